@@ -1,0 +1,51 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
+import { migrate } from './migrate.ts';
+
+/** Drizzle over one SQLite connection. `$client` is the connection itself, for pragmas and checkpoints. */
+export type Database = BunSQLiteDatabase & { $client: Sqlite };
+
+/** How long a statement waits for another process's write before it fails with SQLITE_BUSY. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+/**
+ * Opens the database file, made if it is absent, and brings its schema up to date.
+ * `:memory:` gives a private database that ends with the process.
+ * Throws when the file is no database, cannot be written, or was written by a newer Tidings.
+ */
+export function openDatabase(file: string): Database {
+  const sqlite = new Sqlite(file, { create: true, strict: true });
+  try {
+    sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    sqlite.run('PRAGMA journal_mode = WAL');
+    sqlite.run('PRAGMA synchronous = FULL');
+    sqlite.run('PRAGMA foreign_keys = ON');
+    migrate(sqlite);
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+  return drizzle({ client: sqlite });
+}
+
+/** Moves what the write-ahead log holds into the file and lets go of it. */
+export function closeDatabase(db: Database): void {
+  db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  db.$client.close();
+}
+
+/**
+ * Statements worth keeping: built at first use, once per connection, and kept as long as it.
+ * Drizzle builds SQL and SQLite compiles it on every call otherwise, which costs more than the query.
+ */
+export function prepared<Statements>(build: (db: Database) => Statements): (db: Database) => Statements {
+  const perConnection = new WeakMap<Database, Statements>();
+  return (db) => {
+    let statements = perConnection.get(db);
+    if (statements === undefined) {
+      statements = build(db);
+      perConnection.set(db, statements);
+    }
+    return statements;
+  };
+}

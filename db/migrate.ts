@@ -1,0 +1,37 @@
+import type { Database as Sqlite } from 'bun:sqlite';
+import contentApi from './migrations/0000_content_api.sql' with { type: 'text' };
+import postCounts from './migrations/0001_post_counts.sql' with { type: 'text' };
+
+/**
+ * Every migration, oldest first, embedded so that a compiled binary carries them (drizzle's own `migrate()`
+ * reads a folder at run time). SQLite's `user_version` counts those that a file has had.
+ */
+export const migrations: readonly string[] = [contentApi, postCounts];
+
+/**
+ * Applies the migrations that the file has not had: all of them or, when one fails, none.
+ * Throws when the file has had more than this version knows.
+ */
+export function migrate(sqlite: Sqlite): void {
+  const applyPending = sqlite.transaction(() => {
+    // Read again inside the write lock: two processes may start on one fresh folder.
+    const applied = readVersion(sqlite);
+    for (const migration of migrations.slice(applied)) {
+      for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
+    }
+    sqlite.run(`PRAGMA user_version = ${migrations.length}`);
+  });
+
+  const version = readVersion(sqlite);
+  if (version > migrations.length) {
+    throw new Error(
+      `The database was written by a newer Tidings (schema ${version}; this one knows ${migrations.length}). Start that version, or a newer one.`,
+    );
+  }
+  if (version < migrations.length) applyPending.immediate();
+}
+
+function readVersion(sqlite: Sqlite): number {
+  const row = sqlite.query<{ user_version: number }, []>('PRAGMA user_version').get();
+  return row?.user_version ?? 0;
+}

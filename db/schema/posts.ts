@@ -1,0 +1,66 @@
+import { sql } from 'drizzle-orm';
+import { blob, check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { organizations } from './organizations.ts';
+
+/**
+ * `json` is the post exactly as the API sends it, kept as bytes by SQLite itself, so that a page is a
+ * join of blobs and can never disagree with the columns. It stands before the long texts: reading it then
+ * walks no overflow page of theirs. Times are ISO 8601 text with milliseconds, which sorts as time does.
+ */
+export const posts = sqliteTable(
+  'posts',
+  {
+    id: text().primaryKey(),
+    organizationId: text('organization_id')
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    status: text({ enum: ['draft', 'published'] }).notNull(),
+    contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
+    createdAt: text('created_at').notNull(),
+    updatedAt: text('updated_at').notNull(),
+    json: blob({ mode: 'buffer' })
+      .notNull()
+      .generatedAlwaysAs(
+        sql`cast(json_object('id', id, 'title', title, 'content', content, 'markdown', markdown, 'contentType', content_type, 'sourceMetadata', json(source_metadata), 'status', status, 'createdAt', created_at, 'updatedAt', updated_at) as blob)`,
+        { mode: 'stored' },
+      ),
+    title: text().notNull(),
+    content: text().notNull(),
+    markdown: text().notNull(),
+    sourceMetadata: text('source_metadata', { mode: 'json' }).$type<Record<string, unknown>>(),
+  },
+  (table) => [
+    // One index per kind of filter, each in list order, so that any page is a walk along one index.
+    index('posts_by_date').on(table.organizationId, table.createdAt, table.id),
+    index('posts_by_status').on(table.organizationId, table.status, table.createdAt, table.id),
+    index('posts_by_type').on(table.organizationId, table.contentType, table.createdAt, table.id),
+    index('posts_by_status_and_type').on(
+      table.organizationId,
+      table.status,
+      table.contentType,
+      table.createdAt,
+      table.id,
+    ),
+    check('posts_status', sql`${table.status} in ('draft', 'published')`),
+    check('posts_content_type', sql`${table.contentType} in ('changelog', 'linkedin_post')`),
+    check('posts_created_at', sql`length(${table.createdAt}) = 24`),
+    check('posts_updated_at', sql`length(${table.updatedAt}) = 24`),
+  ],
+);
+
+/**
+ * How many posts an organization has of each status and type. SQL triggers keep it (see the migration), so
+ * every way of writing does. `version` takes a new random value whenever a post of the group changes: what was
+ * read at one version is still true while the version is the same.
+ */
+export const postCounts = sqliteTable(
+  'post_counts',
+  {
+    organizationId: text('organization_id').notNull(),
+    status: text({ enum: ['draft', 'published'] }).notNull(),
+    contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
+    count: integer().notNull(),
+    version: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.organizationId, table.status, table.contentType] })],
+);
