@@ -1,0 +1,152 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+
+// The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.
+
+const LogLevel = Type.Union(['debug', 'info', 'warn', 'error', 'silent'].map((level) => Type.Literal(level)));
+const HttpUrl = Type.String({ pattern: '^https?://[^\\s/?#]+(/[^\\s?#]*)?$', maxLength: 2048 });
+
+interface Setting {
+  readonly flag: string;
+  readonly schema: TSchema;
+  readonly default?: string | number;
+  /** Ends the sentence "PORT must be …". */
+  readonly expected: string;
+  readonly help: string;
+}
+
+/** Every setting, once: its variable, its flag, its bounds, its words. `serve --help` is made from it. */
+export const settings = {
+  HOST: {
+    flag: '--host <address>',
+    schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^\\S+$' }),
+    default: '127.0.0.1',
+    expected: 'an address to listen on, such as 127.0.0.1 or 0.0.0.0',
+    help: 'address to listen on',
+  },
+  PORT: {
+    flag: '--port <number>',
+    schema: Type.Integer({ minimum: 0, maximum: 65535 }),
+    default: 3000,
+    expected: 'a port number from 0 to 65535 (0 picks a free one)',
+    help: 'port to listen on; 0 picks a free one',
+  },
+  PUBLIC_URL: {
+    flag: '--public-url <url>',
+    schema: HttpUrl,
+    expected: 'an http or https URL, such as https://tidings.example.com',
+    help: 'what links and webhook URLs begin with (default: http://localhost:PORT)',
+  },
+  DATA_DIR: {
+    flag: '--data-dir <folder>',
+    schema: Type.String({ minLength: 1, maxLength: 4096 }),
+    default: './data',
+    expected: 'a folder',
+    help: 'folder that holds the database',
+  },
+  UNKEY_ROOT_KEY: {
+    flag: '--unkey-root-key <key>',
+    schema: Type.String({ minLength: 1, maxLength: 512, pattern: '^\\S+$' }),
+    expected: 'an Unkey root key',
+    help: 'verify and manage API keys with Unkey',
+  },
+  UNKEY_API_ID: {
+    flag: '--unkey-api-id <id>',
+    schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^\\S+$' }),
+    expected: 'the id of an Unkey API, such as api_1234',
+    help: 'the Unkey API that new keys are made in',
+  },
+  UNKEY_BASE_URL: {
+    flag: '--unkey-base-url <url>',
+    schema: Type.String({ pattern: '^https?://[^\\s/?#]+/?$', maxLength: 2048 }),
+    expected: 'an http or https URL without a path',
+    help: "another base URL than Unkey's own",
+  },
+  UNKEY_TIMEOUT_MS: {
+    flag: '--unkey-timeout-ms <ms>',
+    schema: Type.Integer({ minimum: 1, maximum: 60_000 }),
+    default: 800,
+    expected: 'a number of milliseconds from 1 to 60000',
+    help: 'how long to wait for Unkey before answering 503',
+  },
+  LOG_LEVEL: {
+    flag: '--log-level <level>',
+    schema: LogLevel,
+    default: 'info',
+    expected: 'one of debug, info, warn, error, silent',
+    help: 'debug, info, warn, error or silent',
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof settings;
+
+export interface Config {
+  host: string;
+  port: number;
+  /** Without a trailing slash. Absent: `http://localhost:PORT`, known once the port is. */
+  publicUrl?: string;
+  dataDir: string;
+  /** Present when Unkey keeps the keys. */
+  unkey?: UnkeyConfig;
+  logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+}
+
+export interface UnkeyConfig {
+  rootKey: string;
+  apiId?: string;
+  baseUrl?: string;
+  timeoutMs: number;
+}
+
+/** A setting that is missing or wrong. The message names the variable and says what it must be. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** A setting that is set to the empty string counts as unset, as container tools leave it. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The configuration from `flags` (keyed by variable), then the environment, then the defaults.
+ * Throws `ConfigError`, with a line for each setting that is wrong.
+ */
+export function readConfig(flags: Environment = {}, environment: Environment = Bun.env): Config {
+  const problems: string[] = [];
+
+  function read<Name extends SettingName>(name: Name): Static<(typeof settings)[Name]['schema']> | undefined {
+    const setting: Setting = settings[name];
+    const text = flags[name] || environment[name] || undefined;
+    if (text === undefined) return setting.default as Static<(typeof settings)[Name]['schema']> | undefined;
+    const value = setting.schema.type === 'integer' && /^\d{1,9}$/.test(text) ? Number(text) : text;
+    if (Value.Check(setting.schema, value)) return value as Static<(typeof settings)[Name]['schema']>;
+    // A root key is a secret: say that it is wrong, not what it was.
+    const shown = name === 'UNKEY_ROOT_KEY' ? 'what was given' : JSON.stringify(text.slice(0, 80));
+    problems.push(`${name} must be ${setting.expected}, not ${shown}`);
+    return undefined;
+  }
+
+  const publicUrl = read('PUBLIC_URL')?.replace(/\/+$/, '');
+  const rootKey = read('UNKEY_ROOT_KEY');
+  const apiId = read('UNKEY_API_ID');
+  const baseUrl = read('UNKEY_BASE_URL');
+  const timeoutMs = read('UNKEY_TIMEOUT_MS') ?? settings.UNKEY_TIMEOUT_MS.default;
+  const config: Config = {
+    host: read('HOST') ?? settings.HOST.default,
+    port: read('PORT') ?? settings.PORT.default,
+    ...(publicUrl === undefined ? {} : { publicUrl }),
+    dataDir: read('DATA_DIR') ?? settings.DATA_DIR.default,
+    ...(rootKey === undefined
+      ? {}
+      : {
+          unkey: {
+            rootKey,
+            ...(apiId === undefined ? {} : { apiId }),
+            ...(baseUrl === undefined ? {} : { baseUrl }),
+            timeoutMs,
+          },
+        }),
+    logLevel: (read('LOG_LEVEL') ?? settings.LOG_LEVEL.default) as Config['logLevel'],
+  };
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return config;
+}

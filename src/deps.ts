@@ -1,0 +1,16 @@
+import type { Database } from '../db/client.ts';
+import type { KeyService } from './keys/service.ts';
+import type { Clock } from './lib/clock.ts';
+import type { Ids } from './lib/ids.ts';
+import type { Logger } from './lib/log.ts';
+
+/** What features are given. Whatever differs between a test and the real thing comes in here. */
+export interface Deps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  readonly keys: KeyService;
+  /** What links begin with, without a trailing slash. A function: with `PORT=0` it is known only after listening. */
+  readonly publicUrl: () => string;
+}

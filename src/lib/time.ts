@@ -1,0 +1,31 @@
+import { AppError } from './app-error.ts';
+
+const ISO_8601 = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d))?$/;
+
+/**
+ * A date (midnight UTC) or a time with its offset, as ISO 8601 writes them; null for anything else, among it
+ * days that no calendar has and times that do not say where.
+ */
+export function parseTime(text: string): Date | null {
+  const match = ISO_8601.exec(text.trim());
+  if (match === null) return null;
+  const time = new Date(match[0].replace(' ', 'T'));
+  const day = new Date(`${match[1]}T00:00:00Z`);
+  if (Number.isNaN(time.getTime()) || Number.isNaN(day.getTime())) return null;
+  // JavaScript rolls 30 February over into March.
+  return day.toISOString().startsWith(match[1] ?? '') ? time : null;
+}
+
+/** An expiry as it is stored: UTC with milliseconds. Throws `AppError` 400 when it is no time or has passed. */
+export function requireFuture(expiresAt: string | null, now: Date): string | null {
+  if (expiresAt === null) return null;
+  const time = parseTime(expiresAt);
+  if (time === null) {
+    throw new AppError(
+      400,
+      `expiresAt must be an ISO 8601 time, such as 2027-01-31T00:00:00Z, not ${expiresAt}`,
+    );
+  }
+  if (time <= now) throw new AppError(400, `expiresAt must lie ahead, and ${expiresAt} has passed`);
+  return time.toISOString();
+}

@@ -1,0 +1,50 @@
+import type { Static, TSchema } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { AppError } from './app-error.ts';
+
+/** What is wrong with a value: the field's path with dots (`sourceMetadata.author`), and what it must be. */
+export interface Problem {
+  field: string;
+  message: string;
+}
+
+/** The first thing that is wrong with `value`, or null. */
+export function findProblem(schema: TSchema, value: unknown): Problem | null {
+  const error = Value.Errors(schema, value).First();
+  if (error === undefined) return null;
+  const field = error.path.slice(1).replaceAll('/', '.');
+  return { field, message: describe(error.schema, error.value, error.message) };
+}
+
+/** `value` as the schema's type. Throws `AppError` 400 that names the first wrong field. */
+export function requireValid<Schema extends TSchema>(schema: Schema, value: unknown): Static<Schema> {
+  const problem = findProblem(schema, value);
+  if (problem !== null) throw new AppError(400, `${problem.field} ${problem.message}`);
+  return value as Static<Schema>;
+}
+
+/** TypeBox's own messages speak of unions and patterns; people want the choices and the bounds. */
+function describe(schema: TSchema, value: unknown, fallback: string): string {
+  if (value === undefined) return 'is missing';
+  const expected: unknown = schema.errorMessage;
+  if (typeof expected === 'string') return expected;
+  if (schema.additionalProperties === false) return 'is not a known field';
+  const choices = schema.anyOf as TSchema[] | undefined;
+  if (choices?.every((choice) => 'const' in choice)) {
+    return `must be one of ${choices.map((choice) => choice.const).join(', ')}, not ${short(value)}`;
+  }
+  if (schema.pattern === '\\S' || (typeof value === 'string' && value.length === 0))
+    return 'must not be empty';
+  if (typeof value === 'string' && typeof schema.maxLength === 'number' && value.length > schema.maxLength) {
+    return `must have at most ${schema.maxLength} characters, not ${value.length}`;
+  }
+  if (typeof value === 'string' && typeof schema.pattern === 'string') {
+    return `must match ${schema.pattern}, not ${short(value)}`;
+  }
+  return `is wrong: ${fallback.toLowerCase()}, not ${short(value)}`;
+}
+
+function short(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
