@@ -1,0 +1,32 @@
+import { AppError } from '../lib/app-error.ts';
+import type { ApiKey, CreatedKey, NewKey, Verdict } from './model.ts';
+
+/**
+ * Who keeps the keys: the embedded table, or Unkey. Both pass the same contract suite.
+ * Every call throws `KeyServiceUnavailable` when the keeper cannot be reached or makes no sense.
+ */
+export interface KeyService {
+  /** What a key of 1 to 512 characters is worth for something that needs `permission`. Never cached. */
+  verifyKey(key: string, permission: string): Promise<Verdict>;
+  /** Throws `AppError` 404 when there is no such organization, 400 for a bad field. */
+  createKey(input: NewKey): Promise<CreatedKey>;
+  /** Every key of the organization, newest first. */
+  listKeys(organizationId: string): Promise<ApiKey[]>;
+  /** The key stays in the list and is refused from now on. Again is no error. Throws `AppError` 404. */
+  revokeKey(keyId: string): Promise<ApiKey>;
+  /** The key is gone from the list too. Throws `AppError` 404. */
+  deleteKey(keyId: string): Promise<void>;
+  /** Writes down when keys were last used, as far as that is due; `all`: whether it is or not. */
+  flush(options?: { all: boolean }): Promise<void>;
+}
+
+/** An outage is a 503 and never a 401: the client's key may be perfectly good. */
+export class KeyServiceUnavailable extends AppError {
+  constructor(cause: unknown) {
+    super(503, 'Authentication service unavailable', { cause, headers: { 'retry-after': '1' } });
+  }
+}
+
+export function keyNotFound(keyId: string): AppError {
+  return new AppError(404, `Key ${keyId} not found; "key list" shows those there are`);
+}

@@ -1,0 +1,52 @@
+import { desc, eq, sql } from 'drizzle-orm';
+import { type Database, prepared } from '../../db/client.ts';
+import { apiKeys } from '../../db/schema/index.ts';
+
+export type KeyRow = typeof apiKeys.$inferSelect;
+
+export async function insertKey(db: Database, key: KeyRow): Promise<void> {
+  db.insert(apiKeys).values(key).run();
+}
+
+/** By the SHA-256 of the key's value. */
+export async function findKeyByHash(db: Database, hash: Buffer): Promise<KeyRow | null> {
+  return byHash(db).get({ hash }) ?? null;
+}
+
+/** Newest first. */
+export async function listKeyRows(db: Database, organizationId: string): Promise<KeyRow[]> {
+  return db
+    .select()
+    .from(apiKeys)
+    .where(eq(apiKeys.organizationId, organizationId))
+    .orderBy(desc(apiKeys.createdAt), desc(apiKeys.id))
+    .all();
+}
+
+/** The first revocation counts. Null when there is no such key. */
+export async function revokeKeyRow(db: Database, keyId: string, at: Date): Promise<KeyRow | null> {
+  const revokedAt = sql`coalesce(${apiKeys.revokedAt}, ${at.toISOString()})`;
+  return db.update(apiKeys).set({ revokedAt }).where(eq(apiKeys.id, keyId)).returning().get() ?? null;
+}
+
+/** Whether there was such a key. */
+export async function deleteKeyRow(db: Database, keyId: string): Promise<boolean> {
+  return db.delete(apiKeys).where(eq(apiKeys.id, keyId)).returning({ id: apiKeys.id }).all().length > 0;
+}
+
+/** All in one commit. Keys that are gone by now are passed over. */
+export async function recordKeyUse(db: Database, uses: ReadonlyMap<string, Date>): Promise<void> {
+  db.transaction((tx) => {
+    for (const [keyId, at] of uses) {
+      tx.update(apiKeys).set({ lastUsedAt: at.toISOString() }).where(eq(apiKeys.id, keyId)).run();
+    }
+  });
+}
+
+const byHash = prepared((db) =>
+  db
+    .select()
+    .from(apiKeys)
+    .where(eq(apiKeys.hash, sql.placeholder('hash')))
+    .prepare(),
+);

@@ -1,0 +1,172 @@
+import { Unkey } from '@unkey/api';
+import type { KeyResponseData } from '@unkey/api/models/components';
+import { UnkeyError } from '@unkey/api/models/errors';
+import type { UnkeyConfig } from '../config.ts';
+import type { Deps } from '../deps.ts';
+import { AppError } from '../lib/app-error.ts';
+import { requireFuture } from '../lib/time.ts';
+import { requireValid } from '../lib/validation.ts';
+import { getOrganization } from '../organizations/store.ts';
+import { type ApiKey, KEY_PREFIX, NewKey, type Verdict } from './model.ts';
+import { type KeyService, KeyServiceUnavailable, keyNotFound } from './service.ts';
+
+/** A person waits for these, not a request of the content API. */
+const MANAGEMENT_TIMEOUT_MS = 10_000;
+
+/** Unkey's own bound on a page of keys. */
+const PAGE_SIZE = 100;
+
+/** Keys at Unkey (API v2). Unkey records when each was last used. */
+export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig): KeyService {
+  // The SDK's defaults wait for ever and retry for ten seconds; a client that gets a 503 retries by itself.
+  const unkey = new Unkey({
+    rootKey: config.rootKey,
+    timeoutMs: config.timeoutMs,
+    retryConfig: { strategy: 'none' },
+    ...(config.baseUrl === undefined ? {} : { serverURL: config.baseUrl }),
+  });
+  const management = { timeoutMs: MANAGEMENT_TIMEOUT_MS };
+
+  function requireApiId(): string {
+    if (config.apiId !== undefined) return config.apiId;
+    throw new AppError(
+      400,
+      'UNKEY_API_ID must be set to make or list keys: the id of the Unkey API they belong to',
+    );
+  }
+
+  return {
+    async verifyKey(key, permission) {
+      const { data } = await unkey.keys
+        .verifyKey({ key, permissions: permission })
+        .catch((error: unknown) => {
+          throw new KeyServiceUnavailable(error);
+        });
+      return verdictOf(data);
+    },
+
+    async createKey(input) {
+      const { organizationId, name, permissions } = requireValid(NewKey, input);
+      await getOrganization(deps.db, organizationId);
+      const expiresAt = requireFuture(input.expiresAt, deps.clock.now());
+      const { data } = await managed(
+        unkey.keys.createKey(
+          {
+            apiId: requireApiId(),
+            prefix: KEY_PREFIX,
+            name,
+            externalId: organizationId,
+            permissions,
+            recoverable: false,
+            ...(expiresAt === null ? {} : { expires: Date.parse(expiresAt) }),
+          },
+          management,
+        ),
+      );
+      return { id: data.keyId, key: data.key, name, organizationId, permissions, expiresAt };
+    },
+
+    async listKeys(organizationId) {
+      const apiId = requireApiId();
+      const keys: KeyResponseData[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await managed(
+          unkey.apis.listKeys(
+            {
+              apiId,
+              externalId: organizationId,
+              limit: PAGE_SIZE,
+              ...(cursor === undefined ? {} : { cursor }),
+            },
+            management,
+          ),
+        );
+        keys.push(...page.result.data);
+        cursor = page.result.pagination.hasMore ? page.result.pagination.cursor : undefined;
+      } while (cursor !== undefined);
+      const now = deps.clock.now();
+      return keys.map((key) => shown(key, now)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+    },
+
+    async revokeKey(keyId) {
+      await managed(unkey.keys.updateKey({ keyId, enabled: false }, management), keyId);
+      const { data } = await managed(unkey.keys.getKey({ keyId }, management), keyId);
+      return shown(data, deps.clock.now());
+    },
+
+    async deleteKey(keyId) {
+      await managed(unkey.keys.deleteKey({ keyId }, management), keyId);
+    },
+
+    async flush() {
+      // Unkey writes down itself what it verifies.
+    },
+  };
+}
+
+/** Unkey's codes, by the answer that each gets. A code that is not known refuses the key. */
+function verdictOf(data: {
+  valid: boolean;
+  code: string;
+  keyId?: string | undefined;
+  identity?: { externalId: string } | undefined;
+}): Verdict {
+  switch (data.code) {
+    case 'VALID':
+      if (!data.valid || data.keyId === undefined) {
+        throw new KeyServiceUnavailable(
+          new Error('Unkey answered VALID for a key that it does not name as valid'),
+        );
+      }
+      return { outcome: 'valid', keyId: data.keyId, organizationId: data.identity?.externalId ?? null };
+    case 'INSUFFICIENT_PERMISSIONS':
+    case 'FORBIDDEN':
+      return { outcome: 'forbidden' };
+    case 'RATE_LIMITED':
+    case 'USAGE_EXCEEDED':
+      return { outcome: 'limited', code: data.code };
+    default:
+      return { outcome: 'invalid' };
+  }
+}
+
+/** Tells what a person can mend (a refused root key, an unknown id) from an outage. */
+async function managed<Result>(call: Promise<Result>, keyId?: string): Promise<Result> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof UnkeyError && error.statusCode < 500) {
+      if (error.statusCode === 404 && keyId !== undefined) throw keyNotFound(keyId);
+      throw new AppError(502, `Unkey refused the request (${error.statusCode}): ${detailOf(error)}`, {
+        cause: error,
+      });
+    }
+    throw new KeyServiceUnavailable(error);
+  }
+}
+
+function detailOf(error: UnkeyError): string {
+  try {
+    const body = JSON.parse(error.body) as { error?: { detail?: string } };
+    return body.error?.detail ?? error.message;
+  } catch {
+    return error.message;
+  }
+}
+
+function shown(key: KeyResponseData, now: Date): ApiKey {
+  const expiresAt = key.expires === undefined ? null : new Date(key.expires).toISOString();
+  const expired = key.expires !== undefined && key.expires <= now.getTime();
+  return {
+    id: key.keyId,
+    name: key.name ?? '',
+    organizationId: key.identity?.externalId ?? '',
+    prefix: key.start,
+    permissions: key.permissions ?? [],
+    createdAt: new Date(key.createdAt).toISOString(),
+    lastUsedAt: key.lastUsedAt === undefined ? null : new Date(key.lastUsedAt).toISOString(),
+    expiresAt,
+    status: key.enabled ? (expired ? 'expired' : 'active') : 'revoked',
+  };
+}

@@ -1,0 +1,20 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { ID_PATTERN } from '../lib/ids.ts';
+
+export const Plan = Type.Union([Type.Literal('free'), Type.Literal('pro')]);
+export type Plan = Static<typeof Plan>;
+
+export const NewOrganization = Type.Object({
+  id: Type.Optional(Type.String({ pattern: ID_PATTERN })),
+  name: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
+  plan: Plan,
+});
+export type NewOrganization = Static<typeof NewOrganization>;
+
+export interface Organization {
+  id: string;
+  name: string;
+  plan: Plan;
+  /** ISO 8601 with milliseconds, UTC. */
+  createdAt: string;
+}

@@ -1,0 +1,42 @@
+import { asc, count, eq } from 'drizzle-orm';
+import type { Database } from '../../db/client.ts';
+import { organizations } from '../../db/schema/index.ts';
+import { AppError } from '../lib/app-error.ts';
+import type { Organization, Plan } from './model.ts';
+
+/** Throws `AppError` 409 when the id is taken. */
+export async function insertOrganization(db: Database, organization: Organization): Promise<void> {
+  const inserted = db.insert(organizations).values(organization).onConflictDoNothing().returning().all();
+  if (inserted.length === 0) throw new AppError(409, `Organization ${organization.id} exists already`);
+}
+
+export async function findOrganization(db: Database, id: string): Promise<Organization | null> {
+  return db.select().from(organizations).where(eq(organizations.id, id)).get() ?? null;
+}
+
+/** Throws `AppError` 404 when there is none. */
+export async function getOrganization(db: Database, id: string): Promise<Organization> {
+  const organization = await findOrganization(db, id);
+  if (organization === null) throw organizationNotFound(id);
+  return organization;
+}
+
+/** Oldest first. */
+export async function listOrganizations(db: Database): Promise<Organization[]> {
+  return db.select().from(organizations).orderBy(asc(organizations.createdAt), asc(organizations.id)).all();
+}
+
+export async function countOrganizations(db: Database): Promise<number> {
+  return db.select({ total: count() }).from(organizations).get()?.total ?? 0;
+}
+
+/** Throws `AppError` 404 when there is no such organization. */
+export async function setPlan(db: Database, id: string, plan: Plan): Promise<Organization> {
+  const updated = db.update(organizations).set({ plan }).where(eq(organizations.id, id)).returning().get();
+  if (updated === undefined) throw organizationNotFound(id);
+  return updated;
+}
+
+function organizationNotFound(id: string): AppError {
+  return new AppError(404, `Organization ${id} not found; "organization list" shows those there are`);
+}
