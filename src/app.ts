@@ -1,0 +1,26 @@
+import { Elysia } from 'elysia';
+import type { Deps } from './deps.ts';
+import { docs } from './docs/routes.ts';
+import { withBodyLimit } from './http/body-limit.ts';
+import { errorHandling } from './http/errors.ts';
+import { withRequestLog } from './http/request-log.ts';
+import { ping } from './ping/routes.ts';
+import { posts } from './posts/routes.ts';
+
+/** The whole HTTP side of Tidings. Reads as a table of contents: what is not used here is not served. */
+export function createApp(deps: Deps) {
+  const app = new Elysia({
+    // `/v1/x/posts/` is another path than `/v1/x/posts`, not a post without an id.
+    strictPath: true,
+    // Otherwise the path is cut wrong for short host names.
+    handler: { standardHostname: false },
+  });
+
+  app
+    .use(errorHandling(deps.log, () => app.routes))
+    .use(ping)
+    .use(posts(deps))
+    .use(docs(deps, () => app));
+
+  return { fetch: withRequestLog(withBodyLimit(app.fetch), deps.log), routes: () => app.routes };
+}

@@ -1,0 +1,189 @@
+import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
+import { type TObject, type TSchema, Type } from '@sinclair/typebox';
+import manifest from '../../package.json' with { type: 'json' };
+
+// The OpenAPI document is made from the routes and the TypeBox models, so that it cannot say anything else.
+
+const OPENAPI_VERSION = '3.1.1';
+
+/** The one form of every refusal (section 7 of the spec). */
+export const ErrorBody = Type.Object(
+  { error: Type.String({ description: 'What is wrong, in words.' }) },
+  {
+    additionalProperties: false,
+    description: 'Why a request was refused.',
+    examples: [{ error: 'Not found' }],
+  },
+);
+
+interface ResponseDocumentation {
+  description: string;
+  headers?: Record<string, { description: string; schema: unknown }>;
+  content?: Record<string, { schema: unknown; examples?: Record<string, { value: unknown }> }>;
+}
+
+/** What a route says of itself. A response is the name of a shared schema, a schema of its own, or said in full. */
+export interface Documentation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description: string;
+  params?: TObject;
+  query?: TObject;
+  responses: Record<number, string | TSchema | ResponseDocumentation>;
+  /** Absent: a Bearer key. */
+  security?: Record<string, string[]>[];
+}
+
+const PARAMS = 'x-params';
+const QUERY = 'x-query';
+
+/**
+ * A route's `detail`. Its parameters stay out of Elysia's own hooks: the contract checks the key before the
+ * path and the query, and reads both more strictly than Elysia does.
+ */
+export function documented({ params, query, responses, ...operation }: Documentation) {
+  return { ...operation, [PARAMS]: params, [QUERY]: query, responses } as Record<string, unknown>;
+}
+
+export const notModified: ResponseDocumentation = {
+  description: 'What `If-None-Match` names is still the answer.',
+  headers: { ETag: { description: 'The tag of the answer.', schema: { type: 'string' } } },
+};
+
+/** The refusals that every content endpoint shares, with each message there is; `badRequest` is the endpoint's own. */
+export function refusals(badRequest: string): Record<number, ResponseDocumentation> {
+  return {
+    400: refusal('A path or query parameter is invalid.', [badRequest]),
+    401: refusal('The key is missing, or it is unknown, revoked or expired.', [
+      'Missing API key',
+      'INVALID_KEY',
+    ]),
+    403: refusal('The key may not read, or belongs to another organization.', [
+      'Forbidden',
+      'Forbidden: organization access denied',
+    ]),
+    429: refusal('The key ran into a limit that Unkey keeps for it.', ['RATE_LIMITED', 'USAGE_EXCEEDED']),
+    500: refusal('Our fault. The log holds the cause under the `X-Request-Id` of the answer.', [
+      'Internal server error',
+    ]),
+    503: refusal('Keys cannot be checked right now. Try again after 1, 2 and 4 seconds.', [
+      'Authentication service unavailable',
+    ]),
+  };
+}
+
+function refusal(description: string, messages: string[]): ResponseDocumentation {
+  const examples = Object.fromEntries(
+    messages.map((error) => [error.replaceAll(/\W+/g, '_'), { value: { error } }]),
+  );
+  return { description, content: { 'application/json': { schema: reference('Error'), examples } } };
+}
+
+export interface DocumentedApp {
+  routes: readonly { method: string; path: string; hooks?: { detail?: Record<string, unknown> } }[];
+}
+
+/** The document of all routes that have documentation. `models` are the shared schemas, by name. */
+export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>, serverUrl: string) {
+  const routes = app.routes.flatMap((route) => {
+    const detail = route.hooks?.detail;
+    if (detail?.operationId === undefined) return [];
+    const { [PARAMS]: params, [QUERY]: query, responses, ...operation } = detail;
+    const hooks = {
+      detail: {
+        ...operation,
+        responses: mapValues(responses as Documentation['responses'], describeResponse),
+      },
+      params: params === undefined ? undefined : jsonSchema(params),
+      query: query === undefined ? undefined : jsonSchema(query),
+    };
+    return [{ ...route, hooks }];
+  });
+  const source = {
+    getGlobalRoutes: () => routes,
+    getGlobalDefinitions: () => ({ type: mapValues(models, jsonSchema) }),
+  };
+  const { paths, components } = toOpenAPISchema(
+    source as unknown as Parameters<typeof toOpenAPISchema>[0],
+    { staticFile: false },
+    undefined,
+    undefined,
+    OPENAPI_VERSION,
+  );
+  return {
+    openapi: OPENAPI_VERSION,
+    info: {
+      title: 'Tidings',
+      version: manifest.version,
+      summary: "Read an organization's posts.",
+      description:
+        'A small, read-only API for what a team ships. Ask from a server: a key in a browser is a key that everybody has. Retry a 5xx after 1, 2 and 4 seconds; do not retry a 4xx.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: serverUrl }],
+    security: [{ apiKey: [] }],
+    tags: [
+      { name: 'Posts', description: 'What the team published.' },
+      { name: 'Health', description: 'Whether the service is up.' },
+    ],
+    paths,
+    components: {
+      schemas: components.schemas as Record<string, unknown>,
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key of the organization, with the permission `api.read`.',
+        },
+      },
+    },
+  };
+}
+
+function describeResponse(response: Documentation['responses'][number]): ResponseDocumentation {
+  if (typeof response === 'string') {
+    return {
+      description: 'OK',
+      headers: etagHeader,
+      content: { 'application/json': { schema: reference(response) } },
+    };
+  }
+  if (isSchema(response)) {
+    return {
+      description: response.description ?? 'OK',
+      content: { 'text/plain': { schema: jsonSchema(response) } },
+    };
+  }
+  return response;
+}
+
+const etagHeader = {
+  ETag: {
+    description: 'Send it as `If-None-Match` to be told when nothing changed.',
+    schema: { type: 'string' },
+  },
+};
+
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+const isSchema = (value: object): value is TSchema => Symbol.for('TypeBox.Kind') in value;
+
+/** TypeBox's JSON Schema as OpenAPI 3.1 wants it: choices as `enum`, null as a type, references by path. */
+function jsonSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(jsonSchema);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const { $ref, anyOf, ...rest } = schema as Record<string, unknown>;
+  if (typeof $ref === 'string') return reference($ref);
+  const mapped = mapValues(rest, jsonSchema);
+  if (!Array.isArray(anyOf)) return mapped;
+  const choices = anyOf as Record<string, unknown>[];
+  if (choices.every((choice) => 'const' in choice)) {
+    return { type: 'string', enum: choices.map((choice) => choice.const), ...mapped };
+  }
+  return { anyOf: choices.map(jsonSchema), ...mapped };
+}
+
+function mapValues<In, Out>(record: Record<string, In>, map: (value: In) => Out): Record<string, Out> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}

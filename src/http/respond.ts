@@ -1,0 +1,49 @@
+import type { Rendered } from '../lib/rendered.ts';
+import { matchesEtag } from './etag.ts';
+
+// Every answer is made here, so that the headers that all of them carry stand in one place.
+
+const commonHeaders = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
+
+const jsonHeaders = {
+  ...commonHeaders,
+  'content-type': 'application/json',
+  // JSON opened as a page runs nothing and is framed by nobody.
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+};
+
+/** 200 with the JSON bytes, or 304 when the client holds them already. For what only the key's owner may see. */
+export function privateJson(request: Request, { body, etag }: Rendered): Response {
+  const caching = { etag, 'cache-control': 'private, no-cache', vary: 'authorization' };
+  if (matchesEtag(request.headers.get('if-none-match'), etag)) {
+    return new Response(null, { status: 304, headers: { ...commonHeaders, ...caching } });
+  }
+  return new Response(body, { headers: { ...jsonHeaders, ...caching } });
+}
+
+/** 200 for what everybody may see: revalidated by `ETag`, of the given content type. */
+export function publicContent(
+  request: Request,
+  { body, etag }: Rendered,
+  headers: { 'content-type': string; 'content-security-policy'?: string },
+): Response {
+  const caching = { etag, 'cache-control': 'public, no-cache' };
+  if (matchesEtag(request.headers.get('if-none-match'), etag)) {
+    return new Response(null, { status: 304, headers: { ...commonHeaders, ...caching } });
+  }
+  return new Response(body, { headers: { ...jsonHeaders, ...headers, ...caching } });
+}
+
+export function plainText(text: string): Response {
+  return new Response(text, {
+    headers: { ...commonHeaders, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
+  });
+}
+
+/** `{"error": message}`, the one form that every refusal has (section 7 of the spec). */
+export function errorJson(status: number, message: string, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify({ error: message }), {
+    status,
+    headers: { ...jsonHeaders, 'cache-control': 'no-store', ...headers },
+  });
+}

@@ -1,0 +1,152 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { ID_PATTERN } from '../lib/ids.ts';
+
+const examplePost = {
+  id: 'post_3Qv8rT5kWn2LxYbZ7cJd4M',
+  title: 'Rocket 2.4: quieter engines',
+  content: 'Added\n\n- Quiet mode: engines start 40 % softer',
+  markdown: '### Added\n\n- Quiet mode: engines start 40 % softer\n',
+  contentType: 'changelog',
+  sourceMetadata: { author: 'ann', version: '2.4.0', platform: 'github' },
+  status: 'published',
+  createdAt: '2026-11-18T09:30:00.000Z',
+  updatedAt: '2026-11-18T10:02:11.482Z',
+} as const;
+
+export const PostStatus = Type.Union([Type.Literal('draft'), Type.Literal('published')]);
+export type PostStatus = Static<typeof PostStatus>;
+export const postStatuses: readonly PostStatus[] = PostStatus.anyOf.map((choice) => choice.const);
+
+export const ContentType = Type.Union([Type.Literal('changelog'), Type.Literal('linkedin_post')]);
+export type ContentType = Static<typeof ContentType>;
+export const contentTypes: readonly ContentType[] = ContentType.anyOf.map((choice) => choice.const);
+
+const Timestamp = (description: string) =>
+  Type.String({
+    format: 'date-time',
+    pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
+    description,
+  });
+
+export const Post = Type.Object(
+  {
+    id: Type.String({ pattern: ID_PATTERN }),
+    title: Type.String(),
+    content: Type.String({ description: 'The body as plain text.' }),
+    markdown: Type.String({ description: 'The body as Markdown.' }),
+    contentType: ContentType,
+    sourceMetadata: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+      description: 'Where the post came from, as a free-form object (author, version, platform, …), or null.',
+    }),
+    status: PostStatus,
+    createdAt: Timestamp('ISO 8601, UTC, with milliseconds.'),
+    updatedAt: Timestamp('ISO 8601, UTC, with milliseconds.'),
+  },
+  {
+    additionalProperties: false,
+    description: 'What a team published, or is about to.',
+    examples: [examplePost],
+  },
+);
+export type Post = Static<typeof Post>;
+
+const count = (minimum: number, description: string) => Type.Integer({ minimum, description });
+
+export const Pagination = Type.Object(
+  {
+    limit: Type.Integer({ minimum: 1, maximum: 100, description: 'Page size in effect.' }),
+    currentPage: count(1, 'The page returned.'),
+    nextPage: Type.Union([count(1, 'Its number'), Type.Null()], {
+      description: 'Null on the last page and past it.',
+    }),
+    previousPage: Type.Union([count(1, 'Its number'), Type.Null()], {
+      description: 'Null on the first page.',
+    }),
+    totalPages: count(1, 'At least 1.'),
+    totalItems: count(0, 'How many posts match the filters.'),
+  },
+  { additionalProperties: false },
+);
+export type Pagination = Static<typeof Pagination>;
+
+export const PostList = Type.Object(
+  { posts: Type.Array(Type.Ref('Post')), pagination: Type.Ref('Pagination') },
+  {
+    additionalProperties: false,
+    description: 'One page of posts.',
+    examples: [
+      {
+        posts: [examplePost],
+        pagination: {
+          limit: 10,
+          currentPage: 1,
+          nextPage: null,
+          previousPage: null,
+          totalPages: 1,
+          totalItems: 1,
+        },
+      },
+    ],
+  },
+);
+
+export const PostResult = Type.Object(
+  { post: Type.Union([Type.Ref('Post'), Type.Null()], { description: 'Null when no post matches.' }) },
+  {
+    additionalProperties: false,
+    description: 'The post, or null.',
+    examples: [{ post: examplePost }, { post: null }],
+  },
+);
+
+export const PostFilter = Type.Object({
+  status: Type.Optional(
+    Type.Array(PostStatus, {
+      default: ['published'],
+      uniqueItems: true,
+      description:
+        'Repeat the parameter for several values: `status=draft&status=published` gives every post.',
+    }),
+  ),
+  contentType: Type.Optional(
+    Type.Array(ContentType, {
+      uniqueItems: true,
+      description: 'Repeat the parameter for several values. All types when absent.',
+    }),
+  ),
+});
+
+/** The bound keeps `page * limit` an exact integer. */
+export const MAX_PAGE = 1_000_000_000;
+
+export const ListQuery = Type.Composite([
+  Type.Object({
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, default: 10, description: 'Posts per page.' }),
+    ),
+    page: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, description: 'Page number.' }),
+    ),
+    sort: Type.Optional(
+      Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
+        default: 'desc',
+        description:
+          'Order by creation date; `desc` puts the most recent first. Equal dates are ordered by id.',
+      }),
+    ),
+  }),
+  PostFilter,
+]);
+
+/** Which posts are meant. Each list holds at least one value, each once. */
+export interface PostSelection {
+  statuses: PostStatus[];
+  contentTypes: ContentType[];
+}
+
+/** A page of them: `limit` posts, `page` counted from 1. */
+export interface PageSelection extends PostSelection {
+  limit: number;
+  page: number;
+  sort: 'asc' | 'desc';
+}

@@ -1,0 +1,54 @@
+/** Between the cells of a table row while it is put together; no text holds it, for control characters are refused. */
+const CELL = '\u001f';
+
+/** What a link's text may be for its address to be left out: an issue, a person, a commit, a version. */
+const REFERENCE = /^(#\d+|@[\w-]+|[0-9a-f]{7,40}|v?\d+\.\d+[\w.+-]*)$/i;
+
+const TAG = /^<(\/?[a-z][^>]*|!--.*--|![a-z][^>]*)>$/is;
+
+/**
+ * Markdown (GitHub's flavour) as text that reads well where nothing renders it: list markers and line breaks
+ * stay, markup and HTML tags go, a link keeps its address where the text alone would not do.
+ */
+export function toPlainText(markdown: string): string {
+  const text = Bun.markdown.render(
+    markdown,
+    {
+      heading: block,
+      paragraph: block,
+      blockquote: block,
+      code: block,
+      hr: () => '\n\n',
+      list: (items, { depth }) => (depth > 0 ? `\n${items}` : `${items}\n`),
+      listItem: (children, { ordered, start, index, checked }) => {
+        const marker = ordered ? `${(start ?? 1) + index}.` : '-';
+        const box = checked === undefined ? '' : checked ? '[x] ' : '[ ] ';
+        const lines = children.trim().replaceAll(/\n+/g, '\n');
+        return `${marker} ${box}${lines.replaceAll('\n', `\n${' '.repeat(marker.length + 1)}`)}\n`;
+      },
+      table: block,
+      tr: (cells) => `${cells.slice(0, -1).replaceAll(CELL, ' | ')}\n`,
+      th: (cell) => cell + CELL,
+      td: (cell) => cell + CELL,
+      link: (children, { href }) => {
+        const isAddress = /^https?:/i.test(href);
+        return !isAddress || children === href || REFERENCE.test(children)
+          ? children
+          : `${children} (${href})`;
+      },
+      image: (alt) => alt,
+      html: (html) => block(html.replaceAll(/<!--[\s\S]*?-->|<[^>]*>/g, '')),
+      // An inline tag comes as a text of its own.
+      text: (text) => (TAG.test(text) ? '' : text),
+    },
+    { autolinks: true },
+  );
+  return text
+    .replaceAll(/[ \t]+$/gm, '')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
+function block(children: string): string {
+  return `${children}\n\n`;
+}

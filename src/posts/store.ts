@@ -1,0 +1,261 @@
+import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { type Database, prepared } from '../../db/client.ts';
+import { postCounts, posts } from '../../db/schema/index.ts';
+import { AppError } from '../lib/app-error.ts';
+import {
+  contentTypes,
+  type PageSelection,
+  type Post,
+  type PostSelection,
+  type PostStatus,
+  postStatuses,
+} from './model.ts';
+
+/** A post as the API sends it: JSON in UTF-8. */
+export type PostJson = Uint8Array;
+
+/** How many posts a selection holds, and a text that changes whenever any of them does. */
+export interface Tally {
+  totalItems: number;
+  version: string;
+}
+
+/** The posts of an organization that a selection means, counted without looking at them. */
+export async function tallyPosts(
+  db: Database,
+  organizationId: string,
+  selection: PostSelection,
+): Promise<Tally> {
+  return tally(db, organizationId, selection);
+}
+
+/** One page in list order, with the tally that held when it was read. A page past the end is empty. */
+export async function listPostPage(
+  db: Database,
+  organizationId: string,
+  selection: PageSelection,
+): Promise<Tally & { posts: PostJson[] }> {
+  return db.transaction(() => {
+    const tallied = tally(db, organizationId, selection);
+    const { take, offset, ascending, fromEnd } = pageWindow(tallied.totalItems, selection);
+    if (take === 0) return { ...tallied, posts: [] };
+    const rows = pageStatement(db, selection, ascending).values({ organizationId, take, offset });
+    const page = rows.map(([json]) => json as PostJson);
+    return { ...tallied, posts: fromEnd ? page.reverse() : page };
+  });
+}
+
+/** The post, when it is in the organization and matches the selection. */
+export async function findPostJson(
+  db: Database,
+  organizationId: string,
+  postId: string,
+  selection: PostSelection,
+): Promise<PostJson | null> {
+  const row = statements(db).byId.get({ organizationId, postId });
+  if (row === undefined) return null;
+  const matches = selection.statuses.includes(row.status) && selection.contentTypes.includes(row.contentType);
+  return matches ? row.json : null;
+}
+
+/** Any organization's post. Throws `AppError` 404. */
+export async function getPost(db: Database, postId: string): Promise<Post> {
+  const row = db.select({ json: posts.json }).from(posts).where(eq(posts.id, postId)).get();
+  if (row === undefined) throw postNotFound(postId);
+  return parsePost(row.json);
+}
+
+/** A post and the organization that it belongs to. */
+export type OwnedPost = Post & { organizationId: string };
+
+/** The posts with these ids that exist, whichever organization they belong to. */
+export async function findPosts(db: Database, postIds: readonly string[]): Promise<OwnedPost[]> {
+  const found: OwnedPost[] = [];
+  for (let start = 0; start < postIds.length; start += MAX_VARIABLES) {
+    const some = postIds.slice(start, start + MAX_VARIABLES);
+    const rows = db
+      .select({ organizationId: posts.organizationId, json: posts.json })
+      .from(posts)
+      .where(inArray(posts.id, some))
+      .all();
+    for (const row of rows) found.push({ ...parsePost(row.json), organizationId: row.organizationId });
+  }
+  return found;
+}
+
+/**
+ * Writes new posts and new versions of old ones, all or none. An id of another organization must have been
+ * refused before; here it throws. `onProgress` is told how many are written, inside the transaction.
+ */
+export async function savePosts(
+  db: Database,
+  saved: readonly OwnedPost[],
+  onProgress: (written: number) => void = () => undefined,
+): Promise<void> {
+  db.transaction(
+    () => {
+      let written = 0;
+      for (const post of saved) {
+        if (statements(db).save.all({ ...post }).length === 0)
+          throw new Error(`post ${post.id} belongs to another organization`);
+        onProgress(++written);
+      }
+    },
+    { behavior: 'immediate' },
+  );
+}
+
+/** Throws `AppError` 404. A post that has the status already keeps its `updatedAt`. */
+export async function setPostStatus(
+  db: Database,
+  postId: string,
+  status: PostStatus,
+  at: Date,
+): Promise<Post> {
+  db.update(posts)
+    .set({ status, updatedAt: at.toISOString() })
+    .where(and(eq(posts.id, postId), sql`${posts.status} <> ${status}`))
+    .run();
+  return getPost(db, postId);
+}
+
+/** Throws `AppError` 404. */
+export async function deletePost(db: Database, postId: string): Promise<void> {
+  const deleted = db.delete(posts).where(eq(posts.id, postId)).returning({ id: posts.id }).all();
+  if (deleted.length === 0) throw postNotFound(postId);
+}
+
+export function parsePost(json: PostJson): Post {
+  return JSON.parse(new TextDecoder().decode(json)) as Post;
+}
+
+/** SQLite's own bound on `?` in one statement is 32,766; a smaller batch costs nothing. */
+const MAX_VARIABLES = 1_000;
+
+const statements = prepared((db) => ({
+  tally: db
+    .select({
+      status: postCounts.status,
+      contentType: postCounts.contentType,
+      count: postCounts.count,
+      version: postCounts.version,
+    })
+    .from(postCounts)
+    .where(eq(postCounts.organizationId, sql.placeholder('organizationId')))
+    .prepare(),
+  byId: db
+    .select({ json: posts.json, status: posts.status, contentType: posts.contentType })
+    .from(posts)
+    .where(
+      and(
+        eq(posts.id, sql.placeholder('postId')),
+        eq(posts.organizationId, sql.placeholder('organizationId')),
+      ),
+    )
+    .prepare(),
+  save: db
+    .insert(posts)
+    .values({
+      id: sql.placeholder('id'),
+      organizationId: sql.placeholder('organizationId'),
+      status: sql.placeholder('status'),
+      contentType: sql.placeholder('contentType'),
+      createdAt: sql.placeholder('createdAt'),
+      updatedAt: sql.placeholder('updatedAt'),
+      title: sql.placeholder('title'),
+      content: sql.placeholder('content'),
+      markdown: sql.placeholder('markdown'),
+      sourceMetadata: sql.placeholder('sourceMetadata'),
+    })
+    .onConflictDoUpdate({
+      target: posts.id,
+      set: Object.fromEntries(
+        [
+          posts.status,
+          posts.contentType,
+          posts.createdAt,
+          posts.updatedAt,
+          posts.title,
+          posts.content,
+          posts.markdown,
+          posts.sourceMetadata,
+        ].map((column) => [column.name, sql.raw(`excluded.${column.name}`)]),
+      ),
+      setWhere: sql`${posts.organizationId} = excluded.organization_id`,
+    })
+    .returning({ id: posts.id })
+    .prepare(),
+  pages: new Map<string, ReturnType<typeof buildPageStatement>>(),
+}));
+
+/** Keyed by the version of every group that the selection draws on, so that a change in another is no change. */
+function tally(
+  db: Database,
+  organizationId: string,
+  { statuses, contentTypes: types }: PostSelection,
+): Tally {
+  let totalItems = 0;
+  let version = '';
+  for (const group of statements(db).tally.all({ organizationId })) {
+    if (!statuses.includes(group.status) || !types.includes(group.contentType)) continue;
+    totalItems += group.count;
+    version += group.version;
+  }
+  return { totalItems, version };
+}
+
+/**
+ * Where a page lies in the index. A page in the second half is read from the end backwards, so that the last
+ * page costs what the first does.
+ */
+function pageWindow(totalItems: number, { limit, page, sort }: PageSelection) {
+  const before = (page - 1) * limit;
+  const take = Math.max(0, Math.min(limit, totalItems - before));
+  const after = totalItems - before - take;
+  const fromEnd = after < before;
+  return { take, offset: Math.min(before, after), ascending: (sort === 'asc') !== fromEnd, fromEnd };
+}
+
+function pageStatement(db: Database, { statuses, contentTypes: types }: PostSelection, ascending: boolean) {
+  const { pages } = statements(db);
+  const key = `${[...statuses].sort()} ${[...types].sort()} ${ascending}`;
+  let statement = pages.get(key);
+  if (statement === undefined) {
+    statement = buildPageStatement(db, { statuses, contentTypes: types }, ascending);
+    pages.set(key, statement);
+  }
+  return statement;
+}
+
+/**
+ * A walk along one index finds the page's rows (all of a filter's values is no filter), and only those rows are
+ * then looked up for their bytes: skipping to a far page never touches a post.
+ */
+function buildPageStatement(
+  db: Database,
+  { statuses, contentTypes: types }: PostSelection,
+  ascending: boolean,
+) {
+  const order = ascending ? asc : desc;
+  const filters: SQL[] = [eq(posts.organizationId, sql.placeholder('organizationId'))];
+  if (statuses.length < postStatuses.length) filters.push(inArray(posts.status, statuses));
+  if (types.length < contentTypes.length) filters.push(inArray(posts.contentType, types));
+  const window = db
+    .select({ rowid: sql<number>`rowid`.as('window_rowid'), createdAt: posts.createdAt, id: posts.id })
+    .from(posts)
+    .where(and(...filters))
+    .orderBy(order(posts.createdAt), order(posts.id))
+    .limit(sql.placeholder('take'))
+    .offset(sql.placeholder('offset'))
+    .as('window');
+  return db
+    .select({ json: posts.json })
+    .from(window)
+    .innerJoin(posts, eq(sql`${posts}.rowid`, window.rowid))
+    .orderBy(order(window.createdAt), order(window.id))
+    .prepare();
+}
+
+function postNotFound(postId: string): AppError {
+  return new AppError(404, `Post ${postId} not found; "post list" shows those there are`);
+}
