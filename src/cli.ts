@@ -1,0 +1,76 @@
+#!/usr/bin/env bun
+import { Command, CommanderError } from 'commander';
+import manifest from '../package.json' with { type: 'json' };
+import type { CliContext } from './cli/context.ts';
+import { addKeyCommands } from './cli/key.ts';
+import { addOrganizationCommands } from './cli/organization.ts';
+import { addPostCommands } from './cli/post.ts';
+import { addServeCommand } from './cli/serve.ts';
+import { ConfigError, settings } from './config.ts';
+import { DataFolderError } from './data-folder.ts';
+import { AppError } from './lib/app-error.ts';
+
+/** The work failed. */
+const FAILED = 1;
+/** The words were wrong: an unknown command, a missing option, a value that a setting does not take. */
+const MISUSED = 2;
+
+/** Runs one command. Returns the exit code; never throws for what a person can mend. */
+export async function runCli(words: readonly string[], context: CliContext): Promise<number> {
+  try {
+    await buildProgram(context).parseAsync(words, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
+    if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
+    if (error instanceof AppError || error instanceof DataFolderError || isPortTaken(error)) {
+      return fail(context, (error as Error).message, FAILED);
+    }
+    throw error;
+  }
+}
+
+function buildProgram(context: CliContext): Command {
+  const { terminal } = context;
+  const program = new Command('tidings')
+    .description('Turns what a team ships into posts that its site can read.')
+    .version(manifest.version)
+    .option('--json', 'print exactly one JSON value')
+    .option(
+      settings.DATA_DIR.flag,
+      `${settings.DATA_DIR.help} (default: ${settings.DATA_DIR.default}) [DATA_DIR]`,
+    )
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => terminal.write(text),
+      writeErr: (text) => terminal.writeError(text),
+    })
+    .showHelpAfterError('(add --help to see what it takes)')
+    .exitOverride();
+  addServeCommand(program, context);
+  addOrganizationCommands(program, context);
+  addKeyCommands(program, context);
+  addPostCommands(program, context);
+  return program;
+}
+
+function fail({ terminal }: CliContext, message: string, exitCode: number): number {
+  terminal.writeError(`error: ${message}\n`);
+  return exitCode;
+}
+
+function isPortTaken(error: unknown): boolean {
+  return (
+    error instanceof Error && 'code' in error && (error.code === 'EADDRINUSE' || error.code === 'EACCES')
+  );
+}
+
+if (import.meta.main) {
+  process.exitCode = await runCli(Bun.argv.slice(2), {
+    terminal: {
+      write: (text) => void process.stdout.write(text),
+      writeError: (text) => void process.stderr.write(text),
+      isInteractive: process.stderr.isTTY === true,
+    },
+  });
+}

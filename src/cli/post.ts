@@ -1,0 +1,245 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { AppError } from '../lib/app-error.ts';
+import { parseTime } from '../lib/time.ts';
+import { getOrganization } from '../organizations/store.ts';
+import {
+  type ImportOptions,
+  type ImportResult,
+  importFile,
+  importFormats,
+  MAX_FILE_BYTES,
+} from '../posts/import/service.ts';
+import type { SourceFile } from '../posts/import/source.ts';
+import { type ContentType, contentTypes, type Post, type PostStatus, postStatuses } from '../posts/model.ts';
+import { deletePost, getPost, listPostPage, parsePost, setPostStatus } from '../posts/store.ts';
+import { type CliContext, withServices } from './context.ts';
+import { fields, oneLine, print, table } from './output.ts';
+import { progressBar } from './progress.ts';
+
+type ImportFlags = Pick<ImportOptions, 'status' | 'contentType' | 'date' | 'format' | 'source'>;
+
+interface Selection {
+  organization: string;
+  status?: PostStatus[];
+  contentType?: ContentType[];
+  sort: 'asc' | 'desc';
+}
+
+export function addPostCommands(program: Command, context: CliContext): void {
+  const group = program.command('post').description('import, list, publish and export posts');
+
+  group
+    .command('import')
+    .description('read posts from files; all of a file or nothing of it')
+    .argument('<file...>', 'a JSON array, JSON Lines, Markdown with front matter, or a CHANGELOG.md')
+    .requiredOption('--organization <id>', 'the organization that the posts belong to')
+    .addOption(
+      new Option('--status <status>', 'of new posts that do not say')
+        .choices(postStatuses)
+        .default('published'),
+    )
+    .addOption(
+      new Option('--content-type <type>', 'of new posts that do not say')
+        .choices(contentTypes)
+        .default('changelog'),
+    )
+    .option('--date <time>', 'createdAt for records that have none, as ISO 8601', isoTime)
+    .addOption(
+      new Option('--format <format>', "what the files are (default: by each file's name)").choices(
+        importFormats,
+      ),
+    )
+    .option(
+      '--source <name>',
+      "what the files are from, for posts without an id (default: each file's folder and name)",
+    )
+    .addHelpText('after', IMPORT_HELP)
+    .action(async (files: string[], options: ImportFlags & { organization: string }, command: Command) => {
+      const { organization: organizationId, ...flags } = options;
+      const results = await withServices(context, command, async (services) => {
+        const done: ImportResult[] = [];
+        const failures: AppError[] = [];
+        for (const path of files) {
+          const bar = progressBar(context.terminal, path);
+          try {
+            done.push(
+              await importFile(services, await readSource(path), {
+                ...flags,
+                organizationId,
+                onProgress: bar.show,
+              }),
+            );
+          } catch (error) {
+            if (!(error instanceof AppError)) throw error;
+            failures.push(error);
+          } finally {
+            bar.done();
+          }
+        }
+        return { done, failures };
+      });
+      if (results.done.length > 0 || results.failures.length === 0) {
+        print(context.terminal, command, results.done, (all) => all.map(describeImport).join('\n'));
+      }
+      if (results.failures.length > 0) {
+        const messages = results.failures.map(({ message }) => message);
+        throw new AppError(
+          400,
+          `${messages.join('\n')}\nNothing of ${messages.length > 1 ? 'these files' : 'this file'} was imported.`,
+        );
+      }
+    });
+
+  selecting(group.command('list').description('list posts, newest first'))
+    .option('--limit <number>', 'posts per page, 1 to 1000', whole(1, 1000), 50)
+    .option('--page <number>', 'page number', whole(1, 1_000_000_000), 1)
+    .action(async (options: Selection & { limit: number; page: number }, command: Command) => {
+      const { posts, totalItems } = await withServices(context, command, async ({ db }) => {
+        await getOrganization(db, options.organization);
+        const page = await listPostPage(db, options.organization, { ...selectionOf(options), ...options });
+        return { ...page, posts: page.posts.map(parsePost) };
+      });
+      print(context.terminal, command, posts, (page) => describePage(page, totalItems, options));
+    });
+
+  group
+    .command('show')
+    .description('show a post, drafts included')
+    .argument('<id>', 'the post')
+    .action(async (id: string, _options: object, command: Command) => {
+      const post = await withServices(context, command, ({ db }) => getPost(db, id));
+      print(context.terminal, command, post, describePost);
+    });
+
+  for (const [name, status, done] of [
+    ['publish', 'published', 'Published'],
+    ['unpublish', 'draft', 'Back to a draft'],
+  ] as const) {
+    group
+      .command(name)
+      .description(name === 'publish' ? 'let the API return a post' : 'make a post a draft again')
+      .argument('<id>', 'the post')
+      .action(async (id: string, _options: object, command: Command) => {
+        const post = await withServices(context, command, ({ db, clock }) =>
+          setPostStatus(db, id, status, clock.now()),
+        );
+        print(context.terminal, command, post, ({ title }) => `${done}: ${oneLine(title)} (${id})`);
+      });
+  }
+
+  group
+    .command('delete')
+    .description('delete a post for good')
+    .argument('<id>', 'the post')
+    .action(async (id: string, _options: object, command: Command) => {
+      await withServices(context, command, ({ db }) => deletePost(db, id));
+      print(context.terminal, command, { id, deleted: true }, () => `Deleted: ${id}`);
+    });
+
+  selecting(group.command('export').description('print posts as a JSON array that "post import" reads'))
+    .option('--jsonl', 'as JSON Lines, a post on each line')
+    .action(async (options: Selection & { jsonl?: true }, command: Command) => {
+      const { write } = context.terminal;
+      await withServices(context, command, async ({ db }) => {
+        await getOrganization(db, options.organization);
+        const selection = { ...selectionOf(options), sort: options.sort, limit: EXPORT_BATCH };
+        let separator = '';
+        if (!options.jsonl) write('[');
+        for (let page = 1; ; page++) {
+          const { posts } = await listPostPage(db, options.organization, { ...selection, page });
+          for (const post of posts) {
+            write(`${separator}${new TextDecoder().decode(post)}`);
+            separator = options.jsonl ? '\n' : ',\n';
+          }
+          if (posts.length < EXPORT_BATCH) break;
+        }
+        write(options.jsonl ? (separator === '' ? '' : '\n') : ']\n');
+      });
+    });
+}
+
+const EXPORT_BATCH = 500;
+
+const IMPORT_HELP = `
+A record may have id, title, markdown, content, contentType, status, sourceMetadata, createdAt and updatedAt;
+a title and either text are enough. A record without an id gets one from the organization, the source and its
+title or version, so that importing the same file again updates the posts instead of doubling them.`;
+
+function selecting(command: Command): Command {
+  return command
+    .requiredOption('--organization <id>', 'the organization')
+    .addOption(new Option('--status <status...>', 'only these (default: every status)').choices(postStatuses))
+    .addOption(
+      new Option('--content-type <type...>', 'only these (default: every type)').choices(contentTypes),
+    )
+    .addOption(new Option('--sort <order>', 'by creation date').choices(['asc', 'desc']).default('desc'));
+}
+
+function selectionOf({ status, contentType }: Selection) {
+  return { statuses: status ?? [...postStatuses], contentTypes: contentType ?? [...contentTypes] };
+}
+
+/** Throws `AppError` 400 for a file that is absent, too large or not UTF-8. */
+async function readSource(path: string): Promise<SourceFile> {
+  const file = Bun.file(path);
+  if (!(await file.exists())) throw new AppError(400, `${path}: no such file`);
+  if (file.size > MAX_FILE_BYTES) {
+    throw new AppError(400, `${path}: has ${file.size} bytes; ${MAX_FILE_BYTES} at most fit one import`);
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.bytes());
+    return { name: path, text: text.replaceAll('\r\n', '\n') };
+  } catch (cause) {
+    throw new AppError(400, `${path}: is not text in UTF-8`, { cause });
+  }
+}
+
+function describeImport({ file, created, updated, unchanged, skipped }: ImportResult): string {
+  const left = skipped.length === 0 ? '' : `; passed over: ${skipped.join(', ')}`;
+  return `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged${left}`;
+}
+
+function describePage(
+  posts: Post[],
+  totalItems: number,
+  { page, limit }: { page: number; limit: number },
+): string {
+  if (totalItems === 0)
+    return 'No posts yet. Import some: tidings post import --organization ID CHANGELOG.md';
+  const rows = posts.map((post) => [
+    post.id,
+    post.status,
+    post.contentType,
+    post.createdAt.slice(0, 10),
+    oneLine(post.title),
+  ]);
+  const more = totalItems > page * limit ? ` --page ${page + 1} shows more.` : '';
+  return `${table(['ID', 'STATUS', 'TYPE', 'CREATED', 'TITLE'], rows)}\n\n${posts.length} of ${totalItems}.${more}`;
+}
+
+function describePost(post: Post): string {
+  const description = fields({
+    Post: post.id,
+    Title: oneLine(post.title, 100),
+    Type: post.contentType,
+    Status: post.status,
+    Created: post.createdAt,
+    Updated: post.updatedAt,
+    Source: post.sourceMetadata === null ? null : JSON.stringify(post.sourceMetadata),
+  });
+  return `${description}\n\n${post.markdown}`;
+}
+
+function whole(minimum: number, maximum: number) {
+  return (text: string): number => {
+    const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= minimum && value <= maximum) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`);
+  };
+}
+
+function isoTime(text: string): string {
+  const time = parseTime(text);
+  if (time !== null) return time.toISOString();
+  throw new InvalidArgumentError('It must be an ISO 8601 date or time, such as 2026-01-31.');
+}

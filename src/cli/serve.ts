@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { readConfig, settings } from '../config.ts';
+import { describeDemo, openDemo } from '../demo/service.ts';
+import { openServices, startServer } from '../main.ts';
+import { type CliContext, flagsOf } from './context.ts';
+
+export function addServeCommand(program: Command, context: CliContext): void {
+  const command = program.command('serve').description('run the service until it is told to stop');
+  for (const [name, setting] of Object.entries(settings)) {
+    // --data-dir belongs to every command.
+    if (name === 'DATA_DIR') continue;
+    const byDefault = 'default' in setting ? ` (default: ${setting.default})` : '';
+    command.addOption(new Option(setting.flag, `${setting.help}${byDefault} [${name}]`));
+  }
+  command
+    .option('--demo', 'fill an empty data folder with a demo organization, and print what to try')
+    .addHelpText('after', '\nEach option can also be set by the environment variable in brackets.')
+    .action(async ({ demo }: { demo?: true }) => {
+      const config = readConfig(flagsOf(command), context.environment);
+      const services = openServices(config);
+      try {
+        const shown = demo ? await openDemo(services, join(config.dataDir, 'demo.key')) : null;
+        const stopped = stopSignal();
+        const server = startServer(services, config);
+        context.terminal.write(`Listening on ${server.url}\n`);
+        if (shown !== null) context.terminal.write(describeDemo(shown, server.publicUrl));
+        services.log.info({ signal: await stopped }, 'stopping');
+        await server.stop();
+      } finally {
+        await services.close();
+      }
+    });
+}
+
+/** The first SIGTERM or SIGINT. */
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve);
+  });
+}

@@ -1,0 +1,81 @@
+import { createApp } from './app.ts';
+import type { Config } from './config.ts';
+import { closeDataFolder, openDataFolder } from './data-folder.ts';
+import type { Deps } from './deps.ts';
+import { startJobs } from './jobs/jobs.ts';
+import { embeddedKeys } from './keys/embedded.ts';
+import type { KeyService } from './keys/service.ts';
+import { unkeyKeys } from './keys/unkey.ts';
+import { systemClock } from './lib/clock.ts';
+import { randomIds } from './lib/ids.ts';
+import { createLog } from './lib/log.ts';
+
+/** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
+const DRAIN_MS = 8_000;
+
+/** How often the uses of keys that are due are written down. */
+const KEY_USAGE_EVERY_MS = 1_000;
+
+/** What the server and every command need. `close` writes down what is pending and lets go of the file. */
+export interface Services extends Omit<Deps, 'publicUrl'> {
+  close(): Promise<void>;
+}
+
+/** Opens the data folder and puts the services on it. Throws `DataFolderError`. */
+export function openServices(config: Config): Services {
+  const db = openDataFolder(config.dataDir);
+  const base = { db, clock: systemClock, ids: randomIds, log: createLog(config.logLevel) };
+  const keys: KeyService = config.unkey === undefined ? embeddedKeys(base) : unkeyKeys(base, config.unkey);
+  return {
+    ...base,
+    keys,
+    async close() {
+      await keys.flush({ all: true });
+      closeDataFolder(db);
+    },
+  };
+}
+
+export interface RunningServer {
+  /** Where it listens, such as `http://127.0.0.1:3000`. */
+  readonly url: string;
+  /** What links begin with. */
+  readonly publicUrl: string;
+  /** Takes no more requests, waits for those in flight, and stops the jobs. */
+  stop(): Promise<void>;
+}
+
+/** Listens, and starts the jobs. Throws when the port is taken. */
+export function startServer(services: Services, config: Config): RunningServer {
+  const publicUrl = () => config.publicUrl ?? `http://localhost:${server.port}`;
+  const app = createApp({ ...services, publicUrl });
+  const server = Bun.serve({
+    hostname: config.host,
+    port: config.port,
+    fetch: app.fetch,
+    // Bun's own refusal of a large body has no body; ours does, and Bun buffers nothing that is not read.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    idleTimeout: 30,
+    // Two servers on one port would share the requests between them, silently.
+    reusePort: false,
+    development: false,
+  });
+  const jobs = startJobs(
+    [{ name: 'record-key-usage', everyMs: KEY_USAGE_EVERY_MS, run: () => services.keys.flush() }],
+    services.log,
+  );
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+
+  return {
+    url: `http://${host}:${server.port}`,
+    publicUrl: publicUrl(),
+    async stop() {
+      jobs.stop();
+      // The promise waits for idle connections too, which may stay open for long: the count of requests tells.
+      void server.stop();
+      const deadline = Date.now() + DRAIN_MS;
+      while (server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
+      await server.stop(true);
+    },
+  };
+}
