@@ -1,0 +1,93 @@
+import { expect } from 'bun:test';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { Fetch } from '../../src/http/request-log.ts';
+
+interface OpenApi {
+  paths: Record<string, Record<string, { responses: Record<string, Documented> }>>;
+}
+
+interface Documented {
+  content?: Record<string, { schema: unknown }>;
+}
+
+/** Paths that the document leaves out: its own, and that of the reference page. */
+const UNDOCUMENTED = ['/openapi.json', '/docs'];
+
+const perApp = new WeakMap<Fetch, { check(method: string, path: string, response: Response): Promise<void> }>();
+
+/** Checks answers against the app's own OpenAPI document. */
+export function conformance(fetch: Fetch) {
+  let checker = perApp.get(fetch);
+  if (checker === undefined) {
+    checker = createChecker(fetch);
+    perApp.set(fetch, checker);
+  }
+  return checker;
+}
+
+function createChecker(fetch: Fetch) {
+  const ready = loadDocument(fetch);
+  const validators = new Map<string, ValidateFunction>();
+
+  return {
+    async check(method: string, path: string, response: Response): Promise<void> {
+      const pathname = path.split('?')[0] ?? '';
+      const { document, ajv } = await ready;
+      const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+      const [template] = Object.entries(document.paths).find(([each]) => matches(each, pathname)) ?? [];
+      const operation = template === undefined ? undefined : document.paths[template]?.[verb];
+
+      if (operation === undefined) {
+        if (UNDOCUMENTED.includes(pathname) && response.status < 400) return;
+        expect([404, 405, 413]).toContain(response.status);
+        await expectError(response, method);
+        return;
+      }
+      // Any path can be refused for its size.
+      const documented = operation.responses[response.status];
+      expect(documented, `${response.status} is not documented for ${verb} ${template}`).toBeDefined();
+      if (response.status >= 400) await expectError(response, method);
+
+      const [type, body] = Object.entries(documented?.content ?? {})[0] ?? [];
+      if (type === undefined || body === undefined || method === 'HEAD') {
+        expect(await response.text()).toBe('');
+        return;
+      }
+      expect(response.headers.get('content-type')).toStartWith(type);
+      const value = type === 'application/json' ? await response.json() : await response.text();
+      const key = JSON.stringify(body.schema);
+      const validate =
+        validators.get(key) ??
+        ajv.compile({ ...(body.schema as object), ...(key.includes('$ref') ? absolute(body.schema) : {}) });
+      validators.set(key, validate);
+      expect(validate(value), JSON.stringify(validate.errors)).toBe(true);
+    },
+  };
+}
+
+async function loadDocument(fetch: Fetch) {
+  const response = await fetch(new Request('http://localhost/openapi.json'));
+  const document = (await response.json()) as OpenApi;
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema(document, 'openapi');
+  return { document, ajv };
+}
+
+async function expectError(response: Response, method: string): Promise<void> {
+  expect(response.headers.get('content-type')).toBe('application/json');
+  if (method === 'HEAD') return;
+  const body = (await response.clone().json()) as Record<string, unknown>;
+  expect(Object.keys(body)).toEqual(['error']);
+  expect(body['error']).toBeString();
+}
+
+function matches(template: string, pathname: string): boolean {
+  return new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`).test(pathname);
+}
+
+/** A reference into the document, as Ajv knows it. */
+function absolute(schema: unknown): { $ref: string } {
+  return { $ref: `openapi${(schema as { $ref: string }).$ref}` };
+}

@@ -1,0 +1,82 @@
+import { type Database, openDatabase } from '../../db/client.ts';
+import { createApp } from '../../src/app.ts';
+import type { Deps } from '../../src/deps.ts';
+import { embeddedKeys } from '../../src/keys/embedded.ts';
+import type { CreatedKey } from '../../src/keys/model.ts';
+import type { KeyService } from '../../src/keys/service.ts';
+import { createLog } from '../../src/lib/log.ts';
+import type { Organization } from '../../src/organizations/model.ts';
+import { createOrganization } from '../../src/organizations/service.ts';
+import type { OwnedPost } from '../../src/posts/store.ts';
+import { savePosts } from '../../src/posts/store.ts';
+import { fixedClock, type MovableClock } from './clock.ts';
+import { conformance } from './conformance.ts';
+import { countingIds } from './ids.ts';
+
+export const PUBLIC_URL = 'https://tidings.test';
+
+export interface TestApp {
+  readonly deps: Deps;
+  readonly db: Database;
+  readonly clock: MovableClock;
+  /** Each line that was logged, parsed. */
+  readonly logged: Record<string, unknown>[];
+  /** Sends a request to the app, and fails the test when the answer is not what the OpenAPI document says. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  addOrganization(id: string): Promise<Organization>;
+  addKey(organizationId: string, permissions?: string[]): Promise<CreatedKey>;
+  addPosts(organizationId: string, ...posts: Partial<OwnedPost>[]): Promise<OwnedPost[]>;
+}
+
+/** The whole app on a fresh in-memory database with the real migrations, and a clock that stands still. */
+export function createTestApp(overrides: { keys?: (base: Omit<Deps, 'keys'>) => KeyService } = {}): TestApp {
+  const db = openDatabase(':memory:');
+  const clock = fixedClock();
+  const logged: Record<string, unknown>[] = [];
+  const log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) });
+  const base = { db, clock, ids: countingIds(), log, publicUrl: () => PUBLIC_URL };
+  const deps: Deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };
+  const app = createApp(deps);
+  let postCount = 0;
+
+  return {
+    deps,
+    db,
+    clock,
+    logged,
+    async request(path, init) {
+      const response = await app.fetch(new Request(`http://localhost${path}`, init));
+      await conformance(app.fetch).check(init?.method ?? 'GET', path, response.clone());
+      return response;
+    },
+    addOrganization: (id) => createOrganization(deps, { id, name: `Organization ${id}`, plan: 'free' }),
+    addKey: (organizationId, permissions = ['api.read']) =>
+      deps.keys.createKey({ organizationId, name: 'Test', permissions, expiresAt: null }),
+    async addPosts(organizationId, ...given) {
+      const posts = given.map((fields) => ({ ...examplePost(++postCount), ...fields, organizationId }));
+      await savePosts(db, posts);
+      return posts;
+    },
+  };
+}
+
+/** `Authorization` for a key, or for the value of one. */
+export function bearer(key: CreatedKey | string): { headers: Record<string, string> } {
+  return { headers: { authorization: `Bearer ${typeof key === 'string' ? key : key.key}` } };
+}
+
+/** A published changelog post; a higher number is a minute newer. */
+function examplePost(number: number): Omit<OwnedPost, 'organizationId'> {
+  const at = new Date(Date.UTC(2026, 0, 1, 0, number)).toISOString();
+  return {
+    id: `post_${number}`,
+    title: `Post ${number}`,
+    content: `Text ${number}`,
+    markdown: `**Text** ${number}`,
+    contentType: 'changelog',
+    sourceMetadata: null,
+    status: 'published',
+    createdAt: at,
+    updatedAt: at,
+  };
+}
