@@ -1,3 +1,4 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
 import { render } from 'preact-render-to-string';
 import css from './page.css' with { type: 'text' };
 

@@ -1,5 +1,11 @@
-/** Between the cells of a table row while it is put together; no text holds it, for control characters are refused. */
+// Marks in the text while it is put together: between the cells of a row, and around an inline tag.
 const CELL = '\u001f';
+const TAG_OPENS = '\u0001';
+const TAG_CLOSES = '\u0002';
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are the marks
+const MARKS = /[\u0001\u0002\u001f]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are the marks
+const MARKED_TAG = /\u0001[^\u0002]*\u0002/g;
 
 /** What a link's text may be for its address to be left out: an issue, a person, a commit, a version. */
 const REFERENCE = /^(#\d+|@[\w-]+|[0-9a-f]{7,40}|v?\d+\.\d+[\w.+-]*)$/i;
@@ -12,12 +18,12 @@ const TAG = /^<(\/?[a-z][^>]*|!--.*--|![a-z][^>]*)>$/is;
  */
 export function toPlainText(markdown: string): string {
   const text = Bun.markdown.render(
-    markdown,
+    markdown.replaceAll(MARKS, ''),
     {
       heading: block,
       paragraph: block,
       blockquote: block,
-      code: block,
+      code: (code) => block(code.replaceAll(MARKS, '')),
       hr: () => '\n\n',
       list: (items, { depth }) => (depth > 0 ? `\n${items}` : `${items}\n`),
       listItem: (children, { ordered, start, index, checked }) => {
@@ -38,12 +44,14 @@ export function toPlainText(markdown: string): string {
       },
       image: (alt) => alt,
       html: (html) => block(html.replaceAll(/<!--[\s\S]*?-->|<[^>]*>/g, '')),
-      // An inline tag comes as a text of its own.
-      text: (text) => (TAG.test(text) ? '' : text),
+      // An inline tag comes as a text of its own, and so does one in code, where it stays.
+      text: (text) => (TAG.test(text) ? TAG_OPENS + text + TAG_CLOSES : text),
+      codespan: (code) => code.replaceAll(MARKS, ''),
     },
     { autolinks: true },
   );
   return text
+    .replaceAll(MARKED_TAG, '')
     .replaceAll(/[ \t]+$/gm, '')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim();

@@ -169,18 +169,16 @@ const statements = prepared((db) => ({
     })
     .onConflictDoUpdate({
       target: posts.id,
-      set: Object.fromEntries(
-        [
-          posts.status,
-          posts.contentType,
-          posts.createdAt,
-          posts.updatedAt,
-          posts.title,
-          posts.content,
-          posts.markdown,
-          posts.sourceMetadata,
-        ].map((column) => [column.name, sql.raw(`excluded.${column.name}`)]),
-      ),
+      set: {
+        status: sql`excluded.status`,
+        contentType: sql`excluded.content_type`,
+        createdAt: sql`excluded.created_at`,
+        updatedAt: sql`excluded.updated_at`,
+        title: sql`excluded.title`,
+        content: sql`excluded.content`,
+        markdown: sql`excluded.markdown`,
+        sourceMetadata: sql`excluded.source_metadata`,
+      },
       setWhere: sql`${posts.organizationId} = excluded.organization_id`,
     })
     .returning({ id: posts.id })

@@ -1,0 +1,310 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { openDataFolder } from '../../src/data-folder.ts';
+import { cli, temporaryFolder } from '../support/cli.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+
+afterEach(() => folder.remove());
+
+const run = (...words: string[]) => cli(join(folder.path, 'data'), words);
+
+/** The one JSON value that a command prints. */
+async function json(...words: string[]) {
+  const { exitCode, stdout, stderr } = await run(...words, '--json');
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toEndWith('\n');
+  return JSON.parse(stdout);
+}
+
+async function fails(exitCode: number, ...words: string[]): Promise<string> {
+  const result = await run(...words);
+  expect(result).toMatchObject({ exitCode, stdout: '' });
+  return result.stderr;
+}
+
+async function write(name: string, text: string): Promise<string> {
+  const path = join(folder.path, name);
+  await Bun.write(path, text);
+  return path;
+}
+
+describe('organization', () => {
+  test('create, list, set-plan', async () => {
+    expect(await json('organization', 'list')).toEqual([]);
+    const created = await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+    expect(created).toEqual({
+      id: 'acme',
+      name: 'Acme',
+      plan: 'free',
+      createdAt: expect.stringMatching(/Z$/),
+    });
+    const other = await json('organization', 'create', '--name', 'Other', '--plan', 'pro');
+    expect(other.id).toMatch(/^org_\w+$/);
+    expect(await json('organization', 'set-plan', 'acme', 'pro')).toEqual({ ...created, plan: 'pro' });
+    expect(await json('organization', 'list')).toEqual([{ ...created, plan: 'pro' }, other]);
+  });
+
+  test('speaks to people without --json', async () => {
+    expect((await run('organization', 'list')).stdout).toStartWith('No organization yet. Make one: tidings');
+    expect((await run('organization', 'create', '--name', 'Acme', '--id', 'acme')).stdout).toContain('Acme');
+    expect((await run('organization', 'list')).stdout).toMatch(
+      /^ID +NAME +PLAN +CREATED\nacme +Acme +free +20/,
+    );
+  });
+
+  test('refusals', async () => {
+    await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+    expect(await fails(1, 'organization', 'create', '--name', 'Acme', '--id', 'acme')).toBe(
+      'error: Organization acme exists already\n',
+    );
+    expect(await fails(1, 'organization', 'create', '--name', ' ')).toContain('name must not be empty');
+    expect(await fails(1, 'organization', 'create', '--name', 'A', '--id', 'a/b')).toContain('id must match');
+    expect(await fails(2, 'organization', 'create')).toContain(
+      "required option '--name <name>' not specified",
+    );
+    expect(await fails(2, 'organization', 'create', '--name', 'A', '--plan', 'gold')).toContain('free, pro');
+    expect(await fails(2, 'organization', 'set-plan', 'acme', 'gold')).toContain('free, pro');
+    expect(await fails(1, 'organization', 'set-plan', 'nobody', 'pro')).toContain(
+      'Organization nobody not found',
+    );
+    expect(await json('organization', 'list')).toHaveLength(1);
+  });
+});
+
+describe('key', () => {
+  beforeEach(() => json('organization', 'create', '--name', 'Acme', '--id', 'acme'));
+
+  test('create, list, revoke, delete', async () => {
+    const created = await json('key', 'create', '--organization', 'acme', '--name', 'Website');
+    expect(created).toEqual({
+      id: expect.stringMatching(/^key_\w+$/),
+      key: expect.stringMatching(/^tdk_[1-9A-HJ-NP-Za-km-z]{42,44}$/),
+      name: 'Website',
+      organizationId: 'acme',
+      permissions: ['api.read'],
+      expiresAt: null,
+    });
+    const listed = await json('key', 'list', '--organization', 'acme');
+    expect(listed).toEqual([
+      {
+        id: created.id,
+        name: 'Website',
+        organizationId: 'acme',
+        prefix: created.key.slice(0, 8),
+        permissions: ['api.read'],
+        createdAt: expect.any(String),
+        lastUsedAt: null,
+        expiresAt: null,
+        status: 'active',
+      },
+    ]);
+    expect(await json('key', 'revoke', created.id)).toEqual({ ...listed[0], status: 'revoked' });
+    expect(await json('key', 'delete', created.id)).toEqual({ id: created.id, deleted: true });
+    expect(await json('key', 'list', '--organization', 'acme')).toEqual([]);
+  });
+
+  test('permissions and expiry as given', async () => {
+    const words = ['--permission', 'api.write', '--permission', 'api.read', '--expires', '2099-01-31'];
+    expect(await json('key', 'create', '--organization', 'acme', '--name', 'A', ...words)).toMatchObject({
+      permissions: ['api.write', 'api.read'],
+      expiresAt: '2099-01-31T00:00:00.000Z',
+    });
+  });
+
+  test('people see the value once, and never in the list', async () => {
+    const { stdout } = await run('key', 'create', '--organization', 'acme', '--name', 'Website');
+    const value = /tdk_\w+/.exec(stdout)?.[0] ?? '';
+    expect(stdout).toContain('Copy the key now');
+    const list = (await run('key', 'list', '--organization', 'acme')).stdout;
+    expect(list).toContain(`${value.slice(0, 8)}…`);
+    expect(list).not.toContain(value);
+  });
+
+  test('refusals', async () => {
+    const create = ['key', 'create', '--organization', 'acme', '--name', 'A'];
+    expect(await fails(1, ...create, '--expires', '2020-01-01')).toContain('expiresAt must lie ahead');
+    expect(await fails(1, ...create, '--expires', 'soon')).toContain('expiresAt must be an ISO 8601 time');
+    expect(await fails(1, ...create, '--permission', 'a b')).toContain(
+      'permissions.0 must be 1 to 100 letters',
+    );
+    expect(await fails(2, 'key', 'create', '--organization', 'acme')).toContain('--name');
+    expect(await fails(1, 'key', 'create', '--organization', 'nobody', '--name', 'A')).toContain(
+      'nobody not found',
+    );
+    expect(await fails(1, 'key', 'revoke', 'key_none')).toContain('Key key_none not found');
+    expect(await fails(1, 'key', 'delete', 'key_none')).toContain('Key key_none not found');
+    expect(await json('key', 'list', '--organization', 'acme')).toEqual([]);
+  });
+});
+
+describe('post', () => {
+  beforeEach(() => json('organization', 'create', '--name', 'Acme', '--id', 'acme'));
+
+  const posts = [
+    { id: 'one', title: 'One', markdown: '**1**', createdAt: '2026-01-01T00:00:00.000Z' },
+    { id: 'two', title: 'Two', markdown: '2', status: 'draft', createdAt: '2026-01-02T00:00:00.000Z' },
+    {
+      id: 'six',
+      title: 'Six',
+      content: '6',
+      contentType: 'linkedin_post',
+      createdAt: '2026-01-03T00:00:00.000Z',
+    },
+  ];
+
+  const importAll = async () =>
+    json('post', 'import', '--organization', 'acme', await write('posts.json', JSON.stringify(posts)));
+  const listIds = async (...words: string[]) =>
+    (await json('post', 'list', '--organization', 'acme', ...words)).map(({ id }: { id: string }) => id);
+
+  test('import tells what it did, and list shows it', async () => {
+    expect(await importAll()).toMatchObject([{ created: 3, updated: 0, unchanged: 0 }]);
+    expect(await importAll()).toMatchObject([{ created: 0, updated: 0, unchanged: 3 }]);
+    expect(await listIds()).toEqual(['six', 'two', 'one']);
+    expect(await listIds('--status', 'draft')).toEqual(['two']);
+    expect(await listIds('--content-type', 'linkedin_post')).toEqual(['six']);
+    expect(await listIds('--sort', 'asc', '--limit', '1', '--page', '2')).toEqual(['two']);
+    expect((await run('post', 'list', '--organization', 'acme', '--limit', '2')).stdout).toEndWith(
+      '2 of 3. --page 2 shows more.\n',
+    );
+  });
+
+  test('show, publish, unpublish, delete', async () => {
+    await importAll();
+    expect(await json('post', 'show', 'two')).toMatchObject({ id: 'two', content: '2', status: 'draft' });
+    expect(await json('post', 'publish', 'two')).toMatchObject({ status: 'published' });
+    const { updatedAt } = await json('post', 'unpublish', 'two');
+    expect(await json('post', 'unpublish', 'two')).toMatchObject({ status: 'draft', updatedAt });
+    expect(await json('post', 'delete', 'two')).toEqual({ id: 'two', deleted: true });
+    expect(await listIds()).toEqual(['six', 'one']);
+    for (const verb of ['show', 'publish', 'unpublish', 'delete']) {
+      expect(await fails(1, 'post', verb, 'two')).toContain('Post two not found');
+    }
+    expect((await run('post', 'show', 'one')).stdout).toEndWith('\n\n**1**\n');
+  });
+
+  test.each([[[]], [['--jsonl']]])('export %p reads back as it was', async (words: string[]) => {
+    await importAll();
+    const before = await json('post', 'list', '--organization', 'acme');
+    const { stdout } = await run('post', 'export', '--organization', 'acme', ...words);
+    for (const { id } of before) await json('post', 'delete', id);
+    const path = await write(words.length === 0 ? 'back.json' : 'back.jsonl', stdout);
+    expect(await json('post', 'import', '--organization', 'acme', path)).toMatchObject([{ created: 3 }]);
+    expect(await json('post', 'list', '--organization', 'acme')).toEqual(before);
+  });
+
+  test('export of nothing is an empty array', async () => {
+    expect(await json('post', 'export', '--organization', 'acme')).toEqual([]);
+  });
+
+  test('export goes past its own batches', async () => {
+    const many = Array.from({ length: 1001 }, (_, n) => ({ id: `p${n}`, title: `${n}`, content: '' }));
+    await json('post', 'import', '--organization', 'acme', await write('many.json', JSON.stringify(many)));
+    expect(await json('post', 'export', '--organization', 'acme')).toHaveLength(1001);
+  });
+
+  test('a bad file leaves the good ones imported, and is named', async () => {
+    const good = await write('good.md', '# Good\n\nText');
+    const bad = await write('bad.json', '[{"title": "Bad"}]');
+    const result = await run('post', 'import', '--organization', 'acme', bad, good, '--json');
+    expect(result.exitCode).toBe(1);
+    expect(result.stderr).toBe(
+      `error: ${bad}:1: markdown is missing (content, as plain text, would do too)\nNothing of this file was imported.\n`,
+    );
+    expect(JSON.parse(result.stdout)).toMatchObject([{ file: good, created: 1 }]);
+    expect(await listIds()).toHaveLength(1);
+  });
+
+  test('files that cannot be read', async () => {
+    const binary = await write('bad.md', '');
+    await Bun.write(binary, new Uint8Array([35, 32, 255, 254]));
+    const importing = ['post', 'import', '--organization', 'acme'];
+    expect(await fails(1, ...importing, binary)).toContain('is not text in UTF-8');
+    expect(await fails(1, ...importing, join(folder.path, 'none.md'))).toContain('none.md: no such file');
+    expect(await fails(2, ...importing)).toContain("missing required argument 'file'");
+    expect(await fails(2, ...importing, binary, '--date', 'soon')).toContain('ISO 8601');
+    expect(await fails(2, ...importing, binary, '--format', 'xml')).toContain(
+      'json, jsonl, markdown, changelog',
+    );
+    expect(await fails(2, 'post', 'list', '--organization', 'acme', '--limit', '0')).toContain(
+      'from 1 to 1000',
+    );
+    expect(await fails(1, 'post', 'list', '--organization', 'nobody')).toContain(
+      'Organization nobody not found',
+    );
+  });
+
+  test('a progress bar is drawn for a person, and only for one', async () => {
+    const path = await write('posts.json', JSON.stringify(posts));
+    const words = ['post', 'import', '--organization', 'acme', path];
+    const watched = await cli(join(folder.path, 'data'), words, { isInteractive: true });
+    expect(watched.stderr).toContain(`${'█'.repeat(30)}  100 %  3 of 3`);
+    expect(watched.stderr).toEndWith('\r\u001b[K');
+    expect(watched.stdout).toBe(`${path}: 3 created, 0 updated, 0 unchanged\n`);
+    await json('post', 'delete', 'one');
+    expect((await cli(join(folder.path, 'data'), words)).stderr).toBe('');
+  });
+
+  test('a title cannot steer the terminal', async () => {
+    const path = await write('p.json', JSON.stringify([{ title: 'A\u001b[31m\nB', content: '' }]));
+    await json('post', 'import', '--organization', 'acme', path);
+    expect((await run('post', 'list', '--organization', 'acme')).stdout).toContain('A [31m B');
+  });
+});
+
+describe('words that are wrong', () => {
+  test.each([
+    [['frobnicate'], "unknown command 'frobnicate'"],
+    [['key', 'frobnicate'], "unknown command 'frobnicate'"],
+    [['organization', 'list', '--frob'], "unknown option '--frob'"],
+    [['organization', 'list', 'extra'], 'too many arguments'],
+    [['serve', '--port', 'http'], 'PORT must be a port number from 0 to 65535'],
+  ])('%p', async (words, message) => {
+    expect(await fails(2, ...words)).toContain(message);
+  });
+
+  test('--help and --version are no failure', async () => {
+    const help = await run('--help');
+    expect(help.exitCode).toBe(0);
+    for (const word of ['serve', 'organization', 'key', 'post', '--json', '--data-dir'])
+      expect(help.stdout).toContain(word);
+    expect(await run('--version')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+    expect((await run('serve', '--help')).stdout).toContain('UNKEY_TIMEOUT_MS');
+  });
+});
+
+test('a data folder that cannot be used is named, with what to do', async () => {
+  const file = await write('file', 'x');
+  const { exitCode, stderr } = await cli(file, ['organization', 'list']);
+  expect(exitCode).toBe(1);
+  expect(stderr).toStartWith(`error: The data folder ${file} cannot be used: `);
+  await Bun.write(
+    join(folder.path, 'data', 'tidings.db'),
+    'this is no database, but long enough to look like one'.repeat(50),
+  );
+  expect(await fails(1, 'organization', 'list')).toContain('file is not a database');
+});
+
+test('the data folder is for its owner alone', async () => {
+  const { statSync } = await import('node:fs');
+  await run('organization', 'list');
+  const mode = (name: string) => statSync(join(folder.path, name)).mode & 0o777;
+  expect(mode('data')).toBe(0o700);
+  expect(mode('data/tidings.db')).toBe(0o600);
+});
+
+test('what one process writes, another sees at once', async () => {
+  const db = openDataFolder(join(folder.path, 'data'));
+  await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+  const { findOrganization } = await import('../../src/organizations/store.ts');
+  expect(await findOrganization(db, 'acme')).toMatchObject({ name: 'Acme' });
+  db.$client.close();
+});

@@ -1,0 +1,344 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { type ImportOptions, importFile } from '../../src/posts/import/service.ts';
+import { contentTypes, postStatuses } from '../../src/posts/model.ts';
+import { listPostPage, parsePost } from '../../src/posts/store.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+});
+
+const defaults: ImportOptions = { organizationId: 'org_a', status: 'published', contentType: 'changelog' };
+
+function importText(name: string, text: string, options: Partial<ImportOptions> = {}) {
+  return importFile(app.deps, { name, text }, { ...defaults, ...options });
+}
+
+async function stored(organizationId = 'org_a') {
+  const selection = { statuses: [...postStatuses], contentTypes: [...contentTypes], sort: 'desc' as const };
+  const { posts } = await listPostPage(app.db, organizationId, { ...selection, limit: 1000, page: 1 });
+  return posts.map(parsePost);
+}
+
+const whole = {
+  id: 'my-post',
+  title: 'Hello',
+  content: 'Hello there',
+  markdown: '**Hello** there',
+  contentType: 'linkedin_post',
+  sourceMetadata: { author: 'ann' },
+  status: 'draft',
+  createdAt: '2026-01-02T03:04:05.006Z',
+  updatedAt: '2026-01-03T00:00:00.000Z',
+} as const;
+
+describe('JSON', () => {
+  test('keeps every field that is given', async () => {
+    expect(await importText('a/posts.json', JSON.stringify([whole]))).toEqual({
+      file: 'a/posts.json',
+      created: 1,
+      updated: 0,
+      unchanged: 0,
+      skipped: [],
+    });
+    expect(await stored()).toEqual([whole]);
+  });
+
+  test('fills in what is not given', async () => {
+    await importText('posts.json', JSON.stringify([{ title: ' Hello ', markdown: '**Hello** there' }]));
+    expect(await stored()).toEqual([
+      {
+        id: expect.stringMatching(/^post_\w{20,22}$/),
+        title: 'Hello',
+        content: 'Hello there',
+        markdown: '**Hello** there',
+        contentType: 'changelog',
+        sourceMetadata: null,
+        status: 'published',
+        createdAt: '2026-11-20T12:00:00.000Z',
+        updatedAt: '2026-11-20T12:00:00.000Z',
+      },
+    ]);
+  });
+
+  test('times of any offset are stored in UTC, dates as midnight', async () => {
+    const times = ['2026-01-31', '2026-01-31T09:30:00+02:00', '2026-01-31 09:30Z'];
+    await importText(
+      'p.jsonl',
+      times
+        .map((createdAt, n) => JSON.stringify({ id: `p${n}`, title: 't', content: 'c', createdAt }))
+        .join('\n'),
+    );
+    expect(new Map((await stored()).map(({ id, createdAt }) => [id, createdAt]))).toEqual(
+      new Map([
+        ['p0', '2026-01-31T00:00:00.000Z'],
+        ['p1', '2026-01-31T07:30:00.000Z'],
+        ['p2', '2026-01-31T09:30:00.000Z'],
+      ]),
+    );
+  });
+
+  test('reads JSON Lines, empty lines aside', async () => {
+    const text = `\n${JSON.stringify(whole)}\n\n${JSON.stringify({ ...whole, id: 'second' })}\n`;
+    expect(await importText('posts.jsonl', text)).toMatchObject({ created: 2 });
+  });
+});
+
+describe('importing again', () => {
+  test('the same file changes nothing, not even updatedAt', async () => {
+    const text = JSON.stringify([
+      { title: 'One', markdown: 'a' },
+      { title: 'Two', markdown: 'b' },
+      { title: 'Two', markdown: 'c' },
+    ]);
+    await importText('site/posts.json', text);
+    const before = await stored();
+    app.clock.advance(60_000);
+    expect(await importText('site/posts.json', text)).toMatchObject({ created: 0, updated: 0, unchanged: 3 });
+    expect(await stored()).toEqual(before);
+  });
+
+  test('a changed record updates its post: text anew, status and dates as they are', async () => {
+    await importText('p.json', JSON.stringify([{ title: 'One', markdown: 'old' }]), { status: 'draft' });
+    app.clock.advance(60_000);
+    expect(await importText('p.json', JSON.stringify([{ title: 'One', markdown: '*new*' }]))).toMatchObject({
+      updated: 1,
+    });
+    expect(await stored()).toMatchObject([
+      {
+        content: 'new',
+        markdown: '*new*',
+        status: 'draft',
+        createdAt: '2026-11-20T12:00:00.000Z',
+        updatedAt: '2026-11-20T12:01:00.000Z',
+      },
+    ]);
+  });
+
+  test('files of one name in two folders are two sources; --source says otherwise', async () => {
+    const text = '# Changelog\n## 1.0.0 - 2026-01-01\nFirst';
+    await importText('rocket/CHANGELOG.md', text);
+    await importText('pad/CHANGELOG.md', text);
+    expect(await stored()).toHaveLength(2);
+    await importText('a/CHANGELOG.md', text, { source: 'site' });
+    await importText('b/CHANGELOG.md', text, { source: 'site' });
+    expect(await stored()).toHaveLength(3);
+  });
+
+  test('the same file in another organization makes other posts', async () => {
+    await app.addOrganization('org_b');
+    const text = JSON.stringify([{ title: 'One', markdown: 'a' }]);
+    await importText('p.json', text);
+    await importText('p.json', text, { organizationId: 'org_b' });
+    expect(await stored()).toHaveLength(1);
+    expect(await stored('org_b')).toHaveLength(1);
+  });
+});
+
+describe('Markdown', () => {
+  test('front matter is the fields; names that mean nothing to us are metadata', async () => {
+    const text = `---
+title: Hello
+date: 2026-01-31
+contentType: linkedin_post
+draft: true
+author: ann
+tags: [a, b]
+---
+
+**Hello** there
+`;
+    await importText('hello.md', text);
+    expect(await stored()).toMatchObject([
+      {
+        title: 'Hello',
+        markdown: '**Hello** there',
+        content: 'Hello there',
+        contentType: 'linkedin_post',
+        status: 'draft',
+        createdAt: '2026-01-31T00:00:00.000Z',
+        sourceMetadata: { author: 'ann', tags: ['a', 'b'] },
+      },
+    ]);
+  });
+
+  test('a title that is not given is the first heading; renaming it keeps the post', async () => {
+    await importText('notes/hello.md', '# Hello\n\nText');
+    await importText('notes/hello.md', '# Goodbye\n\nText');
+    expect(await stored()).toMatchObject([{ title: 'Goodbye', markdown: 'Text' }]);
+  });
+
+  test('rules in the text are no front matter', async () => {
+    await importText('hello.md', '# Hello\n\n---\n\na: b\n\n---\n');
+    expect(await stored()).toMatchObject([{ title: 'Hello', sourceMetadata: null }]);
+  });
+});
+
+describe('a bad record names file, line and field, and nothing of the file is written', () => {
+  const good = '{"id": "good", "title": "Good", "content": "x"}';
+  const bad = (fields: string) => `[\n  ${good},\n  {\n    "title": "Bad",\n    ${fields}\n  }\n]`;
+
+  test.each([
+    ['no title', 'p.json', `[${good},\n{"content": "x"}]`, 'p.json:2: title is missing'],
+    [
+      'an empty title',
+      'p.json',
+      `[${good},\n\n{"title": " ", "content": "x"}]`,
+      'p.json:3: title must not be empty',
+    ],
+    [
+      'no text',
+      'p.json',
+      bad('"status": "draft"'),
+      'p.json:3: markdown is missing (content, as plain text, would do too)',
+    ],
+    [
+      'a wrong status',
+      'p.json',
+      bad('"content": "", "status": "live"'),
+      'p.json:5: status must be one of draft, published, not "live"',
+    ],
+    [
+      'a wrong type',
+      'p.json',
+      bad('"content": "", "contentType": "video"'),
+      'p.json:5: contentType must be one of changelog, linkedin_post, not "video"',
+    ],
+    [
+      'a text that is none',
+      'p.json',
+      bad('"content": 5'),
+      'p.json:5: content is wrong: expected string, not 5',
+    ],
+    [
+      'a date that is none',
+      'p.json',
+      bad('"content": "", "createdAt": "2026-02-30"'),
+      'p.json:5: createdAt must be an ISO 8601 date or a time with its offset, such as 2026-01-31 or 2026-01-31T09:30:00Z, not "2026-02-30"',
+    ],
+    [
+      'a time that says not where',
+      'p.json',
+      bad('"content": "", "updatedAt": "2026-01-01T10:00"'),
+      'p.json:5: updatedAt must be an ISO 8601 date',
+    ],
+    [
+      'a bad id',
+      'p.json',
+      bad('"content": "", "id": "a b"'),
+      'p.json:5: id must be 1 to 64 letters, digits, "_" and "-"',
+    ],
+    [
+      'an unknown field',
+      'p.json',
+      bad('"content": "", "conten": ""'),
+      'p.json:5: conten is not a known field',
+    ],
+    [
+      'metadata that is a list',
+      'p.json',
+      bad('"content": "", "sourceMetadata": []'),
+      'p.json:5: sourceMetadata must be an object or null',
+    ],
+    [
+      'metadata that nests too deep',
+      'p.json',
+      bad(`"content": "", "sourceMetadata": {"a": ${'['.repeat(25)}${']'.repeat(25)}}`),
+      'p.json:5: sourceMetadata must not nest deeper than 20',
+    ],
+    [
+      'metadata that is too large',
+      'p.json',
+      bad(`"content": "", "sourceMetadata": {"a": "${'x'.repeat(17_000)}"}`),
+      'p.json:5: sourceMetadata must have at most 16384 characters as JSON',
+    ],
+    [
+      'a text that is too long',
+      'p.json',
+      bad(`"content": "${'x'.repeat(200_001)}"`),
+      'p.json:5: content must have at most 200000 characters, not 200001',
+    ],
+    [
+      'U+0000',
+      'p.json',
+      bad('"content": "a\\u0000b"'),
+      'p.json:5: content must not hold the character U+0000',
+    ],
+    ['the same id twice', 'p.json', `[${good},\n${good}]`, 'p.json:2: is the same post as line 1: good'],
+    ['no object', 'p.json', `[${good},\n5]`, 'p.json:2: must be a post, as a JSON object'],
+    ['no array', 'p.json', '{}', 'p.json:1: must be a JSON array of posts'],
+    ['broken JSON', 'p.json', `[${good},\n{"title": }]`, 'p.json:2: is not valid JSON: ValueExpected'],
+    ['nothing', 'p.json', '[]', 'p.json:1: holds no posts, read as json (see --format)'],
+    ['a broken line', 'p.jsonl', `${good}\n{"title"\n`, 'p.jsonl:2: is not valid JSON'],
+    ['a bad line', 'p.jsonl', `${good}\n\n{"content": "x"}`, 'p.jsonl:3: title is missing'],
+    ['bad front matter', 'a.md', '---\ntitle: [\n---\nx', 'a.md:1: front matter is not valid YAML'],
+    [
+      'front matter that is a list',
+      'a.md',
+      '---\n- a\n---\nx',
+      'a.md:1: front matter must be a YAML object, such as "title: Hello"',
+    ],
+    [
+      'a bad date in front matter',
+      'a.md',
+      '---\ntitle: a\ndate: soon\n---\nx',
+      'a.md:3: createdAt must be an ISO 8601 date',
+    ],
+    ['Markdown without a title', 'a.md', 'Just text', 'a.md:1: title is missing'],
+    [
+      'a version without a date',
+      'CHANGELOG.md',
+      '## 1.1.0 - 2026-01-02\n\n## 1.0.0\n',
+      'CHANGELOG.md:3: createdAt is missing: version 1.0.0 has no date.',
+    ],
+    [
+      'a version with a day that is none',
+      'CHANGELOG.md',
+      '## 1.1.0 - 2026-02-30\n',
+      'CHANGELOG.md:1: createdAt is missing',
+    ],
+    [
+      'a changelog without versions',
+      'CHANGELOG.md',
+      '# Changelog\n\nSoon.',
+      'CHANGELOG.md:1: holds no posts, read as changelog (see --format)',
+    ],
+    [
+      'a file of no known kind',
+      'posts.csv',
+      'a,b',
+      'posts.csv: cannot tell what this is by its name; say --format json|jsonl|markdown|changelog',
+    ],
+  ])('%s', async (_, name, text, message) => {
+    const failure = await importText(name, text).catch((error: Error) => error);
+    expect(failure).toBeInstanceOf(Error);
+    expect((failure as Error).message).toStartWith(message);
+    expect(await stored()).toEqual([]);
+  });
+
+  test("another organization's post is not taken over", async () => {
+    await app.addOrganization('org_b');
+    await app.addPosts('org_b', { id: 'theirs', title: 'Theirs' });
+    await expect(
+      importText('p.json', `[${good},\n{"id": "theirs", "title": "Mine", "content": "x"}]`),
+    ).rejects.toThrow('p.json:2: id theirs is taken by a post of another organization');
+    expect(await stored()).toEqual([]);
+    expect(await stored('org_b')).toMatchObject([{ title: 'Theirs' }]);
+  });
+
+  test('an organization that there is not', async () => {
+    await expect(importText('p.json', `[${good}]`, { organizationId: 'nobody' })).rejects.toThrow(
+      'Organization nobody not found',
+    );
+  });
+});
+
+test('progress is told up to the last record', async () => {
+  const told: number[][] = [];
+  const text = JSON.stringify(Array.from({ length: 5 }, (_, n) => ({ title: `t${n}`, content: 'x' })));
+  await importText('p.json', text, { onProgress: (written, total) => told.push([written, total]) });
+  expect(told).toEqual([1, 2, 3, 4, 5].map((n) => [n, 5]));
+});

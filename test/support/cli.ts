@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCli } from '../../src/cli.ts';
+
+export interface CliResult {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A folder that is gone when the test file is done; made anew for each call. */
+export function temporaryFolder(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'tidings-test-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Runs one command in this process, on a data folder, with nothing from the real environment. */
+export async function cli(
+  dataDir: string,
+  words: readonly string[],
+  {
+    environment = {},
+    isInteractive = false,
+  }: { environment?: Record<string, string>; isInteractive?: boolean } = {},
+): Promise<CliResult> {
+  let stdout = '';
+  let stderr = '';
+  const exitCode = await runCli(words, {
+    environment: { DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...environment },
+    terminal: {
+      write: (text) => {
+        stdout += text;
+      },
+      writeError: (text) => {
+        stderr += text;
+      },
+      isInteractive,
+    },
+  });
+  return { exitCode, stdout, stderr };
+}
