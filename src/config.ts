@@ -78,7 +78,7 @@ export const settings = {
   },
 } as const satisfies Record<string, Setting>;
 
-export type SettingName = keyof typeof settings;
+type SettingName = keyof typeof settings;
 
 export interface Config {
   host: string;

@@ -198,7 +198,7 @@ function EndpointEntry(props: Endpoint & { serverUrl: string; schemas: Record<st
           <li key={status}>
             <strong class="status">{status}</strong>
             <div>
-              {response.description === 'OK' ? 'The answer.' : response.description}{' '}
+              {response.description === 'OK' ? 'The answer:' : words(response.description)}{' '}
               <ResponseBody response={response} />
             </div>
           </li>
@@ -341,7 +341,7 @@ function words(text: string) {
 
 function curlLine(serverUrl: string, path: string, withKey: boolean): string {
   const url = `${serverUrl}${path.replace('{organizationId}', '$ORGANIZATION_ID').replace('{postId}', '$POST_ID')}`;
-  return withKey ? `curl -H "Authorization: Bearer $TIDINGS_KEY" \\\n  "${url}"` : `curl ${url}`;
+  return withKey ? `curl -H "Authorization: Bearer $TIDINGS_KEY" \\\n"${url}"` : `curl ${url}`;
 }
 
 function exampleOf(response: Response | undefined, schemas: Record<string, Schema>): unknown {

@@ -2,7 +2,7 @@ import type { Fetch } from './request-log.ts';
 import { errorJson } from './respond.ts';
 
 /** No provider sends more (GitHub's own cap), and nothing else is sent to us at all. */
-export const MAX_BODY_BYTES = 25 * 1024 * 1024;
+const MAX_BODY_BYTES = 25 * 1024 * 1024;
 
 /**
  * Refuses a body that says itself that it is too large, on every path. One that does not say is not read here:

@@ -117,7 +117,7 @@ export const PostFilter = Type.Object({
 });
 
 /** The bound keeps `page * limit` an exact integer. */
-export const MAX_PAGE = 1_000_000_000;
+const MAX_PAGE = 1_000_000_000;
 
 export const ListQuery = Type.Composite([
   Type.Object({

@@ -68,10 +68,7 @@ export async function renderPost(
 }
 
 /** Section 2 of the spec; `totalPages` is at least 1, and a page past the end points back one page. */
-export function paginate(
-  totalItems: number,
-  { limit, page }: Pick<PageSelection, 'limit' | 'page'>,
-): Pagination {
+function paginate(totalItems: number, { limit, page }: Pick<PageSelection, 'limit' | 'page'>): Pagination {
   const totalPages = Math.max(1, Math.ceil(totalItems / limit));
   return {
     limit,

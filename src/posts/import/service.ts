@@ -17,7 +17,7 @@ export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const MAX_RECORDS = 100_000;
 
 export const importFormats = ['json', 'jsonl', 'markdown', 'changelog'] as const;
-export type ImportFormat = (typeof importFormats)[number];
+type ImportFormat = (typeof importFormats)[number];
 
 const parsers: Record<ImportFormat, (file: SourceFile) => ParsedFile> = {
   json: parseJson,

@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { cli, temporaryFolder } from '../support/cli.ts';
+import { root, type ServerProcess, startProcess } from '../support/server.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let server: ServerProcess | undefined;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+
+afterEach(async () => {
+  await server?.stop('SIGKILL');
+  folder.remove();
+});
+
+const dataDir = () => join(folder.path, 'data');
+
+async function quickstart(): Promise<ServerProcess> {
+  await server?.stop();
+  // Without the install: it is what brought this test here, and would ask the registry.
+  const { scripts } = await Bun.file(join(root, 'package.json')).json();
+  const words = String(scripts.quickstart).split('&& bun ')[1]?.split(' ') ?? [];
+  server = await startProcess([process.execPath, ...words], {
+    dataDir: dataDir(),
+    until: 'Stop with Ctrl-C',
+  });
+  return server;
+}
+
+/** The URL and the headers of each `curl` line, as a shell would read them. */
+function curlLines(text: string) {
+  return Array.from(
+    text.matchAll(/^ *curl -H "([^:]+): ([^"]+)" "([^"]+)"$/gm),
+    ([, name = '', value = '', url = '']) => ({
+      url,
+      headers: { [name]: value },
+    }),
+  );
+}
+
+test('prints an organization, a key, and curl lines that work when pasted', async () => {
+  const { url } = await quickstart();
+  const text = server?.stdout() ?? '';
+  expect(text).toStartWith(`Listening on ${url}\n`);
+  expect(text).toMatch(/Organization +Acme Rockets \(org_demo\)/);
+  expect(text).toMatch(/API key +tdk_\w{40,}/);
+
+  const [newest, drafts, one] = curlLines(text);
+  const ask = async (
+    { url, headers }: { url: string; headers: Record<string, string> } = { url: '', headers: {} },
+  ) => {
+    const response = await fetch(url, { headers });
+    expect(response.status).toBe(200);
+    return response.json();
+  };
+  expect(await ask(newest)).toMatchObject({
+    posts: [
+      { title: 'Rocket 2.4.0: quieter engines', status: 'published' },
+      { contentType: 'linkedin_post' },
+    ],
+    pagination: { totalItems: 10 },
+  });
+  expect(await ask(drafts)).toMatchObject({
+    posts: [{ status: 'draft' }, {}, {}, {}, {}, {}, {}, {}, {}, {}],
+    pagination: { totalItems: 12 },
+  });
+  expect(await ask(one)).toMatchObject({ post: { title: 'Rocket 2.4.0: quieter engines' } });
+});
+
+test('starting again keeps the data and shows the same key', async () => {
+  const keyOf = (text: string) => /tdk_\w+/.exec(text)?.[0];
+  const first = keyOf((await quickstart()).stdout());
+  expect(statSync(join(dataDir(), 'demo.key')).mode & 0o777).toBe(0o600);
+  const posts = async () =>
+    (await cli(dataDir(), ['post', 'list', '--organization', 'org_demo', '--json'])).stdout;
+  const { id } = JSON.parse(await posts())[0];
+  await cli(dataDir(), ['post', 'delete', id]);
+  const before = await posts();
+  expect(keyOf((await quickstart()).stdout())).toBe(first as string);
+  expect(await posts()).toBe(before);
+});
+
+test('a demo key that was revoked is replaced', async () => {
+  await quickstart();
+  const [{ id }] = JSON.parse(
+    (await cli(dataDir(), ['key', 'list', '--organization', 'org_demo', '--json'])).stdout,
+  );
+  await cli(dataDir(), ['key', 'revoke', id]);
+  const [newest] = curlLines((await quickstart()).stdout());
+  expect((await fetch(newest?.url ?? '', { headers: newest?.headers ?? {} })).status).toBe(200);
+});
+
+test('a folder that holds real organizations gets no demo', async () => {
+  await cli(dataDir(), ['organization', 'create', '--name', 'Real']);
+  const failure = await quickstart().catch((error: Error) => error);
+  expect((failure as Error).message).toBe(
+    'ended with 1: error: The data folder holds organizations already; --demo fills only an empty one (see DATA_DIR)\n',
+  );
+  const organizations = JSON.parse((await cli(dataDir(), ['organization', 'list', '--json'])).stdout);
+  expect(organizations).toHaveLength(1);
+});

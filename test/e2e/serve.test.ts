@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cli, temporaryFolder } from '../support/cli.ts';
+import { type ServerProcess, startTidings } from '../support/server.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+const running: ServerProcess[] = [];
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((server) => server.stop('SIGKILL')));
+  folder.remove();
+});
+
+async function start(...given: Parameters<typeof startTidings>): Promise<ServerProcess> {
+  const server = await startTidings(...given);
+  running.push(server);
+  return server;
+}
+
+const dataDir = () => join(folder.path, 'data');
+
+async function json(...words: string[]) {
+  return JSON.parse((await cli(dataDir(), [...words, '--json'])).stdout);
+}
+
+test('serves from any working folder, and says so in one line whatever the log level', async () => {
+  const server = await start(dataDir(), ['--log-level', 'silent'], { cwd: tmpdir() });
+  expect(server.stdout()).toBe(`Listening on ${server.url}\n`);
+  expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  expect(await (await fetch(`${server.url}/ping`)).text()).toBe('pong');
+  expect((await fetch(`${server.url}/docs`)).status).toBe(200);
+  const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as { servers: unknown };
+  expect(document.servers).toEqual([{ url: server.url.replace('127.0.0.1', 'localhost') }]);
+});
+
+test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it with 0, everything in the one file', async (signal) => {
+  const server = await start(dataDir());
+  await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+  const { key } = await json('key', 'create', '--organization', 'acme', '--name', 'A');
+  const response = await fetch(`${server.url}/v1/acme/posts`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  expect(response.status).toBe(200);
+
+  expect(await server.stop(signal)).toBe(0);
+  expect(Bun.file(join(dataDir(), 'tidings.db-wal')).size).toBe(0);
+  // The use of the key was still to be written.
+  expect(await json('key', 'list', '--organization', 'acme')).toMatchObject([
+    { lastUsedAt: expect.stringMatching(/Z$/) },
+  ]);
+});
+
+test('commands take effect at once while it runs', async () => {
+  const server = await start(dataDir());
+  await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+  const { id, key } = await json('key', 'create', '--organization', 'acme', '--name', 'A');
+  const get = () => fetch(`${server.url}/v1/acme/posts`, { headers: { authorization: `Bearer ${key}` } });
+  expect(await (await get()).json()).toMatchObject({ posts: [] });
+
+  const changelog = join(folder.path, 'CHANGELOG.md');
+  await Bun.write(changelog, '## 1.0.0 - 2026-01-02\n\nFirst\n');
+  await json('post', 'import', '--organization', 'acme', changelog);
+  const { posts } = (await (await get()).json()) as { posts: { id: string }[] };
+  expect(posts).toMatchObject([{ title: '1.0.0' }]);
+  await json('post', 'unpublish', posts[0]?.id ?? '');
+  expect(await (await get()).json()).toMatchObject({ posts: [] });
+
+  await json('key', 'revoke', id);
+  const refused = await get();
+  expect(refused.status).toBe(401);
+  expect(await refused.json()).toEqual({ error: 'INVALID_KEY' });
+});
+
+test('a port that is taken is one clear line, and exit 1', async () => {
+  const first = await start(dataDir());
+  const port = new URL(first.url).port;
+  const second = await startTidings(join(folder.path, 'other'), ['--port', port]).catch(
+    (error: Error) => error,
+  );
+  expect((second as Error).message).toMatch(/^ended with 1: error: .*port/i);
+});
+
+test('a wrong setting is refused before anything is made', async () => {
+  const result = await startTidings(dataDir(), [], { environment: { PORT: 'http' } }).catch(
+    (error: Error) => error,
+  );
+  expect((result as Error).message).toBe(
+    'ended with 2: error: PORT must be a port number from 0 to 65535 (0 picks a free one), not "http"\n',
+  );
+  expect(() => readFileSync(join(dataDir(), 'tidings.db'))).toThrow('ENOENT');
+});
+
+test('an oversized body is refused in JSON over the wire too', async () => {
+  const server = await start(dataDir());
+  const response = await fetch(`${server.url}/ping`, {
+    method: 'POST',
+    body: new Uint8Array(26 * 1024 * 1024),
+  });
+  expect(response.status).toBe(413);
+  expect(await response.json()).toEqual({ error: 'Payload too large' });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'bun:test';
+import type { KeyService } from '../../src/keys/service.ts';
+import { bearer, createTestApp } from '../support/test-app.ts';
+
+describe('what is not there', () => {
+  test.each([
+    '/',
+    '/nope',
+    '/v1',
+    '/v1/org_a',
+    '/v1/org_a/posts/',
+    '/v1/org_a/posts/p/x',
+    '/v2/org_a/posts',
+    '/PING',
+    '/ping/',
+  ])('%s is 404 as JSON', async (path) => {
+    const response = await createTestApp().request(path);
+    expect(response.status).toBe(404);
+    expect(await response.text()).toBe('{"error":"Not found"}');
+  });
+});
+
+describe('a method that a path does not have', () => {
+  const paths = ['/ping', '/openapi.json', '/docs', '/v1/org_a/posts', '/v1/org_a/posts/p'];
+  const methods = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+  test.each(paths)('%s is 405 with Allow', async (path) => {
+    for (const method of methods) {
+      const response = await createTestApp().request(path, { method });
+      expect(response.status, method).toBe(405);
+      expect(response.headers.get('allow')).toBe('GET, HEAD');
+      expect(await response.text()).toBe('{"error":"Method not allowed"}');
+    }
+  });
+});
+
+test('a body that is too large is 413 on every path, and one that is not is no matter', async () => {
+  const app = createTestApp();
+  const declare = (bytes: number) => ({ method: 'POST', headers: { 'content-length': String(bytes) } });
+  for (const path of ['/ping', '/nope', '/v1/org_a/posts']) {
+    const response = await app.request(path, declare(25 * 1024 * 1024 + 1));
+    expect(response.status).toBe(413);
+    expect(await response.text()).toBe('{"error":"Payload too large"}');
+  }
+  expect((await app.request('/nope', declare(25 * 1024 * 1024))).status).toBe(404);
+});
+
+describe('HEAD', () => {
+  test('is GET without a body, with the same status and headers', async () => {
+    const app = createTestApp();
+    await app.addOrganization('org_a');
+    await app.addPosts('org_a', { id: 'p' });
+    const auth = bearer(await app.addKey('org_a'));
+    const cases = [
+      '/ping',
+      '/docs',
+      '/openapi.json',
+      '/nope',
+      '/v1/org_a/posts',
+      '/v1/org_a/posts/p',
+      '/v1/org_b/posts',
+      '/v1/org_a/posts?limit=0',
+    ];
+    for (const path of cases) {
+      const get = await app.request(path, auth);
+      const head = await app.request(path, { ...auth, method: 'HEAD' });
+      expect(head.status, path).toBe(get.status);
+      const comparable = (response: Response) =>
+        Object.fromEntries([...response.headers].filter(([name]) => name !== 'content-length'));
+      expect(comparable(head), path).toEqual(comparable(get));
+    }
+  });
+});
+
+test('every answer carries the headers that keep browsers from guessing', async () => {
+  const app = createTestApp();
+  for (const path of ['/ping', '/docs', '/openapi.json', '/nope', '/v1/org_a/posts']) {
+    const { headers } = await app.request(path);
+    expect(headers.get('x-content-type-options'), path).toBe('nosniff');
+    expect(headers.get('referrer-policy'), path).toBe('no-referrer');
+    expect(headers.get('access-control-allow-origin'), path).toBeNull();
+  }
+});
+
+test('what nobody expected is 500, told without its cause and logged whole', async () => {
+  const failing: Partial<KeyService> = {
+    verifyKey: () => Promise.reject(new Error('the secret cause')),
+  };
+  const app = createTestApp({ keys: () => failing as KeyService });
+  const response = await app.request('/v1/org_a/posts', bearer('tdk_x'));
+  expect(response.status).toBe(500);
+  expect(await response.text()).toBe('{"error":"Internal server error"}');
+  const requestId = response.headers.get('x-request-id');
+  expect(app.logged.find(({ level }) => level === 'error')).toMatchObject({
+    requestId,
+    method: 'GET',
+    err: { message: 'the secret cause', stack: expect.stringContaining('errors.test.ts') },
+  });
+});
+
+test('requests are logged with path and status, and never with a key', async () => {
+  const app = createTestApp();
+  await app.addOrganization('org_a');
+  const key = await app.addKey('org_a');
+  await app.request('/v1/org_a/posts?limit=1', bearer(key));
+  await app.request('/v1/org_b/posts', bearer(key));
+  expect(app.logged.filter(({ path }) => String(path).startsWith('/v1'))).toMatchObject([
+    {
+      level: 'debug',
+      method: 'GET',
+      path: '/v1/org_a/posts',
+      status: 200,
+      requestId: expect.stringMatching(/^req_/),
+    },
+    { level: 'info', method: 'GET', path: '/v1/org_b/posts', status: 403 },
+  ]);
+  expect(JSON.stringify(app.logged)).not.toContain(key.key.slice(4));
+});

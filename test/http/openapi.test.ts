@@ -1,0 +1,99 @@
+import { expect, test } from 'bun:test';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { createTestApp, PUBLIC_URL } from '../support/test-app.ts';
+
+const app = createTestApp();
+const source = await (await app.request('/openapi.json')).text();
+const document = JSON.parse(source);
+
+test('Redocly finds nothing wrong with the document', async () => {
+  // The health check refuses nothing.
+  const config = await createConfig({ extends: ['recommended'], rules: { 'operation-4xx-response': 'off' } });
+  const problems = await lintFromString({ source, config });
+  expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+});
+
+test('it is valid by the schema of OpenAPI 3.1', async () => {
+  const validator = new Validator();
+  expect(await validator.validate(structuredClone(document))).toEqual({ valid: true });
+  expect(validator.version).toBe('3.1');
+});
+
+test('it says where it is, what it is, and how to authenticate', () => {
+  expect(document).toMatchObject({
+    openapi: '3.1.1',
+    info: { title: 'Tidings', version: expect.stringMatching(/^\d+\.\d+\.\d+$/) },
+    servers: [{ url: PUBLIC_URL }],
+    security: [{ apiKey: [] }],
+    components: { securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } } },
+  });
+});
+
+test('each operation has an id, every status with its body, and its parameters', () => {
+  const list = document.paths['/v1/{organizationId}/posts'].get;
+  expect(list.operationId).toBe('listPosts');
+  expect(Object.keys(list.responses)).toEqual(['200', '304', '400', '401', '403', '429', '500', '503']);
+  expect(list.responses['400'].content['application/json']).toEqual({
+    schema: { $ref: '#/components/schemas/Error' },
+    examples: { Invalid_query_parameters: { value: { error: 'Invalid query parameters' } } },
+  });
+  const parameters = Object.fromEntries(list.parameters.map((each: { name: string }) => [each.name, each]));
+  expect(parameters).toMatchObject({
+    organizationId: { in: 'path', required: true, schema: { type: 'string' } },
+    limit: {
+      in: 'query',
+      required: false,
+      schema: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
+    },
+    page: { in: 'query', schema: { type: 'integer', minimum: 1, default: 1 } },
+    sort: { in: 'query', schema: { type: 'string', enum: ['asc', 'desc'], default: 'desc' } },
+    status: {
+      in: 'query',
+      schema: { type: 'array', items: { enum: ['draft', 'published'] }, default: ['published'] },
+    },
+    contentType: { in: 'query', schema: { type: 'array', items: { enum: ['changelog', 'linkedin_post'] } } },
+  });
+  const one = document.paths['/v1/{organizationId}/posts/{postId}'].get;
+  expect(one.operationId).toBe('getPost');
+  expect(one.parameters.map(({ name }: { name: string }) => name)).toEqual([
+    'organizationId',
+    'postId',
+    'status',
+    'contentType',
+  ]);
+  expect(document.paths['/ping'].get).toMatchObject({ operationId: 'ping', security: [] });
+});
+
+test('the shared schemas are real ones', () => {
+  expect(Object.keys(document.components.schemas)).toEqual([
+    'Post',
+    'Pagination',
+    'PostList',
+    'PostResult',
+    'Error',
+  ]);
+  expect(document.components.schemas.Post).toMatchObject({
+    type: 'object',
+    required: [
+      'id',
+      'title',
+      'content',
+      'markdown',
+      'contentType',
+      'sourceMetadata',
+      'status',
+      'createdAt',
+      'updatedAt',
+    ],
+    properties: {
+      contentType: { type: 'string', enum: ['changelog', 'linkedin_post'] },
+      sourceMetadata: { type: ['object', 'null'] },
+      createdAt: { type: 'string', format: 'date-time' },
+    },
+  });
+  expect(document.components.schemas.PostList.properties.posts).toEqual({
+    type: 'array',
+    items: { $ref: '#/components/schemas/Post' },
+  });
+});
