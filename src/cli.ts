@@ -23,8 +23,11 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
     if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
-    if (error instanceof AppError || error instanceof DataFolderError || isPortTaken(error)) {
-      return fail(context, (error as Error).message, FAILED);
+    if (error instanceof AppError || error instanceof DataFolderError) {
+      return fail(context, error.message, FAILED);
+    }
+    if (isPortTaken(error)) {
+      return fail(context, `${error.message} PORT names another port; 0 picks a free one.`, FAILED);
     }
     throw error;
   }
@@ -59,7 +62,7 @@ function fail({ terminal }: CliContext, message: string, exitCode: number): numb
   return exitCode;
 }
 
-function isPortTaken(error: unknown): boolean {
+function isPortTaken(error: unknown): error is Error {
   return (
     error instanceof Error && 'code' in error && (error.code === 'EADDRINUSE' || error.code === 'EACCES')
   );
