@@ -1,0 +1,40 @@
+import { sql } from 'drizzle-orm';
+import { blob, check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { organizations } from './organizations.ts';
+
+/** A connected provider. Secrets are encrypted under the key of the data folder, never in the clear. */
+export const integrations = sqliteTable(
+  'integrations',
+  {
+    id: text().primaryKey(),
+    organizationId: text('organization_id')
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    type: text({ enum: ['github', 'linear'] }).notNull(),
+    enabled: integer({ mode: 'boolean' }).notNull(),
+    secret: blob({ mode: 'buffer' }).notNull(),
+    /** The secret before the last rotation, taken until the time beside it. */
+    previousSecret: blob('previous_secret', { mode: 'buffer' }),
+    previousSecretUntil: text('previous_secret_until'),
+    createdAt: text('created_at').notNull(),
+  },
+  (table) => [
+    index('integrations_by_organization').on(table.organizationId, table.createdAt),
+    check('integrations_type', sql`${table.type} in ('github', 'linear')`),
+  ],
+);
+
+/** A repository of a code-hosting integration. */
+export const repositories = sqliteTable(
+  'repositories',
+  {
+    id: text().primaryKey(),
+    integrationId: text('integration_id')
+      .notNull()
+      .references(() => integrations.id, { onDelete: 'cascade' }),
+    /** `owner/name`. */
+    fullName: text('full_name').notNull(),
+    createdAt: text('created_at').notNull(),
+  },
+  (table) => [index('repositories_by_integration').on(table.integrationId)],
+);
