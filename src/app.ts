@@ -6,9 +6,12 @@ import { errorHandling } from './http/errors.ts';
 import { withRequestLog } from './http/request-log.ts';
 import { ping } from './ping/routes.ts';
 import { posts } from './posts/routes.ts';
+import type { Provider } from './webhooks/provider.ts';
+import { providers } from './webhooks/providers/index.ts';
+import { webhooks } from './webhooks/routes.ts';
 
 /** The whole HTTP side of Tidings. Reads as a table of contents: what is not used here is not served. */
-export function createApp(deps: Deps) {
+export function createApp(deps: Deps, webhookProviders: readonly Provider[] = providers) {
   const app = new Elysia({
     // `/v1/x/posts/` is another path than `/v1/x/posts`, not a post without an id.
     strictPath: true,
@@ -20,6 +23,7 @@ export function createApp(deps: Deps) {
     .use(errorHandling(deps.log, () => app.routes))
     .use(ping)
     .use(posts(deps))
+    .use(webhooks(deps, webhookProviders))
     .use(docs(deps, () => app));
 
   return { fetch: withRequestLog(withBodyLimit(app.fetch), deps.log), routes: () => app.routes };

@@ -2,10 +2,13 @@
 import { Command, CommanderError } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import type { CliContext } from './cli/context.ts';
+import { addDeliveryCommands } from './cli/delivery.ts';
+import { addIntegrationCommands } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
 import { addPostCommands } from './cli/post.ts';
 import { addServeCommand } from './cli/serve.ts';
+import { addSweepCommand } from './cli/sweep.ts';
 import { ConfigError, settings } from './config.ts';
 import { DataFolderError } from './data-folder.ts';
 import { AppError } from './lib/app-error.ts';
@@ -54,6 +57,9 @@ function buildProgram(context: CliContext): Command {
   addOrganizationCommands(program, context);
   addKeyCommands(program, context);
   addPostCommands(program, context);
+  addIntegrationCommands(program, context);
+  addDeliveryCommands(program, context);
+  addSweepCommand(program, context);
   return program;
 }
 

@@ -42,7 +42,13 @@ export const settings = {
     schema: Type.String({ minLength: 1, maxLength: 4096 }),
     default: './data',
     expected: 'a folder',
-    help: 'folder that holds the database',
+    help: 'folder that holds the database and the secret key',
+  },
+  SECRET_KEY: {
+    flag: '--secret-key <base64>',
+    schema: Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' }),
+    expected: '32 bytes in base64, as "openssl rand -base64 32" prints them',
+    help: 'what stored secrets are encrypted with (default: secret.key in the data folder, made at the first start)',
   },
   UNKEY_ROOT_KEY: {
     flag: '--unkey-root-key <key>',
@@ -86,6 +92,8 @@ export interface Config {
   /** Without a trailing slash. Absent: `http://localhost:PORT`, known once the port is. */
   publicUrl?: string;
   dataDir: string;
+  /** 32 bytes in base64. Absent: the key file of the data folder. */
+  secretKey?: string;
   /** Present when Unkey keeps the keys. */
   unkey?: UnkeyConfig;
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -119,14 +127,16 @@ export function readConfig(flags: Environment = {}, environment: Environment = B
     if (text === undefined) return setting.default as Static<(typeof settings)[Name]['schema']> | undefined;
     const value = setting.schema.type === 'integer' && /^\d{1,9}$/.test(text) ? Number(text) : text;
     if (Value.Check(setting.schema, value)) return value as Static<(typeof settings)[Name]['schema']>;
-    // A root key is a secret: say that it is wrong, not what it was.
-    const shown = name === 'UNKEY_ROOT_KEY' ? 'what was given' : JSON.stringify(text.slice(0, 80));
+    // Of a secret it is said that it is wrong, not what it was.
+    const isSecret = name === 'UNKEY_ROOT_KEY' || name === 'SECRET_KEY';
+    const shown = isSecret ? 'what was given' : JSON.stringify(text.slice(0, 80));
     problems.push(`${name} must be ${setting.expected}, not ${shown}`);
     return undefined;
   }
 
   const publicUrl = read('PUBLIC_URL')?.replace(/\/+$/, '');
   const rootKey = read('UNKEY_ROOT_KEY');
+  const secretKey = read('SECRET_KEY');
   const apiId = read('UNKEY_API_ID');
   const baseUrl = read('UNKEY_BASE_URL');
   const timeoutMs = read('UNKEY_TIMEOUT_MS') ?? settings.UNKEY_TIMEOUT_MS.default;
@@ -135,6 +145,7 @@ export function readConfig(flags: Environment = {}, environment: Environment = B
     port: read('PORT') ?? settings.PORT.default,
     ...(publicUrl === undefined ? {} : { publicUrl }),
     dataDir: read('DATA_DIR') ?? settings.DATA_DIR.default,
+    ...(secretKey === undefined ? {} : { secretKey }),
     ...(rootKey === undefined
       ? {}
       : {

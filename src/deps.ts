@@ -3,6 +3,7 @@ import type { KeyService } from './keys/service.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Ids } from './lib/ids.ts';
 import type { Logger } from './lib/log.ts';
+import type { SecretBox } from './lib/secret-box.ts';
 
 /** What features are given. Whatever differs between a test and the real thing comes in here. */
 export interface Deps {
@@ -11,6 +12,10 @@ export interface Deps {
   readonly ids: Ids;
   readonly log: Logger;
   readonly keys: KeyService;
+  /** Encrypts what must not lie in the database in the clear. */
+  readonly secrets: SecretBox;
+  /** How other servers are asked. */
+  readonly fetch: (request: Request) => Response | Promise<Response>;
   /** What links begin with, without a trailing slash. A function: with `PORT=0` it is known only after listening. */
   readonly publicUrl: () => string;
 }

@@ -1,8 +1,8 @@
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
-import { closeDataFolder, openDataFolder } from './data-folder.ts';
+import { openDataFolder } from './data-folder.ts';
 import type { Deps } from './deps.ts';
-import { startJobs } from './jobs/jobs.ts';
+import { serverJobs, startJobs } from './jobs/jobs.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import type { KeyService } from './keys/service.ts';
 import { unkeyKeys } from './keys/unkey.ts';
@@ -13,25 +13,24 @@ import { createLog } from './lib/log.ts';
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
 const DRAIN_MS = 8_000;
 
-/** How often the uses of keys that are due are written down. */
-const KEY_USAGE_EVERY_MS = 1_000;
-
 /** What the server and every command need. `close` writes down what is pending and lets go of the file. */
-export interface Services extends Omit<Deps, 'publicUrl'> {
+export interface Services extends Deps {
   close(): Promise<void>;
 }
 
 /** Opens the data folder and puts the services on it. Throws `DataFolderError`. */
 export function openServices(config: Config): Services {
-  const db = openDataFolder(config.dataDir);
-  const base = { db, clock: systemClock, ids: randomIds, log: createLog(config.logLevel) };
+  const { close, ...folder } = openDataFolder(config.dataDir, config.secretKey);
+  const base = { ...folder, clock: systemClock, ids: randomIds, log: createLog(config.logLevel) };
   const keys: KeyService = config.unkey === undefined ? embeddedKeys(base) : unkeyKeys(base, config.unkey);
   return {
     ...base,
     keys,
+    fetch: (request) => fetch(request),
+    publicUrl: () => config.publicUrl ?? `http://localhost:${config.port}`,
     async close() {
       await keys.flush({ all: true });
-      closeDataFolder(db);
+      close();
     },
   };
 }
@@ -60,22 +59,20 @@ export function startServer(services: Services, config: Config): RunningServer {
     reusePort: false,
     development: false,
   });
-  const jobs = startJobs(
-    [{ name: 'record-key-usage', everyMs: KEY_USAGE_EVERY_MS, run: () => services.keys.flush() }],
-    services.log,
-  );
+  const jobs = startJobs(serverJobs(services), services.log);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
 
   return {
     url: `http://${host}:${server.port}`,
     publicUrl: publicUrl(),
     async stop() {
-      jobs.stop();
+      const jobsStopped = jobs.stop();
       // The promise waits for idle connections too, which may stay open for long: the count of requests tells.
       void server.stop();
       const deadline = Date.now() + DRAIN_MS;
       while (server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
       await server.stop(true);
+      await jobsStopped;
     },
   };
 }

@@ -46,7 +46,10 @@ const layers: [name: string, contains: (path: string) => boolean][] = [
   ['models', is('src/**/model.ts', 'src/config.ts')],
   ['deps', is('src/deps.ts', 'src/keys/service.ts')],
   ['stores', is('src/*/store.ts')],
-  ['services', is('src/{posts,keys,organizations,jobs,demo}/**', 'src/data-folder.ts')],
+  [
+    'services',
+    is('src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo}/**', 'src/data-folder.ts'),
+  ],
   ['http', is('src/http/**', 'src/docs/page.tsx')],
   ['routes', is('src/*/routes.ts')],
   ['app', is('src/app.ts')],
@@ -114,6 +117,19 @@ test('only stores know tables and Drizzle', () => {
   const isStorage = (name: string) =>
     isPackage('drizzle-orm')(name) || is('db/schema/**')(name) || name === 'bun:sqlite';
   expect(violations(({ path }, imported) => isStorage(imported) && !mayKnow(path))).toEqual([]);
+});
+
+test('providers know payloads and signatures, never the database', () => {
+  const isProvider = is('src/webhooks/{provider,payload,signature,text}.ts', 'src/webhooks/providers/**');
+  const mayKnow = is(
+    'src/webhooks/{provider,payload,signature,text}.ts',
+    'src/webhooks/providers/**',
+    'src/lib/**',
+  );
+  const isOurs = is('src/**', 'db/**');
+  expect(
+    violations(({ path }, imported) => isProvider(path) && isOurs(imported) && !mayKnow(imported)),
+  ).toEqual([]);
 });
 
 test('lib is a leaf', () => {

@@ -1,6 +1,5 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { AppError } from '../lib/app-error.ts';
-import { parseTime } from '../lib/time.ts';
 import { getOrganization } from '../organizations/store.ts';
 import {
   type ImportOptions,
@@ -13,6 +12,7 @@ import type { SourceFile } from '../posts/import/source.ts';
 import { type ContentType, contentTypes, type Post, type PostStatus, postStatuses } from '../posts/model.ts';
 import { deletePost, getPost, listPostPage, parsePost, setPostStatus } from '../posts/store.ts';
 import { type CliContext, withServices } from './context.ts';
+import { isoTime, whole } from './options.ts';
 import { fields, oneLine, print, table } from './output.ts';
 import { progressBar } from './progress.ts';
 
@@ -228,18 +228,4 @@ function describePost(post: Post): string {
     Source: post.sourceMetadata === null ? null : JSON.stringify(post.sourceMetadata),
   });
   return `${description}\n\n${post.markdown}`;
-}
-
-function whole(minimum: number, maximum: number) {
-  return (text: string): number => {
-    const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= minimum && value <= maximum) return value;
-    throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`);
-  };
-}
-
-function isoTime(text: string): string {
-  const time = parseTime(text);
-  if (time !== null) return time.toISOString();
-  throw new InvalidArgumentError('It must be an ISO 8601 date or time, such as 2026-01-31.');
 }

@@ -4,10 +4,11 @@ import { buildOpenApi, type DocumentedApp, ErrorBody } from '../http/openapi.ts'
 import { publicContent } from '../http/respond.ts';
 import { type Rendered, rendered } from '../lib/rendered.ts';
 import { Pagination, Post, PostList, PostResult } from '../posts/model.ts';
+import { WebhookReceived } from '../webhooks/model.ts';
 import { renderReference, styleHash } from './page.tsx';
 
 /** The schemas that the OpenAPI document shares by name. */
-const models = { Post, Pagination, PostList, PostResult, Error: ErrorBody };
+const models = { Post, Pagination, PostList, PostResult, WebhookReceived, Error: ErrorBody };
 
 const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 

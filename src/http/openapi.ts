@@ -30,6 +30,9 @@ export interface Documentation {
   description: string;
   params?: TObject;
   query?: TObject;
+  headers?: TObject;
+  /** By content type. */
+  body?: Record<string, TSchema>;
   responses: Record<number, string | TSchema | ResponseDocumentation>;
   /** Absent: a Bearer key. */
   security?: Record<string, string[]>[];
@@ -37,13 +40,18 @@ export interface Documentation {
 
 const PARAMS = 'x-params';
 const QUERY = 'x-query';
+const HEADERS = 'x-headers';
+const BODY = 'x-body';
 
 /**
  * A route's `detail`. Its parameters stay out of Elysia's own hooks: the contract checks the key before the
  * path and the query, and reads both more strictly than Elysia does.
  */
-export function documented({ params, query, responses, ...operation }: Documentation) {
-  return { ...operation, [PARAMS]: params, [QUERY]: query, responses } as Record<string, unknown>;
+export function documented({ params, query, headers, body, ...operation }: Documentation) {
+  return { ...operation, [PARAMS]: params, [QUERY]: query, [HEADERS]: headers, [BODY]: body } as Record<
+    string,
+    unknown
+  >;
 }
 
 export const notModified: ResponseDocumentation = {
@@ -73,6 +81,28 @@ export function refusals(badRequest: string): Record<number, ResponseDocumentati
   };
 }
 
+/** The refusals of the webhook receiver (section 7 of the spec). */
+export const webhookRefusals: Record<number, ResponseDocumentation> = {
+  400: refusal('The path, a header or the payload is invalid.', [
+    'Invalid webhook parameters',
+    'Missing or invalid header: X-GitHub-Event',
+    'Malformed payload: release.tag_name is missing',
+  ]),
+  401: refusal("The signature was not made with the integration's secret.", ['Invalid webhook signature']),
+  403: refusal('The integration is disabled, or the repository is not one of its own.', [
+    'Integration is disabled',
+    'Repository does not belong to the integration',
+  ]),
+  404: refusal('There is no such integration or repository.', [
+    'Integration not found',
+    'Repository not found',
+  ]),
+  413: refusal('The body has more than 25 MiB.', ['Payload too large']),
+  500: refusal('It could not be processed. Nothing was claimed: a redelivery is processed.', [
+    'Internal server error',
+  ]),
+};
+
 function refusal(description: string, messages: string[]): ResponseDocumentation {
   const examples = Object.fromEntries(
     messages.map((error) => [error.replaceAll(/\W+/g, '_'), { value: { error } }]),
@@ -89,14 +119,23 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
   const routes = app.routes.flatMap((route) => {
     const detail = route.hooks?.detail;
     if (detail?.operationId === undefined) return [];
-    const { [PARAMS]: params, [QUERY]: query, responses, ...operation } = detail;
+    const {
+      [PARAMS]: params,
+      [QUERY]: query,
+      [HEADERS]: headers,
+      [BODY]: body,
+      responses,
+      ...operation
+    } = detail;
     const hooks = {
       detail: {
         ...operation,
+        ...(body === undefined ? {} : { requestBody: describeBody(body as Record<string, TSchema>) }),
         responses: mapValues(responses as Documentation['responses'], describeResponse),
       },
       params: params === undefined ? undefined : jsonSchema(params),
       query: query === undefined ? undefined : jsonSchema(query),
+      headers: headers === undefined ? undefined : jsonSchema(headers),
     };
     return [{ ...route, hooks }];
   });
@@ -116,7 +155,7 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
     info: {
       title: 'Tidings',
       version: manifest.version,
-      summary: "Read an organization's posts.",
+      summary: "Read an organization's posts, and take what providers deliver.",
       description:
         'A small, read-only API for what a team ships. Ask from a server: a key in a browser is a key that everybody has. Retry a 5xx after 1, 2 and 4 seconds; do not retry a 4xx.',
       license: { name: 'MIT', identifier: 'MIT' },
@@ -125,6 +164,7 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
     security: [{ apiKey: [] }],
     tags: [
       { name: 'Posts', description: 'What the team published.' },
+      { name: 'Webhooks', description: 'What providers deliver.' },
       { name: 'Health', description: 'Whether the service is up.' },
     ],
     paths,
@@ -139,6 +179,10 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
       },
     },
   };
+}
+
+function describeBody(body: Record<string, TSchema>) {
+  return { required: true, content: mapValues(body, (schema) => ({ schema: jsonSchema(schema) })) };
 }
 
 function describeResponse(response: Documentation['responses'][number]): ResponseDocumentation {
@@ -165,7 +209,9 @@ const etagHeader = {
   },
 };
 
-const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+function reference(name: string) {
+  return { $ref: `#/components/schemas/${name}` };
+}
 
 const isSchema = (value: object): value is TSchema => Symbol.for('TypeBox.Kind') in value;
 

@@ -34,6 +34,11 @@ export function publicContent(
   return new Response(body, { headers: { ...jsonHeaders, ...headers, ...caching } });
 }
 
+/** 200 with a value of this moment, as JSON. */
+export function json(value: unknown): Response {
+  return new Response(JSON.stringify(value), { headers: { ...jsonHeaders, 'cache-control': 'no-store' } });
+}
+
 export function plainText(text: string): Response {
   return new Response(text, {
     headers: { ...commonHeaders, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },

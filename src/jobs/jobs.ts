@@ -1,30 +1,63 @@
+import type { Deps } from '../deps.ts';
 import type { Logger } from '../lib/log.ts';
+import { sweep } from './sweep.ts';
 
 /** Something that the server does by itself, now and then. Each can also be run by hand: `run()`. */
 export interface Job {
   name: string;
-  everyMs: number;
-  run(): Promise<void>;
+  /** A number of milliseconds, or a cron expression in UTC. */
+  every: number | string;
+  /** `signal` is aborted when the server stops. */
+  run(signal: AbortSignal): Promise<void>;
 }
 
-/** Runs each job on its beat until `stop` is called. A job never overlaps itself; a failure is logged, not fatal. */
-export function startJobs(jobs: readonly Job[], log: Logger): { stop(): void } {
+/** Everything that the server does by itself. */
+export function serverJobs({ db, clock, keys, log }: Pick<Deps, 'db' | 'clock' | 'keys' | 'log'>): Job[] {
+  return [
+    { name: 'record-key-usage', every: 1_000, run: () => keys.flush() },
+    {
+      name: 'sweep',
+      every: '*/5 * * * *',
+      async run(signal) {
+        const swept = await sweep({ db }, clock.now(), signal);
+        if (swept.deliveryIds + swept.logs > 0)
+          log.info({ job: 'sweep', ...swept }, 'removed what had expired');
+      },
+    },
+  ];
+}
+
+/** Runs each job on its beat until `stop`, which waits for one that runs. None overlaps itself; a failure is logged. */
+export function startJobs(jobs: readonly Job[], log: Logger): { stop(): Promise<void> } {
+  const abort = new AbortController();
+  const running = new Set<Promise<void>>();
+
   const timers = jobs.map((job) => {
-    let running = false;
-    return setInterval(() => {
-      if (running) return;
-      running = true;
-      job
-        .run()
-        .catch((error: unknown) => log.error({ job: job.name, err: error }, 'job failed'))
-        .finally(() => {
-          running = false;
-        });
-    }, job.everyMs);
+    let isRunning = false;
+    async function tick(): Promise<void> {
+      if (isRunning) return;
+      isRunning = true;
+      const run = job
+        .run(abort.signal)
+        .catch((error: unknown) => log.error({ job: job.name, err: error }, 'job failed'));
+      running.add(run);
+      await run;
+      running.delete(run);
+      isRunning = false;
+    }
+    if (typeof job.every === 'string') {
+      const cron = Bun.cron(job.every, tick, { tz: 'UTC' });
+      return () => cron.stop();
+    }
+    const timer = setInterval(() => void tick(), job.every);
+    return () => clearInterval(timer);
   });
+
   return {
-    stop() {
-      for (const timer of timers) clearInterval(timer);
+    async stop() {
+      abort.abort();
+      for (const stopTimer of timers) stopTimer();
+      await Promise.all(running);
     },
   };
 }

@@ -1,5 +1,5 @@
-import { base58 } from '@scure/base';
 import type { Deps } from '../deps.ts';
+import { randomToken } from '../lib/ids.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
@@ -42,7 +42,7 @@ export function embeddedKeys({ db, clock, ids }: Pick<Deps, 'db' | 'clock' | 'id
       await getOrganization(db, organizationId);
       const now = clock.now();
       const expiresAt = requireFuture(input.expiresAt, now);
-      const key = `${KEY_PREFIX}_${base58.encode(crypto.getRandomValues(new Uint8Array(KEY_BYTES)))}`;
+      const key = `${KEY_PREFIX}_${randomToken(KEY_BYTES)}`;
       const id = ids.newId('key');
       await insertKey(db, {
         id,

@@ -18,3 +18,8 @@ export function derivedId(prefix: string, ...words: string[]): string {
   const digest = Bun.SHA256.hash(words.join('\0')) as Uint8Array;
   return `${prefix}_${base58.encode(digest.subarray(0, 16))}`;
 }
+
+/** A secret that nobody can guess: so many random bytes, in base58. */
+export function randomToken(bytes: number): string {
+  return base58.encode(crypto.getRandomValues(new Uint8Array(bytes)));
+}

@@ -299,12 +299,13 @@ test('the data folder is for its owner alone', async () => {
   const mode = (name: string) => statSync(join(folder.path, name)).mode & 0o777;
   expect(mode('data')).toBe(0o700);
   expect(mode('data/tidings.db')).toBe(0o600);
+  expect(mode('data/secret.key')).toBe(0o600);
 });
 
 test('what one process writes, another sees at once', async () => {
-  const db = openDataFolder(join(folder.path, 'data'));
+  const { db, close } = openDataFolder(join(folder.path, 'data'));
   await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
   const { findOrganization } = await import('../../src/organizations/store.ts');
   expect(await findOrganization(db, 'acme')).toMatchObject({ name: 'Acme' });
-  db.$client.close();
+  close();
 });

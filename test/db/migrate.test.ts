@@ -44,7 +44,16 @@ test('a fresh database has the tables, a second start changes nothing', () => {
   const tables = db.$client
     .query("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     .values();
-  expect(tables.flat()).toEqual(['api_keys', 'organizations', 'post_counts', 'posts']);
+  expect(tables.flat()).toEqual([
+    'api_keys',
+    'deliveries',
+    'delivery_claims',
+    'integrations',
+    'organizations',
+    'post_counts',
+    'posts',
+    'repositories',
+  ]);
   closeDatabase(db);
   expect(Bun.hash(readFileSync(file))).toBe(before);
   remove();

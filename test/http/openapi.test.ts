@@ -65,12 +65,35 @@ test('each operation has an id, every status with its body, and its parameters',
   expect(document.paths['/ping'].get).toMatchObject({ operationId: 'ping', security: [] });
 });
 
+test('the receiver tells its headers, bodies and statuses', () => {
+  const receiver =
+    document.paths['/api/webhooks/{provider}/{organizationId}/{integrationId}/{repositoryId}'].post;
+  expect(receiver).toMatchObject({ operationId: 'receiveWebhook', security: [] });
+  expect(Object.keys(receiver.responses)).toEqual(['200', '400', '401', '403', '404', '413', '500']);
+  expect(Object.keys(receiver.requestBody.content)).toEqual([
+    'application/json',
+    'application/x-www-form-urlencoded',
+  ]);
+  const headers = receiver.parameters.filter((each: { in: string }) => each.in === 'header');
+  expect(headers.map(({ name }: { name: string }) => name)).toEqual([
+    'X-GitHub-Event',
+    'X-GitHub-Delivery',
+    'X-Hub-Signature-256',
+    'Linear-Event',
+    'Linear-Delivery',
+    'Linear-Signature',
+  ]);
+  const withoutRepository = document.paths['/api/webhooks/{provider}/{organizationId}/{integrationId}'].post;
+  expect(withoutRepository.operationId).toBe('receiveWebhookWithoutRepository');
+});
+
 test('the shared schemas are real ones', () => {
   expect(Object.keys(document.components.schemas)).toEqual([
     'Post',
     'Pagination',
     'PostList',
     'PostResult',
+    'WebhookReceived',
     'Error',
   ]);
   expect(document.components.schemas.Post).toMatchObject({

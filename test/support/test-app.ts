@@ -5,10 +5,12 @@ import { embeddedKeys } from '../../src/keys/embedded.ts';
 import type { CreatedKey } from '../../src/keys/model.ts';
 import type { KeyService } from '../../src/keys/service.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { secretBox } from '../../src/lib/secret-box.ts';
 import type { Organization } from '../../src/organizations/model.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import type { OwnedPost } from '../../src/posts/store.ts';
 import { savePosts } from '../../src/posts/store.ts';
+import type { Provider } from '../../src/webhooks/provider.ts';
 import { fixedClock, type MovableClock } from './clock.ts';
 import { conformance } from './conformance.ts';
 import { countingIds } from './ids.ts';
@@ -29,14 +31,25 @@ export interface TestApp {
 }
 
 /** The whole app on a fresh in-memory database with the real migrations, and a clock that stands still. */
-export function createTestApp(overrides: { keys?: (base: Omit<Deps, 'keys'>) => KeyService } = {}): TestApp {
+export function createTestApp(
+  overrides: { keys?: (base: Omit<Deps, 'keys'>) => KeyService; providers?: readonly Provider[] } = {},
+): TestApp {
   const db = openDatabase(':memory:');
   const clock = fixedClock();
   const logged: Record<string, unknown>[] = [];
   const log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) });
-  const base = { db, clock, ids: countingIds(), log, publicUrl: () => PUBLIC_URL };
+  const secrets = secretBox(new Uint8Array(32).fill(7));
+  const base = {
+    db,
+    clock,
+    ids: countingIds(),
+    log,
+    secrets,
+    fetch: (request: Request) => app.fetch(request),
+    publicUrl: () => PUBLIC_URL,
+  };
   const deps: Deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };
-  const app = createApp(deps);
+  const app = createApp(deps, overrides.providers);
   let postCount = 0;
 
   return {

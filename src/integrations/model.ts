@@ -1,0 +1,51 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { Plan } from '../organizations/model.ts';
+
+export const IntegrationType = Type.Union([Type.Literal('github'), Type.Literal('linear')]);
+export type IntegrationType = Static<typeof IntegrationType>;
+
+/** How long a secret that was rotated away is still taken, in milliseconds. */
+export const PREVIOUS_SECRET_MS = 24 * 60 * 60 * 1000;
+
+export const RepositoryName = Type.Object({
+  repository: Type.String({
+    pattern: '^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$',
+    errorMessage: 'must be OWNER/NAME, such as acme/rocket',
+  }),
+});
+
+/** A connected provider, as people see it: without its secret. */
+export interface Integration {
+  id: string;
+  organizationId: string;
+  type: IntegrationType;
+  enabled: boolean;
+  repositories: Repository[];
+  createdAt: string;
+}
+
+export interface Repository {
+  id: string;
+  /** `owner/name`. */
+  fullName: string;
+}
+
+/** An integration as the receiver needs it: its sealed secrets, and its organization's plan. */
+export interface ReceivingIntegration {
+  id: string;
+  organizationId: string;
+  type: IntegrationType;
+  enabled: boolean;
+  secret: Buffer;
+  previousSecret: Buffer | null;
+  previousSecretUntil: string | null;
+  plan: Plan;
+}
+
+/** The answer to connecting, and the one time that the secret is told. */
+export interface Connected {
+  integrationId: string;
+  repositoryId?: string;
+  webhookUrl: string;
+  secret: string;
+}

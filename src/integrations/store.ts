@@ -1,0 +1,125 @@
+import { asc, eq, sql } from 'drizzle-orm';
+import { type Database, prepared } from '../../db/client.ts';
+import { integrations, organizations, repositories } from '../../db/schema/index.ts';
+import { AppError } from '../lib/app-error.ts';
+import type { Integration, ReceivingIntegration, Repository } from './model.ts';
+
+type NewIntegration = typeof integrations.$inferInsert;
+type NewRepository = typeof repositories.$inferInsert;
+
+/** Both or neither. */
+export async function insertIntegration(
+  db: Database,
+  integration: NewIntegration,
+  repository: NewRepository | null,
+): Promise<void> {
+  db.transaction((tx) => {
+    tx.insert(integrations).values(integration).run();
+    if (repository !== null) tx.insert(repositories).values(repository).run();
+  });
+}
+
+/** Of one organization, or of all; oldest first. */
+export async function listIntegrations(db: Database, organizationId?: string): Promise<Integration[]> {
+  const rows = db
+    .select({ integration: integrations, repository: repositories })
+    .from(integrations)
+    .leftJoin(repositories, eq(repositories.integrationId, integrations.id))
+    .where(organizationId === undefined ? undefined : eq(integrations.organizationId, organizationId))
+    .orderBy(asc(integrations.createdAt), asc(integrations.id), asc(repositories.fullName))
+    .all();
+  const found = new Map<string, Integration>();
+  for (const { integration, repository } of rows) {
+    const { id, type, enabled, createdAt } = integration;
+    const entry = found.get(id) ?? {
+      id,
+      organizationId: integration.organizationId,
+      type,
+      enabled,
+      repositories: [],
+      createdAt,
+    };
+    if (repository !== null) entry.repositories.push({ id: repository.id, fullName: repository.fullName });
+    found.set(id, entry);
+  }
+  return [...found.values()];
+}
+
+/** Throws `AppError` 404. */
+export async function getIntegration(db: Database, id: string): Promise<Integration> {
+  const row = db.select().from(integrations).where(eq(integrations.id, id)).get();
+  const found = row === undefined ? [] : await listIntegrations(db, row.organizationId);
+  const integration = found.find((each) => each.id === id);
+  if (integration === undefined) throw integrationNotFound(id);
+  return integration;
+}
+
+export async function findReceivingIntegration(
+  db: Database,
+  id: string,
+): Promise<ReceivingIntegration | null> {
+  return statements(db).receiving.get({ id }) ?? null;
+}
+
+/** The repository, and the integration that it is one of. */
+export async function findRepository(
+  db: Database,
+  id: string,
+): Promise<(Repository & { integrationId: string }) | null> {
+  return statements(db).repository.get({ id }) ?? null;
+}
+
+/** Throws `AppError` 404. */
+export async function setEnabled(db: Database, id: string, enabled: boolean): Promise<Integration> {
+  db.update(integrations).set({ enabled }).where(eq(integrations.id, id)).run();
+  return getIntegration(db, id);
+}
+
+/** The present secret becomes the previous one, taken until `until`. */
+export async function replaceSecret(db: Database, id: string, secret: Buffer, until: Date): Promise<void> {
+  db.update(integrations)
+    .set({ secret, previousSecret: sql`${integrations.secret}`, previousSecretUntil: until.toISOString() })
+    .where(eq(integrations.id, id))
+    .run();
+}
+
+/** With its repositories; its deliveries stay in the log. Throws `AppError` 404. */
+export async function deleteIntegration(db: Database, id: string): Promise<void> {
+  const deleted = db
+    .delete(integrations)
+    .where(eq(integrations.id, id))
+    .returning({ id: integrations.id })
+    .all();
+  if (deleted.length === 0) throw integrationNotFound(id);
+}
+
+const statements = prepared((db) => ({
+  receiving: db
+    .select({
+      id: integrations.id,
+      organizationId: integrations.organizationId,
+      type: integrations.type,
+      enabled: integrations.enabled,
+      secret: integrations.secret,
+      previousSecret: integrations.previousSecret,
+      previousSecretUntil: integrations.previousSecretUntil,
+      plan: organizations.plan,
+    })
+    .from(integrations)
+    .innerJoin(organizations, eq(organizations.id, integrations.organizationId))
+    .where(eq(integrations.id, sql.placeholder('id')))
+    .prepare(),
+  repository: db
+    .select({
+      id: repositories.id,
+      fullName: repositories.fullName,
+      integrationId: repositories.integrationId,
+    })
+    .from(repositories)
+    .where(eq(repositories.id, sql.placeholder('id')))
+    .prepare(),
+}));
+
+function integrationNotFound(id: string): AppError {
+  return new AppError(404, `Integration ${id} not found; "integration list" shows those there are`);
+}

@@ -1,0 +1,40 @@
+import type { Deps } from '../deps.ts';
+import { countExpired, deleteExpiredClaims, deleteExpiredDeliveries } from '../webhooks/store.ts';
+
+/** How much one batch deletes: about a millisecond, so that a request that comes in between hardly waits. */
+const BATCH = 100;
+
+/** What a sweep removed, or would remove. */
+export interface Swept {
+  deliveryIds: number;
+  logs: number;
+  /** Expired sign-ins: there are none to remove yet. */
+  sessions: number;
+}
+
+/**
+ * Deletes what has outlived its time at `asOf`: delivery ids after 24 hours, log entries after their retention.
+ * In small batches, each a commit of its own, with a turn of the event loop between them. `signal` ends it early,
+ * between two batches.
+ */
+export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal): Promise<Swept> {
+  const deliveryIds = await drain(() => deleteExpiredClaims(db, asOf, BATCH), signal);
+  const logs = await drain(() => deleteExpiredDeliveries(db, asOf, BATCH), signal);
+  return { deliveryIds, logs, sessions: 0 };
+}
+
+/** What `sweep` would remove. */
+export async function planSweep({ db }: Pick<Deps, 'db'>, asOf: Date): Promise<Swept> {
+  return { ...(await countExpired(db, asOf)), sessions: 0 };
+}
+
+async function drain(deleteBatch: () => Promise<number>, signal?: AbortSignal): Promise<number> {
+  let total = 0;
+  while (signal?.aborted !== true) {
+    const deleted = await deleteBatch();
+    total += deleted;
+    if (deleted < BATCH) break;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return total;
+}

@@ -1,0 +1,18 @@
+import { AppError } from '../lib/app-error.ts';
+
+/**
+ * A delivery that is not taken: what the sender is told, and what the log says of it. `isVerified`: the sender
+ * proved to hold the secret, so the entry may be one of its own.
+ */
+export class Refusal extends AppError {
+  constructor(
+    status: number,
+    message: string,
+    readonly title: string,
+    readonly reason: string,
+    readonly isVerified = false,
+    cause?: unknown,
+  ) {
+    super(status, message, { cause });
+  }
+}

@@ -1,0 +1,257 @@
+import { and, desc, eq, gte, isNotNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import { type Database, prepared } from '../../db/client.ts';
+import { commitTogether } from '../../db/group-commit.ts';
+import { deliveries, deliveryClaims } from '../../db/schema/index.ts';
+import { AppError } from '../lib/app-error.ts';
+import { DEDUP_WINDOW_MS, type Delivery, type DeliveryStatus } from './model.ts';
+
+/** An entry to write, with the hash of its body where the sender was verified. */
+export type NewDelivery = Delivery & { bodyHash: Buffer | null };
+
+/** What a delivery that was claimed came to. */
+export type Outcome = Pick<Delivery, 'title' | 'status' | 'reason'> & Pick<Partial<Delivery>, 'payload'>;
+
+/**
+ * Claims the delivery, lets `process` say what it came to, and writes the log entry: one transaction, resolved when
+ * it is on the disk. A delivery that was claimed less than 24 h ago is logged as a duplicate, under the title that it
+ * had, and `process` is not called. When `process` throws, nothing is claimed or written, and this throws the same.
+ */
+export function takeDelivery(
+  db: Database,
+  entry: Omit<NewDelivery, 'title' | 'status' | 'reason'>,
+  now: Date,
+  process: () => Outcome,
+): Promise<NewDelivery> {
+  return commitTogether(db, () => {
+    const claimed = claim(db, entry.integrationId, entry.referenceId ?? '', now);
+    const written: NewDelivery = claimed
+      ? { ...entry, ...process(), sameBodyAs: findSameBody(db, entry) }
+      : {
+          ...entry,
+          status: 'duplicate',
+          title: findTitle(db, entry) ?? entry.payload.event ?? 'Duplicate',
+          reason: 'The same delivery id was taken less than 24 hours ago',
+        };
+    statements(db).insert.run(toRow(written, now));
+    return written;
+  });
+}
+
+/** Writes an entry for a delivery that was not taken. */
+export function recordDelivery(db: Database, entry: NewDelivery, now: Date): Promise<void> {
+  return commitTogether(db, () => void statements(db).insert.run(toRow(entry, now)));
+}
+
+/** Writes an entry, or counts one more arrival in the entry that has its id already. */
+export function countDelivery(db: Database, entry: NewDelivery, now: Date): Promise<void> {
+  return commitTogether(db, () => void statements(db).count.run(toRow(entry, now)));
+}
+
+export interface DeliveryFilter {
+  integrationId?: string | undefined;
+  status?: DeliveryStatus | undefined;
+  event?: string | undefined;
+  /** The provider's delivery id. */
+  referenceId?: string | undefined;
+  since?: Date | undefined;
+}
+
+/** Newest first; `page` counts from 1. */
+export async function listDeliveries(
+  db: Database,
+  organizationId: string,
+  filter: DeliveryFilter,
+  { limit, page }: { limit: number; page: number },
+): Promise<Delivery[]> {
+  const filters: (SQL | undefined)[] = [
+    eq(deliveries.organizationId, organizationId),
+    filter.integrationId === undefined ? undefined : eq(deliveries.integrationId, filter.integrationId),
+    filter.status === undefined ? undefined : eq(deliveries.status, filter.status),
+    filter.event === undefined ? undefined : eq(deliveries.event, filter.event),
+    filter.referenceId === undefined ? undefined : eq(deliveries.referenceId, filter.referenceId),
+    filter.since === undefined ? undefined : gte(deliveries.createdAt, filter.since.toISOString()),
+  ];
+  const rows = db
+    .select()
+    .from(deliveries)
+    .where(and(...filters))
+    .orderBy(desc(deliveries.createdAt), desc(deliveries.id))
+    .limit(limit)
+    .offset((page - 1) * limit)
+    .all();
+  return rows.map(fromRow);
+}
+
+/** By the entry's id, or by the provider's delivery id (its newest entry). Throws `AppError` 404. */
+export async function getDelivery(db: Database, id: string): Promise<Delivery> {
+  const row = db
+    .select()
+    .from(deliveries)
+    .where(or(eq(deliveries.id, id), eq(deliveries.referenceId, id)))
+    .orderBy(desc(deliveries.createdAt), desc(deliveries.id))
+    .limit(1)
+    .get();
+  if (row === undefined)
+    throw new AppError(404, `Delivery ${id} not found; "delivery list" shows those there are`);
+  return fromRow(row);
+}
+
+/** How many claims and entries are past their time. */
+export async function countExpired(db: Database, asOf: Date): Promise<{ deliveryIds: number; logs: number }> {
+  const at = asOf.getTime();
+  return {
+    deliveryIds: await db.$count(deliveryClaims, lte(deliveryClaims.expiresAt, at)),
+    logs: await db.$count(deliveries, lte(deliveries.expiresAt, at)),
+  };
+}
+
+/** Deletes at most `limit` expired claims. Returns how many there were. */
+export async function deleteExpiredClaims(db: Database, asOf: Date, limit: number): Promise<number> {
+  return changesOf(
+    db,
+    sql`delete from ${deliveryClaims} where rowid in (select rowid from ${deliveryClaims} where expires_at <= ${asOf.getTime()} limit ${limit})`,
+  );
+}
+
+/** Deletes at most `limit` expired entries. Returns how many there were. */
+export async function deleteExpiredDeliveries(db: Database, asOf: Date, limit: number): Promise<number> {
+  return changesOf(
+    db,
+    sql`delete from ${deliveries} where rowid in (select rowid from ${deliveries} where expires_at <= ${asOf.getTime()} limit ${limit})`,
+  );
+}
+
+function changesOf(db: Database, statement: SQL): number {
+  return (db.run(statement) as unknown as { changes: number }).changes;
+}
+
+/** One atomic statement: a new claim, or one over a claim that has run out. False: it is claimed. */
+function claim(db: Database, integrationId: string, deliveryId: string, now: Date): boolean {
+  const values = {
+    integrationId,
+    deliveryId,
+    now: now.getTime(),
+    expiresAt: now.getTime() + DEDUP_WINDOW_MS,
+  };
+  return statements(db).claim.all(values).length > 0;
+}
+
+function findSameBody(
+  db: Database,
+  { integrationId, bodyHash, referenceId }: Pick<NewDelivery, 'integrationId' | 'bodyHash' | 'referenceId'>,
+) {
+  if (bodyHash === null) return null;
+  return statements(db).sameBody.get({ integrationId, bodyHash, referenceId })?.referenceId ?? null;
+}
+
+function findTitle(
+  db: Database,
+  {
+    organizationId,
+    integrationId,
+    referenceId,
+  }: Pick<NewDelivery, 'organizationId' | 'integrationId' | 'referenceId'>,
+) {
+  return statements(db).title.get({ organizationId, integrationId, referenceId })?.title;
+}
+
+const columns = [
+  'id',
+  'organizationId',
+  'integrationId',
+  'integrationType',
+  'repositoryId',
+  'title',
+  'status',
+  'statusCode',
+  'referenceId',
+  'event',
+  'action',
+  'data',
+  'reason',
+  'count',
+  'bodyHash',
+  'sameBodyAs',
+  'durationMs',
+  'retentionDays',
+  'createdAt',
+  'expiresAt',
+] as const;
+
+const statements = prepared((db) => {
+  const placeholders = Object.fromEntries(columns.map((column) => [column, sql.placeholder(column)]));
+  const insert = () =>
+    db.insert(deliveries).values(placeholders as unknown as typeof deliveries.$inferInsert);
+  return {
+    insert: insert().prepare(),
+    count: insert()
+      .onConflictDoUpdate({ target: deliveries.id, set: { count: sql`${deliveries.count} + 1` } })
+      .prepare(),
+    claim: db
+      .insert(deliveryClaims)
+      .values({
+        integrationId: sql.placeholder('integrationId'),
+        deliveryId: sql.placeholder('deliveryId'),
+        expiresAt: sql.placeholder('expiresAt'),
+      })
+      .onConflictDoUpdate({
+        target: [deliveryClaims.integrationId, deliveryClaims.deliveryId],
+        set: { expiresAt: sql`excluded.expires_at` },
+        setWhere: lte(deliveryClaims.expiresAt, sql.placeholder('now')),
+      })
+      .returning({ claimed: deliveryClaims.deliveryId })
+      .prepare(),
+    sameBody: db
+      .select({ referenceId: deliveries.referenceId })
+      .from(deliveries)
+      .where(
+        and(
+          eq(deliveries.integrationId, sql.placeholder('integrationId')),
+          eq(deliveries.bodyHash, sql.placeholder('bodyHash')),
+          isNotNull(deliveries.bodyHash),
+          ne(deliveries.referenceId, sql.placeholder('referenceId')),
+        ),
+      )
+      .limit(1)
+      .prepare(),
+    title: db
+      .select({ title: deliveries.title })
+      .from(deliveries)
+      .where(
+        and(
+          eq(deliveries.organizationId, sql.placeholder('organizationId')),
+          eq(deliveries.referenceId, sql.placeholder('referenceId')),
+          eq(deliveries.integrationId, sql.placeholder('integrationId')),
+          or(eq(deliveries.status, 'processed'), eq(deliveries.status, 'ignored')),
+        ),
+      )
+      .limit(1)
+      .prepare(),
+  };
+});
+
+function toRow({ payload, ...entry }: NewDelivery, now: Date) {
+  const { event, action, data } = payload;
+  return { ...entry, event, action, data, expiresAt: now.getTime() + entry.retentionDays * 86_400_000 };
+}
+
+function fromRow(row: typeof deliveries.$inferSelect): Delivery {
+  return {
+    id: row.id,
+    organizationId: row.organizationId,
+    integrationId: row.integrationId,
+    integrationType: row.integrationType,
+    repositoryId: row.repositoryId,
+    title: row.title,
+    status: row.status,
+    statusCode: row.statusCode,
+    referenceId: row.referenceId,
+    payload: { event: row.event, action: row.action, data: row.data },
+    reason: row.reason,
+    count: row.count,
+    sameBodyAs: row.sameBodyAs,
+    durationMs: row.durationMs,
+    retentionDays: row.retentionDays,
+    createdAt: row.createdAt,
+  };
+}

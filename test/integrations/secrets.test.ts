@@ -1,0 +1,77 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { rotateSecret } from '../../src/integrations/service.ts';
+import { SECRET_KEY_BYTES, secretBox, WrongSecretKey } from '../../src/lib/secret-box.ts';
+import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+});
+
+const HOUR_MS = 3_600_000;
+const ping = { zen: 'Design for failure.' };
+
+test('after a rotation both secrets are taken for 24 hours, then only the new one', async () => {
+  const connected = await connectGithub(app, 'org_a');
+  const { secret } = await rotateSecret(app.deps, connected.integrationId);
+  expect(secret).not.toBe(connected.secret);
+  const statusWith = async (secret: string) =>
+    (await app.request(...githubRequest(connected, ping, { secret }))).status;
+
+  expect([await statusWith(connected.secret), await statusWith(secret)]).toEqual([200, 200]);
+  app.clock.advance(24 * HOUR_MS - 1);
+  expect([await statusWith(connected.secret), await statusWith(secret)]).toEqual([200, 200]);
+  app.clock.advance(1);
+  expect([await statusWith(connected.secret), await statusWith(secret)]).toEqual([401, 200]);
+});
+
+test('a second rotation ends the time of the first secret', async () => {
+  const connected = await connectGithub(app, 'org_a');
+  await rotateSecret(app.deps, connected.integrationId);
+  await rotateSecret(app.deps, connected.integrationId);
+  expect((await app.request(...githubRequest(connected, ping))).status).toBe(401);
+});
+
+test('no secret lies in the database in the clear, in the log, or in an answer', async () => {
+  const connected = await connectGithub(app, 'org_a');
+  const { secret } = await rotateSecret(app.deps, connected.integrationId);
+  const response = await app.request(...githubRequest(connected, ping));
+  const database = Buffer.from(app.db.$client.serialize()).toString('latin1');
+  const seen = [
+    database,
+    JSON.stringify(app.logged),
+    await response.text(),
+    JSON.stringify(await logOf(app)),
+  ].join();
+  for (const value of [connected.secret, secret]) expect(seen.includes(value)).toBe(false);
+  expect(database.includes(connected.integrationId)).toBe(true);
+});
+
+test('under another SECRET_KEY a delivery is 500 and logged, not taken', async () => {
+  const connected = await connectGithub(app, 'org_a');
+  app.db.$client.run('UPDATE integrations SET secret = ?', [secretBox(new Uint8Array(32)).seal('x', 'y')]);
+  const response = await app.request(...githubRequest(connected, ping));
+  expect(response.status).toBe(500);
+  expect(await logOf(app)).toMatchObject([
+    { status: 'failed', reason: expect.stringContaining('SECRET_KEY') },
+  ]);
+});
+
+test('the box opens only what it sealed, under the same key and context, unchanged', () => {
+  const box = secretBox(new Uint8Array(SECRET_KEY_BYTES).fill(1));
+  const sealed = box.seal('añ 🚀', 'a');
+  expect(box.open(sealed, 'a')).toBe('añ 🚀');
+  expect(box.seal('añ 🚀', 'a')).not.toEqual(sealed);
+  expect(() => box.open(sealed, 'b')).toThrow(WrongSecretKey);
+  expect(() => secretBox(new Uint8Array(SECRET_KEY_BYTES)).open(sealed, 'a')).toThrow(WrongSecretKey);
+  for (let index = 1; index < sealed.length; index++) {
+    const changed = Buffer.from(sealed);
+    changed[index] = (changed[index] ?? 0) ^ 1;
+    expect(() => box.open(changed, 'a')).toThrow(WrongSecretKey);
+  }
+  expect(() => box.open(sealed.subarray(0, 20), 'a')).toThrow(WrongSecretKey);
+  expect(() => box.open(Buffer.alloc(0), 'a')).toThrow(WrongSecretKey);
+});

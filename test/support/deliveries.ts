@@ -1,0 +1,81 @@
+import type { Connected } from '../../src/integrations/model.ts';
+import { connectIntegration } from '../../src/integrations/service.ts';
+import { hmacSha256 } from '../../src/webhooks/signature.ts';
+import { listDeliveries } from '../../src/webhooks/store.ts';
+import { PUBLIC_URL, type TestApp } from './test-app.ts';
+
+/** A connected GitHub repository of an organization. */
+export function connectGithub(
+  app: TestApp,
+  organizationId: string,
+  repository = 'acme/rocket',
+): Promise<Connected> {
+  return connectIntegration(app.deps, 'github', organizationId, repository);
+}
+
+export function connectLinear(app: TestApp, organizationId: string): Promise<Connected> {
+  return connectIntegration(app.deps, 'linear', organizationId);
+}
+
+interface Sent {
+  event?: string;
+  delivery?: string;
+  secret?: string;
+  headers?: Record<string, string | undefined>;
+  path?: string;
+}
+
+/** A request as GitHub sends it, signed; `headers` set to undefined are left out. */
+export function githubRequest(
+  connected: Connected,
+  payload: unknown,
+  options: Sent = {},
+): [path: string, init: RequestInit] {
+  const body =
+    typeof payload === 'string' || payload instanceof Uint8Array ? payload : JSON.stringify(payload);
+  const headers = {
+    'content-type': 'application/json',
+    'x-github-event': options.event ?? 'ping',
+    'x-github-delivery': options.delivery ?? crypto.randomUUID(),
+    'x-hub-signature-256': `sha256=${hmacSha256(options.secret ?? connected.secret, body)}`,
+    ...options.headers,
+  };
+  return [pathOf(connected, options), { method: 'POST', headers: present(headers), body: body as string }];
+}
+
+/** A request as Linear sends it. */
+export function linearRequest(
+  connected: Connected,
+  payload: unknown,
+  options: Sent = {},
+): [path: string, init: RequestInit] {
+  const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'linear-event': options.event ?? 'Issue',
+    'linear-delivery': options.delivery ?? crypto.randomUUID(),
+    'linear-signature': hmacSha256(options.secret ?? connected.secret, body),
+    ...options.headers,
+  };
+  return [pathOf(connected, options), { method: 'POST', headers: present(headers), body }];
+}
+
+/** The whole log of an organization, newest first. */
+export function logOf(app: TestApp, organizationId = 'org_a') {
+  return listDeliveries(app.db, organizationId, {}, { limit: 1000, page: 1 });
+}
+
+/** How many claims the database holds. */
+export function claimCount(app: TestApp): number {
+  return Number(app.db.$client.query('SELECT count(*) FROM delivery_claims').values()[0]?.[0]);
+}
+
+function pathOf({ webhookUrl }: Connected, { path }: Sent): string {
+  return path ?? webhookUrl.slice(PUBLIC_URL.length);
+}
+
+function present(headers: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

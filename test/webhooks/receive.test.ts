@@ -1,0 +1,326 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import type { Connected } from '../../src/integrations/model.ts';
+import { setEnabled } from '../../src/integrations/store.ts';
+import { setPlan } from '../../src/organizations/store.ts';
+import {
+  claimCount,
+  connectGithub,
+  connectLinear,
+  githubRequest,
+  linearRequest,
+  logOf,
+} from '../support/deliveries.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+let connected: Connected;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  await app.addOrganization('org_b');
+  connected = await connectGithub(app, 'org_a');
+});
+
+const ping = {
+  zen: 'Keep it logically awesome.',
+  hook_id: 1,
+  repository: { id: 7, full_name: 'acme/rocket' },
+};
+const DELIVERY = '72d3162e-cc78-11e3-81ab-4c9367dc0958';
+
+describe('what is taken', () => {
+  test('a ping is answered, claimed and logged', async () => {
+    const response = await app.request(...githubRequest(connected, ping, { delivery: DELIVERY }));
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({
+      received: true,
+      message: 'Webhook configured successfully',
+      data: { event: 'ping', delivery: DELIVERY },
+    });
+    expect(claimCount(app)).toBe(1);
+    expect(await logOf(app)).toEqual([
+      {
+        id: expect.stringMatching(/^dlv_/),
+        organizationId: 'org_a',
+        integrationId: connected.integrationId,
+        integrationType: 'github',
+        repositoryId: connected.repositoryId as string,
+        title: 'Ping: the webhook is configured',
+        status: 'processed',
+        statusCode: 200,
+        referenceId: DELIVERY,
+        payload: { event: 'ping', action: null, data: null },
+        reason: null,
+        count: 1,
+        sameBodyAs: null,
+        durationMs: expect.any(Number),
+        retentionDays: 7,
+        createdAt: '2026-11-20T12:00:00.000Z',
+      },
+    ]);
+  });
+
+  test('an event that means nothing to Tidings is ignored, with the reason', async () => {
+    const response = await app.request(
+      ...githubRequest(connected, { action: 'created' }, { event: 'gollum' }),
+    );
+    expect(response.status).toBe(200);
+    const reason = 'The event gollum means nothing to Tidings';
+    expect(await response.json()).toEqual({ received: true, message: `Ignored: ${reason}` });
+    expect(await logOf(app)).toMatchObject([
+      { status: 'ignored', statusCode: 200, reason, payload: { event: 'gollum' } },
+    ]);
+  });
+
+  test('a form carries the JSON in a field; the signature is over the form', async () => {
+    const form = new URLSearchParams({ payload: JSON.stringify(ping) }).toString();
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect((await app.request(...githubRequest(connected, form, { headers }))).status).toBe(200);
+    const empty = await app.request(...githubRequest(connected, 'a=b', { headers }));
+    expect(empty.status).toBe(400);
+    expect(await empty.json()).toEqual({ error: 'Malformed payload: the form has no field payload' });
+  });
+
+  test('a body without a declared length is read all the same', async () => {
+    const [path, init] = githubRequest(connected, ping);
+    const body = new Blob([String(init.body)]).stream();
+    expect((await app.request(path, { ...init, body })).status).toBe(200);
+  });
+
+  test('the entry keeps the days of the plan that held', async () => {
+    await app.request(...githubRequest(connected, ping));
+    await setPlan(app.db, 'org_a', 'pro');
+    app.clock.advance(1000);
+    await app.request(...githubRequest(connected, ping));
+    expect((await logOf(app)).map(({ retentionDays }) => retentionDays)).toEqual([30, 7]);
+  });
+});
+
+describe('what is refused', () => {
+  const at = (path: string) => githubRequest(connected, ping, { path: `/api/webhooks/${path}` });
+  const own = () => `org_a/${connected.integrationId}/${connected.repositoryId}`;
+  const many = 25 * 1024 * 1024 + 1;
+
+  // Each case is wrong in what it names and in everything that is checked after it.
+  const cases: [
+    string,
+    () => [string, RequestInit] | Promise<[string, RequestInit]>,
+    number,
+    string,
+    string | null,
+  ][] = [
+    ['a body over 25 MiB', () => withSize(at('nobody/org_a/x/y'), many), 413, 'Payload too large', null],
+    [
+      'a body over 25 MiB, for us',
+      () => withSize(unsigned(at(`github/${own()}`)), many),
+      413,
+      'Payload too large',
+      'The body has more than 25 MiB',
+    ],
+    ['an unknown provider', () => at(`gitlab/${own()}`), 400, 'Invalid webhook parameters', null],
+    ['a malformed id', () => at('github/org_a/a.b/c'), 400, 'Invalid webhook parameters', null],
+    [
+      'no repository',
+      () => at(`github/org_a/${connected.integrationId}`),
+      400,
+      'Invalid webhook parameters',
+      null,
+    ],
+    ['no such integration', () => at('github/org_a/int_none/repo_none'), 404, 'Integration not found', null],
+    [
+      'an integration of another organization',
+      () => at(`github/org_b/${connected.integrationId}/${connected.repositoryId}`),
+      404,
+      'Integration not found',
+      null,
+    ],
+    ['an integration of another provider', () => at(`linear/${own()}`), 404, 'Integration not found', null],
+    [
+      'no such repository',
+      () => unsigned(at(`github/org_a/${connected.integrationId}/repo_none`)),
+      404,
+      'Repository not found',
+      "The webhook's URL names a repository that is not connected: repo_none",
+    ],
+    [
+      'a missing event',
+      () => githubRequest(connected, ping, { secret: 'x', headers: { 'x-github-event': undefined } }),
+      400,
+      'Missing or invalid header: X-GitHub-Event',
+      'A delivery of GitHub carries the header X-GitHub-Event',
+    ],
+    [
+      'a missing delivery id',
+      () => githubRequest(connected, ping, { secret: 'x', headers: { 'x-github-delivery': undefined } }),
+      400,
+      'Missing or invalid header: X-GitHub-Delivery',
+      'A delivery of GitHub carries the header X-GitHub-Delivery',
+    ],
+    [
+      'an odd delivery id',
+      () => githubRequest(connected, ping, { delivery: 'a b' }),
+      400,
+      'Missing or invalid header: X-GitHub-Delivery',
+      'A delivery of GitHub carries the header X-GitHub-Delivery',
+    ],
+    [
+      'a missing signature',
+      () => unsigned(githubRequest(connected, ping)),
+      400,
+      'Missing or invalid header: X-Hub-Signature-256',
+      'A delivery of GitHub carries the header X-Hub-Signature-256',
+    ],
+    [
+      'a wrong signature',
+      () => githubRequest(connected, 'no JSON', { secret: 'x' }),
+      401,
+      'Invalid webhook signature',
+      'The signature was not made with the secret of this integration. Set the secret at GitHub anew, or rotate it.',
+    ],
+    [
+      'no JSON',
+      () => githubRequest(connected, 'no JSON'),
+      400,
+      'Malformed payload: the body is not JSON in UTF-8',
+      'the body is not JSON in UTF-8',
+    ],
+    [
+      'no object',
+      () => githubRequest(connected, '[]'),
+      400,
+      'Malformed payload: the body is not a JSON object',
+      'the body is not a JSON object',
+    ],
+  ];
+
+  test.each(cases)('%s', async (_, request, status, error, reason) => {
+    const response = await app.request(...(await request()));
+    expect(await response.json()).toEqual({ error });
+    expect(response.status).toBe(status);
+    expect(claimCount(app)).toBe(0);
+    const log = await logOf(app);
+    if (reason === null) expect(log).toEqual([]);
+    else
+      expect(log).toMatchObject([
+        { status: 'rejected', statusCode: status, reason, payload: { data: null } },
+      ]);
+  });
+
+  test('a disabled integration, before anything else of the delivery is looked at', async () => {
+    await setEnabled(app.db, connected.integrationId, false);
+    const response = await app.request(...unsigned(at(`github/org_a/${connected.integrationId}/repo_none`)));
+    expect(response.status).toBe(403);
+    expect(await response.json()).toEqual({ error: 'Integration is disabled' });
+    expect(await logOf(app)).toMatchObject([
+      { status: 'rejected', statusCode: 403, reason: 'The integration is disabled' },
+    ]);
+    await setEnabled(app.db, connected.integrationId, true);
+    expect((await app.request(...githubRequest(connected, ping))).status).toBe(200);
+  });
+
+  test('a repository of another integration', async () => {
+    const other = await connectGithub(app, 'org_a', 'acme/pad');
+    const path = `/api/webhooks/github/org_a/${connected.integrationId}/${other.repositoryId}`;
+    const response = await app.request(...githubRequest(connected, ping, { path }));
+    expect(response.status).toBe(403);
+    expect(await response.json()).toEqual({ error: 'Repository does not belong to the integration' });
+  });
+
+  test('a body that turns out too large while it is read', async () => {
+    const [path, init] = githubRequest(connected, ping);
+    const chunk = new Uint8Array(1024 * 1024);
+    let sent = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (sent++ < 40) controller.enqueue(chunk);
+        else controller.close();
+      },
+    });
+    const response = await app.request(path, { ...init, body });
+    expect(response.status).toBe(413);
+    expect(sent).toBeLessThan(40);
+    expect(await logOf(app)).toMatchObject([{ status: 'rejected', statusCode: 413 }]);
+  });
+});
+
+describe('what a sender without the secret can make us store', () => {
+  const forged = () => githubRequest(connected, { a: 'x'.repeat(10_000) }, { secret: 'wrong' });
+
+  test('is one entry a minute, which counts, and holds no payload', async () => {
+    for (let n = 0; n < 50; n++) await app.request(...forged());
+    app.clock.advance(60_000);
+    for (let n = 0; n < 3; n++) await app.request(...forged());
+    const log = await logOf(app);
+    expect(log.map(({ count, statusCode }) => ({ count, statusCode }))).toEqual([
+      { count: 3, statusCode: 401 },
+      { count: 50, statusCode: 401 },
+    ]);
+    expect(JSON.stringify(log)).not.toContain('xxxx');
+  });
+
+  test('never suppresses the real delivery of the same id', async () => {
+    const [path, init] = githubRequest(connected, ping, { delivery: DELIVERY, secret: 'wrong' });
+    expect((await app.request(path, init)).status).toBe(401);
+    const real = await app.request(...githubRequest(connected, ping, { delivery: DELIVERY }));
+    expect(await real.json()).toMatchObject({ data: { event: 'ping' } });
+  });
+});
+
+describe('Linear', () => {
+  const payload = (webhookTimestamp: unknown = app.clock.now().getTime()) => ({
+    action: 'create',
+    type: 'Reaction',
+    data: {},
+    webhookTimestamp,
+  });
+
+  test('needs no repository: none and "-" are both taken, another is not found', async () => {
+    const linear = await connectLinear(app, 'org_a');
+    expect(linear.webhookUrl).toEndWith(`/api/webhooks/linear/org_a/${linear.integrationId}`);
+    const event = { event: 'Reaction' };
+    expect((await app.request(...linearRequest(linear, payload(), event))).status).toBe(200);
+    const path = new URL(linear.webhookUrl).pathname;
+    expect(
+      (await app.request(...linearRequest(linear, payload(), { ...event, path: `${path}/-` }))).status,
+    ).toBe(200);
+    expect(
+      (await app.request(...linearRequest(linear, payload(), { ...event, path: `${path}/repo_x` }))).status,
+    ).toBe(404);
+  });
+
+  test('is deduplicated by Linear-Delivery, which differs where webhookId does not', async () => {
+    const linear = await connectLinear(app, 'org_a');
+    const body = { ...payload(), webhookId: 'the-same-in-every-delivery' };
+    for (const delivery of ['a', 'b', 'a']) {
+      await app.request(...linearRequest(linear, body, { event: 'Reaction', delivery }));
+    }
+    expect((await logOf(app)).map(({ status }) => status).sort()).toEqual([
+      'duplicate',
+      'ignored',
+      'ignored',
+    ]);
+  });
+
+  test.each([
+    ['a string', '1763640000000', 'webhookTimestamp must be a number'],
+    ['absent', null, 'webhookTimestamp must be a number'],
+    ['61 s ahead', Date.parse('2026-11-20T12:01:01Z'), 'webhookTimestamp lies more than a minute ahead'],
+    ['over a day old', Date.parse('2026-11-19T11:59:59Z'), 'webhookTimestamp is more than a day old'],
+  ])('a timestamp that is %s is 400', async (_, timestamp, message) => {
+    const linear = await connectLinear(app, 'org_a');
+    const response = await app.request(...linearRequest(linear, payload(timestamp), { event: 'Reaction' }));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ error: `Malformed payload: ${message}` });
+    expect(claimCount(app)).toBe(0);
+  });
+});
+
+function unsigned([path, init]: [string, RequestInit]): [string, RequestInit] {
+  const { 'x-hub-signature-256': _, ...headers } = init.headers as Record<string, string>;
+  return [path, { ...init, headers }];
+}
+
+function withSize([path, init]: [string, RequestInit], bytes: number): [string, RequestInit] {
+  return [path, { ...init, headers: { ...(init.headers as object), 'content-length': String(bytes) } }];
+}
