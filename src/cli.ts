@@ -7,6 +7,7 @@ import { addIntegrationCommands } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
 import { addPostCommands } from './cli/post.ts';
+import { addSendCommand } from './cli/send.ts';
 import { addServeCommand } from './cli/serve.ts';
 import { addSweepCommand } from './cli/sweep.ts';
 import { ConfigError, settings } from './config.ts';
@@ -59,6 +60,7 @@ function buildProgram(context: CliContext): Command {
   addPostCommands(program, context);
   addIntegrationCommands(program, context);
   addDeliveryCommands(program, context);
+  addSendCommand(program, context);
   addSweepCommand(program, context);
   return program;
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { readConfig, settings } from '../config.ts';
-import { describeDemo, openDemo } from '../demo/service.ts';
+import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../demo/service.ts';
 import { openServices, startServer } from '../main.ts';
 import { type CliContext, flagsOf } from './context.ts';
 
@@ -24,7 +24,11 @@ export function addServeCommand(program: Command, context: CliContext): void {
         const stopped = stopSignal();
         const server = startServer(services, config);
         context.terminal.write(`Listening on ${server.url}\n`);
-        if (shown !== null) context.terminal.write(describeDemo(shown, server.publicUrl));
+        if (shown !== null) {
+          context.terminal.write(describeDemo(shown, server.publicUrl));
+          const delivery = await sendDemoDelivery(services, shown, server.url);
+          context.terminal.write(describeDemoDelivery(delivery, server.publicUrl));
+        }
         services.log.info({ signal: await stopped }, 'stopping');
         await server.stop();
       } finally {

@@ -1,5 +1,9 @@
 import { chmod } from 'node:fs/promises';
+import { sampleGithub } from '../client/samples/github/index.ts';
+import { type SentDelivery, sendDelivery } from '../client/send.ts';
 import type { Deps } from '../deps.ts';
+import { connectIntegration } from '../integrations/service.ts';
+import { listIntegrations } from '../integrations/store.ts';
 import { READ_PERMISSION } from '../keys/model.ts';
 import { AppError } from '../lib/app-error.ts';
 import { derivedId } from '../lib/ids.ts';
@@ -7,9 +11,12 @@ import { createOrganization } from '../organizations/service.ts';
 import { countOrganizations, findOrganization } from '../organizations/store.ts';
 import { toPlainText } from '../posts/plain-text.ts';
 import { savePosts } from '../posts/store.ts';
+import type { Delivery } from '../webhooks/model.ts';
+import { getDelivery } from '../webhooks/store.ts';
 import { demoPosts } from './posts.ts';
 
 const DEMO_ORGANIZATION = 'org_demo';
+const DEMO_REPOSITORY = 'acme/rocket';
 
 /** What somebody needs to try the demo. */
 export interface Demo {
@@ -18,6 +25,8 @@ export interface Demo {
   key: string;
   /** A published post. */
   postId: string;
+  /** A connected repository on GitHub, but for GitHub. */
+  integrationId: string;
 }
 
 /**
@@ -25,10 +34,7 @@ export interface Demo {
  * only as its hash, so the demo's is also kept in `keyFile` (mode 0600), to be shown again at the next start.
  * Throws `AppError` 409 when the folder holds organizations and none is the demo's.
  */
-export async function openDemo(
-  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'keys'>,
-  keyFile: string,
-): Promise<Demo> {
+export async function openDemo(deps: Omit<Deps, 'fetch' | 'log'>, keyFile: string): Promise<Demo> {
   const existing = await findOrganization(deps.db, DEMO_ORGANIZATION);
   if (existing === null && (await countOrganizations(deps.db)) > 0) {
     throw new AppError(
@@ -42,6 +48,7 @@ export async function openDemo(
     organizationName: organization.name,
     key: (await readUsableKey(deps, keyFile)) ?? (await createDemoKey(deps, keyFile)),
     postId: postIdOf(demoPosts.findIndex(({ status }) => status === 'published')),
+    integrationId: await findOrConnectIntegration(deps),
   };
 }
 
@@ -65,6 +72,43 @@ export function describeDemo(
 
   One post:
   ${curl} "${posts}/${postId}"
+
+`;
+}
+
+/** Sends the running service a release of the demo's repository, signed as GitHub signs it. */
+export async function sendDemoDelivery(
+  deps: Pick<Deps, 'db' | 'clock' | 'secrets' | 'fetch'>,
+  { integrationId }: Demo,
+  baseUrl: string,
+): Promise<{ sent: SentDelivery; entry: Delivery }> {
+  const sample = sampleGithub('release', { repository: DEMO_REPOSITORY, now: deps.clock.now() });
+  const deliveryId = crypto.randomUUID();
+  const sent = await sendDelivery(deps, {
+    integrationId,
+    event: 'release',
+    deliveryId,
+    body: JSON.stringify(sample),
+    baseUrl,
+  });
+  return { sent, entry: await getDelivery(deps.db, deliveryId) };
+}
+
+/** The delivery, its entry in the log, and how to send another. */
+export function describeDemoDelivery(
+  { sent, entry }: { sent: SentDelivery; entry: Delivery },
+  baseUrl: string,
+): string {
+  const elsewhere = baseUrl === 'http://localhost:3000' ? '' : ` --url ${baseUrl}`;
+  return `
+  A delivery, signed as GitHub signs it, was sent to
+  ${sent.request.url}
+  and answered with ${sent.status} in ${sent.durationMs} ms. In the log it is:
+
+  ${entry.title}: ${entry.status}, delivery ${entry.referenceId}
+
+  The log:          bun run tidings delivery list --organization ${entry.organizationId}
+  Another delivery: bun run tidings send github push --integration ${entry.integrationId}${elsewhere}
 
   Stop with Ctrl-C; the data stays for the next start.
 `;
@@ -93,6 +137,12 @@ async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids'>) {
     }),
   );
   return organization;
+}
+
+async function findOrConnectIntegration(deps: Omit<Deps, 'fetch' | 'log' | 'keys'>): Promise<string> {
+  const [existing] = await listIntegrations(deps.db, DEMO_ORGANIZATION);
+  if (existing !== undefined) return existing.id;
+  return (await connectIntegration(deps, 'github', DEMO_ORGANIZATION, DEMO_REPOSITORY)).integrationId;
 }
 
 function postIdOf(index: number): string {

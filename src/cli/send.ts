@@ -1,0 +1,107 @@
+import { type Command, Option } from 'commander';
+import { githubSamples, sampleGithub } from '../client/samples/github/index.ts';
+import { linearSamples, sampleLinear } from '../client/samples/linear/index.ts';
+import { type SentDelivery, sendDelivery } from '../client/send.ts';
+import type { IntegrationType } from '../integrations/model.ts';
+import { getIntegration } from '../integrations/store.ts';
+import { AppError } from '../lib/app-error.ts';
+import type { Services } from '../main.ts';
+import { type CliContext, withServices } from './context.ts';
+import { print } from './output.ts';
+
+interface SendOptions {
+  integration: string;
+  repository?: string;
+  delivery?: string;
+  payload?: string;
+  twice?: true;
+  badSignature?: true;
+  url?: string;
+}
+
+const sampleEvents: Record<IntegrationType, readonly string[]> = {
+  github: githubSamples,
+  linear: linearSamples,
+};
+
+export function addSendCommand(program: Command, context: CliContext): void {
+  const group = program.command('send').description('send a signed test delivery to the running service');
+  for (const type of ['github', 'linear'] as const) {
+    group
+      .command(type)
+      .description(`a delivery as ${type === 'github' ? 'GitHub' : 'Linear'} sends it`)
+      .argument('<event>', `the event: ${sampleEvents[type].join(', ')}; any other with --payload`)
+      .requiredOption('--integration <id>', 'the integration that it is for')
+      .option('--repository <id>', "the repository (default: the integration's first)")
+      .option('--delivery <id>', 'the delivery id (default: a new one)')
+      .option('--payload <file>', 'the JSON to send instead of a sample')
+      .option('--twice', 'send the same delivery twice')
+      .option('--bad-signature', 'sign with another secret')
+      .addOption(
+        new Option('--url <url>', 'where the service is (default: PUBLIC_URL, or http://localhost:PORT)'),
+      )
+      .action(async (event: string, options: SendOptions, command: Command) => {
+        const sent = await withServices(context, command, (services) => send(services, type, event, options));
+        const [only] = sent;
+        print(context.terminal, command, options.twice ? sent : only, () => sent.map(describe).join('\n\n'));
+        const refused = sent.find(({ status }) => status >= 400);
+        if (refused !== undefined && !options.badSignature) {
+          throw new AppError(refused.status, `The delivery was refused with ${refused.status}`);
+        }
+      });
+  }
+}
+
+async function send(
+  services: Services,
+  type: IntegrationType,
+  event: string,
+  { integration, repository, delivery, payload, twice, badSignature, url }: SendOptions,
+): Promise<SentDelivery[]> {
+  const body =
+    payload === undefined ? await sampleBody(services, type, event, integration) : await readPayload(payload);
+  const test = {
+    integrationId: integration,
+    repositoryId: repository,
+    event,
+    deliveryId: delivery ?? crypto.randomUUID(),
+    body,
+    hasBadSignature: badSignature ?? false,
+    baseUrl: url?.replace(/\/+$/, '') ?? services.publicUrl(),
+  };
+  const sent = [await sendDelivery(services, test)];
+  if (twice) sent.push(await sendDelivery(services, test));
+  return sent;
+}
+
+async function sampleBody(
+  { db, clock }: Services,
+  type: IntegrationType,
+  event: string,
+  integrationId: string,
+): Promise<string> {
+  const integration = await getIntegration(db, integrationId);
+  if (integration.type !== type) {
+    throw new AppError(400, `Integration ${integrationId} is one of ${integration.type}, not of ${type}`);
+  }
+  const now = clock.now();
+  const repository = integration.repositories[0]?.fullName ?? 'acme/rocket';
+  const sample = type === 'github' ? sampleGithub(event, { repository, now }) : sampleLinear(event, { now });
+  if (sample !== null) return JSON.stringify(sample);
+  throw new AppError(
+    400,
+    `There is no sample of ${event}. There are ${sampleEvents[type].join(', ')}; --payload FILE sends anything.`,
+  );
+}
+
+async function readPayload(path: string): Promise<string> {
+  const file = Bun.file(path);
+  if (!(await file.exists())) throw new AppError(400, `${path}: no such file`);
+  return file.text();
+}
+
+/** A delivery and its answer, for people. */
+export function describe({ request, status, body, durationMs }: SentDelivery): string {
+  const { method, url, event, delivery } = request;
+  return `${method} ${url}\n${event}, delivery ${delivery}\n\n${status} in ${durationMs} ms\n${JSON.stringify(body, null, 2)}`;
+}
