@@ -37,7 +37,11 @@ export const updateFields = {
 };
 
 const Update = Type.Object(updateFields);
-const HAPPENED: Readonly<Record<string, string>> = { create: 'posted', update: 'edited', remove: 'removed' };
+const HAPPENED = new Map([
+  ['create', 'posted'],
+  ['update', 'edited'],
+  ['remove', 'removed'],
+]);
 
 export function handleUpdate(
   { action, data, url }: { action: string; data: Static<typeof Update>; url?: string | null },
@@ -45,7 +49,7 @@ export function handleUpdate(
   subject: Static<typeof Subject>,
 ): EventResult {
   const what = kind === 'project' ? 'Project update' : 'Initiative update';
-  const title = `${what} ${HAPPENED[action] ?? 'changed'}: ${subject.name}`;
+  const title = `${what} ${HAPPENED.get(action) ?? 'changed'}: ${subject.name}`;
   if (action !== 'create') {
     return ignored(title, `Only new updates are processed, not the action ${action}`);
   }
