@@ -17,7 +17,7 @@ type Json<Value> = Value extends Date
     ? { [Key in keyof Value]: Json<Value[Key]> }
     : Value;
 
-test('the compiler holds the samples against the types of Linear\'s SDK', () => {
+test("the compiler holds the samples against the types of Linear's SDK", () => {
   const context = sampleContext(new Date('2026-11-20T12:00:00.000Z'));
   issue(context) satisfies Json<EntityWebhookPayloadWithIssueData>;
   project(context) satisfies Json<EntityWebhookPayloadWithProjectData>;
