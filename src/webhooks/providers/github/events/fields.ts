@@ -1,0 +1,7 @@
+import { Type } from '@sinclair/typebox';
+import { MaybeText, maybe } from '../../../fields.ts';
+
+/** A GitHub account. Null where the account is gone (a "ghost"). */
+export const Account = maybe(Type.Object({ login: MaybeText }), 'an account');
+
+export const MaybeMilestone = maybe(Type.Object({ title: MaybeText }), 'a milestone');

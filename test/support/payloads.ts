@@ -1,0 +1,37 @@
+import {
+  type EventResult,
+  MalformedPayload,
+  type Provider,
+  prepareEvent,
+} from '../../src/webhooks/provider.ts';
+
+export type Payload = Record<string, unknown>;
+
+/** What a provider makes of an event's payload. */
+export function readEvent(provider: Provider, event: string, payload: Payload): EventResult {
+  return prepareEvent(provider, event, payload)();
+}
+
+/** What is wrong with a payload, or null. */
+export function refusalOf(provider: Provider, event: string, payload: Payload): string | null {
+  try {
+    readEvent(provider, event, payload);
+    return null;
+  } catch (error) {
+    if (error instanceof MalformedPayload) return error.message;
+    throw error;
+  }
+}
+
+/** A copy with some fields set, by their paths with dots; a field set to undefined is taken out. */
+export function changed(payload: Payload, changes: Record<string, unknown>): Payload {
+  const copy = structuredClone(payload);
+  for (const [path, value] of Object.entries(changes)) {
+    const steps = path.split('.');
+    const last = steps.pop() ?? '';
+    const parent = steps.reduce((at, step) => at[step] as Payload, copy);
+    if (value === undefined) delete parent[last];
+    else parent[last] = value;
+  }
+  return copy;
+}
