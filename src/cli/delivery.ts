@@ -73,8 +73,7 @@ function row({ createdAt, status, statusCode, payload, title, count, reason, id 
   ];
 }
 
-/** A delivery for people. */
-export function describeDelivery(entry: Delivery): string {
+function describeDelivery(entry: Delivery): string {
   const description = fields({
     Delivery: entry.id,
     What: oneLine(entry.title, 200),

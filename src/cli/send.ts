@@ -101,7 +101,7 @@ async function readPayload(path: string): Promise<string> {
 }
 
 /** A delivery and its answer, for people. */
-export function describe({ request, status, body, durationMs }: SentDelivery): string {
+function describe({ request, status, body, durationMs }: SentDelivery): string {
   const { method, url, event, delivery } = request;
   return `${method} ${url}\n${event}, delivery ${delivery}\n\n${status} in ${durationMs} ms\n${JSON.stringify(body, null, 2)}`;
 }

@@ -11,7 +11,7 @@ export interface DeliveryHeaders {
 }
 
 /** What an event came to, in our own words: small, typed, the same for every provider of its kind. */
-export interface Processed {
+interface Processed {
   type: string;
   action: string;
   data: Record<string, unknown>;

@@ -124,6 +124,29 @@ describe('a handler that throws', () => {
     expect(claimCount(app)).toBe(1);
   });
 
+  test('loses nothing to an equal delivery that came while it ran', async () => {
+    const events = {
+      count: defineEvent(Type.Object({}), () => {
+        if (++handled === 1) throw new Error('only the first');
+        return {
+          outcome: 'processed',
+          title: 'Counted',
+          processed: { type: 'count', action: 'counted', data: {} },
+        };
+      }),
+    };
+    app = createTestApp({ providers: [{ ...github, events }] });
+    await app.addOrganization('org_a');
+    connected = await connectGithub(app, 'org_a');
+    const responses = await Promise.all([deliver(), deliver(), deliver()]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 500]);
+    expect((await logOf(app)).map(({ status }) => status).sort()).toEqual([
+      'duplicate',
+      'failed',
+      'processed',
+    ]);
+  });
+
   test('does not touch the deliveries that share its commit', async () => {
     const only = 'fails';
     const events = {

@@ -82,6 +82,32 @@ describe('what is taken', () => {
     expect(await empty.json()).toEqual({ error: 'Malformed payload: the form has no field payload' });
   });
 
+  test.each([
+    ['a byte order mark', new TextEncoder().encode('\uFEFF{"zen":"ñ"}'), 200],
+    [
+      'numbers that JavaScript would write otherwise',
+      new TextEncoder().encode('{ "id": 9007199254740993, "n": 1.0 }'),
+      200,
+    ],
+    ['text beyond ASCII', new TextEncoder().encode('{"zen":"日本 🚀 \u2028"}'), 200],
+    ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
+  ])('the signature is over the bytes: %s', async (_, body, status) => {
+    expect((await app.request(...githubRequest(connected, body))).status).toBe(status);
+    const flipped = new Uint8Array(body);
+    flipped[1] = (flipped[1] ?? 0) ^ 1;
+    const [path, init] = githubRequest(connected, body);
+    expect((await app.request(path, { ...init, body: flipped })).status).toBe(401);
+  });
+
+  test('neither the request log nor the delivery log holds a signature', async () => {
+    const [path, init] = githubRequest(connected, ping);
+    await app.request(path, init);
+    await app.request(path, { ...init, body: 'changed' });
+    const { 'x-hub-signature-256': signature = '' } = init.headers as Record<string, string>;
+    expect(signature).toStartWith('sha256=');
+    expect(JSON.stringify([app.logged, await logOf(app)])).not.toContain(signature.slice(7));
+  });
+
   test('a body without a declared length is read all the same', async () => {
     const [path, init] = githubRequest(connected, ping);
     const body = new Blob([String(init.body)]).stream();

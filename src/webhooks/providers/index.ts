@@ -4,7 +4,3 @@ import { linear } from './linear/provider.ts';
 
 /** Every provider. Another one is a folder beside these and a line here. */
 export const providers: readonly Provider[] = [github, linear];
-
-export function findProvider(id: string): Provider | null {
-  return providers.find((provider) => provider.id === id) ?? null;
-}

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { sign } from '@octokit/webhooks-methods';
 import { githubSamples, sampleGithub } from '../../../src/client/samples/github/index.ts';
 import { linearSamples, sampleLinear } from '../../../src/client/samples/linear/index.ts';
 import {
@@ -8,6 +9,7 @@ import {
   linearRequest,
   logOf,
 } from '../../support/deliveries.ts';
+import { githubExamples } from '../../support/github.ts';
 import { createTestApp } from '../../support/test-app.ts';
 
 // Each sample once through the whole receiver.
@@ -42,4 +44,24 @@ test.each(linearSamples)('Linear: %s', async (event) => {
   const { data } = (await response.json()) as { data: Record<string, unknown> };
   expect(data).toMatchObject({ event, processed: { data: { id: expect.any(String) } } });
   expect(await logOf(app)).toMatchObject([{ status: 'processed', payload: { event } }]);
+});
+
+test("all of GitHub's published examples, signed by GitHub's own library, are answered with 200 and logged", async () => {
+  const app = await setUp();
+  const connected = await connectGithub(app, 'org_a');
+  const examples = await githubExamples();
+  expect(examples).toHaveLength(329);
+  for (const { event, payload } of examples) {
+    const body = JSON.stringify(payload);
+    const headers = { 'x-hub-signature-256': await sign(connected.secret, body) };
+    const response = await app.request(...githubRequest(connected, body, { event, headers }));
+    expect(response.status, `${event} ${payload.action}`).toBe(200);
+  }
+  const log = await logOf(app);
+  expect(log).toHaveLength(329);
+  const counts = Object.entries(Object.groupBy(log, ({ status }) => status)).map(([status, all]) => [
+    status,
+    all.length,
+  ]);
+  expect(Object.fromEntries(counts)).toEqual({ processed: 20, ignored: 309 });
 });
