@@ -14,7 +14,10 @@ interface Documented {
 /** Paths that the document leaves out: its own, and that of the reference page. */
 const UNDOCUMENTED = ['/openapi.json', '/docs'];
 
-const perApp = new WeakMap<Fetch, { check(method: string, path: string, response: Response): Promise<void> }>();
+const perApp = new WeakMap<
+  Fetch,
+  { check(method: string, path: string, response: Response): Promise<void> }
+>();
 
 /** Checks answers against the app's own OpenAPI document. */
 export function conformance(fetch: Fetch) {
@@ -80,7 +83,7 @@ async function expectError(response: Response, method: string): Promise<void> {
   if (method === 'HEAD') return;
   const body = (await response.clone().json()) as Record<string, unknown>;
   expect(Object.keys(body)).toEqual(['error']);
-  expect(body['error']).toBeString();
+  expect(body.error).toBeString();
 }
 
 function matches(template: string, pathname: string): boolean {
