@@ -29,9 +29,11 @@ export interface TestApp {
 }
 
 /** The whole app on a fresh in-memory database with the real migrations, and a clock that stands still. */
-export function createTestApp(overrides: { keys?: (base: Omit<Deps, 'keys'>) => KeyService } = {}): TestApp {
+export function createTestApp(
+  overrides: { keys?: (base: Omit<Deps, 'keys'>) => KeyService; clock?: MovableClock } = {},
+): TestApp {
   const db = openDatabase(':memory:');
-  const clock = fixedClock();
+  const clock = overrides.clock ?? fixedClock();
   const logged: Record<string, unknown>[] = [];
   const log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) });
   const base = { db, clock, ids: countingIds(), log, publicUrl: () => PUBLIC_URL };
