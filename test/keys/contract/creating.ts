@@ -8,6 +8,7 @@ export function creating(begin: Begin): void {
     ['an unknown organization', { organizationId: 'org_none' }, 404, /^Organization org_none not found/],
     ['no name', { name: '' }, 400, /^name must not be empty/],
     ['a blank name', { name: ' \t' }, 400, /^name must not be empty/],
+    ['a long name', { name: 'x'.repeat(101) }, 400, /^name must have at most 100 characters, not 101/],
     ['a permission with a space', { permissions: [READ, 'api read'] }, 400, /^permissions\.1 must be/],
     ['an empty permission', { permissions: [''] }, 400, /^permissions\.0 must be/],
     ['a long permission', { permissions: ['x'.repeat(101)] }, 400, /^permissions\.0 must be/],
