@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { KeyUsage } from '../../src/keys/usage.ts';
 import { allRows } from '../support/rows.ts';
 import { bearer, createTestApp } from '../support/test-app.ts';
 
@@ -114,4 +115,30 @@ test('a flush without uses writes nothing', async () => {
   await flush();
   await flush({ all: true });
   expect(changes()).toEqual(before);
+});
+
+test('a use that could not be written is written by the next flush that can', async () => {
+  const { use, flush, newKey, lastUsed, now, db, clock } = await begin();
+  const key = await newKey();
+  await use(key);
+  const usedAt = now();
+  db.$client.run(
+    "create trigger full before update on api_keys begin select raise(abort, 'the disk is full'); end",
+  );
+  await expect(flush()).rejects.toThrow('the disk is full');
+  db.$client.run('drop trigger full');
+  clock.advance(SECOND);
+  await flush();
+  expect(await lastUsed(key)).toBe(usedAt);
+});
+
+test('a use that comes while another is written stays pending', () => {
+  const usage = new KeyUsage();
+  const [first, second] = [new Date(0), new Date(SECOND)];
+  usage.record('key_1', first);
+  const due = usage.due(first);
+  usage.record('key_1', second);
+  usage.markWritten(due, first);
+  expect(usage.due(second)).toEqual(new Map());
+  expect(usage.due(second, { all: true })).toEqual(new Map([['key_1', second]]));
 });
