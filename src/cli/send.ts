@@ -64,7 +64,7 @@ async function send(
     integrationId: integration,
     repositoryId: repository,
     event,
-    deliveryId: delivery ?? crypto.randomUUID(),
+    deliveryId: delivery ?? services.ids.newUuid(),
     body,
     hasBadSignature: badSignature ?? false,
     baseUrl: url?.replace(/\/+$/, '') ?? services.publicUrl(),

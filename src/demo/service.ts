@@ -78,12 +78,12 @@ export function describeDemo(
 
 /** Sends the running service a release of the demo's repository, signed as GitHub signs it. */
 export async function sendDemoDelivery(
-  deps: Pick<Deps, 'db' | 'clock' | 'secrets' | 'fetch'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'fetch'>,
   { integrationId }: Demo,
   baseUrl: string,
 ): Promise<{ sent: SentDelivery; entry: Delivery }> {
   const sample = sampleGithub('release', { repository: DEMO_REPOSITORY, now: deps.clock.now() });
-  const deliveryId = crypto.randomUUID();
+  const deliveryId = deps.ids.newUuid();
   const sent = await sendDelivery(deps, {
     integrationId,
     event: 'release',

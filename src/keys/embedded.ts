@@ -76,8 +76,11 @@ export function embeddedKeys({ db, clock, ids }: Pick<Deps, 'db' | 'clock' | 'id
     },
 
     async flush(options) {
-      const due = usage.takeDue(clock.now(), options);
-      if (due.size > 0) await recordKeyUse(db, due);
+      const now = clock.now();
+      const due = usage.due(now, options);
+      if (due.size === 0) return;
+      await recordKeyUse(db, due);
+      usage.markWritten(due, now);
     },
   };
 }

@@ -1,3 +1,5 @@
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
 import { Unkey } from '@unkey/api';
 import type { KeyResponseData } from '@unkey/api/models/components';
 import { UnkeyError } from '@unkey/api/models/errors';
@@ -136,22 +138,39 @@ async function managed<Result>(call: Promise<Result>, keyId?: string): Promise<R
   try {
     return await call;
   } catch (error) {
-    if (error instanceof UnkeyError && error.statusCode < 500) {
-      if (error.statusCode === 404 && keyId !== undefined) throw keyNotFound(keyId);
-      throw new AppError(502, `Unkey refused the request (${error.statusCode}): ${detailOf(error)}`, {
-        cause: error,
-      });
+    // The SDK also throws an `UnkeyError` for a 200 that makes no sense.
+    if (!(error instanceof UnkeyError) || error.statusCode < 400 || error.statusCode >= 500) {
+      throw new KeyServiceUnavailable(error);
     }
-    throw new KeyServiceUnavailable(error);
+    // An id that no key could have is a 400 at Unkey.
+    if (keyId !== undefined && [400, 404].includes(error.statusCode)) throw keyNotFound(keyId);
+    throw new AppError(502, `Unkey refused the request (${error.statusCode})${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
-function detailOf(error: UnkeyError): string {
+/** Unkey's form of an error; `errors` names the fields that a 400 is about. */
+const Failure = Type.Object({
+  error: Type.Object({
+    detail: Type.String(),
+    errors: Type.Optional(Type.Array(Type.Object({ location: Type.String(), message: Type.String() }))),
+  }),
+});
+
+/** What Unkey says for itself. The page of a proxy is not repeated: it says nothing, at length. */
+function reasonOf({ body }: UnkeyError): string {
+  const failure = parsed(body);
+  if (!Value.Check(Failure, failure)) return ' without saying why';
+  const { detail, errors = [] } = failure.error;
+  return [`: ${detail}`, ...errors.map(({ location, message }) => `${location} ${message}`)].join('; ');
+}
+
+function parsed(json: string): unknown {
   try {
-    const body = JSON.parse(error.body) as { error?: { detail?: string } };
-    return body.error?.detail ?? error.message;
+    return JSON.parse(json);
   } catch {
-    return error.message;
+    return undefined;
   }
 }
 

@@ -6,11 +6,14 @@ export const ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 /** Where new ids come from: `org_…`, `post_…`, `key_…`. */
 export interface Ids {
   newId(prefix: string): string;
+  /** A UUID, as providers name their deliveries. */
+  newUuid(): string;
 }
 
 /** Ids from UUIDv7, in base58: unique without a coordinator, and new ones sort near each other. */
 export const randomIds: Ids = {
   newId: (prefix) => `${prefix}_${base58.encode(Bun.randomUUIDv7('buffer'))}`,
+  newUuid: () => crypto.randomUUID(),
 };
 
 /** The same id for the same words, always: what makes an import repeatable. */

@@ -4,7 +4,7 @@ const ISO_8601 = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z
 
 /**
  * A date (midnight UTC) or a time with its offset, as ISO 8601 writes them; null for anything else, among it
- * days that no calendar has and times that do not say where.
+ * days that no calendar has, times that do not say where, and those that are not of the years 0000 to 9999 in UTC.
  */
 export function parseTime(text: string): Date | null {
   const match = ISO_8601.exec(text.trim());
@@ -12,6 +12,8 @@ export function parseTime(text: string): Date | null {
   const time = new Date(match[0].replace(' ', 'T'));
   const day = new Date(`${match[1]}T00:00:00Z`);
   if (Number.isNaN(time.getTime()) || Number.isNaN(day.getTime())) return null;
+  // Other years are written with a sign and six digits, and no longer sort as time does.
+  if (time.toISOString().length !== day.toISOString().length) return null;
   // JavaScript rolls 30 February over into March.
   return day.toISOString().startsWith(match[1] ?? '') ? time : null;
 }

@@ -33,8 +33,9 @@ function describe(schema: TSchema, value: unknown, fallback: string): string {
   if (choices?.every((choice) => 'const' in choice)) {
     return `must be one of ${choices.map((choice) => choice.const).join(', ')}, not ${short(value)}`;
   }
-  if (schema.pattern === '\\S' || (typeof value === 'string' && value.length === 0))
+  if (value === '' || (schema.pattern === '\\S' && typeof value === 'string' && value.trim() === '')) {
     return 'must not be empty';
+  }
   if (typeof value === 'string' && typeof schema.maxLength === 'number' && value.length > schema.maxLength) {
     return `must have at most ${schema.maxLength} characters, not ${value.length}`;
   }

@@ -32,10 +32,14 @@ export interface TestApp {
 
 /** The whole app on a fresh in-memory database with the real migrations, and a clock that stands still. */
 export function createTestApp(
-  overrides: { keys?: (base: Omit<Deps, 'keys'>) => KeyService; providers?: readonly Provider[] } = {},
+  overrides: {
+    keys?: (base: Omit<Deps, 'keys'>) => KeyService;
+    providers?: readonly Provider[];
+    clock?: MovableClock;
+  } = {},
 ): TestApp {
   const db = openDatabase(':memory:');
-  const clock = fixedClock();
+  const clock = overrides.clock ?? fixedClock();
   const logged: Record<string, unknown>[] = [];
   const log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) });
   const secrets = secretBox(new Uint8Array(32).fill(7));

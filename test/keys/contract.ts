@@ -1,0 +1,21 @@
+import { describe } from 'bun:test';
+import { creating } from './contract/creating.ts';
+import { ending } from './contract/ending.ts';
+import { listing } from './contract/listing.ts';
+import type { Subject } from './contract/subject.ts';
+import { verifying } from './contract/verifying.ts';
+
+/** What every key service promises, whoever keeps the keys. */
+export function keyServiceContract(name: string, start: () => Subject): void {
+  const begin = async () => {
+    const subject = start();
+    await subject.addOrganization('org_1');
+    await subject.addOrganization('org_2');
+    return subject;
+  };
+
+  describe(`${name}: what a key is worth`, () => verifying(begin));
+  describe(`${name}: the list`, () => listing(begin));
+  describe(`${name}: revoke and delete`, () => ending(begin));
+  describe(`${name}: what no key is made from`, () => creating(begin));
+}

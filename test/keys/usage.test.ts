@@ -1,0 +1,144 @@
+import { expect, test } from 'bun:test';
+import { KeyUsage } from '../../src/keys/usage.ts';
+import { allRows } from '../support/rows.ts';
+import { bearer, createTestApp } from '../support/test-app.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+/** An app with keys that are used through HTTP, and when each was last used as far as the database knows. */
+async function begin() {
+  const app = createTestApp();
+  await app.addOrganization('org_1');
+  const { deps, clock } = app;
+  return {
+    ...app,
+    now: () => clock.now().toISOString(),
+    flush: deps.keys.flush,
+    newKey: () => app.addKey('org_1'),
+    async use(key: { key: string }) {
+      expect((await app.request('/v1/org_1/posts', bearer(key.key))).status).toBe(200);
+    },
+    async lastUsed({ id }: { id: string }) {
+      return (await deps.keys.listKeys('org_1')).find((key) => key.id === id)?.lastUsedAt;
+    },
+  };
+}
+
+test('a request writes nothing; the next flush does', async () => {
+  const { use, flush, newKey, lastUsed, now, db, clock } = await begin();
+  const key = await newKey();
+  const before = allRows(db);
+  await use(key);
+  expect(allRows(db)).toEqual(before);
+  const usedAt = now();
+  clock.advance(SECOND);
+  await flush();
+  expect(await lastUsed(key)).toBe(usedAt);
+});
+
+test('a key that is used all the time is written once a minute, with its latest use', async () => {
+  const { use, flush, newKey, lastUsed, now, clock } = await begin();
+  const key = await newKey();
+  const written = new Set<unknown>();
+  const start = clock.now().getTime();
+  for (let second = 0; second <= 180; second++) {
+    await use(key);
+    await flush();
+    written.add(await lastUsed(key));
+    clock.advance(SECOND);
+  }
+  const at = (second: number) => new Date(start + second * SECOND).toISOString();
+  expect([...written]).toEqual([at(0), at(60), at(120), at(180)]);
+  expect(now()).toBe(at(181));
+});
+
+test('a use within the minute is not lost when no other follows', async () => {
+  const { use, flush, newKey, lastUsed, now, clock } = await begin();
+  const key = await newKey();
+  await use(key);
+  await flush();
+  clock.advance(10 * SECOND);
+  await use(key);
+  const usedAt = now();
+  clock.advance(50 * SECOND - 1);
+  await flush();
+  expect(await lastUsed(key)).not.toBe(usedAt);
+  clock.advance(1);
+  await flush();
+  expect(await lastUsed(key)).toBe(usedAt);
+});
+
+test('all: writes what is pending, due or not', async () => {
+  const { use, flush, newKey, lastUsed, now, clock } = await begin();
+  const key = await newKey();
+  await use(key);
+  await flush();
+  clock.advance(SECOND);
+  await use(key);
+  await flush({ all: true });
+  expect(await lastUsed(key)).toBe(now());
+});
+
+test('the minute is counted for each key', async () => {
+  const { use, flush, newKey, lastUsed, now, clock } = await begin();
+  const [first, second] = [await newKey(), await newKey()];
+  await use(first);
+  await flush();
+  const firstUse = now();
+  clock.advance(SECOND);
+  await use(first);
+  await use(second);
+  await flush();
+  expect(await lastUsed(first)).toBe(firstUse);
+  expect(await lastUsed(second)).toBe(now());
+});
+
+test('the use of a key that is deleted by then is passed over, and no other', async () => {
+  const { use, flush, newKey, lastUsed, now, deps } = await begin();
+  const [deleted, kept] = [await newKey(), await newKey()];
+  await use(deleted);
+  await use(kept);
+  await deps.keys.deleteKey(deleted.id);
+  await flush();
+  expect(await lastUsed(kept)).toBe(now());
+  expect(await lastUsed(deleted)).toBeUndefined();
+});
+
+test('a flush without uses writes nothing', async () => {
+  const { use, flush, newKey, db, clock } = await begin();
+  await use(await newKey());
+  await flush();
+  const changes = () => db.$client.query('select total_changes() as count').get();
+  const before = changes();
+  clock.advance(MINUTE);
+  await flush();
+  await flush({ all: true });
+  expect(changes()).toEqual(before);
+});
+
+test('a use that could not be written is written by the next flush that can', async () => {
+  const { use, flush, newKey, lastUsed, now, db, clock } = await begin();
+  const key = await newKey();
+  await use(key);
+  const usedAt = now();
+  db.$client.run(
+    "create trigger full before update on api_keys begin select raise(abort, 'the disk is full'); end",
+  );
+  await expect(flush()).rejects.toThrow('the disk is full');
+  db.$client.run('drop trigger full');
+  clock.advance(SECOND);
+  await flush();
+  expect(await lastUsed(key)).toBe(usedAt);
+});
+
+test('a use that comes while another is written stays pending', () => {
+  const usage = new KeyUsage();
+  const [first, second] = [new Date(0), new Date(SECOND)];
+  usage.record('key_1', first);
+  const due = usage.due(first);
+  usage.record('key_1', second);
+  usage.markWritten(due, first);
+  expect(usage.due(second)).toEqual(new Map());
+  expect(usage.due(second, { all: true })).toEqual(new Map([['key_1', second]]));
+});

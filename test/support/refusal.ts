@@ -1,0 +1,11 @@
+import { AppError } from '../../src/lib/app-error.ts';
+
+/** What an `AppError` says that something is refused with. Fails when it succeeds, or fails in another way. */
+export async function refusalOf(call: Promise<unknown>): Promise<{ status: number; message: string }> {
+  const failure = await call.then(
+    () => new Error('It was not refused'),
+    (error: unknown) => error,
+  );
+  if (!(failure instanceof AppError)) throw failure;
+  return { status: failure.status, message: failure.message };
+}

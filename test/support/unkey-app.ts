@@ -1,0 +1,32 @@
+import type { UnkeyConfig } from '../../src/config.ts';
+import { unkeyKeys } from '../../src/keys/unkey.ts';
+import { fixedClock } from './clock.ts';
+import { createTestApp, type TestApp } from './test-app.ts';
+import { API_ID, ROOT_KEY, startUnkeyServer, type UnkeyServer } from './unkey-server.ts';
+
+export interface UnkeyApp extends TestApp, Disposable {
+  readonly unkey: UnkeyServer;
+}
+
+/** Long enough that no slow machine runs into it. */
+const PATIENT_MS = 60_000;
+
+/** The whole app with its keys at a stand-in for Unkey, both on one clock. */
+export function createUnkeyApp({ withoutApiId = false, ...config }: Options = {}): UnkeyApp {
+  const clock = fixedClock();
+  const unkey = startUnkeyServer({ clock });
+  const app = createTestApp({
+    clock,
+    keys: (base) =>
+      unkeyKeys(base, {
+        rootKey: ROOT_KEY,
+        baseUrl: unkey.url,
+        timeoutMs: PATIENT_MS,
+        ...(withoutApiId ? {} : { apiId: API_ID }),
+        ...config,
+      }),
+  });
+  return { ...app, unkey, [Symbol.dispose]: unkey[Symbol.dispose] };
+}
+
+type Options = Partial<UnkeyConfig> & { withoutApiId?: boolean };

@@ -1,0 +1,70 @@
+import type { Clock } from '../../src/lib/clock.ts';
+import { checkedBody, isOperation } from './unkey/bodies.ts';
+import { type Fault, faults } from './unkey/faults.ts';
+import { type Answer, keyOperations, type Verification } from './unkey/keys.ts';
+import { refusals, UnkeyRefusal } from './unkey/refusal.ts';
+
+export const ROOT_KEY = 'unkey_test_root_key';
+export const API_ID = 'api_tidings_test';
+
+export interface UnkeyServer extends Disposable {
+  readonly url: string;
+  /** Each request that came in, by the name of its operation. */
+  readonly requests: string[];
+  /** While set, every request is answered so. */
+  fault: Fault | null;
+  /** Changes what the next verification answers; `undefined` leaves a field out. One call, one answer. */
+  answerNext(change: Partial<Verification>): void;
+}
+
+/** Stands in for Unkey's API v2 over real HTTP: one API, its keys in memory, its time from `clock`. */
+export function startUnkeyServer({ clock }: { clock: Clock }): UnkeyServer {
+  const operations = keyOperations(API_ID, clock);
+  const forced: Partial<Verification>[] = [];
+  const requests: string[] = [];
+  let fault: Fault | null = null;
+
+  async function answer(request: Request, name: string): Promise<Answer> {
+    requireRootKey(request.headers.get('authorization'));
+    if (request.method !== 'POST' || !isOperation(name)) throw refusals.unknownPath();
+    const operation = operations[name] as (body: unknown) => Answer;
+    const answered = operation(checkedBody(name, await request.text()));
+    if (name !== 'keys.verifyKey') return answered;
+    return { data: { ...answered.data, ...forced.shift() } };
+  }
+
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const name = new URL(request.url).pathname.replace('/v2/', '');
+      requests.push(name);
+      if (fault !== null) return faults[fault]();
+      const requestId = `req_${requests.length}`;
+      try {
+        return Response.json({ meta: { requestId }, ...(await answer(request, name)) });
+      } catch (error) {
+        if (error instanceof UnkeyRefusal) return error.toResponse(requestId);
+        throw error;
+      }
+    },
+  });
+
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    requests,
+    get fault() {
+      return fault;
+    },
+    set fault(next) {
+      fault = next;
+    },
+    answerNext: (change) => void forced.push(change),
+    [Symbol.dispose]: () => void server.stop(true),
+  };
+}
+
+function requireRootKey(authorization: string | null): void {
+  if (!authorization?.startsWith('Bearer ')) throw refusals.malformedAuthorization();
+  if (authorization !== `Bearer ${ROOT_KEY}`) throw refusals.unknownRootKey();
+}
