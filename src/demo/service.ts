@@ -72,7 +72,6 @@ export function describeDemo(
 
   One post:
   ${curl} "${posts}/${postId}"
-
 `;
 }
 

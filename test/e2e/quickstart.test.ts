@@ -67,6 +67,13 @@ test('prints an organization, a key, and curl lines that work when pasted', asyn
     posts: [{ status: 'draft' }, {}, {}, {}, {}, {}, {}, {}, {}, {}],
     pagination: { totalItems: 12 },
   });
+  // It ends with a signed delivery, and what the log holds of it.
+  expect(text).toMatch(/and answered with 200 in [\d.]+ ms/);
+  const words = ['delivery', 'list', '--organization', 'org_demo', '--json'];
+  const log = JSON.parse((await cli(dataDir(), words)).stdout);
+  expect(log).toMatchObject([{ status: 'processed', payload: { event: 'release', action: 'published' } }]);
+  expect(text).toContain(`${log[0].title}: processed, delivery ${log[0].referenceId}`);
+
   expect(await ask(one)).toMatchObject({ post: { title: 'Rocket 2.4.0: quieter engines' } });
 });
 
