@@ -3,7 +3,7 @@ import { randomToken } from '../lib/ids.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { type ApiKey, KEY_PREFIX, NewKey } from './model.ts';
+import { type ApiKey, KEY_BYTES, KEY_PREFIX, NewKey } from './model.ts';
 import { type KeyService, keyNotFound } from './service.ts';
 import {
   deleteKeyRow,
@@ -15,9 +15,6 @@ import {
   revokeKeyRow,
 } from './store.ts';
 import { KeyUsage } from './usage.ts';
-
-/** How much randomness a key carries, in bytes. That much cannot be guessed, so a plain hash is enough. */
-const KEY_BYTES = 32;
 
 /** How many characters of a key are shown again: `tdk_` and four more. */
 const SHOWN_CHARACTERS = 8;

@@ -9,6 +9,9 @@ export const MAX_KEY_LENGTH = 512;
 /** What every key begins with, so that people and secret scanners know one when they see it. */
 export const KEY_PREFIX = 'tdk';
 
+/** How much randomness a key carries, in bytes. That much cannot be guessed, so a plain hash of it is enough. */
+export const KEY_BYTES = 32;
+
 export const NewKey = Type.Object({
   organizationId: Type.String(),
   name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' }),

@@ -9,7 +9,7 @@ import { AppError } from '../lib/app-error.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { type ApiKey, KEY_PREFIX, NewKey, type Verdict } from './model.ts';
+import { type ApiKey, KEY_BYTES, KEY_PREFIX, NewKey, type Verdict } from './model.ts';
 import { type KeyService, KeyServiceUnavailable, keyNotFound } from './service.ts';
 
 /** A person waits for these, not a request of the content API. */
@@ -56,6 +56,7 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
           {
             apiId: requireApiId(),
             prefix: KEY_PREFIX,
+            byteLength: KEY_BYTES,
             name,
             externalId: organizationId,
             permissions,

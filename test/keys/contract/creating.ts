@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { base58 } from '@scure/base';
 import type { NewKey } from '../../../src/keys/model.ts';
 import { refusalOf } from '../../support/refusal.ts';
 import { type Begin, newKey, READ } from './subject.ts';
@@ -27,6 +28,13 @@ export function creating(begin: Begin): void {
     const refusal = await refusalOf(subject.keys.createKey(newKey(fields)));
     expect(refusal).toEqual({ status, message: expect.stringMatching(message) });
     expect(await subject.keys.listKeys(fields.organizationId ?? 'org_1')).toEqual([]);
+  });
+
+  test('a key is tdk_ and 32 random bytes in base58', async () => {
+    using subject = await begin();
+    const { key } = await subject.keys.createKey(newKey());
+    expect(key).toStartWith('tdk_');
+    expect(base58.decode(key.slice(4))).toHaveLength(32);
   });
 
   test('the bounds themselves are fine', async () => {
