@@ -5,22 +5,27 @@ import { migrate } from './migrate.ts';
 /** Drizzle over one SQLite connection. `$client` is the connection itself, for pragmas and checkpoints. */
 export type Database = BunSQLiteDatabase & { $client: Sqlite };
 
-/** How long a statement waits for another process's write before it fails with SQLITE_BUSY. */
-const BUSY_TIMEOUT_MS = 5_000;
+/**
+ * How long a statement waits for another process's write before it fails with SQLITE_BUSY, holding the thread: right
+ * for a command. A server must not stand still: it waits hardly, and writes through `commitTogether`, which tries again.
+ */
+export const busyTimeoutMs = { command: 5_000, server: 2 } as const;
 
 /**
  * Opens the database file, made if it is absent, and brings its schema up to date.
  * `:memory:` gives a private database that ends with the process.
  * Throws when the file is no database, cannot be written, or was written by a newer Tidings.
  */
-export function openDatabase(file: string): Database {
+export function openDatabase(file: string, role: keyof typeof busyTimeoutMs = 'command'): Database {
   const sqlite = new Sqlite(file, { create: true, strict: true });
   try {
-    sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    // Whoever opens the file may find another process at the same migration: that is waited for.
+    sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
     sqlite.run('PRAGMA journal_mode = WAL');
     sqlite.run('PRAGMA synchronous = FULL');
     sqlite.run('PRAGMA foreign_keys = ON');
     migrate(sqlite);
+    sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs[role]}`);
   } catch (error) {
     sqlite.close();
     throw error;

@@ -5,8 +5,16 @@ import type { Database } from './client.ts';
 /** How much work shares a commit at most, so that a flood cannot hold the thread for long. */
 const MAX_BATCH = 128;
 
+/** How soon to try again while another process writes, in milliseconds. */
+const RETRY_MS = 10;
+
+/** How long work waits for another process's write. Linear gives up on an answer after five seconds. */
+const GIVE_UP_MS = 4_000;
+
 interface Pending {
   work: () => unknown;
+  /** By `performance.now()`. */
+  givesUpAt: number;
   resolve: (value: never) => void;
   reject: (error: unknown) => void;
 }
@@ -15,33 +23,55 @@ const queues = new WeakMap<Database, Pending[]>();
 
 /**
  * Runs `work` (synchronous, its writes are its own) in a transaction that it may share with other work of the same
- * turn of the event loop, and resolves when that is on the disk. No timer: lone work waits for nobody. Work that
- * throws leaves nothing behind, rejects with what it threw, and does not touch the others.
+ * turn of the event loop, and resolves when that is on the disk. No timer: lone work waits for nobody, unless another
+ * process is writing; then it waits without holding the thread, and rejects after `giveUpMs`. Work that throws leaves
+ * nothing behind, rejects with what it threw, and does not touch the others.
  */
-export function commitTogether<Result>(db: Database, work: () => Result): Promise<Result> {
+export function commitTogether<Result>(
+  db: Database,
+  work: () => Result,
+  giveUpMs = GIVE_UP_MS,
+): Promise<Result> {
   const queue = queues.get(db) ?? [];
   queues.set(db, queue);
   return new Promise((resolve, reject) => {
-    queue.push({ work, resolve, reject });
+    queue.push({ work, givesUpAt: performance.now() + giveUpMs, resolve, reject });
     if (queue.length === 1) setImmediate(() => commitBatch(db, queue));
   });
 }
 
 function commitBatch(db: Database, queue: Pending[]): void {
-  const batch = queue.slice(0, MAX_BATCH);
   const run = (sql: string) => db.$client.query(sql).run();
   try {
     run('BEGIN IMMEDIATE');
+  } catch (error) {
+    waitOrGiveUp(db, queue, error);
+    return;
+  }
+  const batch = queue.slice(0, MAX_BATCH);
+  try {
     const settle = batch.map((pending) => runOne(pending, run));
     run('COMMIT');
     for (const tell of settle) tell();
   } catch (error) {
     if (db.$client.inTransaction) run('ROLLBACK');
     for (const { reject } of batch) reject(error);
-  } finally {
-    queue.splice(0, batch.length);
-    if (queue.length > 0) setImmediate(() => commitBatch(db, queue));
   }
+  queue.splice(0, batch.length);
+  if (queue.length > 0) setImmediate(() => commitBatch(db, queue));
+}
+
+/** Nothing could begin: all wait while somebody else writes, but for those who have waited long enough. */
+function waitOrGiveUp(db: Database, queue: Pending[], error: unknown): void {
+  const isBusy = error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY';
+  const now = performance.now();
+  const waiting = queue.splice(0).filter((pending) => {
+    const waits = isBusy && now < pending.givesUpAt;
+    if (!waits) pending.reject(error);
+    return waits;
+  });
+  queue.push(...waiting);
+  if (queue.length > 0) setTimeout(() => commitBatch(db, queue), RETRY_MS);
 }
 
 /** Returns what tells the outcome, once it is committed. */

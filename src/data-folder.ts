@@ -17,16 +17,20 @@ export interface DataFolder {
 
 /**
  * Opens the folder's database and secret key, all made if absent and then for this user alone.
- * `secretKey`, 32 bytes in base64, stands instead of the key file. Throws `DataFolderError`.
+ * `secretKey`, 32 bytes in base64, stands instead of the key file. A command waits for another process's write, a
+ * server must not stand still for one. Throws `DataFolderError`.
  */
-export function openDataFolder(dataDir: string, secretKey?: string): DataFolder {
+export function openDataFolder(
+  dataDir: string,
+  { secretKey, role = 'command' }: { secretKey?: string | undefined; role?: 'command' | 'server' } = {},
+): DataFolder {
   const folder = resolve(dataDir);
   process.umask(0o077);
   try {
     mkdirSync(folder, { recursive: true });
     const key = Buffer.from(secretKey ?? readOrMakeKey(join(folder, 'secret.key')), 'base64');
     if (key.length !== SECRET_KEY_BYTES) throw new Error('secret.key does not hold 32 bytes in base64');
-    const db = openDatabase(join(folder, 'tidings.db'));
+    const db = openDatabase(join(folder, 'tidings.db'), role);
     return { db, secrets: secretBox(key), close: () => closeDatabase(db) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

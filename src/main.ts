@@ -19,8 +19,8 @@ export interface Services extends Deps {
 }
 
 /** Opens the data folder and puts the services on it. Throws `DataFolderError`. */
-export function openServices(config: Config): Services {
-  const { close, ...folder } = openDataFolder(config.dataDir, config.secretKey);
+export function openServices(config: Config, role: 'command' | 'server' = 'command'): Services {
+  const { close, ...folder } = openDataFolder(config.dataDir, { secretKey: config.secretKey, role });
   const base = { ...folder, clock: systemClock, ids: randomIds, log: createLog(config.logLevel) };
   const keys: KeyService = config.unkey === undefined ? embeddedKeys(base) : unkeyKeys(base, config.unkey);
   return {

@@ -1,5 +1,6 @@
 import { desc, eq, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
+import { commitTogether } from '../../db/group-commit.ts';
 import { apiKeys } from '../../db/schema/index.ts';
 
 export type KeyRow = typeof apiKeys.$inferSelect;
@@ -35,10 +36,10 @@ export async function deleteKeyRow(db: Database, keyId: string): Promise<boolean
 }
 
 /** All in one commit. Keys that are gone by now are passed over. */
-export async function recordKeyUse(db: Database, uses: ReadonlyMap<string, Date>): Promise<void> {
-  db.transaction((tx) => {
+export function recordKeyUse(db: Database, uses: ReadonlyMap<string, Date>): Promise<void> {
+  return commitTogether(db, () => {
     for (const [keyId, at] of uses) {
-      tx.update(apiKeys).set({ lastUsedAt: at.toISOString() }).where(eq(apiKeys.id, keyId)).run();
+      db.update(apiKeys).set({ lastUsedAt: at.toISOString() }).where(eq(apiKeys.id, keyId)).run();
     }
   });
 }

@@ -106,7 +106,7 @@ export async function countExpired(db: Database, asOf: Date): Promise<{ delivery
 }
 
 /** Deletes at most `limit` expired claims. Returns how many there were. */
-export async function deleteExpiredClaims(db: Database, asOf: Date, limit: number): Promise<number> {
+export function deleteExpiredClaims(db: Database, asOf: Date, limit: number): Promise<number> {
   return changesOf(
     db,
     sql`delete from ${deliveryClaims} where rowid in (select rowid from ${deliveryClaims} where expires_at <= ${asOf.getTime()} limit ${limit})`,
@@ -114,15 +114,15 @@ export async function deleteExpiredClaims(db: Database, asOf: Date, limit: numbe
 }
 
 /** Deletes at most `limit` expired entries. Returns how many there were. */
-export async function deleteExpiredDeliveries(db: Database, asOf: Date, limit: number): Promise<number> {
+export function deleteExpiredDeliveries(db: Database, asOf: Date, limit: number): Promise<number> {
   return changesOf(
     db,
     sql`delete from ${deliveries} where rowid in (select rowid from ${deliveries} where expires_at <= ${asOf.getTime()} limit ${limit})`,
   );
 }
 
-function changesOf(db: Database, statement: SQL): number {
-  return (db.run(statement) as unknown as { changes: number }).changes;
+function changesOf(db: Database, statement: SQL): Promise<number> {
+  return commitTogether(db, () => (db.run(statement) as unknown as { changes: number }).changes);
 }
 
 /** One atomic statement: a new claim, or one over a claim that has run out. False: it is claimed. */

@@ -1,6 +1,8 @@
-import { beforeEach, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { type Database, openDatabase } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
+import { temporaryFolder } from '../support/cli.ts';
 
 let db: Database;
 
@@ -65,4 +67,48 @@ test('a commit that cannot be made rejects all of its work, and the next one is 
   db.$client.run('PRAGMA query_only = OFF');
   expect(await commitTogether(db, () => write('b'))).toBe('b');
   expect(notes()).toEqual(['b']);
+});
+
+describe('while another process writes', () => {
+  async function withWriter(check: (server: Database, writer: Database) => Promise<void>): Promise<void> {
+    const folder = temporaryFolder();
+    const file = join(folder.path, 'tidings.db');
+    const writer = openDatabase(file);
+    const server = openDatabase(file, 'server');
+    writer.$client.run('CREATE TABLE notes (text TEXT)');
+    writer.$client.run('BEGIN IMMEDIATE');
+    await check(server, writer);
+    writer.$client.close();
+    server.$client.close();
+    folder.remove();
+  }
+
+  test('work waits without holding the thread, and is done when the other is', async () => {
+    await withWriter(async (server, writer) => {
+      let isDone = false;
+      const insert = (text: string) =>
+        commitTogether(server, () => server.$client.run('INSERT INTO notes VALUES (?)', [text]));
+      const work = Promise.all([insert('a'), insert('b')]).then(() => {
+        isDone = true;
+      });
+      // Turns of the event loop go by, and the thread is free for reads.
+      for (let turn = 0; turn < 20; turn++) {
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(server.$client.query('SELECT count(*) AS notes FROM notes').get()).toEqual({ notes: 0 });
+      }
+      expect(isDone).toBe(false);
+      writer.$client.run('COMMIT');
+      await work;
+      expect(server.$client.query('SELECT text FROM notes').values()).toEqual([['a'], ['b']]);
+    });
+  });
+
+  test('work gives up in the end', async () => {
+    await withWriter(async (server) => {
+      const insert = (giveUpMs: number) =>
+        commitTogether(server, () => server.$client.run("INSERT INTO notes VALUES ('late')"), giveUpMs);
+      await expect(insert(0)).rejects.toThrow('database is locked');
+      await expect(insert(30)).rejects.toThrow('database is locked');
+    });
+  });
 });
