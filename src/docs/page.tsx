@@ -190,7 +190,7 @@ function EndpointEntry(props: Endpoint & { serverUrl: string; schemas: Record<st
         <span class="method">{method}</span> <code>{path}</code>
       </p>
       <p>{words(description)}</p>
-      <Code text={curlLine(serverUrl, path, security === undefined)} />
+      {method === 'GET' ? <Code text={curlLine(serverUrl, path, security === undefined)} /> : null}
       {parameters === undefined ? null : <Parameters parameters={parameters} />}
       <h4>Answers</h4>
       <ul class="answers">

@@ -131,7 +131,7 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
       detail: {
         ...operation,
         ...(body === undefined ? {} : { requestBody: describeBody(body as Record<string, TSchema>) }),
-        responses: mapValues(responses as Documentation['responses'], describeResponse),
+        responses: describeResponses(responses as Documentation['responses']),
       },
       params: params === undefined ? undefined : jsonSchema(params),
       query: query === undefined ? undefined : jsonSchema(query),
@@ -185,21 +185,21 @@ function describeBody(body: Record<string, TSchema>) {
   return { required: true, content: mapValues(body, (schema) => ({ schema: jsonSchema(schema) })) };
 }
 
-function describeResponse(response: Documentation['responses'][number]): ResponseDocumentation {
-  if (typeof response === 'string') {
-    return {
-      description: 'OK',
-      headers: etagHeader,
-      content: { 'application/json': { schema: reference(response) } },
-    };
-  }
-  if (isSchema(response)) {
-    return {
-      description: response.description ?? 'OK',
-      content: { 'text/plain': { schema: jsonSchema(response) } },
-    };
-  }
-  return response;
+/** What can be answered with 304 has a tag. */
+function describeResponses(responses: Documentation['responses']): Record<string, ResponseDocumentation> {
+  return mapValues(responses, (response) => {
+    if (typeof response === 'string') {
+      const content = { 'application/json': { schema: reference(response) } };
+      return { description: 'OK', ...(304 in responses ? { headers: etagHeader } : {}), content };
+    }
+    if (isSchema(response)) {
+      return {
+        description: response.description ?? 'OK',
+        content: { 'text/plain': { schema: jsonSchema(response) } },
+      };
+    }
+    return response;
+  });
 }
 
 const etagHeader = {

@@ -230,3 +230,12 @@ describe('caching', () => {
     expect((await list()).pagination.totalItems).toBe(8);
   });
 });
+
+test('no rate is limited, and none is reported', async () => {
+  await addTwelve();
+  const responses = await Promise.all(Array.from({ length: 500 }, () => get()));
+  for (const { status, headers } of responses) {
+    expect(status).toBe(200);
+    expect([...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
+  }
+});
