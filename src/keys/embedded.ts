@@ -86,7 +86,10 @@ function sha256(key: string): Buffer {
   return Buffer.from(Bun.SHA256.hash(key) as Uint8Array);
 }
 
-function statusOf({ revokedAt, expiresAt }: KeyRow, now: Date): ApiKey['status'] {
+function statusOf(
+  { revokedAt, expiresAt }: Pick<KeyRow, 'revokedAt' | 'expiresAt'>,
+  now: Date,
+): ApiKey['status'] {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && expiresAt <= now.toISOString() ? 'expired' : 'active';
 }

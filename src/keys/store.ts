@@ -9,8 +9,11 @@ export async function insertKey(db: Database, key: KeyRow): Promise<void> {
   db.insert(apiKeys).values(key).run();
 }
 
+/** What a verdict on a key needs. */
+type VerifiableKey = Pick<KeyRow, 'id' | 'organizationId' | 'permissions' | 'expiresAt' | 'revokedAt'>;
+
 /** By the SHA-256 of the key's value. */
-export async function findKeyByHash(db: Database, hash: Buffer): Promise<KeyRow | null> {
+export async function findKeyByHash(db: Database, hash: Buffer): Promise<VerifiableKey | null> {
   return byHash(db).get({ hash }) ?? null;
 }
 
@@ -44,9 +47,16 @@ export function recordKeyUse(db: Database, uses: ReadonlyMap<string, Date>): Pro
   });
 }
 
+// What a verdict needs and nothing more: this runs on every request.
 const byHash = prepared((db) =>
   db
-    .select()
+    .select({
+      id: apiKeys.id,
+      organizationId: apiKeys.organizationId,
+      permissions: apiKeys.permissions,
+      expiresAt: apiKeys.expiresAt,
+      revokedAt: apiKeys.revokedAt,
+    })
     .from(apiKeys)
     .where(eq(apiKeys.hash, sql.placeholder('hash')))
     .prepare(),
