@@ -5,7 +5,6 @@ import type { Deps } from './deps.ts';
 import { serverJobs, startJobs } from './jobs/jobs.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import type { KeyService } from './keys/service.ts';
-import { unkeyKeys } from './keys/unkey.ts';
 import { systemClock } from './lib/clock.ts';
 import { randomIds } from './lib/ids.ts';
 import { createLog } from './lib/log.ts';
@@ -19,10 +18,13 @@ export interface Services extends Deps {
 }
 
 /** Opens the data folder and puts the services on it. Throws `DataFolderError`. */
-export function openServices(config: Config, role: 'command' | 'server' = 'command'): Services {
+export async function openServices(
+  config: Config,
+  role: 'command' | 'server' = 'command',
+): Promise<Services> {
   const { close, ...folder } = openDataFolder(config.dataDir, { secretKey: config.secretKey, role });
   const base = { ...folder, clock: systemClock, ids: randomIds, log: createLog(config.logLevel) };
-  const keys: KeyService = config.unkey === undefined ? embeddedKeys(base) : unkeyKeys(base, config.unkey);
+  const keys = await openKeys(base, config);
   return {
     ...base,
     keys,
@@ -33,6 +35,13 @@ export function openServices(config: Config, role: 'command' | 'server' = 'comma
       close();
     },
   };
+}
+
+async function openKeys(base: Pick<Deps, 'db' | 'clock' | 'ids'>, { unkey }: Config): Promise<KeyService> {
+  if (unkey === undefined) return embeddedKeys(base);
+  // Unkey's SDK takes as long to load as all the rest, and most do not use it.
+  const { unkeyKeys } = await import('./keys/unkey.ts');
+  return unkeyKeys(base, unkey);
 }
 
 export interface RunningServer {

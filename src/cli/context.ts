@@ -25,7 +25,7 @@ export async function withServices<Result>(
   command: Command,
   work: (services: Services) => Promise<Result>,
 ): Promise<Result> {
-  const services = openServices(readConfig({ DATA_DIR: flagsOf(command).DATA_DIR }, environment));
+  const services = await openServices(readConfig({ DATA_DIR: flagsOf(command).DATA_DIR }, environment));
   try {
     return await work(services);
   } finally {

@@ -18,7 +18,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
     .addHelpText('after', '\nEach option can also be set by the environment variable in brackets.')
     .action(async ({ demo }: { demo?: true }) => {
       const config = readConfig(flagsOf(command), context.environment);
-      const services = openServices(config, 'server');
+      const services = await openServices(config, 'server');
       try {
         const shown = demo ? await openDemo(services, join(config.dataDir, 'demo.key')) : null;
         const stopped = stopSignal();

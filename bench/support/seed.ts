@@ -1,0 +1,99 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDataFolder } from '../../src/data-folder.ts';
+import { embeddedKeys } from '../../src/keys/embedded.ts';
+import { READ_PERMISSION } from '../../src/keys/model.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { derivedId, randomIds } from '../../src/lib/ids.ts';
+import { createOrganization } from '../../src/organizations/service.ts';
+import { toPlainText } from '../../src/posts/plain-text.ts';
+import { type OwnedPost, savePosts } from '../../src/posts/store.ts';
+import type { Defer } from './run.ts';
+
+export const PUBLISHED = 10_000;
+const DRAFTS = 500;
+
+const ORGANIZATION = 'org_bench';
+
+/** A data folder with posts, written by the service's own code. */
+export interface DataFolder {
+  path: string;
+  databaseFile: string;
+  organizationId: string;
+  /** The id of a published post. */
+  postId: string;
+  key: string;
+}
+
+/** A folder of its own for this run; taken away at the end. */
+export async function makeTempFolder(defer: Defer): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tidings-bench-'));
+  defer(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Fills a new data folder inside `parent`: published posts and drafts of about 4 KB of JSON, one organization. */
+export async function seedDataFolder(parent: string, { ascii }: { ascii: boolean }): Promise<DataFolder> {
+  const path = join(parent, 'data');
+  const { db, close } = openDataFolder(path);
+  try {
+    const deps = { db, clock: systemClock, ids: randomIds };
+    await createOrganization(deps, { id: ORGANIZATION, name: 'Benchmark', plan: 'free' });
+    await savePosts(
+      db,
+      Array.from({ length: PUBLISHED + DRAFTS }, (_, index) => makePost(index, ascii)),
+    );
+    const { key } = await embeddedKeys(deps).createKey({
+      organizationId: ORGANIZATION,
+      name: 'Benchmark',
+      permissions: [READ_PERMISSION],
+      expiresAt: null,
+    });
+    return {
+      path,
+      databaseFile: join(path, 'tidings.db'),
+      organizationId: ORGANIZATION,
+      postId: postIdOf(PUBLISHED / 2),
+      key,
+    };
+  } finally {
+    close();
+  }
+}
+
+/** Every 21st is a draft, so that drafts lie between the posts of a page. A post is a minute older than the last. */
+function makePost(index: number, ascii: boolean): OwnedPost {
+  const isPlain = ascii || index % 5 !== 4;
+  const markdown = makeMarkdown(index, isPlain);
+  const at = new Date(Date.UTC(2026, 0, 1) - index * 60_000).toISOString();
+  return {
+    id: postIdOf(index),
+    organizationId: ORGANIZATION,
+    title: `Rocket 4.${index}: quieter engines`,
+    markdown,
+    content: toPlainText(markdown),
+    contentType: index % 5 === 4 ? 'linkedin_post' : 'changelog',
+    status: index % ((PUBLISHED + DRAFTS) / DRAFTS) === 1 ? 'draft' : 'published',
+    sourceMetadata:
+      index % 7 === 6
+        ? null
+        : { author: 'ann', version: `4.${index}`, platform: 'github', repository: 'acme/rocket' },
+    createdAt: at,
+    updatedAt: at,
+  };
+}
+
+/** A fifth of the posts is not plain, as people write: a string with one such letter costs JavaScript twice the room. */
+function makeMarkdown(index: number, isPlain: boolean): string {
+  const items = Array.from(
+    { length: 24 },
+    (_, item) =>
+      `- \`rocket plan --step ${item}\` says **"why"** a launch of pad ${index} waits for the wind\n`,
+  );
+  return `### Added${isPlain ? '' : ' – it’s here 🚀'}\n\n${items.join('')}`;
+}
+
+function postIdOf(index: number): string {
+  return derivedId('post', ORGANIZATION, String(index));
+}

@@ -1,0 +1,109 @@
+import { settings } from '../../src/config.ts';
+import { BenchError } from './bench-error.ts';
+import type { Defer } from './run.ts';
+
+/** A server in a process of its own. */
+export interface Server {
+  readonly name: string;
+  readonly url: string;
+  readonly pid: number;
+  /** Again is no error. */
+  stop(): Promise<void>;
+}
+
+/** What to start: `words` follow the path of Bun. */
+export interface Program {
+  name: string;
+  words: string[];
+}
+
+const START_MS = 10_000;
+const STOP_MS = 10_000;
+
+const REPOSITORY = Bun.fileURLToPath(import.meta.resolve('../..'));
+const RAW = Bun.fileURLToPath(import.meta.resolve('../peers/raw.ts'));
+
+/** The real service, as somebody who deploys it would start it. */
+export const tidings = (dataDir: string): Program => ({
+  name: 'tidings',
+  words: [
+    Bun.fileURLToPath(import.meta.resolve('../../src/cli.ts')),
+    'serve',
+    '--port',
+    '0',
+    '--data-dir',
+    dataDir,
+  ],
+});
+
+export const hello: Program = {
+  name: 'hello',
+  words: [Bun.fileURLToPath(import.meta.resolve('../peers/hello.ts'))],
+};
+
+export const raw = (databaseFile: string): Program => ({
+  name: 'raw',
+  words: [RAW, databaseFile],
+});
+
+export const rawCount = (databaseFile: string): Program => ({
+  name: 'raw-count',
+  words: [RAW, databaseFile, '--count'],
+});
+
+export const rawWebhooks = (databaseFile: string, secret: string): Program => ({
+  name: 'one commit each',
+  words: [Bun.fileURLToPath(import.meta.resolve('../peers/raw-webhooks.ts')), databaseFile, secret],
+});
+
+/** Starts a program on a core and waits until it says where it listens. Throws `BenchError` when it does not. */
+export async function startServer(
+  { name, words }: Program,
+  { core, logFile, defer }: { core: string[]; logFile: string; defer: Defer },
+): Promise<Server> {
+  const child = Bun.spawn([...core, process.execPath, ...words], {
+    cwd: REPOSITORY,
+    env: defaultEnvironment(),
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: Bun.file(logFile),
+  });
+  const stop = async () => {
+    child.kill('SIGTERM');
+    const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+    await child.exited;
+    clearTimeout(late);
+    forget();
+  };
+  const forget = defer(stop);
+
+  const url = await listeningUrl(child.stdout);
+  if (url === null) {
+    throw new BenchError(`${name} did not start:\n${await Bun.file(logFile).text()}`);
+  }
+  return { name, url, pid: child.pid, stop };
+}
+
+/** The settings of this shell must not change what is measured. An empty one counts as unset. */
+function defaultEnvironment(): Record<string, string | undefined> {
+  return { ...Bun.env, ...Object.fromEntries(Object.keys(settings).map((name) => [name, ''])) };
+}
+
+/** From the line `Listening on http://127.0.0.1:3000`. Null when the output ends or stays silent. */
+async function listeningUrl(output: ReadableStream<Uint8Array>): Promise<string | null> {
+  const reader = output.getReader();
+  const timer = setTimeout(() => void reader.cancel(), START_MS);
+  const decoder = new TextDecoder();
+  try {
+    for (let said = ''; ; ) {
+      const { value, done } = await reader.read();
+      if (done) return null;
+      said += decoder.decode(value, { stream: true });
+      const url = said.match(/^Listening on (http:\S+)\n/m)?.[1];
+      if (url !== undefined) return url;
+    }
+  } finally {
+    clearTimeout(timer);
+    reader.releaseLock();
+  }
+}

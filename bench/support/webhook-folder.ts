@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { sampleGithub } from '../../src/client/samples/github/index.ts';
+import { openDataFolder } from '../../src/data-folder.ts';
+import { connectIntegration } from '../../src/integrations/service.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { randomIds } from '../../src/lib/ids.ts';
+import { createOrganization } from '../../src/organizations/service.ts';
+import { hmacSha256 } from '../../src/webhooks/signature.ts';
+import type { Load } from './wrk.ts';
+
+/** A data folder with one connected repository, and deliveries for it. */
+export interface WebhookFolder {
+  path: string;
+  databaseFile: string;
+  organizationId: string;
+  secret: string;
+  /** Signed pushes, each with a delivery id of its own. */
+  pushes: Load;
+  /** How large one is, in bytes. */
+  bodyBytes: number;
+}
+
+/** Made by the service's own code, inside `parent`. */
+export async function makeWebhookFolder(parent: string, name: string): Promise<WebhookFolder> {
+  const path = join(parent, name);
+  const { db, secrets, close } = openDataFolder(path);
+  try {
+    const deps = { db, secrets, clock: systemClock, ids: randomIds, publicUrl: () => '' };
+    const organizationId = 'org_bench';
+    await createOrganization(deps, { id: organizationId, name: 'Benchmark', plan: 'free' });
+    const { webhookUrl, secret } = await connectIntegration(deps, 'github', organizationId, 'acme/rocket');
+    const body = JSON.stringify(sampleGithub('push', { repository: 'acme/rocket', now: systemClock.now() }));
+    const headers = {
+      'content-type': 'application/json',
+      'x-github-event': 'push',
+      'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
+    };
+    const pushes = { paths: [webhookUrl], headers, post: { body, countingHeader: 'x-github-delivery' } };
+    const databaseFile = join(path, 'tidings.db');
+    return { path, databaseFile, organizationId, secret, pushes, bodyBytes: Buffer.byteLength(body) };
+  } finally {
+    close();
+  }
+}

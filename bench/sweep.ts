@@ -1,0 +1,126 @@
+import { Command } from 'commander';
+import { openDataFolder } from '../src/data-folder.ts';
+import { sweep } from '../src/jobs/sweep.ts';
+import { systemClock } from '../src/lib/clock.ts';
+import { openServices, startServer } from '../src/main.ts';
+import { BenchError } from './support/bench-error.ts';
+import { chooseCores } from './support/cores.ts';
+import { describeMachine, machineLine } from './support/machine.ts';
+import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
+import { type DataFolder, makeTempFolder, seedDataFolder } from './support/seed.ts';
+import { median } from './support/statistics.ts';
+
+// How long a request waits at most while the sweeper removes a great many expired claims and log entries, beside
+// how long one waits while nothing is swept. The server and the sweep are this process; the requests come from another.
+
+interface Options {
+  expired: number;
+  json?: true;
+}
+
+/** In milliseconds. */
+interface Waits {
+  requests: number;
+  medianMs: number;
+  p99Ms: number;
+  longestMs: number;
+}
+
+const QUIET_MS = 3_000;
+const ASKER = Bun.fileURLToPath(import.meta.resolve('./peers/asker.ts'));
+
+await runBenchmark((defer) =>
+  new Command('sweep')
+    .description('measure how long requests wait while expired entries are removed')
+    .option('--expired <number>', 'how many claims, and as many log entries', wholeNumber, 100_000)
+    .option('--json', 'print exactly one JSON value')
+    .action(async ({ expired, json }: Options) => {
+      const folder = await makeTempFolder(defer);
+      const data = await seedDataFolder(folder, { ascii: true });
+      addExpired(data.path, expired);
+      const result = await measure(data, defer);
+      const machine = describeMachine(false);
+      terminal.write(
+        json
+          ? `${JSON.stringify({ machine, expired, ...result })}\n`
+          : `${machineLine(machine)}\n\n${describe(result, expired)}\n`,
+      );
+    }),
+);
+
+function addExpired(dataDir: string, count: number): void {
+  const { db, close } = openDataFolder(dataDir);
+  const numbers = `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
+  db.$client.run(`${numbers}
+    INSERT INTO delivery_claims SELECT 'int_' || (n % 20), hex(randomblob(16)), n FROM numbers`);
+  db.$client.run(`${numbers}
+    INSERT INTO deliveries (id, organization_id, integration_id, integration_type, title, status, status_code,
+      reference_id, event, action, data, count, body_hash, duration_ms, retention_days, created_at, expires_at)
+    SELECT 'dlv_' || hex(randomblob(16)), 'org_bench', 'int_' || (n % 20), 'github', '3 commits pushed to main',
+      'processed', 200, hex(randomblob(16)), 'push', 'pushed', json_object('text', hex(randomblob(500))), 1,
+      randomblob(32), 3, 7, strftime('%Y-%m-%dT%H:%M:%fZ', n, 'unixepoch'), n FROM numbers`);
+  close();
+}
+
+async function measure(data: DataFolder, defer: Defer) {
+  const config = { host: '127.0.0.1', port: 0, dataDir: data.path, logLevel: 'warn' as const };
+  const services = await openServices(config, 'server');
+  const server = startServer(services, config);
+  defer(async () => {
+    await server.stop();
+    await services.close();
+  });
+  const url = `${server.url}/v1/${data.organizationId}/posts`;
+
+  const quiet = await watch(url, data.key, defer, () => Bun.sleep(QUIET_MS));
+  const startedAt = performance.now();
+  let swept = { deliveryIds: 0, logs: 0 };
+  let sweepMs = 0;
+  const sweeping = await watch(url, data.key, defer, async () => {
+    swept = await sweep(services, systemClock.now());
+    sweepMs = performance.now() - startedAt;
+  });
+  return { swept, sweepSeconds: sweepMs / 1000, quiet, sweeping };
+}
+
+/** How long requests took while the work was done. */
+async function watch(url: string, key: string, defer: Defer, work: () => Promise<unknown>): Promise<Waits> {
+  const { load } = chooseCores();
+  const child = Bun.spawn([...load, process.execPath, ASKER, url, `Bearer ${key}`], { stdout: 'pipe' });
+  const forget = defer(async () => child.kill('SIGKILL'));
+  const output = child.stdout.getReader();
+  // The first line says that it has begun.
+  await output.read();
+  await work();
+  child.kill('SIGTERM');
+  const decoder = new TextDecoder();
+  let said = '';
+  for (let part = await output.read(); !part.done; part = await output.read())
+    said += decoder.decode(part.value, { stream: true });
+  forget();
+  const took = (JSON.parse(said || '[]') as number[]).toSorted((a, b) => a - b);
+  if (took.length === 0) throw new BenchError('no request was answered');
+  return {
+    requests: took.length,
+    medianMs: median(took),
+    p99Ms: took[Math.floor(took.length * 0.99)] ?? Number.NaN,
+    longestMs: took.at(-1) ?? Number.NaN,
+  };
+}
+
+function describe(
+  { swept, sweepSeconds, quiet, sweeping }: Awaited<ReturnType<typeof measure>>,
+  expired: number,
+): string {
+  const line = (name: string, { requests, medianMs, p99Ms, longestMs }: Waits) =>
+    `${name.padEnd(14)} ${String(requests).padStart(8)} ${[medianMs, p99Ms, longestMs].map((ms) => ms.toFixed(2).padStart(9)).join(' ')}`;
+  return [
+    `Removed ${swept.deliveryIds} claims and ${swept.logs} entries of ${expired} each in ${sweepSeconds.toFixed(1)} s`,
+    '',
+    `${''.padEnd(14)} REQUESTS MEDIAN MS    P99 MS   LONGEST MS`,
+    line('nothing swept', quiet),
+    line('while sweeping', sweeping),
+    '',
+    `The longest wait is ${(sweeping.longestMs / quiet.longestMs).toFixed(1)} times that of a quiet server.`,
+  ].join('\n');
+}
