@@ -2,8 +2,10 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../src/lib/clock.ts';
 import { cli, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
+import { API_ID, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 const running: ServerProcess[] = [];
@@ -75,6 +77,25 @@ test('commands take effect at once while it runs', async () => {
   const refused = await get();
   expect(refused.status).toBe(401);
   expect(await refused.json()).toEqual({ error: 'INVALID_KEY' });
+});
+
+test('with UNKEY_ROOT_KEY set, Unkey keeps and verifies the keys', async () => {
+  using unkey = startUnkeyServer({ clock: systemClock });
+  const environment = {
+    UNKEY_ROOT_KEY: ROOT_KEY,
+    UNKEY_API_ID: API_ID,
+    UNKEY_BASE_URL: unkey.url,
+    UNKEY_TIMEOUT_MS: '10000',
+  };
+  const server = await start(dataDir(), [], { environment });
+  await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+  const words = ['key', 'create', '--organization', 'acme', '--name', 'A', '--json'];
+  const { key } = JSON.parse((await cli(dataDir(), words, { environment })).stdout);
+  const get = () => fetch(`${server.url}/v1/acme/posts`, { headers: { authorization: `Bearer ${key}` } });
+  expect((await get()).status).toBe(200);
+  expect(unkey.requests).toEqual(['keys.createKey', 'keys.verifyKey']);
+  unkey.fault = 'answers 500';
+  expect((await get()).status).toBe(503);
 });
 
 test('a port that is taken is one clear line, and exit 1', async () => {
