@@ -50,7 +50,7 @@ const layers: [name: string, contains: (path: string) => boolean][] = [
     'services',
     is('src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo}/**', 'src/data-folder.ts'),
   ],
-  ['http', is('src/http/**', 'src/docs/page.tsx')],
+  ['http', is('src/http/**', 'src/docs/*.tsx')],
   ['routes', is('src/*/routes.ts')],
   ['app', is('src/app.ts')],
   ['main', is('src/main.ts')],

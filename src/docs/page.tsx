@@ -1,26 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { render } from 'preact-render-to-string';
 import css from './page.css' with { type: 'text' };
+import { Field, type Schema, TypeName, words } from './schema.tsx';
 
 // The API reference as one page of HTML: no script, no font, no request of its own.
 
 /** What a Content-Security-Policy calls the page's one style sheet. */
 export const styleHash = `sha256-${new Bun.CryptoHasher('sha256').update(css).digest('base64')}`;
-
-interface Schema {
-  $ref?: string;
-  type?: string | string[];
-  enum?: unknown[];
-  anyOf?: Schema[];
-  items?: Schema;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  default?: unknown;
-  minimum?: number;
-  maximum?: number;
-  description?: string;
-  examples?: unknown[];
-}
 
 interface Parameter {
   name: string;
@@ -246,61 +232,6 @@ function SchemaEntry({ name, schema }: { name: string; schema: Schema }) {
   );
 }
 
-function Field({ name, schema, note }: { name: string; schema: Schema; note: string }) {
-  return (
-    <>
-      <dt>
-        <code>{name}</code>
-        {note === '' ? null : <small>{note}</small>}
-      </dt>
-      <dd>
-        <TypeName schema={schema} />
-        {bounds(schema)}
-        {schema.description === undefined ? null : <p>{words(schema.description)}</p>}
-      </dd>
-    </>
-  );
-}
-
-function TypeName({ schema }: { schema: Schema }) {
-  if (schema.$ref !== undefined) {
-    const name = schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1);
-    return <a href={`#schema-${name}`}>{name}</a>;
-  }
-  if (schema.enum !== undefined) {
-    return (
-      <>
-        {schema.enum.map((choice, index) => (
-          <span key={String(choice)}>
-            {index > 0 ? ' or ' : ''}
-            <code>{String(choice)}</code>
-          </span>
-        ))}
-      </>
-    );
-  }
-  if (schema.anyOf !== undefined) {
-    return (
-      <>
-        {schema.anyOf.map((choice, index) => (
-          <span key={JSON.stringify(choice)}>
-            {index > 0 ? ' or ' : ''}
-            <TypeName schema={choice} />
-          </span>
-        ))}
-      </>
-    );
-  }
-  if (schema.items !== undefined) {
-    return (
-      <>
-        list of <TypeName schema={schema.items} />
-      </>
-    );
-  }
-  return <>{[schema.type ?? 'anything'].flat().join(' or ')}</>;
-}
-
 function ResponseBody({ response }: { response: Response }) {
   const [type, body] = Object.entries(response.content ?? {})[0] ?? [];
   if (body === undefined) return <span class="dim">No body.</span>;
@@ -323,20 +254,6 @@ function Code({ text }: { text: string }) {
       <code>{text}</code>
     </pre>
   );
-}
-
-function bounds({ minimum, maximum, default: byDefault }: Schema): string {
-  const parts: string[] = [];
-  if (minimum !== undefined && maximum !== undefined)
-    parts.push(`${minimum} to ${maximum.toLocaleString('en')}`);
-  else if (minimum !== undefined && minimum > 0) parts.push(`at least ${minimum}`);
-  if (byDefault !== undefined) parts.push(`default ${[byDefault].flat().join(', ')}`);
-  return parts.length === 0 ? '' : `, ${parts.join(', ')}`;
-}
-
-/** `code` in back quotes, the one piece of Markdown that descriptions use. */
-function words(text: string) {
-  return text.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part));
 }
 
 function curlLine(serverUrl: string, path: string, withKey: boolean): string {

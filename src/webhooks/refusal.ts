@@ -16,3 +16,8 @@ export class Refusal extends AppError {
     super(status, message, { cause });
   }
 }
+
+/** A body over the limit, whether it said so or turned out so. */
+export function tooLarge(): Refusal {
+  return new Refusal(413, 'Payload too large', 'Payload too large', 'The body has more than 25 MiB');
+}

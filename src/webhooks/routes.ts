@@ -5,8 +5,9 @@ import { declaresTooMuch, readRawBody } from '../http/body-limit.ts';
 import { documented, webhookRefusals } from '../http/openapi.ts';
 import { json } from '../http/respond.ts';
 import { ID_PATTERN } from '../lib/ids.ts';
+import type { Arrival } from './addressee.ts';
 import type { Provider } from './provider.ts';
-import { type Arrival, createReceiver } from './receive.ts';
+import { createReceiver } from './receive.ts';
 
 const Id = (description: string) => Type.String({ pattern: ID_PATTERN, description });
 
