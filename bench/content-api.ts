@@ -35,7 +35,7 @@ const UNSTEADY = `
 Some rounds differ widely: the machine had other work. Trust the processor time, or run again.
 `;
 
-const NOTE = `The pages of "any page" weigh 110 MB together, more than tidings keeps, and it was asked for them in an order
+const NOTE = `The pages of "any page" weigh over 100 MB together, more than tidings keeps, and it was asked for them in an order
 in which each comes again last. The share that it had kept all the same cannot be seen from outside.`;
 
 await runBenchmark((defer) =>
