@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
 import { buildOpenApi, type DocumentedApp, ErrorBody } from '../http/openapi.ts';
-import { publicContent } from '../http/respond.ts';
+import { publicContent, redirect } from '../http/respond.ts';
 import { type Rendered, rendered } from '../lib/rendered.ts';
 import { Pagination, Post, PostList, PostResult } from '../posts/model.ts';
 import { WebhookReceived } from '../webhooks/model.ts';
@@ -21,16 +21,20 @@ export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, app: () => Document
   const json = once(() => renderedText(JSON.stringify(document(), null, 2)));
   const page = once(() => renderedText(renderReference(document())));
 
-  return new Elysia({ name: 'docs' })
-    .get('/openapi.json', ({ request }) =>
-      publicContent(request, json(), { 'content-type': 'application/json' }),
-    )
-    .get('/docs', ({ request }) =>
-      publicContent(request, page(), {
-        'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': PAGE_POLICY,
-      }),
-    );
+  return (
+    new Elysia({ name: 'docs' })
+      // Whoever opens the service in a browser is shown something to read.
+      .get('/', () => redirect('/docs'))
+      .get('/openapi.json', ({ request }) =>
+        publicContent(request, json(), { 'content-type': 'application/json' }),
+      )
+      .get('/docs', ({ request }) =>
+        publicContent(request, page(), {
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': PAGE_POLICY,
+        }),
+      )
+  );
 }
 
 function renderedText(text: string): Rendered {

@@ -45,6 +45,11 @@ export function plainText(text: string): Response {
   });
 }
 
+/** 302 to a path of ours. */
+export function redirect(path: string): Response {
+  return new Response(null, { status: 302, headers: { ...commonHeaders, location: path } });
+}
+
 /** `{"error": message}`, the one form that every refusal has (section 7 of the spec). */
 export function errorJson(status: number, message: string, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify({ error: message }), {

@@ -51,3 +51,9 @@ test('an unchanged page is 304', async () => {
   const headers = { 'if-none-match': page.headers.get('etag') ?? '' };
   expect((await app.request('/docs', { headers })).status).toBe(304);
 });
+
+test('whoever opens the service itself is led to the reference', async () => {
+  const response = await app.request('/');
+  expect(response.status).toBe(302);
+  expect(response.headers.get('location')).toBe('/docs');
+});

@@ -4,7 +4,6 @@ import { bearer, createTestApp } from '../support/test-app.ts';
 
 describe('what is not there', () => {
   test.each([
-    '/',
     '/nope',
     '/v1',
     '/v1/org_a',

@@ -11,8 +11,8 @@ interface Documented {
   content?: Record<string, { schema: unknown }>;
 }
 
-/** Paths that the document leaves out: its own, and that of the reference page. */
-const UNDOCUMENTED = ['/openapi.json', '/docs'];
+/** Paths that the document leaves out: its own, that of the reference page, and what leads there. */
+const UNDOCUMENTED = ['/', '/openapi.json', '/docs'];
 
 const perApp = new WeakMap<
   Fetch,
