@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/lib/clock.ts';
+import { hmacSha256 } from '../../src/webhooks/signature.ts';
 import { cli, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { API_ID, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
@@ -56,6 +57,43 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it with 0, everything in the 
   expect(await json('key', 'list', '--organization', 'acme')).toMatchObject([
     { lastUsedAt: expect.stringMatching(/Z$/) },
   ]);
+});
+
+test('SIGTERM lets a delivery that is under way finish, and refuses new ones', async () => {
+  const server = await start(dataDir());
+  await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+  const words = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
+  const { webhookUrl, secret } = await json(...words);
+  const { hostname, port } = new URL(server.url);
+  const body = '{"zen":"Anything added dilutes everything else."}';
+  const head = [
+    `POST ${new URL(webhookUrl).pathname} HTTP/1.1`,
+    'host: localhost',
+    'x-github-event: ping',
+    'x-github-delivery: under-way',
+    `x-hub-signature-256: sha256=${hmacSha256(secret, body)}`,
+    `content-length: ${body.length}`,
+  ];
+  const answer = Promise.withResolvers<string>();
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      data: (_, chunk) => answer.resolve(chunk.toString()),
+      error: (_, error) => answer.reject(error),
+    },
+  });
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 10)}`);
+  // Answered after what was sent before it: the server has begun with the delivery.
+  await fetch(`${server.url}/ping`);
+
+  const ended = server.stop('SIGTERM');
+  while ((await fetch(`${server.url}/ping`, { keepalive: false }).catch(() => null)) !== null);
+  socket.write(body.slice(10));
+  expect(await answer.promise).toStartWith('HTTP/1.1 200 OK');
+  expect(await ended).toBe(0);
+  const log = await json('delivery', 'list', '--organization', 'acme');
+  expect(log).toMatchObject([{ referenceId: 'under-way', status: 'processed' }]);
 });
 
 test('commands take effect at once while it runs', async () => {
