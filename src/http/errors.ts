@@ -20,6 +20,8 @@ export function errorHandling(log: Logger, routes: RouteTable) {
       case 'NOT_FOUND': {
         const allowed = allowedMethods(routes(), new URL(request.url, 'http://localhost').pathname);
         if (allowed.length === 0) return errorJson(404, 'Not found');
+        // There is such a route: the path was cut wrong, out of a URL that an odd Host header made odd.
+        if (allowed.includes(request.method)) return errorJson(400, 'Invalid Host header');
         return errorJson(405, 'Method not allowed', { allow: allowed.join(', ') });
       }
       case 'PARSE':
