@@ -14,6 +14,7 @@ test('everything from the environment', () => {
         PORT: '0',
         PUBLIC_URL: 'https://tidings.example.com/base/',
         DATA_DIR: '/data',
+        SECRET_KEY: 'q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s=',
         UNKEY_ROOT_KEY: 'unkey_root',
         UNKEY_API_ID: 'api_1',
         UNKEY_BASE_URL: 'http://localhost:9',
@@ -26,6 +27,7 @@ test('everything from the environment', () => {
     port: 0,
     publicUrl: 'https://tidings.example.com/base',
     dataDir: '/data',
+    secretKey: 'q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s=',
     unkey: { rootKey: 'unkey_root', apiId: 'api_1', baseUrl: 'http://localhost:9', timeoutMs: 50 },
     logLevel: 'silent',
   });
@@ -59,14 +61,14 @@ describe('a wrong value is refused by the name of its variable', () => {
   });
 
   test('all of them at once, and a secret is not repeated', () => {
-    const wrong = { PORT: 'x', LOG_LEVEL: 'y', UNKEY_ROOT_KEY: 'se cret' };
+    const wrong = { PORT: 'x', LOG_LEVEL: 'y', UNKEY_ROOT_KEY: 'se cret', SECRET_KEY: 'too short' };
     expect(() => readConfig({}, wrong)).toThrow(ConfigError);
     try {
       readConfig({}, wrong);
     } catch (error) {
       const { message } = error as Error;
-      expect(message.split('\n')).toHaveLength(3);
-      expect(message).not.toContain('se cret');
+      expect(message.split('\n')).toHaveLength(4);
+      expect(message).not.toMatch(/se cret|too short/);
     }
   });
 });
