@@ -31,8 +31,13 @@ export async function openServices(
     fetch: (request) => fetch(request),
     publicUrl: () => config.publicUrl ?? `http://localhost:${config.port}`,
     async close() {
-      await keys.flush({ all: true });
-      close();
+      try {
+        await keys.flush({ all: true });
+      } catch (error) {
+        base.log.error({ err: error }, 'when keys were last used could not be written');
+      } finally {
+        close();
+      }
     },
   };
 }

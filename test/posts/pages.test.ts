@@ -1,0 +1,73 @@
+import { beforeEach, expect, test } from 'bun:test';
+import type { PageSelection } from '../../src/posts/model.ts';
+import { createPages } from '../../src/posts/pages.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  await app.addOrganization('org_b');
+  await app.addPosts('org_a', {}, {}, {}, { status: 'draft' });
+});
+
+const published: PageSelection = {
+  statuses: ['published'],
+  contentTypes: ['changelog', 'linkedin_post'],
+  limit: 2,
+  page: 1,
+  sort: 'desc',
+};
+
+test('a page is kept until a post that it draws on changes, and not longer', async () => {
+  const pages = createPages(app.db);
+  const first = await pages.renderPage('org_a', published);
+  expect(await pages.renderPage('org_a', published)).toBe(first);
+
+  // Neither another organization nor a draft is what it was read from.
+  await app.addPosts('org_b', {});
+  await app.addPosts('org_a', { status: 'draft' });
+  expect(await pages.renderPage('org_a', published)).toBe(first);
+
+  await app.addPosts('org_a', {});
+  const second = await pages.renderPage('org_a', published);
+  expect(second).not.toBe(first);
+  expect(second.etag).not.toBe(first.etag);
+});
+
+test('pages of other selections, and of other organizations, are other pages', async () => {
+  const pages = createPages(app.db);
+  const selections: [string, PageSelection][] = [
+    ['org_a', published],
+    ['org_b', published],
+    ['org_a', { ...published, page: 2 }],
+    ['org_a', { ...published, limit: 1 }],
+    ['org_a', { ...published, sort: 'asc' }],
+    ['org_a', { ...published, statuses: ['draft'] }],
+    ['org_a', { ...published, contentTypes: ['linkedin_post'] }],
+  ];
+  const rendered = await Promise.all(selections.map(([id, selection]) => pages.renderPage(id, selection)));
+  expect(new Set(rendered).size).toBe(selections.length);
+});
+
+test('what is kept stays within its bound: the oldest page goes first', async () => {
+  // Room for two pages: each costs its body and a kilobyte.
+  const pages = createPages(app.db, 3_500);
+  const ask = (page: number) => pages.renderPage('org_a', { ...published, limit: 1, page });
+  const [first, second] = [await ask(1), await ask(2)];
+  expect(await ask(1)).toBe(first);
+  await ask(3);
+  expect(await ask(2)).toBe(second);
+  const again = await ask(1);
+  expect(again).not.toBe(first);
+  expect(again.body).toEqual(first.body);
+});
+
+test('a page that alone is over the bound is sent, and not kept', async () => {
+  const pages = createPages(app.db, 10);
+  const first = await pages.renderPage('org_a', published);
+  const second = await pages.renderPage('org_a', published);
+  expect(second).not.toBe(first);
+  expect(second.body).toEqual(first.body);
+});
