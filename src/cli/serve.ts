@@ -27,7 +27,9 @@ export function addServeCommand(program: Command, context: CliContext): void {
         if (shown !== null) {
           context.terminal.write(describeDemo(shown, server.publicUrl));
           const delivery = await sendDemoDelivery(services, shown, server.url);
-          context.terminal.write(describeDemoDelivery(delivery, server.publicUrl));
+          context.terminal.write(
+            describeDemoDelivery(delivery, server.publicUrl, howToRun(process.execPath)),
+          );
         }
         services.log.info({ signal: await stopped }, 'stopping');
         await server.stop();
@@ -42,4 +44,9 @@ function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve);
   });
+}
+
+/** How a person runs a command of ours from here: npx keeps a Bun that it fetched in a folder of its own. */
+function howToRun(bun: string): string {
+  return bun.includes('_npx') ? `npx --yes bun@${Bun.version} run tidings` : 'bun run tidings';
 }

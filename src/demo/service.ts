@@ -93,10 +93,11 @@ export async function sendDemoDelivery(
   return { sent, entry: await getDelivery(deps.db, deliveryId) };
 }
 
-/** The delivery, its entry in the log, and how to send another. */
+/** The delivery, its entry in the log, and how to send another; `tidings` is how this shell runs a command. */
 export function describeDemoDelivery(
   { sent, entry }: { sent: SentDelivery; entry: Delivery },
   baseUrl: string,
+  tidings: string,
 ): string {
   const elsewhere = baseUrl === 'http://localhost:3000' ? '' : ` --url ${baseUrl}`;
   return `
@@ -106,8 +107,8 @@ export function describeDemoDelivery(
 
   ${entry.title}: ${entry.status}, delivery ${entry.referenceId}
 
-  The log:          bun run tidings delivery list --organization ${entry.organizationId}
-  Another delivery: bun run tidings send github push --integration ${entry.integrationId}${elsewhere}
+  The log:          ${tidings} delivery list --organization ${entry.organizationId}
+  Another delivery: ${tidings} send github push --integration ${entry.integrationId}${elsewhere}
 
   Stop with Ctrl-C; the data stays for the next start.
 `;
