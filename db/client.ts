@@ -9,14 +9,17 @@ export type Database = BunSQLiteDatabase & { $client: Sqlite };
  * How long a statement waits for another process's write before it fails with SQLITE_BUSY, holding the thread: right
  * for a command. A server must not stand still: it waits hardly, and writes through `commitTogether`, which tries again.
  */
-export const busyTimeoutMs = { command: 5_000, server: 2 } as const;
+const busyTimeoutMs = { command: 5_000, server: 2 } as const;
+
+/** Who opens the file: see `busyTimeoutMs`. */
+export type Role = keyof typeof busyTimeoutMs;
 
 /**
  * Opens the database file, made if it is absent, and brings its schema up to date.
  * `:memory:` gives a private database that ends with the process.
  * Throws when the file is no database, cannot be written, or was written by a newer Tidings.
  */
-export function openDatabase(file: string, role: keyof typeof busyTimeoutMs = 'command'): Database {
+export function openDatabase(file: string, role: Role = 'command'): Database {
   const sqlite = new Sqlite(file, { create: true, strict: true });
   try {
     // Whoever opens the file may find another process at the same migration: that is waited for.

@@ -26,5 +26,5 @@ export function createApp(deps: Deps, webhookProviders: readonly Provider[] = pr
     .use(webhooks(deps, webhookProviders))
     .use(docs(deps, () => app));
 
-  return { fetch: withRequestLog(withBodyLimit(app.fetch), deps.log), routes: () => app.routes };
+  return { fetch: withRequestLog(withBodyLimit(app.fetch), deps.log) };
 }

@@ -1,9 +1,15 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
+import { Check } from '@sinclair/typebox/value';
 
 // The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.
 
-const LogLevel = Type.Union(['debug', 'info', 'warn', 'error', 'silent'].map((level) => Type.Literal(level)));
+const LogLevel = Type.Union([
+  Type.Literal('debug'),
+  Type.Literal('info'),
+  Type.Literal('warn'),
+  Type.Literal('error'),
+  Type.Literal('silent'),
+]);
 const HttpUrl = Type.String({ pattern: '^https?://[^\\s/?#]+(/[^\\s?#]*)?$', maxLength: 2048 });
 
 interface Setting {
@@ -86,23 +92,28 @@ export const settings = {
 
 type SettingName = keyof typeof settings;
 
+/** A setting's value; undefined only where there is no default. */
+type Value<Name extends SettingName> =
+  | Static<(typeof settings)[Name]['schema']>
+  | ((typeof settings)[Name] extends { default: unknown } ? never : undefined);
+
 export interface Config {
   host: string;
   port: number;
   /** Without a trailing slash. Absent: `http://localhost:PORT`, known once the port is. */
-  publicUrl?: string;
+  publicUrl?: string | undefined;
   dataDir: string;
   /** 32 bytes in base64. Absent: the key file of the data folder. */
-  secretKey?: string;
+  secretKey?: string | undefined;
   /** Present when Unkey keeps the keys. */
-  unkey?: UnkeyConfig;
-  logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  unkey?: UnkeyConfig | undefined;
+  logLevel: Static<typeof LogLevel>;
 }
 
 export interface UnkeyConfig {
   rootKey: string;
-  apiId?: string;
-  baseUrl?: string;
+  apiId?: string | undefined;
+  baseUrl?: string | undefined;
   timeoutMs: number;
 }
 
@@ -121,42 +132,34 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function readConfig(flags: Environment = {}, environment: Environment = Bun.env): Config {
   const problems: string[] = [];
 
-  function read<Name extends SettingName>(name: Name): Static<(typeof settings)[Name]['schema']> | undefined {
+  function read<Name extends SettingName>(name: Name): Value<Name> {
     const setting: Setting = settings[name];
     const text = flags[name] || environment[name] || undefined;
-    if (text === undefined) return setting.default as Static<(typeof settings)[Name]['schema']> | undefined;
-    const value = setting.schema.type === 'integer' && /^\d{1,9}$/.test(text) ? Number(text) : text;
-    if (Value.Check(setting.schema, value)) return value as Static<(typeof settings)[Name]['schema']>;
-    // Of a secret it is said that it is wrong, not what it was.
-    const isSecret = name === 'UNKEY_ROOT_KEY' || name === 'SECRET_KEY';
-    const shown = isSecret ? 'what was given' : JSON.stringify(text.slice(0, 80));
-    problems.push(`${name} must be ${setting.expected}, not ${shown}`);
-    return undefined;
+    if (text !== undefined) {
+      const value = setting.schema.type === 'integer' && /^\d{1,9}$/.test(text) ? Number(text) : text;
+      if (Check(setting.schema, value)) return value as Value<Name>;
+      // Of a secret it is said that it is wrong, not what it was.
+      const isSecret = name === 'UNKEY_ROOT_KEY' || name === 'SECRET_KEY';
+      const shown = isSecret ? 'what was given' : JSON.stringify(text.slice(0, 80));
+      problems.push(`${name} must be ${setting.expected}, not ${shown}`);
+    }
+    return setting.default as Value<Name>;
   }
 
-  const publicUrl = read('PUBLIC_URL')?.replace(/\/+$/, '');
   const rootKey = read('UNKEY_ROOT_KEY');
-  const secretKey = read('SECRET_KEY');
-  const apiId = read('UNKEY_API_ID');
-  const baseUrl = read('UNKEY_BASE_URL');
-  const timeoutMs = read('UNKEY_TIMEOUT_MS') ?? settings.UNKEY_TIMEOUT_MS.default;
+  const unkey = {
+    apiId: read('UNKEY_API_ID'),
+    baseUrl: read('UNKEY_BASE_URL'),
+    timeoutMs: read('UNKEY_TIMEOUT_MS'),
+  };
   const config: Config = {
-    host: read('HOST') ?? settings.HOST.default,
-    port: read('PORT') ?? settings.PORT.default,
-    ...(publicUrl === undefined ? {} : { publicUrl }),
-    dataDir: read('DATA_DIR') ?? settings.DATA_DIR.default,
-    ...(secretKey === undefined ? {} : { secretKey }),
-    ...(rootKey === undefined
-      ? {}
-      : {
-          unkey: {
-            rootKey,
-            ...(apiId === undefined ? {} : { apiId }),
-            ...(baseUrl === undefined ? {} : { baseUrl }),
-            timeoutMs,
-          },
-        }),
-    logLevel: (read('LOG_LEVEL') ?? settings.LOG_LEVEL.default) as Config['logLevel'],
+    host: read('HOST'),
+    port: read('PORT'),
+    publicUrl: read('PUBLIC_URL')?.replace(/\/+$/, ''),
+    dataDir: read('DATA_DIR'),
+    secretKey: read('SECRET_KEY'),
+    unkey: rootKey === undefined ? undefined : { rootKey, ...unkey },
+    logLevel: read('LOG_LEVEL'),
   };
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;

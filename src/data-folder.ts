@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { closeDatabase, type Database, openDatabase } from '../db/client.ts';
+import { closeDatabase, type Database, openDatabase, type Role } from '../db/client.ts';
 import { SECRET_KEY_BYTES, type SecretBox, secretBox } from './lib/secret-box.ts';
 
 /** A data folder that cannot be used. The message names it and says what to do. */
@@ -22,7 +22,7 @@ export interface DataFolder {
  */
 export function openDataFolder(
   dataDir: string,
-  { secretKey, role = 'command' }: { secretKey?: string | undefined; role?: 'command' | 'server' } = {},
+  { secretKey, role = 'command' }: { secretKey?: string | undefined; role?: Role } = {},
 ): DataFolder {
   const folder = resolve(dataDir);
   process.umask(0o077);

@@ -1,3 +1,4 @@
+import type { Role } from '../db/client.ts';
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
@@ -18,10 +19,7 @@ export interface Services extends Deps {
 }
 
 /** Opens the data folder and puts the services on it. Throws `DataFolderError`. */
-export async function openServices(
-  config: Config,
-  role: 'command' | 'server' = 'command',
-): Promise<Services> {
+export async function openServices(config: Config, role: Role = 'command'): Promise<Services> {
   const { close, ...folder } = openDataFolder(config.dataDir, { secretKey: config.secretKey, role });
   const base = { ...folder, clock: systemClock, ids: randomIds, log: createLog(config.logLevel) };
   const keys = await openKeys(base, config);
@@ -29,7 +27,7 @@ export async function openServices(
     ...base,
     keys,
     fetch: (request) => fetch(request),
-    publicUrl: () => config.publicUrl ?? `http://localhost:${config.port}`,
+    publicUrl: () => publicUrlOf(config, config.port),
     async close() {
       try {
         await keys.flush({ all: true });
@@ -49,6 +47,10 @@ async function openKeys(base: Pick<Deps, 'db' | 'clock' | 'ids'>, { unkey }: Con
   return unkeyKeys(base, unkey);
 }
 
+function publicUrlOf(config: Config, port: number | undefined): string {
+  return config.publicUrl ?? `http://localhost:${port}`;
+}
+
 export interface RunningServer {
   /** Where it listens, such as `http://127.0.0.1:3000`. */
   readonly url: string;
@@ -60,7 +62,7 @@ export interface RunningServer {
 
 /** Listens, and starts the jobs. Throws when the port is taken. */
 export function startServer(services: Services, config: Config): RunningServer {
-  const publicUrl = () => config.publicUrl ?? `http://localhost:${server.port}`;
+  const publicUrl = () => publicUrlOf(config, server.port);
   const app = createApp({ ...services, publicUrl });
   const server = Bun.serve({
     hostname: config.host,

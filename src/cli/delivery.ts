@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseTime } from '../lib/time.ts';
+import { DAY_MS, parseTime } from '../lib/time.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type Delivery, type DeliveryStatus, deliveryStatuses } from '../webhooks/model.ts';
 import { getDelivery, listDeliveries } from '../webhooks/store.ts';
@@ -92,7 +92,7 @@ function describeDelivery(entry: Delivery): string {
 }
 
 const SPAN = /^(\d{1,5})([mhd])$/;
-const SPAN_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const SPAN_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: DAY_MS };
 
 function timeOrSpan(text: string): string {
   if (SPAN.test(text) || parseTime(text) !== null) return text;

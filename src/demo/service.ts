@@ -7,6 +7,7 @@ import { listIntegrations } from '../integrations/store.ts';
 import { READ_PERMISSION } from '../keys/model.ts';
 import { AppError } from '../lib/app-error.ts';
 import { derivedId } from '../lib/ids.ts';
+import { DAY_MS } from '../lib/time.ts';
 import { createOrganization } from '../organizations/service.ts';
 import { countOrganizations, findOrganization } from '../organizations/store.ts';
 import { toPlainText } from '../posts/plain-text.ts';
@@ -125,7 +126,7 @@ async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids'>) {
     deps.db,
     demoPosts.map(({ daysAgo, ...post }, index) => {
       // A minute apart, so that posts of one day keep their order.
-      const createdAt = new Date(now - daysAgo * 86_400_000 - index * 60_000).toISOString();
+      const createdAt = new Date(now - daysAgo * DAY_MS - index * 60_000).toISOString();
       return {
         ...post,
         id: postIdOf(index),

@@ -1,11 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { DAY_MS } from '../lib/time.ts';
 import type { Plan } from '../organizations/model.ts';
 
 export const IntegrationType = Type.Union([Type.Literal('github'), Type.Literal('linear')]);
 export type IntegrationType = Static<typeof IntegrationType>;
 
 /** How long a secret that was rotated away is still taken, in milliseconds. */
-export const PREVIOUS_SECRET_MS = 24 * 60 * 60 * 1000;
+export const PREVIOUS_SECRET_MS = DAY_MS;
 
 export const RepositoryName = Type.Object({
   repository: Type.String({

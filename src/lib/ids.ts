@@ -3,6 +3,12 @@ import { base58 } from '@scure/base';
 /** What every id in a path or a record looks like. */
 export const ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 
+const idPattern = new RegExp(ID_PATTERN);
+
+export function isId(value: unknown): value is string {
+  return typeof value === 'string' && idPattern.test(value);
+}
+
 /** Where new ids come from: `org_…`, `post_…`, `key_…`. */
 export interface Ids {
   newId(prefix: string): string;

@@ -1,5 +1,8 @@
 import { AppError } from './app-error.ts';
 
+/** A day of 24 hours, in milliseconds. */
+export const DAY_MS = 86_400_000;
+
 const ISO_8601 = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d))?$/;
 
 /**

@@ -8,6 +8,11 @@ export interface Problem {
   message: string;
 }
 
+/** Whether a value is an object with fields: no list, not null. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The first thing that is wrong with `value`, or null. */
 export function findProblem(schema: TSchema, value: unknown): Problem | null {
   const error = Value.Errors(schema, value).First();

@@ -1,7 +1,6 @@
-import { Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { AppError } from '../lib/app-error.ts';
-import { ID_PATTERN } from '../lib/ids.ts';
+import { isId } from '../lib/ids.ts';
 import { contentTypes, ListQuery, type PageSelection, PostFilter, type PostSelection } from './model.ts';
 
 // The query string is read here and not by Elysia, which is lenient where the contract is strict: it splits
@@ -9,7 +8,6 @@ import { contentTypes, ListQuery, type PageSelection, PostFilter, type PostSelec
 
 const listQuery = TypeCompiler.Compile(ListQuery);
 const postFilter = TypeCompiler.Compile(PostFilter);
-const postId = TypeCompiler.Compile(Type.String({ pattern: ID_PATTERN }));
 
 /** Section 4.1 of the spec, its defaults filled in. Throws `AppError` 400 for anything invalid. */
 export function parseListQuery(url: string): PageSelection {
@@ -27,7 +25,7 @@ export function parseListQuery(url: string): PageSelection {
 /** Section 4.2 of the spec. Throws `AppError` 400 for a malformed id or filter. */
 export function parsePostQuery(id: unknown, url: string): PostSelection & { postId: string } {
   const query = filterValues(searchParameters(url));
-  if (!postId.Check(id) || !postFilter.Check(query)) throw new AppError(400, 'Invalid path params or query');
+  if (!isId(id) || !postFilter.Check(query)) throw new AppError(400, 'Invalid path params or query');
   return { ...selection(query), postId: id };
 }
 

@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import type { ReceivingIntegration } from '../integrations/model.ts';
 import { findReceivingIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
-import { ID_PATTERN } from '../lib/ids.ts';
+import { isId } from '../lib/ids.ts';
 import type { Provider } from './provider.ts';
 import { tooLarge } from './refusal.ts';
 
@@ -45,12 +45,6 @@ function requirePath(path: Arrival['path'], providers: readonly Provider[]) {
     throw new AppError(400, 'Invalid webhook parameters');
   }
   return { provider, organizationId, integrationId, repositoryId: repositoryId as string | undefined };
-}
-
-const idPattern = new RegExp(ID_PATTERN);
-
-function isId(value: unknown): value is string {
-  return typeof value === 'string' && idPattern.test(value);
 }
 
 async function requireIntegration(

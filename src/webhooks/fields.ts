@@ -6,7 +6,9 @@ import { cutLine, cutText, MAX_BODY_LENGTH } from './text.ts';
 
 const MAX_LINE_LENGTH = 1000;
 const MAX_URL_LENGTH = 2000;
-const MAX_LIST_LENGTH = 100;
+
+/** How many entries of a list are kept. */
+export const MAX_LIST_LENGTH = 100;
 
 /** A field that may be null, and may be left out. `expected` says what else it must be, for the refusal. */
 export const maybe = <Schema extends TSchema>(schema: Schema, expected: string) =>

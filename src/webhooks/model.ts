@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import type { IntegrationType } from '../integrations/model.ts';
+import { DAY_MS } from '../lib/time.ts';
 import type { Plan } from '../organizations/model.ts';
 
 /** How long a delivery id is remembered, in milliseconds (section 8 of the spec: 86,400 seconds). */
-export const DEDUP_WINDOW_MS = 86_400_000;
+export const DEDUP_WINDOW_MS = DAY_MS;
 
 /** How long a log entry is kept, by plan, in days (section 2 of the spec). */
 export const retentionDaysOf: Readonly<Record<Plan, number>> = { free: 7, pro: 30 };

@@ -1,3 +1,4 @@
+import { isRecord } from '../lib/validation.ts';
 import { MalformedPayload } from './provider.ts';
 
 /** What a delivery id or an event name may be: both go into the database and the log. */
@@ -17,8 +18,6 @@ export function parseJsonObject(body: Uint8Array): Record<string, unknown> {
   } catch {
     throw new MalformedPayload('the body is not JSON in UTF-8');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new MalformedPayload('the body is not a JSON object');
-  }
-  return value as Record<string, unknown>;
+  if (!isRecord(value)) throw new MalformedPayload('the body is not a JSON object');
+  return value;
 }

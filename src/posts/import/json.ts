@@ -1,5 +1,6 @@
 import { findNodeAtLocation, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
-import { importError, isRecord, lineAt, type ParsedFile, type SourceFile, titleKeys } from './source.ts';
+import { isRecord } from '../../lib/validation.ts';
+import { importError, lineAt, type ParsedFile, type SourceFile, titleKeys } from './source.ts';
 
 /** A JSON array of posts. Throws `AppError` 400 for a file that is none. */
 export function parseJson(file: SourceFile): ParsedFile {

@@ -1,4 +1,5 @@
-import { importError, isRecord, type ParsedFile, type SourceFile } from './source.ts';
+import { isRecord } from '../../lib/validation.ts';
+import { importError, type ParsedFile, type SourceFile } from './source.ts';
 
 const FRONT_MATTER = /^---[ \t]*\n([\s\S]*?)^---[ \t]*(?:\n|$)/m;
 

@@ -73,14 +73,14 @@ export async function importFile(
     }
     const post = merge(id, fields, old, options, now);
     if (old === undefined) created++;
-    if (old === undefined || !Bun.deepEquals(post, old)) changed.push(post);
+    if (post !== old) changed.push(post);
   }
   await savePosts(deps.db, changed, (written) => options.onProgress?.(written, changed.length));
   const unchanged = records.size - changed.length;
   return { file: file.name, created, updated: changed.length - created, unchanged, skipped };
 }
 
-/** What the record says, over what the post has, over the defaults. */
+/** What the record says, over what the post has, over the defaults; `old` itself when that changes nothing. */
 function merge(
   id: string,
   fields: ImportedFields,

@@ -44,7 +44,3 @@ export function titleKeys(): (title: unknown) => string {
     return count === 1 ? text : `${text} ${count}`;
   };
 }
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../lib/time.ts';
 import { parseJsonObject, tokenHeader } from '../../payload.ts';
 import { MalformedPayload, type Provider } from '../../provider.ts';
 import { isHmacSha256 } from '../../signature.ts';
@@ -6,7 +7,7 @@ import { events } from './events/index.ts';
 const MAX_AHEAD_MS = 60_000;
 
 /** Linear tries again after 1 minute, 1 hour and 6 hours; no older than the window in which ids are remembered. */
-const MAX_AGE_MS = 24 * 60 * 60 * 1000;
+const MAX_AGE_MS = DAY_MS;
 
 /** Linear: linear.app/developers/webhooks. */
 export const linear: Provider = {

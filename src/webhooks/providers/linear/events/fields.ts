@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { lineOf, type Maybe, MaybeText, maybe, personOf, textOf } from '../../../fields.ts';
+import { lineOf, MAX_LIST_LENGTH, type Maybe, MaybeText, maybe, personOf, textOf } from '../../../fields.ts';
 
 /** A thing that an entity belongs to, by id and name. */
 export interface Named {
@@ -30,6 +30,6 @@ export function actorOf(actor: Maybe<Static<typeof Actor>>): string | null {
 /** The names of the fields that an update changed. */
 export function changedFieldsOf(updatedFrom: Maybe<Static<typeof UpdatedFrom>>): string[] {
   return Object.keys(updatedFrom ?? {})
-    .slice(0, 100)
+    .slice(0, MAX_LIST_LENGTH)
     .map(textOf);
 }

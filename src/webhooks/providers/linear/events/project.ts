@@ -1,5 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { bodyOf, lineOf, MaybeText, maybe, personOf, textOf, urlOf } from '../../../fields.ts';
+import {
+  bodyOf,
+  lineOf,
+  MAX_LIST_LENGTH,
+  MaybeText,
+  maybe,
+  personOf,
+  textOf,
+  urlOf,
+} from '../../../fields.ts';
 import { defineEvent } from '../../../provider.ts';
 import { ignored, processed } from '../../../results.ts';
 import { entityAction } from './action.ts';
@@ -87,8 +96,8 @@ function toData({ data, actor, updatedFrom, url }: Static<typeof ProjectEvent>):
     url: urlOf(data.url) ?? urlOf(url),
     status: status ? { name: lineOf(status.name), type: textOf(status.type) } : null,
     lead: personOf(data.lead?.name),
-    teamIds: (data.teamIds ?? []).slice(0, 100).map(textOf),
-    initiatives: (data.initiatives ?? []).slice(0, 100).flatMap((each) => namedOf(each) ?? []),
+    teamIds: (data.teamIds ?? []).slice(0, MAX_LIST_LENGTH).map(textOf),
+    initiatives: (data.initiatives ?? []).slice(0, MAX_LIST_LENGTH).flatMap((each) => namedOf(each) ?? []),
     health: lineOf(data.health),
     completedAt: lineOf(data.completedAt),
     targetDate: lineOf(data.targetDate),
