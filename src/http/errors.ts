@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import { AppError } from '../lib/app-error.ts';
 import type { Logger } from '../lib/log.ts';
 import { allowedMethods, type RouteTable } from './methods.ts';
-import { requestIdOf } from './request-log.ts';
+import { pathOf, requestIdOf } from './request-log.ts';
 import { errorJson } from './respond.ts';
 
 /**
@@ -18,7 +18,7 @@ export function errorHandling(log: Logger, routes: RouteTable) {
     }
     switch (code) {
       case 'NOT_FOUND': {
-        const allowed = allowedMethods(routes(), new URL(request.url, 'http://localhost').pathname);
+        const allowed = allowedMethods(routes(), pathOf(request));
         if (allowed.length === 0) return errorJson(404, 'Not found');
         // There is such a route: the path was cut wrong, out of a URL that an odd Host header made odd.
         if (allowed.includes(request.method)) return errorJson(400, 'Invalid Host header');

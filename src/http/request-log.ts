@@ -2,6 +2,11 @@ import type { Logger } from '../lib/log.ts';
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
+/** The path that was asked for. An odd `Host` makes the URL a relative one. */
+export function pathOf(request: Request): string {
+  return new URL(request.url, 'http://localhost').pathname;
+}
+
 const requestIds = new WeakMap<Request, string>();
 
 /** The id that ties a request's log lines and its answer together. Made when first asked for. */
@@ -25,7 +30,7 @@ export function withRequestLog(fetch: Fetch, log: Logger): Fetch {
         {
           requestId: requestIdOf(request),
           method: request.method,
-          path: new URL(request.url, 'http://localhost').pathname.slice(0, 500),
+          path: pathOf(request).slice(0, 500),
           status: response.status,
           durationMs: Math.round((performance.now() - startedAt) * 100) / 100,
         },

@@ -13,25 +13,29 @@ const jsonHeaders = {
 };
 
 /** 200 with the JSON bytes, or 304 when the client holds them already. For what only the key's owner may see. */
-export function privateJson(request: Request, { body, etag }: Rendered): Response {
-  const caching = { etag, 'cache-control': 'private, no-cache', vary: 'authorization' };
-  if (matchesEtag(request.headers.get('if-none-match'), etag)) {
-    return new Response(null, { status: 304, headers: { ...commonHeaders, ...caching } });
-  }
-  return new Response(body, { headers: { ...jsonHeaders, ...caching } });
+export function privateJson(request: Request, content: Rendered): Response {
+  return revalidated(request, content, { 'cache-control': 'private, no-cache', vary: 'authorization' });
 }
 
-/** 200 for what everybody may see: revalidated by `ETag`, of the given content type. */
+/** The same for what everybody may see, of the given content type. */
 export function publicContent(
   request: Request,
-  { body, etag }: Rendered,
+  content: Rendered,
   headers: { 'content-type': string; 'content-security-policy'?: string },
 ): Response {
-  const caching = { etag, 'cache-control': 'public, no-cache' };
+  return revalidated(request, content, { 'cache-control': 'public, no-cache' }, headers);
+}
+
+function revalidated(
+  request: Request,
+  { body, etag }: Rendered,
+  caching: Record<string, string>,
+  headers: Record<string, string> = {},
+): Response {
   if (matchesEtag(request.headers.get('if-none-match'), etag)) {
-    return new Response(null, { status: 304, headers: { ...commonHeaders, ...caching } });
+    return new Response(null, { status: 304, headers: { ...commonHeaders, etag, ...caching } });
   }
-  return new Response(body, { headers: { ...jsonHeaders, ...headers, ...caching } });
+  return new Response(body, { headers: { ...jsonHeaders, ...headers, etag, ...caching } });
 }
 
 /** 200 with a value of this moment, as JSON. */

@@ -9,7 +9,7 @@ import {
   type ReceivingIntegration,
   RepositoryName,
 } from './model.ts';
-import { findReceivingIntegration, getIntegration, insertIntegration, replaceSecret } from './store.ts';
+import { getReceivingIntegration, insertIntegration, replaceSecret } from './store.ts';
 
 /** How much randomness a webhook secret carries, in bytes. */
 const SECRET_BYTES = 32;
@@ -56,7 +56,6 @@ export async function connectIntegration(
 
 /** Makes a new secret; the old one is taken for another 24 h. Throws `AppError` 404. */
 export async function rotateSecret(deps: Needs, integrationId: string): Promise<{ secret: string }> {
-  await getIntegration(deps.db, integrationId);
   const secret = randomToken(SECRET_BYTES);
   const until = new Date(deps.clock.now().getTime() + PREVIOUS_SECRET_MS);
   await replaceSecret(deps.db, integrationId, deps.secrets.seal(secret, contextOf(integrationId)), until);
@@ -84,9 +83,8 @@ export async function revealSecret(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
   id: string,
 ): Promise<string> {
-  await getIntegration(db, id);
-  const integration = await findReceivingIntegration(db, id);
-  return integration === null ? '' : secrets.open(integration.secret, contextOf(id));
+  const { secret } = await getReceivingIntegration(db, id);
+  return secrets.open(secret, contextOf(id));
 }
 
 export function webhookUrl(

@@ -1,4 +1,4 @@
-import { asc, eq, sql } from 'drizzle-orm';
+import { asc, eq, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { integrations, organizations, repositories } from '../../db/schema/index.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -21,11 +21,18 @@ export async function insertIntegration(
 
 /** Of one organization, or of all; oldest first. */
 export async function listIntegrations(db: Database, organizationId?: string): Promise<Integration[]> {
+  return select(
+    db,
+    organizationId === undefined ? undefined : eq(integrations.organizationId, organizationId),
+  );
+}
+
+function select(db: Database, filter: SQL | undefined): Integration[] {
   const rows = db
     .select({ integration: integrations, repository: repositories })
     .from(integrations)
     .leftJoin(repositories, eq(repositories.integrationId, integrations.id))
-    .where(organizationId === undefined ? undefined : eq(integrations.organizationId, organizationId))
+    .where(filter)
     .orderBy(asc(integrations.createdAt), asc(integrations.id), asc(repositories.fullName))
     .all();
   const found = new Map<string, Integration>();
@@ -47,9 +54,7 @@ export async function listIntegrations(db: Database, organizationId?: string): P
 
 /** Throws `AppError` 404. */
 export async function getIntegration(db: Database, id: string): Promise<Integration> {
-  const row = db.select().from(integrations).where(eq(integrations.id, id)).get();
-  const found = row === undefined ? [] : await listIntegrations(db, row.organizationId);
-  const integration = found.find((each) => each.id === id);
+  const [integration] = select(db, eq(integrations.id, id));
   if (integration === undefined) throw integrationNotFound(id);
   return integration;
 }
@@ -59,6 +64,13 @@ export async function findReceivingIntegration(
   id: string,
 ): Promise<ReceivingIntegration | null> {
   return statements(db).receiving.get({ id }) ?? null;
+}
+
+/** Throws `AppError` 404. */
+export async function getReceivingIntegration(db: Database, id: string): Promise<ReceivingIntegration> {
+  const integration = await findReceivingIntegration(db, id);
+  if (integration === null) throw integrationNotFound(id);
+  return integration;
 }
 
 /** The repository, and the integration that it is one of. */
@@ -75,12 +87,15 @@ export async function setEnabled(db: Database, id: string, enabled: boolean): Pr
   return getIntegration(db, id);
 }
 
-/** The present secret becomes the previous one, taken until `until`. */
+/** The present secret becomes the previous one, taken until `until`. Throws `AppError` 404. */
 export async function replaceSecret(db: Database, id: string, secret: Buffer, until: Date): Promise<void> {
-  db.update(integrations)
+  const replaced = db
+    .update(integrations)
     .set({ secret, previousSecret: sql`${integrations.secret}`, previousSecretUntil: until.toISOString() })
     .where(eq(integrations.id, id))
-    .run();
+    .returning({ id: integrations.id })
+    .all();
+  if (replaced.length === 0) throw integrationNotFound(id);
 }
 
 /** With its repositories; its deliveries stay in the log. Throws `AppError` 404. */

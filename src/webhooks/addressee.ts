@@ -12,8 +12,8 @@ export interface Arrival {
   headers: Headers;
   /** Whether the body says itself that it is too large. */
   isTooLarge: boolean;
-  /** The raw bytes. Throws `AppError` 413 when there are too many. */
-  readBody(): Promise<Uint8Array>;
+  /** The raw bytes; null when they turn out too many. */
+  readBody(): Promise<Uint8Array | null>;
 }
 
 /** Whom the delivery is for. From here on there is a log to write to. */

@@ -2,7 +2,6 @@ import type { Deps } from '../deps.ts';
 import type { ReceivingIntegration } from '../integrations/model.ts';
 import { acceptedSecrets } from '../integrations/service.ts';
 import { findRepository } from '../integrations/store.ts';
-import { AppError } from '../lib/app-error.ts';
 import type { Arrival } from './addressee.ts';
 import { type DeliveryHeaders, MalformedPayload, type Provider, prepareEvent } from './provider.ts';
 import { Refusal, tooLarge } from './refusal.ts';
@@ -50,12 +49,10 @@ export function requireHeaders(provider: Provider, headers: Headers): DeliveryHe
 }
 
 /** The raw bytes. 413 for a body that said nothing of its size and turned out too large. */
-export async function readBody(arrival: Arrival): Promise<Uint8Array> {
-  try {
-    return await arrival.readBody();
-  } catch (error) {
-    throw error instanceof AppError && error.status === 413 ? tooLarge() : error;
-  }
+export async function requireBody(arrival: Arrival): Promise<Uint8Array> {
+  const body = await arrival.readBody();
+  if (body === null) throw tooLarge();
+  return body;
 }
 
 /** 401 unless one of the secrets in force signed the bytes as they came. Before anything is parsed or claimed. */

@@ -2,8 +2,8 @@ import type { Deps } from '../deps.ts';
 import type { ReceivingIntegration } from '../integrations/model.ts';
 import { type Arrival, requireAddressee } from './addressee.ts';
 import {
-  readBody,
   readEvent,
+  requireBody,
   requireEnabled,
   requireHeaders,
   requireRepository,
@@ -47,7 +47,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
       const headers = requireHeaders(provider, arrival.headers);
       entry.referenceId = headers.deliveryId;
       entry.payload.event = headers.event;
-      const body = await readBody(arrival);
+      const body = await requireBody(arrival);
       requireSignature(deps, provider, integration, headers, body);
       entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
       const { process, repository } = readEvent(deps, provider, headers, arrival.headers, body);

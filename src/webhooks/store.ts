@@ -1,8 +1,9 @@
-import { and, desc, eq, gte, isNotNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, gte, isNotNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { deliveries, deliveryClaims } from '../../db/schema/index.ts';
 import { AppError } from '../lib/app-error.ts';
+import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS, type Delivery, type DeliveryStatus } from './model.ts';
 
 /** An entry to write, with the hash of its body where the sender was verified. */
@@ -155,30 +156,8 @@ function findTitle(
   return statements(db).title.get({ organizationId, integrationId, referenceId })?.title;
 }
 
-const columns = [
-  'id',
-  'organizationId',
-  'integrationId',
-  'integrationType',
-  'repositoryId',
-  'title',
-  'status',
-  'statusCode',
-  'referenceId',
-  'event',
-  'action',
-  'data',
-  'reason',
-  'count',
-  'bodyHash',
-  'sameBodyAs',
-  'durationMs',
-  'retentionDays',
-  'createdAt',
-  'expiresAt',
-] as const;
-
 const statements = prepared((db) => {
+  const columns = Object.keys(getTableColumns(deliveries));
   const placeholders = Object.fromEntries(columns.map((column) => [column, sql.placeholder(column)]));
   const insert = () =>
     db.insert(deliveries).values(placeholders as unknown as typeof deliveries.$inferInsert);
@@ -232,26 +211,10 @@ const statements = prepared((db) => {
 
 function toRow({ payload, ...entry }: NewDelivery, now: Date) {
   const { event, action, data } = payload;
-  return { ...entry, event, action, data, expiresAt: now.getTime() + entry.retentionDays * 86_400_000 };
+  return { ...entry, event, action, data, expiresAt: now.getTime() + entry.retentionDays * DAY_MS };
 }
 
 function fromRow(row: typeof deliveries.$inferSelect): Delivery {
-  return {
-    id: row.id,
-    organizationId: row.organizationId,
-    integrationId: row.integrationId,
-    integrationType: row.integrationType,
-    repositoryId: row.repositoryId,
-    title: row.title,
-    status: row.status,
-    statusCode: row.statusCode,
-    referenceId: row.referenceId,
-    payload: { event: row.event, action: row.action, data: row.data },
-    reason: row.reason,
-    count: row.count,
-    sameBodyAs: row.sameBodyAs,
-    durationMs: row.durationMs,
-    retentionDays: row.retentionDays,
-    createdAt: row.createdAt,
-  };
+  const { event, action, data, bodyHash: _, expiresAt: __, ...entry } = row;
+  return { ...entry, payload: { event, action, data } };
 }

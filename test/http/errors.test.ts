@@ -36,7 +36,7 @@ describe('a method that a path does not have', () => {
 test('a body that is too large is 413 on every path, and one that is not is no matter', async () => {
   const app = createTestApp();
   const declare = (bytes: number) => ({ method: 'POST', headers: { 'content-length': String(bytes) } });
-  for (const path of ['/ping', '/nope', '/v1/org_a/posts']) {
+  for (const path of ['/ping', '/ping?x=/api/webhooks/', '/nope', '/v1/org_a/posts']) {
     const response = await app.request(path, declare(25 * 1024 * 1024 + 1));
     expect(response.status).toBe(413);
     expect(await response.text()).toBe('{"error":"Payload too large"}');
