@@ -24,7 +24,7 @@ CREATE TABLE `deliveries` (
 --> statement-breakpoint
 CREATE INDEX `deliveries_by_organization` ON `deliveries` (`organization_id`,`created_at`,`id`);--> statement-breakpoint
 CREATE INDEX `deliveries_by_integration` ON `deliveries` (`integration_id`,`created_at`,`id`);--> statement-breakpoint
-CREATE INDEX `deliveries_by_reference` ON `deliveries` (`organization_id`,`reference_id`);--> statement-breakpoint
+CREATE INDEX `deliveries_by_reference` ON `deliveries` (`reference_id`,`integration_id`);--> statement-breakpoint
 CREATE INDEX `deliveries_by_body` ON `deliveries` (`integration_id`,`body_hash`) WHERE "deliveries"."body_hash" is not null;--> statement-breakpoint
 CREATE INDEX `deliveries_by_expiry` ON `deliveries` (`expires_at`);--> statement-breakpoint
 CREATE TABLE `delivery_claims` (

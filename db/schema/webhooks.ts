@@ -50,7 +50,7 @@ export const deliveries = sqliteTable(
   (table) => [
     index('deliveries_by_organization').on(table.organizationId, table.createdAt, table.id),
     index('deliveries_by_integration').on(table.integrationId, table.createdAt, table.id),
-    index('deliveries_by_reference').on(table.organizationId, table.referenceId),
+    index('deliveries_by_reference').on(table.referenceId, table.integrationId),
     index('deliveries_by_body')
       .on(table.integrationId, table.bodyHash)
       .where(sql`${table.bodyHash} is not null`),

@@ -147,13 +147,9 @@ function findSameBody(
 
 function findTitle(
   db: Database,
-  {
-    organizationId,
-    integrationId,
-    referenceId,
-  }: Pick<NewDelivery, 'organizationId' | 'integrationId' | 'referenceId'>,
+  { integrationId, referenceId }: Pick<NewDelivery, 'integrationId' | 'referenceId'>,
 ) {
-  return statements(db).title.get({ organizationId, integrationId, referenceId })?.title;
+  return statements(db).title.get({ integrationId, referenceId })?.title;
 }
 
 const statements = prepared((db) => {
@@ -198,7 +194,6 @@ const statements = prepared((db) => {
       .from(deliveries)
       .where(
         and(
-          eq(deliveries.organizationId, sql.placeholder('organizationId')),
           eq(deliveries.referenceId, sql.placeholder('referenceId')),
           eq(deliveries.integrationId, sql.placeholder('integrationId')),
           or(eq(deliveries.status, 'processed'), eq(deliveries.status, 'ignored')),
