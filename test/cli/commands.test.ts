@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openDataFolder } from '../../src/data-folder.ts';
-import { cli, temporaryFolder } from '../support/cli.ts';
+import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 
@@ -13,13 +13,7 @@ afterEach(() => folder.remove());
 
 const run = (...words: string[]) => cli(join(folder.path, 'data'), words);
 
-/** The one JSON value that a command prints. */
-async function json(...words: string[]) {
-  const { exitCode, stdout, stderr } = await run(...words, '--json');
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  expect(stdout).toEndWith('\n');
-  return JSON.parse(stdout);
-}
+const json = (...words: string[]) => cliJson(join(folder.path, 'data'), words);
 
 async function fails(exitCode: number, ...words: string[]): Promise<string> {
   const result = await run(...words);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { cli, temporaryFolder } from '../support/cli.ts';
+import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -16,11 +16,7 @@ const dataDir = () => join(folder.path, 'data');
 const environment = { PUBLIC_URL: 'https://tidings.example.com' };
 const run = (...words: string[]) => cli(dataDir(), words, { environment });
 
-async function json(...words: string[]) {
-  const { exitCode, stdout, stderr } = await run(...words, '--json');
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  return JSON.parse(stdout);
-}
+const json = (...words: string[]) => cliJson(dataDir(), words, { environment });
 
 async function fails(exitCode: number, ...words: string[]): Promise<string> {
   const result = await run(...words);

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { hmacSha256 } from '../../src/webhooks/signature.ts';
-import { cli, temporaryFolder } from '../support/cli.ts';
+import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 
 const folder = temporaryFolder();
@@ -19,9 +19,7 @@ interface Entry {
   status: string;
 }
 
-async function json(...words: string[]) {
-  return JSON.parse((await cli(folder.path, [...words, '--json'])).stdout);
-}
+const json = (...words: string[]) => cliJson(folder.path, words);
 
 /** Every entry of the log, by delivery id. */
 async function readLog(): Promise<Map<string, Entry[]>> {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { cli, temporaryFolder } from '../support/cli.ts';
+import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { root, type ServerProcess, startProcess } from '../support/server.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -69,8 +69,7 @@ test('prints an organization, a key, and curl lines that work when pasted', asyn
   });
   // It ends with a signed delivery, and what the log holds of it.
   expect(text).toMatch(/and answered with 200 in [\d.]+ ms/);
-  const words = ['delivery', 'list', '--organization', 'org_demo', '--json'];
-  const log = JSON.parse((await cli(dataDir(), words)).stdout);
+  const log = await cliJson(dataDir(), ['delivery', 'list', '--organization', 'org_demo']);
   expect(log).toMatchObject([{ status: 'processed', payload: { event: 'release', action: 'published' } }]);
   expect(text).toContain(`${log[0].title}: processed, delivery ${log[0].referenceId}`);
 
@@ -92,9 +91,7 @@ test('starting again keeps the data and shows the same key', async () => {
 
 test('a demo key that was revoked is replaced', async () => {
   await quickstart();
-  const [{ id }] = JSON.parse(
-    (await cli(dataDir(), ['key', 'list', '--organization', 'org_demo', '--json'])).stdout,
-  );
+  const [{ id }] = await cliJson(dataDir(), ['key', 'list', '--organization', 'org_demo']);
   await cli(dataDir(), ['key', 'revoke', id]);
   const [newest] = curlLines((await quickstart()).stdout());
   expect((await fetch(newest?.url ?? '', { headers: newest?.headers ?? {} })).status).toBe(200);
@@ -106,6 +103,6 @@ test('a folder that holds real organizations gets no demo', async () => {
   expect((failure as Error).message).toBe(
     'ended with 1: error: The data folder holds organizations already; --demo fills only an empty one (see DATA_DIR)\n',
   );
-  const organizations = JSON.parse((await cli(dataDir(), ['organization', 'list', '--json'])).stdout);
+  const organizations = await cliJson(dataDir(), ['organization', 'list']);
   expect(organizations).toHaveLength(1);
 });

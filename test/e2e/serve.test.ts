@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/lib/clock.ts';
 import { hmacSha256 } from '../../src/webhooks/signature.ts';
-import { cli, temporaryFolder } from '../support/cli.ts';
+import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { API_ID, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
 
@@ -28,9 +28,7 @@ async function start(...given: Parameters<typeof startTidings>): Promise<ServerP
 
 const dataDir = () => join(folder.path, 'data');
 
-async function json(...words: string[]) {
-  return JSON.parse((await cli(dataDir(), [...words, '--json'])).stdout);
-}
+const json = (...words: string[]) => cliJson(dataDir(), words);
 
 test('serves from any working folder, and says so in one line whatever the log level', async () => {
   const server = await start(dataDir(), ['--log-level', 'silent'], { cwd: tmpdir() });
@@ -127,8 +125,8 @@ test('with UNKEY_ROOT_KEY set, Unkey keeps and verifies the keys', async () => {
   };
   const server = await start(dataDir(), [], { environment });
   await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
-  const words = ['key', 'create', '--organization', 'acme', '--name', 'A', '--json'];
-  const { key } = JSON.parse((await cli(dataDir(), words, { environment })).stdout);
+  const words = ['key', 'create', '--organization', 'acme', '--name', 'A'];
+  const { key } = await cliJson(dataDir(), words, { environment });
   const get = () => fetch(`${server.url}/v1/acme/posts`, { headers: { authorization: `Bearer ${key}` } });
   expect((await get()).status).toBe(200);
   expect(unkey.requests).toEqual(['keys.createKey', 'keys.verifyKey']);

@@ -1,3 +1,4 @@
+import { expect } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,4 +40,16 @@ export async function cli(
     },
   });
   return { exitCode, stdout, stderr };
+}
+
+/** The one JSON value that a command prints with `--json`. Fails the test when the command fails or says more. */
+export async function cliJson(
+  dataDir: string,
+  words: readonly string[],
+  options?: Parameters<typeof cli>[2],
+) {
+  const { exitCode, stdout, stderr } = await cli(dataDir, [...words, '--json'], options);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toEndWith('\n');
+  return JSON.parse(stdout);
 }
