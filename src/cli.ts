@@ -30,7 +30,7 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
     if (error instanceof AppError || error instanceof DataFolderError) {
       return fail(context, error.message, FAILED);
     }
-    if (isPortTaken(error)) {
+    if (hasCode(error, 'EADDRINUSE', 'EACCES')) {
       return fail(context, `${error.message} PORT names another port; 0 picks a free one.`, FAILED);
     }
     throw error;
@@ -70,13 +70,16 @@ function fail({ terminal }: CliContext, message: string, exitCode: number): numb
   return exitCode;
 }
 
-function isPortTaken(error: unknown): error is Error {
-  return (
-    error instanceof Error && 'code' in error && (error.code === 'EADDRINUSE' || error.code === 'EACCES')
-  );
+/** Whether it is an error of the system with one of these codes. */
+function hasCode(error: unknown, ...codes: string[]): error is Error {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
 if (import.meta.main) {
+  process.stdout.on('error', (error) => {
+    // Whoever reads has read enough, as `head` does.
+    if (!hasCode(error, 'EPIPE')) throw error;
+  });
   process.exitCode = await runCli(Bun.argv.slice(2), {
     terminal: {
       write: (text) => void process.stdout.write(text),

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openDataFolder } from '../../src/data-folder.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+import { root } from '../support/server.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 
@@ -194,6 +195,27 @@ describe('post', () => {
 
   test('export of nothing is an empty array', async () => {
     expect(await json('post', 'export', '--organization', 'acme')).toEqual([]);
+  });
+
+  test('export ends quietly when nobody reads on', async () => {
+    const many = Array.from({ length: 3000 }, (_, n) => ({
+      id: `p${n}`,
+      title: `${n}`,
+      content: 'x'.repeat(500),
+    }));
+    await json('post', 'import', '--organization', 'acme', await write('many.json', JSON.stringify(many)));
+    const words = ['post', 'export', '--organization', 'acme', '--data-dir', join(folder.path, 'data')];
+    const child = Bun.spawn([process.execPath, join(root, 'src/cli.ts'), ...words], {
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const reader = child.stdout.getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toStartWith('[');
+    await reader.cancel();
+    expect({ exitCode: await child.exited, stderr: await new Response(child.stderr).text() }).toEqual({
+      exitCode: 0,
+      stderr: '',
+    });
   });
 
   test('export goes past its own batches', async () => {
