@@ -12,13 +12,17 @@ const REFERENCE = /^(#\d+|@[\w-]+|[0-9a-f]{7,40}|v?\d+\.\d+[\w.+-]*)$/i;
 
 const TAG = /^<(\/?[a-z][^>]*|!--.*--|![a-z][^>]*)>$/is;
 
+// Quotes and lists in each other beyond any that people write: each level copies the text within it once more.
+const TOO_DEEP =
+  /^((?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))){50})(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t])))+/gm;
+
 /**
  * Markdown (GitHub's flavour) as text that reads well where nothing renders it: list markers and line breaks
  * stay, markup and HTML tags go, a link keeps its address where the text alone would not do.
  */
 export function toPlainText(markdown: string): string {
   const text = Bun.markdown.render(
-    markdown.replaceAll(MARKS, ''),
+    markdown.replaceAll(MARKS, '').replaceAll(TOO_DEEP, '$1'),
     {
       heading: block,
       paragraph: block,
@@ -43,20 +47,39 @@ export function toPlainText(markdown: string): string {
           : `${children} (${href})`;
       },
       image: (alt) => alt,
-      html: (html) => block(html.replaceAll(/<!--[\s\S]*?-->|<[^>]*>/g, '')),
+      html: (html) => block(withoutTags(html)),
       // An inline tag comes as a text of its own, and so does one in code, where it stays.
       text: (text) => (TAG.test(text) ? TAG_OPENS + text + TAG_CLOSES : text),
       codespan: (code) => code.replaceAll(MARKS, ''),
     },
     { autolinks: true },
   );
-  return text
-    .replaceAll(MARKED_TAG, '')
-    .replaceAll(/[ \t]+$/gm, '')
-    .replaceAll(/\n{3,}/g, '\n\n')
-    .trim();
+  return (
+    text
+      .replaceAll(MARKED_TAG, '')
+      // Only from where a run begins: from each of its characters, a long one inside a line takes the square of it.
+      .replaceAll(/(?<![ \t])[ \t]+$/gm, '')
+      .replaceAll(/\n{3,}/g, '\n\n')
+      .trim()
+  );
 }
 
+/** One blank line after it; quotes in quotes need no more of them. */
 function block(children: string): string {
-  return `${children}\n\n`;
+  return children.endsWith('\n\n') ? children : `${children}\n\n`;
+}
+
+/** Raw HTML without its tags and comments, in one pass, since there may be thousands without an end. */
+function withoutTags(html: string): string {
+  const lastComment = html.lastIndexOf('-->');
+  let text = '';
+  let at = 0;
+  for (let start = html.indexOf('<'); start !== -1; start = html.indexOf('<', at)) {
+    const isComment = html.startsWith('<!--', start) && start + 4 <= lastComment;
+    const end = isComment ? html.indexOf('-->', start + 4) + 2 : html.indexOf('>', start);
+    if (end === -1) break;
+    text += html.slice(at, start);
+    at = end + 1;
+  }
+  return text + html.slice(at);
 }
