@@ -12,7 +12,7 @@ import {
 } from '../../../fields.ts';
 import { defineEvent } from '../../../provider.ts';
 import { ignored, processed, words } from '../../../results.ts';
-import { Account, MaybeMilestone } from './fields.ts';
+import { Account, MaybeMilestone, MaybeRepository } from './fields.ts';
 
 /** A pull request that was merged, into whatever branch. */
 export interface PullRequestData {
@@ -35,6 +35,8 @@ export interface PullRequestData {
   defaultBranch: string | null;
   /** ISO 8601. */
   mergedAt: string | null;
+  /** ISO 8601. */
+  updatedAt: string | null;
   /** The commit on the base branch, also named by the push that the merge makes. */
   mergeCommitSha: string | null;
   url: string | null;
@@ -54,18 +56,17 @@ const PullRequest = Type.Object({
   base: Branch,
   head: Branch,
   merged_at: MaybeText,
+  updated_at: MaybeText,
   merge_commit_sha: MaybeText,
   html_url: MaybeText,
 });
-
-const Repository = maybe(Type.Object({ default_branch: MaybeText }), 'a repository');
 
 /** docs.github.com/webhooks/webhook-events-and-payloads#pull_request. */
 export const pullRequest = defineEvent(
   Type.Object({
     action: Type.String({ minLength: 1 }),
     pull_request: PullRequest,
-    repository: Repository,
+    repository: MaybeRepository,
   }),
   ({ action, pull_request: pull, repository }) => {
     const titled = (happened: string) => `Pull request #${pull.number} ${happened}: ${pull.title}`;
@@ -99,6 +100,7 @@ function toData(pull: Static<typeof PullRequest>, defaultBranch: string | null):
     headBranch: lineOf(pull.head?.ref),
     defaultBranch,
     mergedAt: lineOf(pull.merged_at),
+    updatedAt: lineOf(pull.updated_at),
     mergeCommitSha: lineOf(pull.merge_commit_sha),
     url: urlOf(pull.html_url),
   };

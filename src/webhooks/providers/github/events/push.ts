@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { lineOf, MaybeBoolean, MaybeText, maybe, personOf, textOf, urlOf } from '../../../fields.ts';
+import { lineOf, MaybeBoolean, MaybeText, maybe, personOf, textOf, timeOf, urlOf } from '../../../fields.ts';
 import { defineEvent } from '../../../provider.ts';
 import { ignored, processed } from '../../../results.ts';
 import { count } from '../../../text.ts';
-import { messageOf } from './commit-message.ts';
+import { messageLengthFor, messageOf } from './commit-message.ts';
 
 /** Commits that reached the default branch. */
 export interface PushData {
@@ -15,6 +15,8 @@ export interface PushData {
   compareUrl: string | null;
   /** Whether history was rewritten. */
   isForced: boolean;
+  /** When GitHub took it, as ISO 8601; null where it does not say. */
+  pushedAt: string | null;
   /** The login of whoever pushed. */
   pusher: string | null;
   /** Oldest first. GitHub sends at most 2048. */
@@ -23,7 +25,7 @@ export interface PushData {
 
 export interface PushedCommit {
   id: string;
-  /** The whole message, at most 10,000 characters of it; e-mail addresses are taken out of its trailers. */
+  /** The whole message, within bounds; e-mail addresses are taken out of its trailers. */
   message: string;
   /** The author's name as Git has it. */
   author: string | null;
@@ -53,7 +55,11 @@ const Push = Type.Object({
   forced: MaybeBoolean,
   pusher: Person,
   commits: Type.Array(Commit),
-  repository: Type.Object({ default_branch: Type.String({ minLength: 1 }) }),
+  repository: Type.Object({
+    default_branch: Type.String({ minLength: 1 }),
+    // Seconds since 1970 in a push; other events have it as text.
+    pushed_at: maybe(Type.Union([Type.Number(), Type.String()]), 'a time'),
+  }),
 });
 
 /** docs.github.com/webhooks/webhook-events-and-payloads#push. Pushes of tags come here too. */
@@ -92,15 +98,19 @@ function toData(payload: Static<typeof Push>, branch: string): PushData {
     after: lineOf(payload.after),
     compareUrl: urlOf(payload.compare),
     isForced: payload.forced === true,
+    pushedAt: timeOf(payload.repository.pushed_at),
     pusher: personOf(payload.pusher?.name),
-    commits: payload.commits.map(toCommit),
+    commits: payload.commits.map((commit) => toCommit(commit, messageLengthFor(payload.commits.length))),
   };
 }
 
-function toCommit({ id, message, author, url, timestamp }: Static<typeof Commit>): PushedCommit {
+function toCommit(
+  { id, message, author, url, timestamp }: Static<typeof Commit>,
+  maxLength: number,
+): PushedCommit {
   return {
     id: textOf(id),
-    message: messageOf(message),
+    message: messageOf(message, maxLength),
     author: personOf(author?.name),
     authorLogin: personOf(author?.username),
     url: urlOf(url),

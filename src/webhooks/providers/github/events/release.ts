@@ -11,7 +11,7 @@ import {
 } from '../../../fields.ts';
 import { defineEvent } from '../../../provider.ts';
 import { ignored, processed, words } from '../../../results.ts';
-import { Account } from './fields.ts';
+import { Account, MaybeRepository } from './fields.ts';
 
 /** A release that everybody can see: just published, or edited afterwards. */
 export interface ReleaseData {
@@ -30,8 +30,11 @@ export interface ReleaseData {
   url: string | null;
   /** ISO 8601. */
   publishedAt: string | null;
+  /** ISO 8601; null where GitHub does not say. */
+  updatedAt: string | null;
   /** The branch, or the commit, that the tag was made from. */
   targetBranch: string | null;
+  defaultBranch: string | null;
 }
 
 const Release = Type.Object({
@@ -44,6 +47,7 @@ const Release = Type.Object({
   author: Account,
   html_url: MaybeText,
   published_at: MaybeText,
+  updated_at: MaybeText,
   target_commitish: MaybeText,
 });
 
@@ -52,8 +56,8 @@ const Release = Type.Object({
  * becomes visible; `released` and `prereleased` tell of the same and would make duplicates.
  */
 export const release = defineEvent(
-  Type.Object({ action: Type.String({ minLength: 1 }), release: Release }),
-  ({ action, release }) => {
+  Type.Object({ action: Type.String({ minLength: 1 }), release: Release, repository: MaybeRepository }),
+  ({ action, release, repository }) => {
     const title = `${kindOf(release)} ${release.tag_name} ${words(action)}`;
     if (action !== 'published' && action !== 'edited') {
       return ignored(
@@ -62,7 +66,7 @@ export const release = defineEvent(
       );
     }
     if (release.draft) return ignored(title, 'A draft is processed once it is published');
-    return processed(title, { type: 'release', action, data: toData(release) });
+    return processed(title, { type: 'release', action, data: toData(release, repository) });
   },
 );
 
@@ -71,7 +75,10 @@ function kindOf({ draft, prerelease }: Static<typeof Release>): string {
   return prerelease ? 'Pre-release' : 'Release';
 }
 
-function toData(release: Static<typeof Release>): ReleaseData {
+function toData(
+  release: Static<typeof Release>,
+  repository: Static<typeof MaybeRepository> | undefined,
+): ReleaseData {
   return {
     id: release.id ?? null,
     tagName: textOf(release.tag_name),
@@ -82,6 +89,8 @@ function toData(release: Static<typeof Release>): ReleaseData {
     author: personOf(release.author?.login),
     url: urlOf(release.html_url),
     publishedAt: lineOf(release.published_at),
+    updatedAt: lineOf(release.updated_at),
     targetBranch: lineOf(release.target_commitish),
+    defaultBranch: lineOf(repository?.default_branch),
   };
 }

@@ -49,6 +49,8 @@ export interface LinearIssueData {
   state: { name: string | null; type: string };
   /** ISO 8601; null while it is open. */
   completedAt: string | null;
+  /** ISO 8601. */
+  updatedAt: string | null;
   /** Who or what made the change. */
   actor: string | null;
   /** What an update changed, by the names of Linear's fields. */
@@ -74,6 +76,7 @@ const Issue = Type.Object({
   assignee: Actor,
   priority: MaybeNumber,
   completedAt: MaybeText,
+  updatedAt: MaybeText,
 });
 
 const IssueEvent = Type.Object({
@@ -118,6 +121,7 @@ function toData({ data, actor, updatedFrom, url }: Static<typeof IssueEvent>): L
     priority: data.priority ?? null,
     state: { name: lineOf(data.state.name), type: textOf(data.state.type) },
     completedAt: lineOf(data.completedAt),
+    updatedAt: lineOf(data.updatedAt),
     actor: actorOf(actor),
     changedFields: changedFieldsOf(updatedFrom),
   };

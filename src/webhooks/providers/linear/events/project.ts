@@ -34,6 +34,8 @@ export interface LinearProjectData {
   health: string | null;
   /** ISO 8601; null while it is open. */
   completedAt: string | null;
+  /** ISO 8601. */
+  updatedAt: string | null;
   /** A day, such as `2026-11-20`. */
   targetDate: string | null;
   /** Who or what made the change. */
@@ -57,6 +59,7 @@ const Project = Type.Object({
   ),
   health: MaybeText,
   completedAt: MaybeText,
+  updatedAt: MaybeText,
   targetDate: MaybeText,
 });
 
@@ -100,6 +103,7 @@ function toData({ data, actor, updatedFrom, url }: Static<typeof ProjectEvent>):
     initiatives: (data.initiatives ?? []).slice(0, MAX_LIST_LENGTH).flatMap((each) => namedOf(each) ?? []),
     health: lineOf(data.health),
     completedAt: lineOf(data.completedAt),
+    updatedAt: lineOf(data.updatedAt),
     targetDate: lineOf(data.targetDate),
     actor: actorOf(actor),
     changedFields: changedFieldsOf(updatedFrom),

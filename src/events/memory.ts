@@ -1,0 +1,40 @@
+import type { EventReader, ShippedEvent } from './model.ts';
+import { replaces } from './store.ts';
+
+/** Events that are kept by nobody, for a rehearsal: read like those of the database. */
+export function eventsInMemory(told: readonly ShippedEvent[]): EventReader {
+  const known = new Map<string, ShippedEvent>();
+  for (const event of told) {
+    const id = `${event.type} ${event.key}`;
+    const previous = known.get(id);
+    if (previous === undefined || replaces(event, previous)) known.set(id, event);
+  }
+  const events = [...known.values()].sort(byTime);
+  return {
+    async list(types, { branch, after, until }) {
+      return events.filter(
+        (event) =>
+          types.includes(event.type) &&
+          (branch === undefined || event.branch === branch) &&
+          (after === undefined || event.occurredAt > after) &&
+          (until === undefined || event.occurredAt <= until),
+      );
+    },
+    async listReleases(branch) {
+      return events.flatMap((event) =>
+        event.type === 'release' && event.branch === branch
+          ? [{ tag: event.key, isPrerelease: event.data.isPrerelease, occurredAt: event.occurredAt }]
+          : [],
+      );
+    },
+    async find(type, key) {
+      return known.get(`${type} ${key}`) ?? null;
+    },
+  };
+}
+
+/** By time, then by key: as the database orders them. */
+function byTime(one: ShippedEvent, other: ShippedEvent): number {
+  if (one.occurredAt !== other.occurredAt) return one.occurredAt < other.occurredAt ? -1 : 1;
+  return one.key < other.key ? -1 : 1;
+}

@@ -1,0 +1,124 @@
+import { and, asc, desc, eq, getTableColumns, gt, inArray, lte, sql } from 'drizzle-orm';
+import { type Database, prepared } from '../../db/client.ts';
+import { events } from '../../db/schema/index.ts';
+import type { EventReader, EventSource, ShippedEvent } from './model.ts';
+
+/** How many events of a time are looked at: what is beyond it is older, and no draft could hold it. */
+const MAX_EVENTS = 10_000;
+
+type SourceIds = Pick<EventSource, 'integrationId' | 'repositoryId'>;
+
+/**
+ * Keeps the event, unless a newer version of it is there. Synchronous: it belongs into the transaction of its
+ * delivery. Returns what was known of it before.
+ */
+export function recordEvent(db: Database, source: SourceIds, event: ShippedEvent): ShippedEvent | null {
+  const where = { ...idsOf(source), type: event.type, key: event.key };
+  const row = statements(db).find.get(where);
+  const previous = row === undefined ? null : fromRow(row);
+  if (previous === null || replaces(event, previous)) statements(db).save.run({ ...idsOf(source), ...event });
+  return previous;
+}
+
+/**
+ * Whether `event` says newer things than what is known. Of one version the first time, then the one that says more,
+ * then the smaller delivery id stays, so that the order in which they came never matters. But for releases: a server
+ * that does not say when one was edited says so of no edit, and the last that comes is then the best guess.
+ */
+export function replaces(event: ShippedEvent, known: ShippedEvent): boolean {
+  if (event.version !== known.version) return event.version > known.version;
+  if (event.occurredAt !== known.occurredAt) return event.occurredAt < known.occurredAt;
+  const [one, other] = [sayingOf(event), sayingOf(known)];
+  if (one !== other && event.type === 'release') return true;
+  if (one !== other) return one.length === other.length ? one > other : one.length > other.length;
+  return event.deliveryId < known.deliveryId;
+}
+
+function sayingOf({ branch, repository, data }: ShippedEvent): string {
+  return JSON.stringify([branch, repository, data]);
+}
+
+/** Reads the events of one source: a repository, or a workspace of an issue tracker. */
+export function eventReader(db: Database, source: SourceIds): EventReader {
+  const { integrationId, repositoryId } = idsOf(source);
+  const isOfSource = and(eq(events.integrationId, integrationId), eq(events.repositoryId, repositoryId));
+  return {
+    async list(types, { branch, after, until }) {
+      const filters = [
+        isOfSource,
+        inArray(events.type, [...types]),
+        branch === undefined ? undefined : eq(events.branch, branch),
+        after === undefined ? undefined : gt(events.occurredAt, after),
+        until === undefined ? undefined : lte(events.occurredAt, until),
+      ];
+      const rows = db
+        .select()
+        .from(events)
+        .where(and(...filters))
+        .orderBy(desc(events.occurredAt), desc(events.key))
+        .limit(MAX_EVENTS)
+        .all();
+      return rows.map(fromRow).reverse();
+    },
+
+    async listReleases(branch) {
+      const rows = db
+        .select({ tag: events.key, occurredAt: events.occurredAt, isPrerelease: events.isPrerelease })
+        .from(events)
+        .where(and(isOfSource, eq(events.type, 'release'), eq(events.branch, branch)))
+        .orderBy(asc(events.occurredAt), asc(events.key))
+        .all();
+      return rows.map((row) => ({ ...row, isPrerelease: row.isPrerelease === true }));
+    },
+
+    async find(type, key) {
+      const row = statements(db).find.get({ integrationId, repositoryId, type, key });
+      return row === undefined ? null : fromRow(row);
+    },
+  };
+}
+
+function idsOf({ integrationId, repositoryId }: SourceIds) {
+  return { integrationId, repositoryId: repositoryId ?? '' };
+}
+
+function fromRow(row: typeof events.$inferSelect): ShippedEvent {
+  const { integrationId: _, repositoryId: __, isPrerelease: ___, ...event } = row;
+  return event as ShippedEvent;
+}
+
+const statements = prepared((db) => {
+  const { integrationId, repositoryId, type, key, ...rest } = Object.fromEntries(
+    Object.keys(getTableColumns(events)).map((column) => [column, sql.placeholder(column)]),
+  ) as unknown as typeof events.$inferInsert;
+  const id = { integrationId, repositoryId, type, key };
+  return {
+    find: db
+      .select()
+      .from(events)
+      .where(
+        and(
+          eq(events.integrationId, integrationId),
+          eq(events.repositoryId, repositoryId),
+          eq(events.type, type),
+          eq(events.key, key),
+        ),
+      )
+      .prepare(),
+    save: db
+      .insert(events)
+      .values({ ...id, ...rest })
+      .onConflictDoUpdate({
+        target: [events.integrationId, events.repositoryId, events.type, events.key],
+        set: {
+          branch: sql`excluded.branch`,
+          occurredAt: sql`excluded.occurred_at`,
+          version: sql`excluded.version`,
+          repository: sql`excluded.repository`,
+          deliveryId: sql`excluded.delivery_id`,
+          data: sql`excluded.data`,
+        },
+      })
+      .prepare(),
+  };
+});
