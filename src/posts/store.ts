@@ -60,9 +60,10 @@ export async function findPostJson(
 
 /** Any organization's post. Throws `AppError` 404. */
 export async function getPost(db: Database, postId: string): Promise<Post> {
-  const row = db.select({ json: posts.json }).from(posts).where(eq(posts.id, postId)).get();
-  if (row === undefined) throw postNotFound(postId);
-  return parsePost(row.json);
+  const row = readPost(db, postId);
+  if (row === null) throw postNotFound(postId);
+  const { organizationId: _, ...post } = row;
+  return post;
 }
 
 /** A post and the organization that it belongs to. */
@@ -96,13 +97,34 @@ export async function savePosts(
     () => {
       let written = 0;
       for (const post of saved) {
-        if (statements(db).save.all({ ...post }).length === 0)
-          throw new Error(`post ${post.id} belongs to another organization`);
+        writePost(db, post);
         onProgress(++written);
       }
     },
     { behavior: 'immediate' },
   );
+}
+
+/** A new post, or a new version of one. Synchronous, for a transaction of the caller's. */
+export function writePost(db: Database, post: OwnedPost): void {
+  if (statements(db).save.all({ ...post }).length === 0) {
+    throw new Error(`post ${post.id} belongs to another organization`);
+  }
+}
+
+/** Synchronous, for a transaction of the caller's. */
+export function readPost(db: Database, postId: string): OwnedPost | null {
+  const row = db
+    .select({ json: posts.json, organizationId: posts.organizationId })
+    .from(posts)
+    .where(eq(posts.id, postId))
+    .get();
+  return row === undefined ? null : { ...parsePost(row.json), organizationId: row.organizationId };
+}
+
+/** Whether there was one. Synchronous, for a transaction of the caller's. */
+export function removePost(db: Database, postId: string): boolean {
+  return db.delete(posts).where(eq(posts.id, postId)).returning({ id: posts.id }).all().length > 0;
 }
 
 /** Throws `AppError` 404. A post that has the status already keeps its `updatedAt`. */
@@ -121,8 +143,7 @@ export async function setPostStatus(
 
 /** Throws `AppError` 404. */
 export async function deletePost(db: Database, postId: string): Promise<void> {
-  const deleted = db.delete(posts).where(eq(posts.id, postId)).returning({ id: posts.id }).all();
-  if (deleted.length === 0) throw postNotFound(postId);
+  if (!removePost(db, postId)) throw postNotFound(postId);
 }
 
 export function parsePost(json: PostJson): Post {
