@@ -1,0 +1,84 @@
+import type { EventType } from '../events/model.ts';
+import type { ContentType } from '../posts/model.ts';
+
+/** A title and a body, in Liquid. */
+export interface Templates {
+  title: string;
+  body: string;
+}
+
+const ROLLING_TITLE = `{% if release %}{{ release.name }}{% else %}Unreleased: {{ repository.fullName }}{% unless isDefaultBranch %} ({{ branch }}){% endunless %}{% endif %}`;
+
+const ISSUES_TITLE = `{% if project %}Done in {{ project.name }}{% elsif team %}Done by {{ team.name }}{% else %}Done{% endif %}`;
+
+const UPDATE_TITLE = `{{ update.about.name }}: {% if update.health %}{{ update.health | downcase }}{% else %}{{ update.about.kind }} update{% endif %}`;
+
+const CHANGES = `{% for group in groups %}### {{ group.name }}
+
+{% for change in group.changes %}- {{ change.line }}
+{% endfor %}
+{% endfor %}{% if omitted > 0 %}…and {{ omitted }} more changes.
+
+{% endif %}{% if compareUrl %}[All changes]({{ compareUrl }}){% endif %}`;
+
+const HIGHLIGHTS = `{% for change in highlights %}- {% if change.isBreaking %}Breaking: {% endif %}{{ change.text | cut: 180 | md }}
+{% endfor %}
+{% if moreCount > 0 %}And {{ moreCount }} more: {% endif %}{{ url }}`;
+
+const changelog: Record<EventType, Templates> = {
+  release: {
+    title: '{{ release.name }}',
+    body: `{% if release.notes %}{{ release.notes }}{% elsif groups.size > 0 %}${CHANGES}{% else %}{{ release.name | md }} is out.
+
+{{ url }}{% endif %}`,
+  },
+  push: { title: ROLLING_TITLE, body: CHANGES },
+  pull_request: { title: ROLLING_TITLE, body: CHANGES },
+  issue: { title: ISSUES_TITLE, body: CHANGES },
+  project: {
+    title: '{{ project.name }} is complete',
+    body: `{% if project.summary %}{{ project.summary }}{% else %}{{ project.name | md }} is complete.{% endif %}
+
+{{ url }}`,
+  },
+  project_update: {
+    title: UPDATE_TITLE,
+    body: `{% if update.health %}**{{ update.health }}**
+
+{% endif %}{{ update.body }}
+
+{{ url }}`,
+  },
+};
+
+const linkedinPost: Record<EventType, Templates> = {
+  release: {
+    title: '{{ release.name }}',
+    body: `{% if release.isNamed %}{{ release.name | md }}{% else %}{{ repository.name }} {{ release.tag | md }} is out{% endif %}
+
+{{ summary | md }}
+
+${HIGHLIGHTS}`,
+  },
+  push: { title: ROLLING_TITLE, body: `New in {{ repository.name }}:\n\n${HIGHLIGHTS}` },
+  pull_request: { title: ROLLING_TITLE, body: `New in {{ repository.name }}:\n\n${HIGHLIGHTS}` },
+  issue: {
+    title: ISSUES_TITLE,
+    body: `{% if project %}New in {{ project.name | md }}{% elsif team %}News from {{ team.name | md }}{% else %}News{% endif %}:\n\n${HIGHLIGHTS}`,
+  },
+  project: {
+    title: changelog.project.title,
+    body: `{{ project.name | md }} is complete.\n\n{{ summary | md }}\n\n{{ url }}`,
+  },
+  project_update: {
+    title: UPDATE_TITLE,
+    body: `{{ update.about.name | md }}{% if update.health %} is {{ update.health | downcase }}{% endif %}.\n\n{{ summary | md }}\n\n{{ url }}`,
+  },
+};
+
+const all: Record<ContentType, Record<EventType, Templates>> = { changelog, linkedin_post: linkedinPost };
+
+/** What a trigger writes when its people have not said otherwise. */
+export function builtInTemplates(event: EventType, contentType: ContentType): Templates {
+  return all[contentType][event];
+}

@@ -1,0 +1,74 @@
+import { toPlainText } from '../posts/plain-text.ts';
+import { cutText } from '../webhooks/text.ts';
+import { builtInTemplates } from './built-in.ts';
+import { versionOf } from './links.ts';
+import { cutGraphemes, safeMarkdown } from './markdown.ts';
+import type { DraftText, Material, Recipe } from './model.ts';
+import { renderBody, renderTitle } from './template.ts';
+import { variablesOf } from './variables.ts';
+
+/** What a post can hold, in characters. */
+const MAX_TEXT_LENGTH = 200_000;
+
+/** What LinkedIn takes. */
+const MAX_LINKEDIN_LENGTH = 3_000;
+
+const MAX_AUTHORS = 10;
+
+/**
+ * The text of a draft. The same recipe and material give the same text. Throws `TemplateError`. May take long on
+ * material that means harm, so that the server calls it in a thread of its own (`thread.ts`).
+ */
+export function composeDraft(recipe: Recipe, material: Material): DraftText {
+  const variables = variablesOf(material);
+  const builtIn = builtInTemplates(recipe.event, recipe.contentType);
+  const title = renderTitle(recipe.titleTemplate ?? builtIn.title, variables);
+  const body = safeMarkdown(renderBody(recipe.bodyTemplate ?? builtIn.body, variables));
+  return {
+    title,
+    ...(recipe.contentType === 'linkedin_post' ? forLinkedIn(body) : forChangelog(body)),
+    sourceMetadata: metadataOf(recipe, material, variables),
+  };
+}
+
+function forChangelog(body: string) {
+  const markdown = cutText(body, MAX_TEXT_LENGTH);
+  return { markdown, content: cutText(toPlainText(markdown), MAX_TEXT_LENGTH) };
+}
+
+/** Plain text within LinkedIn's bound; what is no Markdown there is a bullet that reads well. */
+function forLinkedIn(body: string) {
+  const markdown = cutGraphemes(body, MAX_LINKEDIN_LENGTH);
+  const text = toPlainText(markdown).replaceAll(/^( *)- /gm, '$1• ');
+  return { markdown, content: cutGraphemes(text, MAX_LINKEDIN_LENGTH) };
+}
+
+/** Where the post comes from. What is not known is left out. */
+function metadataOf(
+  { triggerId, platform }: Recipe,
+  material: Material,
+  { url, authors }: Record<string, unknown>,
+): Record<string, unknown> {
+  const { release, project, update, repository, pushes, pullRequests, issues } = material;
+  const told = release ?? project ?? update;
+  const newest = [...pushes, ...pullRequests, ...issues].sort(byTime).at(-1);
+  const author = told?.data.author ?? (authors as string[]).slice(0, MAX_AUTHORS).join(', ');
+  const metadata = {
+    platform,
+    repository,
+    version: release === null ? null : versionOf(release.data.tag),
+    author: author === '' ? null : author,
+    url,
+    deliveryId: (told ?? newest)?.deliveryId,
+    triggerId,
+  };
+  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value != null));
+}
+
+function byTime(
+  one: { occurredAt: string; key: string },
+  other: { occurredAt: string; key: string },
+): number {
+  const [a, b] = [`${one.occurredAt} ${one.key}`, `${other.occurredAt} ${other.key}`];
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,84 @@
+import { and, desc, eq, gte, like, sql } from 'drizzle-orm';
+import type { Database } from '../../db/client.ts';
+import { drafts, triggers } from '../../db/schema/index.ts';
+
+// Synchronous, all of it: a draft's row and its post change in one transaction, which the caller makes.
+
+/** What is known of a draft that a trigger wrote. */
+export type DraftRow = typeof drafts.$inferSelect;
+
+/** What names a draft. */
+export type DraftName = Pick<DraftRow, 'triggerId' | 'scope' | 'subject'>;
+
+export function findDraft(db: Database, name: DraftName): DraftRow | null {
+  return db.select().from(drafts).where(isNamed(name)).get() ?? null;
+}
+
+export function findDraftOfPost(db: Database, postId: string): DraftRow | null {
+  return db.select().from(drafts).where(eq(drafts.postId, postId)).get() ?? null;
+}
+
+/** A new row, or a new state of one. */
+export function saveDraft(db: Database, row: DraftRow): void {
+  const { triggerId, scope, subject, ...state } = row;
+  db.insert(drafts)
+    .values(row)
+    .onConflictDoUpdate({ target: [drafts.triggerId, drafts.scope, drafts.subject], set: state })
+    .run();
+}
+
+export function renameDraft(db: Database, name: DraftName, subject: string): void {
+  db.update(drafts).set({ subject }).where(isNamed(name)).run();
+}
+
+export function deleteDraft(db: Database, name: DraftName): void {
+  db.delete(drafts).where(isNamed(name)).run();
+}
+
+/** Whether the trigger is still there: it may be deleted while its drafts are made. */
+export function isTriggerThere(db: Database, triggerId: string): boolean {
+  return db.select({ id: triggers.id }).from(triggers).where(eq(triggers.id, triggerId)).get() !== undefined;
+}
+
+/** The subject that a rolling draft takes once a person has published or deleted it. */
+export function closedSubject(postId: string): string {
+  return `${CLOSED}${postId}`;
+}
+
+const CLOSED = 'closed ';
+
+/**
+ * How long before the last rolling draft's end events are still looked for: longer than any delivery is late, or is
+ * kept to be run again.
+ */
+const OVERLAP = '-35 days';
+
+/** What rolling drafts of a scope told before they were closed, and since when events may be new to it. */
+export function listTold(
+  db: Database,
+  { triggerId, scope }: Pick<DraftRow, 'triggerId' | 'scope'>,
+): { keys: Set<string>; since: string | undefined } {
+  const isClosed = and(
+    eq(drafts.triggerId, triggerId),
+    eq(drafts.scope, scope),
+    like(drafts.subject, `${CLOSED}%`),
+  );
+  const since = db
+    .select({ since: sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${drafts.until}, ${OVERLAP})` })
+    .from(drafts)
+    .where(isClosed)
+    .orderBy(desc(drafts.until))
+    .limit(1)
+    .get()?.since;
+  if (since === undefined) return { keys: new Set(), since };
+  const rows = db
+    .select({ eventKeys: drafts.eventKeys })
+    .from(drafts)
+    .where(and(isClosed, gte(drafts.until, since)))
+    .all();
+  return { keys: new Set(rows.flatMap(({ eventKeys }) => eventKeys)), since };
+}
+
+function isNamed({ triggerId, scope, subject }: DraftName) {
+  return and(eq(drafts.triggerId, triggerId), eq(drafts.scope, scope), eq(drafts.subject, subject));
+}

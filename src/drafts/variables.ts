@@ -1,0 +1,138 @@
+import { toPlainText } from '../posts/plain-text.ts';
+import type { Change } from './changes/change.ts';
+import { changeOfIssue } from './changes/commits.ts';
+import { groupChanges, highlights, withoutRepetitions } from './changes/groups.ts';
+import { changesOfNotes } from './changes/notes.ts';
+import { changesOf } from './changes/reached.ts';
+import { changeLine } from './line.ts';
+import { compareUrl, repositoryUrl, versionOf } from './links.ts';
+import { cutGraphemes, safeMarkdown } from './markdown.ts';
+import type { Material, Shipped } from './model.ts';
+
+/** How many changes a short post tells of. */
+const HIGHLIGHTS = 5;
+
+/** How much of a changelog its lines may take, in characters, so that a post never passes its own bound. */
+const MAX_LINES_LENGTH = 150_000;
+
+const MAX_SUMMARY_LENGTH = 700;
+
+/** What the templates of a draft can use. The same material gives the same values. Documented in docs/templates.md. */
+export function variablesOf(material: Material): Record<string, unknown> {
+  const { branch, isDefaultBranch, release, project, update, team, inProject } = material;
+  const notes = release?.data.notes == null ? null : safeMarkdown(release.data.notes);
+  const changes = withoutRepetitions(allChanges(material, notes));
+  const { lines, omitted } = withLines(changes);
+  const shown = highlights(changes, HIGHLIGHTS);
+  const comparison = compareUrl(material);
+  const text = notes ?? project?.data.summary ?? update?.data.body ?? null;
+  return {
+    repository: repositoryOf(material),
+    branch,
+    isDefaultBranch,
+    release: release === null ? null : releaseOf(release, notes),
+    changes: lines,
+    groups: groupChanges(lines),
+    omitted,
+    highlights: shown,
+    moreCount: changes.length - shown.length,
+    authors: authorsOf(changes),
+    summary: text === null ? null : firstParagraph(text, release === null),
+    team,
+    project: project === null ? inProject : projectOf(project),
+    update: update === null ? null : updateOf(update),
+    compareUrl: comparison,
+    url: release?.data.url ?? project?.data.url ?? update?.data.url ?? comparison ?? repositoryUrl(material),
+  };
+}
+
+/**
+ * What was shipped, as changes: what came by itself or, where a draft is not made of that, what the notes of its
+ * release list. A draft of what reached a branch stays one when a release closes it, whatever its notes say.
+ */
+function allChanges({ pushes, pullRequests, issues }: Material, notes: string | null): Change[] {
+  const came = [...changesOf({ pushes, pullRequests }), ...issues.map(({ data }) => changeOfIssue(data))];
+  return came.length > 0 || notes === null ? came : changesOfNotes(notes);
+}
+
+/** The changes with their Markdown, as many as fit, and how many do not. */
+function withLines(changes: readonly Change[]): { lines: (Change & { line: string })[]; omitted: number } {
+  const lines: (Change & { line: string })[] = [];
+  let length = 0;
+  for (const change of changes) {
+    const line = changeLine(change);
+    length += line.length;
+    if (length > MAX_LINES_LENGTH) break;
+    lines.push({ ...change, line });
+  }
+  return { lines, omitted: changes.length - lines.length };
+}
+
+function repositoryOf(material: Material) {
+  const { repository } = material;
+  if (repository === null) return null;
+  const [owner = '', name = ''] = repository.split('/');
+  return { fullName: repository, owner, name, url: repositoryUrl(material) };
+}
+
+function releaseOf({ data, occurredAt }: Shipped<'release'>, notes: string | null) {
+  const { tag, name, isPrerelease, author, url } = data;
+  return {
+    name: name ?? tag,
+    isNamed: name !== null && name !== tag,
+    tag,
+    version: versionOf(tag),
+    notes,
+    isPrerelease,
+    author,
+    url,
+    publishedAt: occurredAt,
+  };
+}
+
+function projectOf({ data }: Shipped<'project'>) {
+  const { id, name, summary, author, url } = data;
+  return { id, name, summary: summary === null ? null : safeMarkdown(summary), author, url };
+}
+
+const HEALTH: Record<string, string> = { onTrack: 'On track', atRisk: 'At risk', offTrack: 'Off track' };
+
+function updateOf({ data }: Shipped<'project_update'>) {
+  const { about, body, health, author, url } = data;
+  return {
+    about,
+    body: body === null ? null : safeMarkdown(body),
+    health: health === null ? null : (HEALTH[health] ?? health),
+    author,
+    url,
+  };
+}
+
+function authorsOf(changes: readonly Change[]): string[] {
+  return [...new Set(changes.flatMap(({ authors }) => authors))];
+}
+
+const LIST_ITEM = /^\s{0,3}(?:[-*+•]|\d{1,9}[.)])\s+/;
+
+/**
+ * The paragraph that a text begins with, but for headings, as plain text of one line. A list in it is left out where
+ * its items are told of as changes. Null when nothing is left.
+ */
+function firstParagraph(markdown: string, takesLists: boolean): string | null {
+  const found = markdown
+    .slice(0, 20_000)
+    .split(/\n[ \t]*\n/)
+    .map((paragraph) => paragraph.split('\n').filter((line) => !/^ {0,3}#{1,6}(?:\s|$)/.test(line)))
+    .find((lines) => lines.some((line) => line.trim() !== ''));
+  if (found === undefined || found[0]?.startsWith('**Full Changelog**')) return null;
+  const list = found.findIndex((line) => LIST_ITEM.test(line));
+  const taken = takesLists || list === -1 ? found : found.slice(0, list);
+  const text = toPlainText(taken.join('\n')).split('\n').reduce(joinLine, '').trim();
+  return text === '' ? null : cutGraphemes(text, MAX_SUMMARY_LENGTH);
+}
+
+function joinLine(text: string, line: string): string {
+  const words = line.replace(LIST_ITEM, '').trim();
+  const isItem = LIST_ITEM.test(line) && text !== '' && !text.endsWith(':');
+  return `${text}${isItem ? ';' : ''} ${words}`.trimEnd();
+}

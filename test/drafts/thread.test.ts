@@ -1,0 +1,103 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import type { Recipe } from '../../src/drafts/model.ts';
+import { sampleMaterial } from '../../src/drafts/samples.ts';
+import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';
+import { refusalOf } from '../support/refusal.ts';
+
+const oddThread = new URL('../support/odd-thread.ts', import.meta.url);
+const material = sampleMaterial('release');
+
+let composer: Composer;
+afterEach(() => composer.close());
+
+function recipe(fields: Partial<Recipe> = {}): Recipe {
+  return {
+    triggerId: 'trg_1',
+    platform: 'github',
+    event: 'release',
+    contentType: 'changelog',
+    titleTemplate: null,
+    bodyTemplate: null,
+    ...fields,
+  };
+}
+
+const made = { title: 'Rocket 2.4.0: quieter engines' };
+
+/** What a draft that cannot be made is rejected with. */
+const failureOf = (draft: Promise<unknown>) =>
+  draft.then(
+    () => null,
+    (error: Error) => error.message,
+  );
+
+describe('a thread that goes wrong is ended, and the next draft gets a new one', () => {
+  test.each([
+    ['is stuck', 'stuck', 'The draft took more than 1 s to make; simplify its template'],
+    ['crashes', 'crashes', 'The draft could not be made: '],
+    ['ends', 'ends', 'The draft could not be made: its thread ended'],
+  ])('it %s', async (_, triggerId, message) => {
+    composer = threadedComposer({ timeLimitMs: 1_000, main: oddThread });
+    expect(await composer.compose(recipe(), material)).toMatchObject(made);
+    const drafts = [triggerId, 'trg_1', triggerId, 'trg_2'].map((id) =>
+      composer.compose(recipe({ triggerId: id }), material).then(({ title }) => title, String),
+    );
+    expect(await Promise.all(drafts)).toEqual([
+      expect.stringContaining(message),
+      made.title,
+      expect.stringContaining(message),
+      made.title,
+    ]);
+  });
+});
+
+test('a template that fails says where, and the thread goes on', async () => {
+  composer = threadedComposer();
+  const failing = recipe({ bodyTemplate: '{{ release.name }}\n{{ 1 | divided_by: omitted }}' });
+  expect(await refusalOf(composer.compose(failing, material))).toEqual({
+    status: 400,
+    message: expect.stringContaining('body template, line 2, column 8: the filter divided_by'),
+  });
+  expect(await composer.compose(recipe(), material)).toMatchObject(made);
+});
+
+describe('close', () => {
+  test('rejects the draft under way, those that wait, and those that come later', async () => {
+    composer = threadedComposer({ main: oddThread });
+    // The first one is made: the thread is there, and the second is under way in it.
+    await composer.compose(recipe(), material);
+    const underWay = failureOf(composer.compose(recipe({ triggerId: 'stuck' }), material));
+    const waiting = failureOf(composer.compose(recipe(), material));
+    await Promise.resolve();
+    composer.close();
+    const stopped = 'The draft was not made: the service is stopping';
+    expect(await Promise.all([underWay, waiting])).toEqual([stopped, stopped]);
+    expect(await failureOf(composer.compose(recipe(), material))).toBe(stopped);
+  });
+
+  test('without a thread, and twice, is nothing', () => {
+    composer = threadedComposer();
+    composer.close();
+    expect(() => composer.close()).not.toThrow();
+  });
+});
+
+test('a thread without work is let go, and comes back with the next draft', async () => {
+  composer = threadedComposer({ idleMs: 0 });
+  expect(await composer.compose(recipe(), material)).toMatchObject(made);
+  await Bun.sleep(1);
+  expect(await composer.compose(recipe(), material)).toMatchObject(made);
+});
+
+test('what is left of the time limit holds no process', async () => {
+  const script = `
+    import { threadedComposer } from '${import.meta.resolve('../../src/drafts/thread.ts')}';
+    const composer = threadedComposer({ timeLimitMs: 3_600_000, main: new URL('${oddThread}') });
+    const draft = composer.compose({ triggerId: 'stuck' }, {}).catch(({ message }) => message);
+    setTimeout(() => composer.close());
+    process.stdout.write(await draft);
+  `;
+  const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'inherit' });
+  expect(await new Response(child.stdout).text()).toBe('The draft was not made: the service is stopping');
+  expect(await child.exited).toBe(0);
+});
