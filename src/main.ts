@@ -3,6 +3,7 @@ import { createApp } from './app.ts';
 import type { Config } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
 import type { Deps } from './deps.ts';
+import { threadedComposer } from './drafts/thread.ts';
 import { serverJobs, startJobs } from './jobs/jobs.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import type { KeyService } from './keys/service.ts';
@@ -75,7 +76,8 @@ export function startServer(services: Services, config: Config): RunningServer {
     reusePort: false,
     development: false,
   });
-  const jobs = startJobs(serverJobs(services), services.log);
+  const composer = threadedComposer();
+  const jobs = startJobs(serverJobs(services, composer.compose), services.log);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
 
   return {
@@ -89,6 +91,7 @@ export function startServer(services: Services, config: Config): RunningServer {
       while (server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
       await server.stop(true);
       await jobsStopped;
+      composer.close();
     },
   };
 }

@@ -48,7 +48,10 @@ const layers: [name: string, contains: (path: string) => boolean][] = [
   ['stores', is('src/*/store.ts')],
   [
     'services',
-    is('src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo}/**', 'src/data-folder.ts'),
+    is(
+      'src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers}/**',
+      'src/data-folder.ts',
+    ),
   ],
   ['http', is('src/http/**', 'src/docs/*.tsx')],
   ['routes', is('src/*/routes.ts')],

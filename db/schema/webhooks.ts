@@ -42,6 +42,8 @@ export const deliveries = sqliteTable(
     bodyHash: blob('body_hash', { mode: 'buffer' }),
     /** The delivery id under which the same body was taken before. */
     sameBodyAs: text('same_body_as'),
+    /** The entry that this one ran again. */
+    replayOf: text('replay_of'),
     durationMs: integer('duration_ms').notNull(),
     retentionDays: integer('retention_days').notNull(),
     createdAt: text('created_at').notNull(),

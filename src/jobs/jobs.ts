@@ -1,5 +1,7 @@
 import type { Deps } from '../deps.ts';
+import type { Compose } from '../drafts/model.ts';
 import type { Logger } from '../lib/log.ts';
+import { runTriggers } from '../triggers/run.ts';
 import { sweep } from './sweep.ts';
 
 /** Something that the server does by itself, now and then. Each can also be run by hand: `run()`. */
@@ -12,9 +14,20 @@ export interface Job {
 }
 
 /** Everything that the server does by itself. */
-export function serverJobs({ db, clock, keys, log }: Pick<Deps, 'db' | 'clock' | 'keys' | 'log'>): Job[] {
+export function serverJobs(
+  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'keys' | 'log'>,
+  compose: Compose,
+): Job[] {
+  const { db, clock, keys, log } = deps;
   return [
     { name: 'record-key-usage', every: 1_000, run: () => keys.flush() },
+    {
+      name: 'run-triggers',
+      every: 250,
+      async run(signal) {
+        await runTriggers(deps, compose, signal);
+      },
+    },
     {
       name: 'sweep',
       every: '*/5 * * * *',

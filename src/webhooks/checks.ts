@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import type { ReceivingIntegration } from '../integrations/model.ts';
+import type { ReceivingIntegration, Repository } from '../integrations/model.ts';
 import { acceptedSecrets } from '../integrations/service.ts';
 import { findRepository } from '../integrations/store.ts';
 import type { Arrival } from './addressee.ts';
@@ -22,8 +22,8 @@ export async function requireRepository(
   provider: Provider,
   integration: ReceivingIntegration,
   repositoryId: string | undefined,
-): Promise<void> {
-  if (repositoryId === undefined) return;
+): Promise<Repository | null> {
+  if (repositoryId === undefined) return null;
   const repository = provider.hasRepositories ? await findRepository(db, repositoryId) : null;
   if (repository === null) {
     const reason = `The webhook's URL names a repository that is not connected: ${repositoryId}`;
@@ -33,6 +33,7 @@ export async function requireRepository(
     const message = 'Repository does not belong to the integration';
     throw new Refusal(403, message, message, "The webhook's URL names a repository of another integration");
   }
+  return repository;
 }
 
 /** 400 that names the first header that is missing or malformed. */

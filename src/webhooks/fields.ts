@@ -1,4 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox';
+import { parseTime } from '../lib/time.ts';
 import { cutLine, cutText, MAX_BODY_LENGTH } from './text.ts';
 
 // What handlers read from payloads: schemas for fields that may be null or absent, and how such a field becomes
@@ -35,6 +36,13 @@ export function lineOf(value: Maybe<string>): string | null {
 /** Notes, a description, a body. Null when there is nothing in it. */
 export function bodyOf(value: Maybe<string>): string | null {
   return value?.trim() ? cutText(value, MAX_BODY_LENGTH) : null;
+}
+
+/** A time that a provider gives as ISO 8601 or as seconds since 1970, as ISO 8601 in UTC. */
+export function timeOf(value: Maybe<string | number>): string | null {
+  if (typeof value === 'string') return parseTime(value)?.toISOString() ?? null;
+  const time = new Date((value ?? Number.NaN) * 1000);
+  return Number.isNaN(time.getTime()) ? null : (parseTime(time.toISOString())?.toISOString() ?? null);
 }
 
 /** An address that a page may link to; null for anything else, above all `javascript:`. */

@@ -33,6 +33,8 @@ export interface Delivery {
   count: number;
   /** The delivery id under which the same body was taken before; neither provider signs the id. */
   sameBodyAs: string | null;
+  /** The entry of the delivery that this one ran again; null for an arrival. */
+  replayOf: string | null;
   /** From the arrival to the writing of the entry, in milliseconds. */
   durationMs: number;
   retentionDays: number;

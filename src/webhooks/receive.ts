@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { ReceivingIntegration } from '../integrations/model.ts';
+import { handOver } from '../triggers/hand-over.ts';
 import { type Arrival, requireAddressee } from './addressee.ts';
 import {
   readEvent,
@@ -30,7 +31,7 @@ export interface Received {
 type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log'>;
 
 /**
- * The webhook receiver: verify, claim, process, record. Resolves when the delivery is on the disk. Throws
+ * The webhook receiver: verify, claim, process, record, hand over. Resolves when the delivery is on the disk. Throws
  * `AppError` for a refusal and whatever a handler threw; both are in the log by then, once the integration is known.
  */
 export function createReceiver(deps: Needs, providers: readonly Provider[]) {
@@ -43,7 +44,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
     try {
       if (arrival.isTooLarge) throw tooLarge();
       requireEnabled(integration);
-      await requireRepository(deps, provider, integration, repositoryId);
+      const connected = await requireRepository(deps, provider, integration, repositoryId);
       const headers = requireHeaders(provider, arrival.headers);
       entry.referenceId = headers.deliveryId;
       entry.payload.event = headers.event;
@@ -53,15 +54,19 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
       const { process, repository } = readEvent(deps, provider, headers, arrival.headers, body);
 
       let result: EventResult | undefined;
-      const written = await takeDelivery(
-        deps.db,
-        { ...entry, durationMs: elapsed() },
-        deps.clock.now(),
-        () => {
-          result = process();
-          return outcomeOf(result, headers.event);
-        },
-      );
+      const now = deps.clock.now();
+      const written = await takeDelivery(deps.db, { ...entry, durationMs: elapsed() }, now, () => {
+        result = process();
+        if (result.outcome === 'processed') {
+          const repository = connected?.fullName ?? null;
+          const { deliveryId } = headers;
+          const receivedAt = entry.createdAt;
+          const { action, data } = result.processed;
+          const told = { ...entry, repository, deliveryId, receivedAt, event: headers.event, action, data };
+          handOver(deps.db, told, now);
+        }
+        return outcomeOf(result, headers.event);
+      });
       return result === undefined
         ? { received: true, message: `Duplicate delivery: ${written.reason}` }
         : answer(result, headers, repository);
@@ -126,6 +131,7 @@ function newEntry(
     count: 1,
     bodyHash: null,
     sameBodyAs: null,
+    replayOf: null,
     retentionDays: retentionDaysOf[integration.plan],
     createdAt: clock.now().toISOString(),
   };

@@ -33,14 +33,19 @@ export function takeDelivery(
           title: findTitle(db, entry) ?? entry.payload.event ?? 'Duplicate',
           reason: 'The same delivery id was taken less than 24 hours ago',
         };
-    statements(db).insert.run(toRow(written, now));
+    insertDelivery(db, written, now);
     return written;
   });
 }
 
+/** Synchronous, for a transaction of the caller's. */
+export function insertDelivery(db: Database, entry: NewDelivery, now: Date): void {
+  statements(db).insert.run(toRow(entry, now));
+}
+
 /** Writes an entry for a delivery that was not taken. */
 export function recordDelivery(db: Database, entry: NewDelivery, now: Date): Promise<void> {
-  return commitTogether(db, () => void statements(db).insert.run(toRow(entry, now)));
+  return commitTogether(db, () => insertDelivery(db, entry, now));
 }
 
 /** Writes an entry, or counts one more arrival in the entry that has its id already. */
@@ -83,13 +88,18 @@ export async function listDeliveries(
   return rows.map(fromRow);
 }
 
-/** By the entry's id, or by the provider's delivery id (its newest entry). Throws `AppError` 404. */
-export async function getDelivery(db: Database, id: string): Promise<Delivery> {
+/**
+ * By the entry's id, or by the provider's delivery id: its newest entry. With `status` an arrival with that status
+ * comes before all others, as anybody can send a refused one under any id. Throws `AppError` 404.
+ */
+export async function getDelivery(db: Database, id: string, status?: DeliveryStatus): Promise<Delivery> {
+  const isMeant =
+    status === undefined ? sql`1` : sql`${deliveries.status} = ${status} and ${deliveries.replayOf} is null`;
   const row = db
     .select()
     .from(deliveries)
     .where(or(eq(deliveries.id, id), eq(deliveries.referenceId, id)))
-    .orderBy(desc(deliveries.createdAt), desc(deliveries.id))
+    .orderBy(desc(isMeant), desc(deliveries.createdAt), desc(deliveries.id))
     .limit(1)
     .get();
   if (row === undefined)

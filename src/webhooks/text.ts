@@ -4,9 +4,6 @@
 /** Longest notes, descriptions and bodies that are kept, in characters. */
 export const MAX_BODY_LENGTH = 200_000;
 
-/** Longest commit message that is kept, in characters: a push brings up to 2048 of them. */
-export const MAX_MESSAGE_LENGTH = 10_000;
-
 /** One line: runs of white space and control characters become a space, and what is too long ends in `…`. */
 export function cutLine(text: string, maxLength: number): string {
   // As much as can matter, so that a huge text costs little.

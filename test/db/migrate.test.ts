@@ -48,11 +48,15 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'api_keys',
     'deliveries',
     'delivery_claims',
+    'drafts',
+    'events',
     'integrations',
     'organizations',
     'post_counts',
     'posts',
     'repositories',
+    'trigger_runs',
+    'triggers',
   ]);
   closeDatabase(db);
   expect(Bun.hash(readFileSync(file))).toBe(before);

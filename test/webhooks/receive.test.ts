@@ -54,6 +54,7 @@ describe('what is taken', () => {
         reason: null,
         count: 1,
         sameBodyAs: null,
+        replayOf: null,
         durationMs: expect.any(Number),
         retentionDays: 7,
         createdAt: '2026-11-20T12:00:00.000Z',

@@ -24,12 +24,14 @@ test('long notes are cut, and say so', () => {
   expect(long.body).toEndWith('y\n\n(Cut here: the whole text has 300,000 characters.)');
 });
 
-test('a push of 2048 long commits is kept, each message cut', () => {
+test('a push of 2048 long commits is kept; the more commits, the shorter each message', () => {
   const commit = { id: 'a'.repeat(40), message: `feat: x\n\n${'z'.repeat(20_000)}` };
-  const data = dataOf('push', changed(sample('push'), { commits: Array(2048).fill(commit) }));
-  const commits = data.commits as { message: string }[];
-  expect(commits).toHaveLength(2048);
-  expect(new Set(commits.map(({ message }) => message.length))).toEqual(new Set([10_000]));
+  const lengthsOf = (count: number) => {
+    const data = dataOf('push', changed(sample('push'), { commits: Array(count).fill(commit) }));
+    return (data.commits as { message: string }[]).map(({ message }) => message.length);
+  };
+  expect(lengthsOf(100)).toEqual(Array(100).fill(10_000));
+  expect(lengthsOf(2048)).toEqual(Array(2048).fill(488));
 });
 
 test('titles are one line of at most 200 characters, reasons of at most 500', () => {
@@ -69,14 +71,14 @@ test.each([
   ['fix: parse <a@b.test> as an address', 'fix: parse <a@b.test> as an address'],
   ['chore: x\n\nCloses-by: <tag>', 'chore: x\n\nCloses-by: <tag>'],
 ])('trailers lose their addresses: %p', (message, kept) => {
-  expect(messageOf(message)).toBe(kept);
+  expect(messageOf(message, 10_000)).toBe(kept);
 });
 
 test('a hostile message costs little', () => {
   const startedAt = performance.now();
   for (const part of ['a-', ' ', '<', '<@', '@', 'x-by:', '\n']) {
-    messageOf(`x-by:${part.repeat(500_000)}`);
-    messageOf(`x-by:<${part.repeat(500_000)}`);
+    messageOf(`x-by:${part.repeat(500_000)}`, 10_000);
+    messageOf(`x-by:<${part.repeat(500_000)}`, 10_000);
   }
   expect(performance.now() - startedAt).toBeLessThan(2000);
 });

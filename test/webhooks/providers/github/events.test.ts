@@ -57,7 +57,9 @@ const releaseData: ReleaseData = {
   author: 'ann',
   url: `${page}/releases/tag/v2.4.0`,
   publishedAt: '2026-11-20T11:59:00Z',
+  updatedAt: '2026-11-20T11:59:00Z',
   targetBranch: 'main',
+  defaultBranch: 'main',
 };
 
 interface Case {
@@ -81,6 +83,7 @@ const matters: Case[] = [
       after: '27be04c8f95d4a1e93b0d6c7185f2ae4609dc3f8',
       compareUrl: `${page}/compare/4f1c0a9d2b7e...27be04c8f95d`,
       isForced: false,
+      pushedAt: '2026-11-20T11:59:00.000Z',
       pusher: 'ann',
       commits,
     } satisfies PushData,
@@ -125,6 +128,7 @@ const matters: Case[] = [
       headBranch: 'fix/gauge',
       defaultBranch: 'main',
       mergedAt: '2026-11-20T11:59:00Z',
+      updatedAt: '2026-11-20T11:59:00Z',
       mergeCommitSha: 'c02f9a6e7d1b45830e6cfa9124d7b35fe8812a77',
       url: `${page}/pull/12`,
     } satisfies PullRequestData,

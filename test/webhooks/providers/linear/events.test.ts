@@ -25,6 +25,7 @@ const issueData: LinearIssueData = {
   state: { name: 'Done', type: 'completed' },
   completedAt: '2026-11-20T12:00:00.000Z',
   actor: 'Ann',
+  updatedAt: '2026-11-20T12:00:00.000Z',
   changedFields: ['updatedAt', 'completedAt', 'stateId', 'sortOrder'],
 };
 
@@ -42,6 +43,7 @@ const projectData: LinearProjectData = {
   health: 'onTrack',
   completedAt: '2026-11-20T12:00:00.000Z',
   targetDate: '2026-11-20',
+  updatedAt: '2026-11-20T12:00:00.000Z',
   actor: 'Ann',
   changedFields: ['updatedAt', 'completedAt', 'statusId'],
 };

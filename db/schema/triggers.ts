@@ -1,0 +1,66 @@
+import { sql } from 'drizzle-orm';
+import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { integrations, repositories } from './integrations.ts';
+
+/** Which events of an integration become drafts, and how. */
+export const triggers = sqliteTable(
+  'triggers',
+  {
+    id: text().primaryKey(),
+    integrationId: text('integration_id')
+      .notNull()
+      .references(() => integrations.id, { onDelete: 'cascade' }),
+    /** Null: every repository of the integration. */
+    repositoryId: text('repository_id').references(() => repositories.id, { onDelete: 'cascade' }),
+    event: text({
+      enum: ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'],
+    }).notNull(),
+    /** What it answers to and makes, as one text: no two triggers do the same. */
+    rule: text().notNull().unique(),
+    /** An object with sorted names and values. */
+    filters: text({ mode: 'json' }).notNull(),
+    contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
+    /** Liquid; null is the built-in one. */
+    titleTemplate: text('title_template'),
+    bodyTemplate: text('body_template'),
+    publish: integer({ mode: 'boolean' }).notNull(),
+    enabled: integer({ mode: 'boolean' }).notNull(),
+    createdAt: text('created_at').notNull(),
+    updatedAt: text('updated_at').notNull(),
+  },
+  (table) => [
+    index('triggers_by_integration').on(table.integrationId),
+    check('triggers_content_type', sql`${table.contentType} in ('changelog', 'linkedin_post')`),
+  ],
+);
+
+/**
+ * What the triggers have to do. A row stands for all events that touched a scope (a branch of a repository, a team)
+ * since it was last done, and is deleted when it is done.
+ */
+export const triggerRuns = sqliteTable(
+  'trigger_runs',
+  {
+    triggerId: text('trigger_id')
+      .notNull()
+      .references(() => triggers.id, { onDelete: 'cascade' }),
+    scope: text().notNull(),
+    /** When the earliest of those events happened. */
+    since: text().notNull(),
+    /** Counts up with each event, so that what came while the run was under way is not taken for done. */
+    revision: integer().notNull(),
+    status: text({ enum: ['queued', 'failed'] }).notNull(),
+    attempts: integer().notNull(),
+    /** Not before then, in milliseconds since 1970. */
+    dueAt: integer('due_at').notNull(),
+    /** The provider's id of the delivery that queued it last. */
+    deliveryId: text('delivery_id').notNull(),
+    error: text(),
+    queuedAt: text('queued_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.triggerId, table.scope] }),
+    index('trigger_runs_due').on(table.status, table.attempts, table.dueAt),
+    check('trigger_runs_status', sql`${table.status} in ('queued', 'failed')`),
+  ],
+);

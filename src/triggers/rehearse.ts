@@ -1,0 +1,143 @@
+import type { Deps } from '../deps.ts';
+import type { Compose, DraftText } from '../drafts/model.ts';
+import { listTold } from '../drafts/store.ts';
+import { toEvent } from '../events/extract.ts';
+import { eventsInMemory } from '../events/memory.ts';
+import { type EventReader, eventTypes, type ShippedEvent } from '../events/model.ts';
+import { eventReader } from '../events/store.ts';
+import { getIntegration } from '../integrations/store.ts';
+import { AppError } from '../lib/app-error.ts';
+import type { ContentType, PostStatus } from '../posts/model.ts';
+import type { Delivery } from '../webhooks/model.ts';
+import { listDeliveries } from '../webhooks/store.ts';
+import { toldBy } from '../webhooks/told.ts';
+import { kinds } from './kinds/index.ts';
+import { keysOf, type Planning } from './kinds/kind.ts';
+import { recipeOf } from './run.ts';
+import { getTrigger, type TriggerRow } from './store.ts';
+
+/** How many deliveries a rehearsal looks at: the newest ones. */
+const MAX_DELIVERIES = 20_000;
+const PAGE = 1_000;
+
+/** A post that a trigger would make. */
+export interface RehearsedPost extends DraftText {
+  scope: string;
+  subject: string;
+  contentType: ContentType;
+  status: PostStatus;
+  createdAt: string;
+}
+
+type Needs = Pick<Deps, 'db'>;
+
+/**
+ * The posts that the trigger would have made of the deliveries that the log holds since then, if there had been
+ * nothing else. Changes nothing. Throws `AppError` 404, and what the templates throw.
+ */
+export async function rehearseTrigger(
+  { db }: Needs,
+  compose: Compose,
+  triggerId: string,
+  since: Date,
+): Promise<RehearsedPost[]> {
+  const trigger = await getTrigger(db, triggerId);
+  const { repositories } = await getIntegration(db, trigger.integrationId);
+  const found = (await deliveriesSince({ db }, trigger, since)).flatMap((delivery) => {
+    const told = toldBy(delivery, repositories);
+    const event = told === null ? null : toEvent(told);
+    const repositoryId = told?.repositoryId ?? null;
+    return event === null || !isOfTrigger(trigger, repositoryId) ? [] : [{ repositoryId, event }];
+  });
+  const posts: RehearsedPost[] = [];
+  for (const [repositoryId, group] of Map.groupBy(found, (each) => each.repositoryId)) {
+    const events = group.map(({ event }) => event);
+    const scopes = new Set(
+      events.flatMap((event) => kinds[trigger.event].scopesOf(trigger, event, { repositoryId })),
+    );
+    const known = eventsInMemory(events);
+    const told = { keys: new Set<string>(), since: undefined };
+    for (const scope of [...scopes].sort()) {
+      posts.push(...(await composePlanned(compose, trigger, { scope, since: '', events: known, told })));
+    }
+  }
+  return posts.sort(({ createdAt: one }, { createdAt: other }) => (one < other ? -1 : one > other ? 1 : 0));
+}
+
+/**
+ * The posts that one delivery of the log makes or changes, as they would be now. Changes nothing. Throws `AppError`
+ * 404, 409 when the delivery starts nothing, and what the templates throw.
+ */
+export async function previewTrigger(
+  { db }: Needs,
+  compose: Compose,
+  triggerId: string,
+  delivery: Delivery,
+): Promise<RehearsedPost[]> {
+  const trigger = await getTrigger(db, triggerId);
+  const { repositories } = await getIntegration(db, trigger.integrationId);
+  const told = delivery.integrationId === trigger.integrationId ? toldBy(delivery, repositories) : null;
+  const event = told === null ? null : toEvent(told);
+  const startsNothing = (why: string) =>
+    new AppError(409, `Delivery ${delivery.id} starts nothing of trigger ${triggerId}: ${why}`);
+  if (delivery.integrationId !== trigger.integrationId)
+    throw startsNothing('it is one of another integration');
+  if (told === null || event === null) throw startsNothing('it tells of nothing that posts are made of');
+  const { repositoryId } = told;
+  const scopes = isOfTrigger(trigger, repositoryId)
+    ? kinds[trigger.event].scopesOf(trigger, event, { repositoryId })
+    : [];
+  if (scopes.length === 0) throw startsNothing('its event, its repository or the filters say otherwise');
+  const events = await withEvent(eventReader(db, { ...trigger, repositoryId }), event);
+  const posts: RehearsedPost[] = [];
+  for (const scope of scopes) {
+    const planning = { scope, since: event.occurredAt, events, told: listTold(db, { triggerId, scope }) };
+    posts.push(...(await composePlanned(compose, trigger, planning, keysOf(event))));
+  }
+  if (posts.length === 0) throw startsNothing('it changes no post, as things are');
+  return posts;
+}
+
+/** What is known, and the event too, which an older version may not have kept. */
+async function withEvent(known: EventReader, event: ShippedEvent): Promise<EventReader> {
+  return eventsInMemory([...(await known.list(eventTypes, {})), event]);
+}
+
+/** The planned posts that tell of one of these events, or all of them. */
+async function composePlanned(
+  compose: Compose,
+  trigger: TriggerRow,
+  planning: Omit<Planning, 'trigger'>,
+  keys?: readonly string[],
+): Promise<RehearsedPost[]> {
+  const { event, contentType, publish } = trigger;
+  const posts: RehearsedPost[] = [];
+  for (const { subject, material, eventKeys, until } of await kinds[event].plan({ trigger, ...planning })) {
+    if (material === null || (keys !== undefined && !keys.some((key) => eventKeys.includes(key)))) continue;
+    posts.push({
+      scope: planning.scope,
+      subject,
+      contentType,
+      status: publish ? 'published' : 'draft',
+      createdAt: until,
+      ...(await compose(recipeOf(trigger), material)),
+    });
+  }
+  return posts;
+}
+
+async function deliveriesSince({ db }: Needs, trigger: TriggerRow, since: Date): Promise<Delivery[]> {
+  const { organizationId, integrationId } = trigger;
+  const filter = { integrationId, since, status: 'processed' } as const;
+  const found: Delivery[] = [];
+  for (let page = 1; found.length < MAX_DELIVERIES; page++) {
+    const entries = await listDeliveries(db, organizationId, filter, { limit: PAGE, page });
+    found.push(...entries);
+    if (entries.length < PAGE) break;
+  }
+  return found.reverse();
+}
+
+function isOfTrigger({ repositoryId }: TriggerRow, source: string | null): boolean {
+  return repositoryId === null || repositoryId === source;
+}

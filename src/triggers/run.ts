@@ -1,0 +1,141 @@
+import { commitTogether } from '../../db/group-commit.ts';
+import type { Deps } from '../deps.ts';
+import type { Compose, DraftText, Recipe } from '../drafts/model.ts';
+import { isTriggerThere, listTold } from '../drafts/store.ts';
+import { type Written, writeDraft } from '../drafts/write.ts';
+import { eventReader } from '../events/store.ts';
+import { repositoryOf } from './kinds/branch.ts';
+import { kinds } from './kinds/index.ts';
+import { OPEN, type PlannedDraft } from './kinds/kind.ts';
+import { type DueRun, findDueRun, findTrigger, finishRun, postponeRun, type TriggerRow } from './store.ts';
+
+/** How long to wait after each failure, in milliseconds; after the last one the run is given up. */
+const BACK_OFF_MS = [1_000, 10_000, 60_000, 600_000] as const;
+
+/** A rolling draft that a person closes is planned anew; more often than this in one run nobody does. */
+const MAX_PLANS = 3;
+
+const MAX_ERROR_LENGTH = 500;
+
+type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'log'>;
+
+/** A run that is under way, step by step: each `next` goes on until a draft fails, or until all are made. */
+interface Work {
+  run: DueRun;
+  steps: AsyncGenerator<void, void>;
+}
+
+/**
+ * Does what the triggers have to do, until nothing is due or `signal` is aborted. A run that fails is put off and, in
+ * the end, given up. It holds up no other for longer than one draft: after each that fails, the others come first. Any
+ * process may do this at any time, even two at once: a run works from all that is known, so that doing it twice
+ * changes nothing. Returns how many runs it did.
+ */
+export async function runTriggers(deps: Needs, compose: Compose, signal?: AbortSignal): Promise<number> {
+  let done = 0;
+  const waiting: Work[] = [];
+  while (signal?.aborted !== true) {
+    const underWay = waiting.map(({ run }) => run);
+    const run = await findDueRun(deps.db, deps.clock.now(), underWay);
+    const work = run === null ? waiting.shift() : { run, steps: doRun(deps, compose, run, signal) };
+    if (work === undefined) break;
+    if ((await work.steps.next()).done) done++;
+    else waiting.push(work);
+  }
+  return done;
+}
+
+async function* doRun(
+  deps: Needs,
+  compose: Compose,
+  run: DueRun,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<void, void> {
+  const { db, clock, log } = deps;
+  const failures: unknown[] = [];
+  try {
+    const trigger = await findTrigger(db, run.triggerId);
+    const failed = trigger === null ? [] : makeDrafts(deps, compose, trigger, run, signal);
+    for await (const failure of failed) {
+      failures.push(failure);
+      yield;
+    }
+  } catch (error) {
+    failures.push(error);
+  }
+  // What is not done yet stays to be done.
+  if (signal?.aborted === true) return;
+  const [failure] = failures;
+  if (failure === undefined) return commitTogether(db, () => finishRun(db, run));
+  const wait = BACK_OFF_MS[run.attempts];
+  const dueAt = wait === undefined ? null : new Date(clock.now().getTime() + wait);
+  const { triggerId, scope, attempts } = run;
+  const given = { triggerId, scope, attempts: attempts + 1, err: failure };
+  if (dueAt === null) log.error(given, 'a trigger failed and was given up; "trigger retry" runs it again');
+  else log.warn({ ...given, nextAttemptAt: dueAt.toISOString() }, 'a trigger failed and is tried again');
+  const message = failure instanceof Error ? failure.message : String(failure);
+  return commitTogether(db, () => postponeRun(db, run, message.slice(0, MAX_ERROR_LENGTH), dueAt));
+}
+
+/** Makes each draft of the run's scope. Yields what one that cannot be made threw: it does not keep the others. */
+async function* makeDrafts(
+  deps: Needs,
+  compose: Compose,
+  trigger: TriggerRow,
+  run: DueRun,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<unknown, void> {
+  for (let plans = 0; plans < MAX_PLANS; plans++) {
+    let isClosed = false;
+    for (const draft of await planRun(deps, trigger, run)) {
+      if (signal?.aborted === true) return;
+      try {
+        const text = draft.material === null ? null : await compose(recipeOf(trigger), draft.material);
+        const written = await commitTogether(deps.db, () => write(deps, trigger, run, draft, text));
+        isClosed ||= written === 'closed';
+      } catch (error) {
+        yield error;
+      }
+    }
+    if (!isClosed) return;
+  }
+  yield new Error('the draft was published or deleted again and again while it was made');
+}
+
+/** The drafts of the run's scope, as all that is known makes them. */
+function planRun({ db }: Needs, trigger: TriggerRow, { scope, since }: DueRun): Promise<PlannedDraft[]> {
+  const { integrationId } = trigger;
+  const kind = kinds[trigger.event];
+  const repositoryId = kind.provider === 'github' ? repositoryOf(scope) : null;
+  const events = eventReader(db, { integrationId, repositoryId });
+  const told = listTold(db, { triggerId: trigger.id, scope });
+  return kind.plan({ trigger, scope, since, events, told });
+}
+
+function write(
+  deps: Needs,
+  trigger: TriggerRow,
+  { scope }: DueRun,
+  { subject, eventKeys, until }: PlannedDraft,
+  text: DraftText | null,
+): Written {
+  const { id: triggerId, organizationId, contentType, publish } = trigger;
+  if (!isTriggerThere(deps.db, triggerId)) return 'unchanged';
+  return writeDraft(deps.db, deps, {
+    name: { triggerId, scope, subject },
+    organizationId,
+    contentType,
+    publish,
+    text,
+    eventKeys,
+    until,
+    closes: kinds[trigger.event].isRolling && subject !== OPEN ? OPEN : null,
+    isOpen: subject === OPEN,
+  });
+}
+
+/** What to make of a draft's material. */
+export function recipeOf(trigger: TriggerRow): Recipe {
+  const { id, integrationType, event, contentType, titleTemplate, bodyTemplate } = trigger;
+  return { triggerId: id, platform: integrationType, event, contentType, titleTemplate, bodyTemplate };
+}

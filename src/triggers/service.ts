@@ -1,0 +1,188 @@
+import type { Deps } from '../deps.ts';
+import { checkTemplates } from '../drafts/check.ts';
+import type { EventType } from '../events/model.ts';
+import type { Integration } from '../integrations/model.ts';
+import { getIntegration } from '../integrations/store.ts';
+import { AppError } from '../lib/app-error.ts';
+import { requireValid } from '../lib/validation.ts';
+import type { ContentType } from '../posts/model.ts';
+import { kinds } from './kinds/index.ts';
+import type { TriggerKind } from './kinds/kind.ts';
+import { type Trigger, TriggerFilters } from './model.ts';
+import {
+  findTriggerByRule,
+  getTrigger,
+  insertTrigger,
+  listTriggers,
+  replaceTrigger,
+  retryRuns,
+  type StoredTrigger,
+  setTriggerEnabled,
+  type TriggerRow,
+} from './store.ts';
+
+/** What a trigger is made of. What is absent keeps its default. */
+export interface NewTrigger {
+  integrationId: string;
+  /** `owner/name` or the repository's id. Absent: every repository of the integration. */
+  repository?: string | undefined;
+  /** Our name of the event, or the provider's. */
+  event: string;
+  /** Absent: the one that makes drafts of the event. */
+  action?: string | undefined;
+  filters?: TriggerFilters;
+  contentType: ContentType;
+  titleTemplate?: string | null;
+  bodyTemplate?: string | null;
+  publish?: boolean;
+  enabled?: boolean;
+}
+
+/** What can be changed of a trigger: everything but what it listens to. Null templates are the built-in ones. */
+export type TriggerChanges = Partial<
+  Pick<Trigger, 'filters' | 'contentType' | 'titleTemplate' | 'bodyTemplate' | 'publish'>
+>;
+
+type Needs = Pick<Deps, 'db' | 'clock' | 'ids'>;
+
+/**
+ * Throws `AppError` 404 when there is no such integration, 400 for what makes no sense, above all a template that
+ * cannot be used (`TemplateError`), and 409 when another trigger does the same.
+ */
+export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Trigger> {
+  const { db, clock, ids } = deps;
+  const integration = await getIntegration(db, given.integrationId);
+  const kind = requireKind(integration, given.event, given.action);
+  const now = clock.now().toISOString();
+  const trigger: StoredTrigger = {
+    id: ids.newId('trg'),
+    integrationId: integration.id,
+    repositoryId: given.repository === undefined ? null : requireRepository(integration, given.repository),
+    event: kind.event,
+    filters: requireFilters(kind, given.filters ?? {}),
+    contentType: given.contentType,
+    titleTemplate: given.titleTemplate ?? null,
+    bodyTemplate: given.bodyTemplate ?? null,
+    publish: requirePublishable(kind, given.publish ?? false),
+    enabled: given.enabled ?? true,
+    createdAt: now,
+    updatedAt: now,
+  };
+  checkTemplates(trigger);
+  const rule = ruleOf(trigger);
+  if (!(await insertTrigger(db, trigger, rule))) throw await isDuplicate(deps, rule);
+  return findTriggerById(deps, trigger.id);
+}
+
+/**
+ * Throws as `createTrigger` does. Drafts that are there change with their next event; what the trigger failed to do
+ * is tried again at once, as this may have mended it.
+ */
+export async function changeTrigger(deps: Needs, id: string, changes: TriggerChanges): Promise<Trigger> {
+  const { organizationId: _, integrationType: __, ...current } = await getTrigger(deps.db, id);
+  const kind = kinds[current.event];
+  const next: StoredTrigger = { ...current, ...changes, updatedAt: deps.clock.now().toISOString() };
+  next.filters = requireFilters(kind, next.filters);
+  requirePublishable(kind, next.publish);
+  checkTemplates(next);
+  const rule = ruleOf(next);
+  if (!(await replaceTrigger(deps.db, next, rule))) throw await isDuplicate(deps, rule);
+  await retryRuns(deps.db, id, deps.clock.now());
+  return findTriggerById(deps, id);
+}
+
+/** Throws `AppError` 404. */
+export async function switchTrigger(deps: Needs, id: string, enabled: boolean): Promise<Trigger> {
+  await setTriggerEnabled(deps.db, id, enabled, deps.clock.now());
+  return findTriggerById(deps, id);
+}
+
+/** Throws `AppError` 404. */
+export async function findTriggerById({ db }: Pick<Deps, 'db'>, id: string): Promise<Trigger> {
+  return withAction(await getTrigger(db, id));
+}
+
+/** Of one organization or integration, or all; oldest first. */
+export async function findTriggers(
+  { db }: Pick<Deps, 'db'>,
+  filter: { organizationId?: string | undefined; integrationId?: string | undefined },
+): Promise<Trigger[]> {
+  return (await listTriggers(db, filter)).map(withAction);
+}
+
+function withAction(row: TriggerRow): Trigger {
+  return { ...row, action: kinds[row.event].action };
+}
+
+/** The event by our name or by the provider's: `pull_request`, `Issue`, `ProjectUpdate`. */
+function requireKind({ type }: Integration, name: string, action: string | undefined): TriggerKind {
+  const event = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
+  const kind = Object.hasOwn(kinds, event) ? kinds[event as EventType] : undefined;
+  if (kind?.provider !== type) {
+    const possible = Object.values(kinds).filter(({ provider }) => provider === type);
+    const names = possible.map((each) => each.event).join(', ');
+    throw new AppError(
+      400,
+      `The event ${name} makes no drafts of an integration of ${type}; these do: ${names}`,
+    );
+  }
+  if (action !== undefined && action !== kind.action) {
+    throw new AppError(
+      400,
+      `The action ${action} of ${kind.event} makes no drafts; ${kind.action} does, and what follows it changes the same draft`,
+    );
+  }
+  return kind;
+}
+
+function requireRepository({ id, repositories }: Integration, name: string): string {
+  const found = repositories.find(
+    (each) => each.id === name || each.fullName.toLowerCase() === name.toLowerCase(),
+  );
+  if (found !== undefined) return found.id;
+  const names = repositories.map(({ fullName }) => fullName).join(', ') || 'it has none';
+  throw new AppError(404, `Integration ${id} has no repository ${name}: ${names}`);
+}
+
+/** The filters in their one form: names and values sorted, each value once. */
+function requireFilters({ event, filters: known }: TriggerKind, given: TriggerFilters): TriggerFilters {
+  requireValid(TriggerFilters, given);
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  for (const [name] of entries) {
+    if (!known.includes(name as keyof TriggerFilters)) {
+      throw new AppError(
+        400,
+        `The filter ${name} says nothing about ${event}; these do: ${known.join(', ')}`,
+      );
+    }
+  }
+  return Object.fromEntries(
+    entries
+      .map(([name, value]) => [name, Array.isArray(value) ? [...new Set(value)].sort() : value] as const)
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
+  );
+}
+
+function requirePublishable({ event, isRolling }: TriggerKind, publish: boolean): boolean {
+  if (publish && isRolling) {
+    const whole = Object.values(kinds).filter((kind) => !kind.isRolling);
+    throw new AppError(
+      400,
+      `A draft of ${event} grows until it is closed, and cannot be published at once; these can: ${whole.map((kind) => kind.event).join(', ')}`,
+    );
+  }
+  return publish;
+}
+
+/** What a trigger answers to and makes, as one text. */
+function ruleOf({ integrationId, repositoryId, event, filters, contentType }: StoredTrigger): string {
+  return JSON.stringify([integrationId, repositoryId, event, filters, contentType]);
+}
+
+async function isDuplicate({ db }: Pick<Deps, 'db'>, rule: string): Promise<AppError> {
+  const { id } = (await findTriggerByRule(db, rule)) ?? { id: 'that was just made' };
+  return new AppError(
+    409,
+    `Trigger ${id} does the same already; change that one ("trigger change ${id}"), or choose other filters`,
+  );
+}

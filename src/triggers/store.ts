@@ -1,0 +1,286 @@
+import { and, asc, eq, gt, lte, or, type SQL, sql } from 'drizzle-orm';
+import { type Database, prepared } from '../../db/client.ts';
+import { integrations, triggerRuns, triggers } from '../../db/schema/index.ts';
+import { AppError } from '../lib/app-error.ts';
+import type { RunStatus, Trigger, TriggerFilters, TriggerRun } from './model.ts';
+
+/** A trigger as it is stored: what its integration says of it aside. */
+export type StoredTrigger = Omit<Trigger, 'organizationId' | 'integrationType' | 'action'>;
+
+/** A trigger without what follows from its event. */
+export type TriggerRow = Omit<Trigger, 'action'>;
+
+/** False when another trigger has the same rule. */
+export async function insertTrigger(db: Database, trigger: StoredTrigger, rule: string): Promise<boolean> {
+  const inserted = db
+    .insert(triggers)
+    .values({ ...trigger, rule })
+    .onConflictDoNothing({ target: triggers.rule })
+    .returning({ id: triggers.id })
+    .all();
+  return inserted.length > 0;
+}
+
+/** False when another trigger has the same rule. */
+export async function replaceTrigger(db: Database, trigger: StoredTrigger, rule: string): Promise<boolean> {
+  return db.transaction(
+    (tx) => {
+      const other = tx
+        .select({ id: triggers.id })
+        .from(triggers)
+        .where(and(eq(triggers.rule, rule), sql`${triggers.id} <> ${trigger.id}`))
+        .get();
+      if (other !== undefined) return false;
+      tx.update(triggers)
+        .set({ ...trigger, rule })
+        .where(eq(triggers.id, trigger.id))
+        .run();
+      return true;
+    },
+    { behavior: 'immediate' },
+  );
+}
+
+export async function findTriggerByRule(db: Database, rule: string): Promise<{ id: string } | null> {
+  return db.select({ id: triggers.id }).from(triggers).where(eq(triggers.rule, rule)).get() ?? null;
+}
+
+/** Oldest first. */
+export async function listTriggers(
+  db: Database,
+  {
+    organizationId,
+    integrationId,
+  }: { organizationId?: string | undefined; integrationId?: string | undefined },
+): Promise<TriggerRow[]> {
+  return select(
+    db,
+    and(
+      organizationId === undefined ? undefined : eq(integrations.organizationId, organizationId),
+      integrationId === undefined ? undefined : eq(triggers.integrationId, integrationId),
+    ),
+  );
+}
+
+export async function findTrigger(db: Database, id: string): Promise<TriggerRow | null> {
+  return select(db, eq(triggers.id, id))[0] ?? null;
+}
+
+/** Throws `AppError` 404. */
+export async function getTrigger(db: Database, id: string): Promise<TriggerRow> {
+  const trigger = await findTrigger(db, id);
+  if (trigger === null) throw triggerNotFound(id);
+  return trigger;
+}
+
+/** Throws `AppError` 404. */
+export async function setTriggerEnabled(db: Database, id: string, enabled: boolean, at: Date): Promise<void> {
+  const updatedAt = at.toISOString();
+  const set = db.update(triggers).set({ enabled, updatedAt }).where(eq(triggers.id, id));
+  if (set.returning({ id: triggers.id }).all().length === 0) throw triggerNotFound(id);
+}
+
+/** With what it still had to do; the posts that it made stay. Throws `AppError` 404. */
+export async function deleteTrigger(db: Database, id: string): Promise<void> {
+  const deleted = db.delete(triggers).where(eq(triggers.id, id)).returning({ id: triggers.id }).all();
+  if (deleted.length === 0) throw triggerNotFound(id);
+}
+
+function select(db: Database, filter: SQL | undefined): TriggerRow[] {
+  const rows = db
+    .select({ trigger: triggers, integration: integrations })
+    .from(triggers)
+    .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
+    .where(filter)
+    .orderBy(asc(triggers.createdAt), asc(triggers.id))
+    .all();
+  return rows.map(({ trigger: { rule: _, ...trigger }, integration }) => ({
+    ...trigger,
+    organizationId: integration.organizationId,
+    integrationType: integration.type,
+    filters: trigger.filters as TriggerFilters,
+  }));
+}
+
+/** The triggers that an event of this source may mean something to. Synchronous, for the delivery's transaction. */
+export function listEnabledTriggers(
+  db: Database,
+  integrationId: string,
+  repositoryId: string | null,
+): Pick<Trigger, 'id' | 'event' | 'filters'>[] {
+  const rows = statements(db).enabled.all({ integrationId });
+  return rows
+    .filter((row) => row.repositoryId === null || row.repositoryId === repositoryId)
+    .map(({ id, event, filters }) => ({ id, event, filters: filters as TriggerFilters }));
+}
+
+/** Asks for a run, or for one more look in the run that is asked for already. Synchronous, as above. */
+export function queueRun(
+  db: Database,
+  run: { triggerId: string; scope: string; since: string; deliveryId: string },
+  now: Date,
+): void {
+  statements(db).queue.run({ ...run, dueAt: now.getTime(), queuedAt: now.toISOString() });
+}
+
+/** A run that is due, as the worker takes it. */
+export type DueRun = typeof triggerRuns.$inferSelect;
+
+/** The next run that is due of a trigger that is enabled, but for `underWay`; those that never failed come first. */
+export async function findDueRun(
+  db: Database,
+  now: Date,
+  underWay: readonly Pick<DueRun, 'triggerId' | 'scope'>[],
+): Promise<DueRun | null> {
+  const isUnderWay = ({ triggerId, scope }: DueRun) =>
+    underWay.some((each) => each.triggerId === triggerId && each.scope === scope);
+  const rows = statements(db).due.all({ now: now.getTime(), limit: underWay.length + 1 });
+  return rows.map(({ run }) => run).find((run) => !isUnderWay(run)) ?? null;
+}
+
+/** The run is done, unless something came while it was under way. Synchronous. */
+export function finishRun(db: Database, { triggerId, scope, revision }: DueRun): void {
+  db.delete(triggerRuns)
+    .where(and(isRun(triggerId, scope), eq(triggerRuns.revision, revision)))
+    .run();
+}
+
+/**
+ * The run is tried again at `dueAt`, or given up when that is null; unless something came while it was under way,
+ * which is worth another try at once. Synchronous.
+ */
+export function postponeRun(
+  db: Database,
+  { triggerId, scope, attempts, revision }: DueRun,
+  error: string,
+  dueAt: Date | null,
+): void {
+  const isOld = eq(triggerRuns.revision, revision);
+  db.update(triggerRuns)
+    .set(
+      dueAt === null
+        ? {
+            error,
+            status: sql`iif(${isOld}, 'failed', 'queued')`,
+            attempts: sql`iif(${isOld}, ${attempts + 1}, 0)`,
+          }
+        : { error, attempts: attempts + 1, dueAt: dueAt.getTime() },
+    )
+    .where(isRun(triggerId, scope))
+    .run();
+}
+
+/** Oldest first. */
+export async function listRuns(
+  db: Database,
+  filter: { organizationId?: string | undefined; status?: RunStatus | undefined },
+): Promise<TriggerRun[]> {
+  const rows = db
+    .select({ run: triggerRuns, organizationId: integrations.organizationId })
+    .from(triggerRuns)
+    .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
+    .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
+    .where(
+      and(
+        filter.organizationId === undefined
+          ? undefined
+          : eq(integrations.organizationId, filter.organizationId),
+        filter.status === undefined ? undefined : eq(triggerRuns.status, filter.status),
+      ),
+    )
+    .orderBy(asc(triggerRuns.queuedAt), asc(triggerRuns.triggerId), asc(triggerRuns.scope))
+    .limit(MAX_RUNS)
+    .all();
+  return rows.map(({ run: { since: _, revision: __, dueAt, ...run }, organizationId }) => ({
+    ...run,
+    organizationId,
+    nextAttemptAt: run.status === 'failed' ? null : new Date(dueAt).toISOString(),
+  }));
+}
+
+const MAX_RUNS = 1_000;
+
+/**
+ * Queues again, for now, what failed: what was given up and what waits for its next attempt, of one trigger or of
+ * all. Returns how many runs there were.
+ */
+export async function retryRuns(db: Database, triggerId: string | undefined, now: Date): Promise<number> {
+  return db
+    .update(triggerRuns)
+    .set({
+      status: 'queued',
+      attempts: 0,
+      dueAt: now.getTime(),
+      // One that is under way is not done with that.
+      revision: sql`${triggerRuns.revision} + 1`,
+    })
+    .where(
+      and(
+        or(eq(triggerRuns.status, 'failed'), gt(triggerRuns.attempts, 0)),
+        triggerId === undefined ? undefined : eq(triggerRuns.triggerId, triggerId),
+      ),
+    )
+    .returning({ scope: triggerRuns.scope })
+    .all().length;
+}
+
+const statements = prepared((db) => ({
+  enabled: db
+    .select({
+      id: triggers.id,
+      repositoryId: triggers.repositoryId,
+      event: triggers.event,
+      filters: triggers.filters,
+    })
+    .from(triggers)
+    .where(and(eq(triggers.integrationId, sql.placeholder('integrationId')), eq(triggers.enabled, true)))
+    .prepare(),
+  queue: db
+    .insert(triggerRuns)
+    .values({
+      triggerId: sql.placeholder('triggerId'),
+      scope: sql.placeholder('scope'),
+      since: sql.placeholder('since'),
+      revision: 1,
+      status: 'queued',
+      attempts: 0,
+      dueAt: sql.placeholder('dueAt'),
+      deliveryId: sql.placeholder('deliveryId'),
+      queuedAt: sql.placeholder('queuedAt'),
+    })
+    .onConflictDoUpdate({
+      target: [triggerRuns.triggerId, triggerRuns.scope],
+      set: {
+        since: sql`min(${triggerRuns.since}, excluded.since)`,
+        revision: sql`${triggerRuns.revision} + 1`,
+        // What was given up is worth another try, as there is news; what waits goes on waiting.
+        attempts: sql`iif(${triggerRuns.status} = 'failed', 0, ${triggerRuns.attempts})`,
+        dueAt: sql`iif(${triggerRuns.status} = 'failed', excluded.due_at, ${triggerRuns.dueAt})`,
+        status: sql`'queued'`,
+        deliveryId: sql`excluded.delivery_id`,
+      },
+    })
+    .prepare(),
+  due: db
+    .select({ run: triggerRuns })
+    .from(triggerRuns)
+    .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
+    .where(
+      and(
+        eq(triggerRuns.status, 'queued'),
+        lte(triggerRuns.dueAt, sql.placeholder('now')),
+        eq(triggers.enabled, true),
+      ),
+    )
+    .orderBy(asc(triggerRuns.attempts), asc(triggerRuns.dueAt))
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+}));
+
+function isRun(triggerId: string, scope: string) {
+  return and(eq(triggerRuns.triggerId, triggerId), eq(triggerRuns.scope, scope));
+}
+
+function triggerNotFound(id: string): AppError {
+  return new AppError(404, `Trigger ${id} not found; "trigger list" shows those there are`);
+}

@@ -1,0 +1,26 @@
+import { composeDraft } from '../../src/drafts/compose.ts';
+import type { Compose } from '../../src/drafts/model.ts';
+import { contentTypes, type Post } from '../../src/posts/model.ts';
+import { listPostPage, parsePost } from '../../src/posts/store.ts';
+import { runTriggers } from '../../src/triggers/run.ts';
+import type { TestApp } from './test-app.ts';
+
+/** Drafts as the server makes them, but for the thread. */
+export const compose: Compose = async (recipe, material) => composeDraft(recipe, material);
+
+/** Does all that the triggers have to do now. Returns how many runs that were. */
+export function runAll(app: TestApp): Promise<number> {
+  return runTriggers(app.deps, compose);
+}
+
+/** Every post of an organization, newest first. */
+export async function postsOf(app: TestApp, organizationId = 'org_a'): Promise<Post[]> {
+  const selection = { statuses: ['draft' as const, 'published' as const], contentTypes: [...contentTypes] };
+  const { posts } = await listPostPage(app.db, organizationId, {
+    ...selection,
+    limit: 1000,
+    page: 1,
+    sort: 'desc',
+  });
+  return posts.map(parsePost);
+}

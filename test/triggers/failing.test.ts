@@ -1,0 +1,422 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { sampleGithub } from '../../src/client/samples/github/index.ts';
+import { composeDraft } from '../../src/drafts/compose.ts';
+import type { Compose } from '../../src/drafts/model.ts';
+import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';
+import type { Connected } from '../../src/integrations/model.ts';
+import type { Post } from '../../src/posts/model.ts';
+import { listPostPage, parsePost } from '../../src/posts/store.ts';
+import { runTriggers } from '../../src/triggers/run.ts';
+import { changeTrigger, createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
+import { deleteTrigger, listRuns, retryRuns } from '../../src/triggers/store.ts';
+import { connectGithub, githubRequest } from '../support/deliveries.ts';
+import { changed } from '../support/payloads.ts';
+import { allRows } from '../support/rows.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+let connected: Connected;
+let composer: Composer;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  connected = await connectGithub(app, 'org_a');
+  composer = threadedComposer();
+});
+
+afterEach(() => composer.close());
+
+const inThisThread: Compose = async (recipe, material) => composeDraft(recipe, material);
+
+/** One pass of the worker. Returns how many runs it did. */
+const pass = (compose: Compose = composer.compose) => runTriggers(app.deps, compose);
+
+function create(fields: Partial<NewTrigger> = {}) {
+  const { integrationId } = connected;
+  return createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog', ...fields });
+}
+
+/** Passes the checks, as the sample lists changes, and fails on a release that lists none. */
+const PER_CHANGE = '{{ release.name }}\n\nEach is {{ 100 | divided_by: changes.size }} % of it.';
+const PER_CHANGE_FAILS =
+  'body template, line 3, column 18: the filter divided_by gives no number here: see what it is given';
+
+const createFailing = (fields: Partial<NewTrigger> = {}) =>
+  create({ contentType: 'linkedin_post', bodyTemplate: PER_CHANGE, ...fields });
+
+let releases = 0;
+/** Each release is an hour after the one before. */
+async function deliverRelease(notes = 'Words, and no list.', tag = `v1.${releases}.0`): Promise<void> {
+  const now = new Date(Date.UTC(2026, 0, 1, releases++));
+  const sample = sampleGithub('release', { repository: 'acme/rocket', now }) ?? {};
+  const payload = changed(sample, { 'release.tag_name': tag, 'release.name': tag, 'release.body': notes });
+  const response = await app.request(...githubRequest(connected, payload, { event: 'release' }));
+  expect(response.status).toBe(200);
+}
+
+async function posts(): Promise<Post[]> {
+  const selection = { statuses: ['draft', 'published'], contentTypes: ['changelog', 'linkedin_post'] };
+  const page = { ...selection, limit: 100, page: 1, sort: 'asc' } as Parameters<typeof listPostPage>[2];
+  return (await listPostPage(app.db, 'org_a', page)).posts.map(parsePost);
+}
+
+/** Which triggers have posts, one entry for each post. */
+const madeBy = async () => (await posts()).map(({ sourceMetadata }) => sourceMetadata?.triggerId).sort();
+
+const runs = () => listRuns(app.db, {});
+
+describe('a trigger that fails holds up no other', () => {
+  const bullets = Array.from({ length: 60 }, (_, index) => `- Change ${index}\n`).join('');
+  const loop = (body: string, ...names: string[]) =>
+    names.reduceRight((inner, name) => `{% for ${name} in changes %}${inner}{% endfor %}`, body);
+
+  test.each([
+    ['divides by what is zero this time', { bodyTemplate: PER_CHANGE }, 'Words.', PER_CHANGE_FAILS],
+    [
+      'loops in loops over more than there were',
+      { bodyTemplate: loop('{{ a.text }}{{ b.text }}', 'a', 'b', 'c') },
+      bullets,
+      /^body template, line 1, column \d+: it takes more than 100,000 steps: loop over fewer things/,
+    ],
+    [
+      'has a title that comes out empty',
+      { titleTemplate: '{{ changes.first.text }}' },
+      'Words.',
+      /^title template: the title comes out empty/,
+    ],
+    [
+      'takes too long',
+      { bodyTemplate: '{% for i in (1..9000) %}{% assign x = changes | group_by: "text" %}{% endfor %}' },
+      bullets.repeat(20),
+      /^body template, line 1, column \d+: it (takes longer than 500 milliseconds|takes more than|makes more than)/,
+    ],
+  ])('one that %s', async (_, templates, notes, error) => {
+    const before = await create({ filters: { prereleases: false } });
+    const failing = await createFailing(templates);
+    const after = await create();
+    await deliverRelease(notes);
+    expect(await pass()).toBe(3);
+    expect(await madeBy()).toEqual([before.id, after.id].sort());
+    expect(await runs()).toMatchObject([{ triggerId: failing.id, status: 'queued', attempts: 1 }]);
+    const [{ error: said } = { error: null }] = await runs();
+    if (typeof error === 'string') expect(said).toBe(error);
+    else expect(said).toMatch(error);
+  });
+
+  test('one for which drafts cannot be made at all', async () => {
+    const failing = await create();
+    const healthy = await create({ contentType: 'linkedin_post' });
+    await deliverRelease();
+    await pass(async (recipe, material) => {
+      if (recipe.triggerId === failing.id) throw 'not even an error';
+      return composeDraft(recipe, material);
+    });
+    expect(await madeBy()).toEqual([healthy.id]);
+    expect(await runs()).toMatchObject([{ triggerId: failing.id, error: 'not even an error' }]);
+  });
+
+  test('one whose thread is stuck', async () => {
+    const failing = await create();
+    const healthy = await create({ contentType: 'linkedin_post' });
+    const main = new URL('../support/odd-thread.ts', import.meta.url);
+    const odd = threadedComposer({ timeLimitMs: 1_000, main });
+    await deliverRelease();
+    await pass((recipe, material) =>
+      odd.compose(recipe.triggerId === failing.id ? { ...recipe, triggerId: 'stuck' } : recipe, material),
+    );
+    odd.close();
+    expect(await madeBy()).toEqual([healthy.id]);
+    expect(await runs()).toMatchObject([
+      { triggerId: failing.id, error: 'The draft took more than 1 s to make; simplify its template' },
+    ]);
+  });
+
+  test('not even while it fails many drafts: after each one the others come first', async () => {
+    const failing = await createFailing();
+    const healthy = await create();
+    for (let n = 0; n < 5; n++) await deliverRelease();
+    const order: string[] = [];
+    await pass((recipe, material) => {
+      order.push(recipe.triggerId);
+      return inThisThread(recipe, material);
+    });
+    const times = (id: string, count: number) => Array.from({ length: count }, () => id);
+    expect(order).toEqual([failing.id, ...times(healthy.id, 5), ...times(failing.id, 4)]);
+  });
+
+  test('nor does a draft that fails keep the others of its own run', async () => {
+    const failing = await createFailing();
+    await deliverRelease('- One\n- Two', 'v1');
+    await deliverRelease('None.', 'v2');
+    await deliverRelease('- One\n- Two\n- Three\n- Four', 'v3');
+    expect(await pass()).toBe(1);
+    expect((await posts()).map(({ title, content }) => [title, content])).toEqual([
+      ['v1', 'v1\n\nEach is 50 % of it.'],
+      ['v3', 'v3\n\nEach is 25 % of it.'],
+    ]);
+    expect(await runs()).toMatchObject([{ triggerId: failing.id, error: PER_CHANGE_FAILS }]);
+  });
+});
+
+describe('a run that fails', () => {
+  /** Lets a run fail until it is given up. Returns how it stood after each attempt, times as seconds from then. */
+  async function failUntilGivenUp() {
+    const states: [status: string, attempts: number, secondsToNext: number | null][] = [];
+    for (;;) {
+      expect(await pass()).toBe(1);
+      // Nothing is due before its time.
+      expect(await pass()).toBe(0);
+      const [run] = await runs();
+      if (run === undefined) throw new Error('the run did not fail');
+      const next = run.nextAttemptAt === null ? null : Date.parse(run.nextAttemptAt);
+      const waitMs = next === null ? null : next - app.clock.now().getTime();
+      states.push([run.status, run.attempts, waitMs === null ? null : waitMs / 1000]);
+      if (waitMs === null) return states;
+      app.clock.advance(waitMs - 1);
+      expect(await pass()).toBe(0);
+      app.clock.advance(1);
+    }
+  }
+
+  test('is put off, longer each time, and then given up, where people see why', async () => {
+    const { id: triggerId } = await createFailing();
+    await deliverRelease();
+    expect(await failUntilGivenUp()).toEqual([
+      ['queued', 1, 1],
+      ['queued', 2, 10],
+      ['queued', 3, 60],
+      ['queued', 4, 600],
+      ['failed', 5, null],
+    ]);
+    const failed = {
+      triggerId,
+      organizationId: 'org_a',
+      scope: `${connected.repositoryId} main`,
+      status: 'failed' as const,
+      attempts: 5,
+      nextAttemptAt: null,
+      deliveryId: expect.any(String),
+      error: PER_CHANGE_FAILS,
+      queuedAt: '2026-11-20T12:00:00.000Z',
+    };
+    expect(await listRuns(app.db, { organizationId: 'org_a', status: 'failed' })).toEqual([failed]);
+    expect(await listRuns(app.db, { status: 'queued' })).toEqual([]);
+    expect(await listRuns(app.db, { organizationId: 'org_b' })).toEqual([]);
+    const tries = app.logged.filter(({ triggerId: id }) => id === triggerId);
+    expect(tries.map(({ level, attempts }) => [level, attempts])).toEqual([
+      ['warn', 1],
+      ['warn', 2],
+      ['warn', 3],
+      ['warn', 4],
+      ['error', 5],
+    ]);
+    app.clock.advance(365 * 24 * 3_600_000);
+    expect(await pass()).toBe(0);
+  });
+
+  test('is tried anew when people ask for it', async () => {
+    const failing = await createFailing();
+    const other = await createFailing({ filters: { prereleases: false } });
+    await deliverRelease();
+    await pass();
+    app.clock.advance(400);
+    expect(await retryRuns(app.db, 'trg_none', app.clock.now())).toBe(0);
+    expect(await pass()).toBe(0);
+    // One that still waits for its next attempt is retried too.
+    expect(await retryRuns(app.db, failing.id, app.clock.now())).toBe(1);
+    expect(await failUntilGivenUpOf(failing.id)).toBe(5);
+    expect(await retryRuns(app.db, undefined, app.clock.now())).toBe(2);
+    expect(await pass()).toBe(2);
+    expect(await runs()).toMatchObject([
+      { triggerId: failing.id, status: 'queued', attempts: 1 },
+      { triggerId: other.id, status: 'queued', attempts: 1 },
+    ]);
+  });
+
+  async function failUntilGivenUpOf(triggerId: string): Promise<number> {
+    for (let attempts = 1; ; attempts++) {
+      await pass();
+      const run = (await runs()).find((each) => each.triggerId === triggerId);
+      if (run?.status === 'failed') return attempts;
+      app.clock.advance(600_000);
+    }
+  }
+
+  test('is revived by a new delivery once it was given up, and its other drafts are made', async () => {
+    await createFailing();
+    await deliverRelease();
+    await failUntilGivenUp();
+    await deliverRelease('- One', 'v9');
+    expect(await runs()).toMatchObject([{ status: 'queued', attempts: 0 }]);
+    expect(await pass()).toBe(1);
+    expect(await posts()).toMatchObject([{ title: 'v9' }]);
+    expect(await runs()).toMatchObject([{ status: 'queued', attempts: 1 }]);
+  });
+
+  test('is not given up when something came while it failed for the last time', async () => {
+    await createFailing();
+    await deliverRelease();
+    for (let attempt = 1; attempt < 5; attempt++) {
+      await pass();
+      app.clock.advance(600_000);
+    }
+    let isLast = true;
+    await pass(async (recipe, material) => {
+      if (isLast) await deliverRelease('- One', 'v9');
+      isLast = false;
+      return composeDraft(recipe, material);
+    });
+    expect(await posts()).toMatchObject([{ title: 'v9' }]);
+  });
+
+  test('is done once its template is mended, at once', async () => {
+    const failing = await createFailing();
+    await deliverRelease();
+    await failUntilGivenUp();
+    await changeTrigger(app.deps, failing.id, { bodyTemplate: '{{ changes.size }} changes.' });
+    expect(await pass()).toBe(1);
+    expect(await posts()).toMatchObject([{ content: '0 changes.' }]);
+    expect(await runs()).toEqual([]);
+  });
+
+  test('is done once its template is mended while it fails for the last time', async () => {
+    const failing = await createFailing();
+    await deliverRelease();
+    for (let attempt = 1; attempt < 5; attempt++) {
+      await pass();
+      app.clock.advance(600_000);
+    }
+    let isFirst = true;
+    await pass(async (recipe, material) => {
+      if (isFirst) await changeTrigger(app.deps, failing.id, { bodyTemplate: '{{ changes.size }} changes.' });
+      isFirst = false;
+      return composeDraft(recipe, material);
+    });
+    expect(await posts()).toMatchObject([{ content: '0 changes.' }]);
+    expect(await runs()).toEqual([]);
+  });
+});
+
+test('what comes while a run is under way is done too, in the same pass', async () => {
+  await create();
+  await deliverRelease('First.', 'v1');
+  let isFirst = true;
+  const done = await pass(async (recipe, material) => {
+    if (isFirst) await deliverRelease('Second.', 'v2');
+    isFirst = false;
+    return composeDraft(recipe, material);
+  });
+  expect(done).toBe(2);
+  expect((await posts()).map(({ title }) => title)).toEqual(['v1', 'v2']);
+  expect(await runs()).toEqual([]);
+});
+
+test('two workers at once make each draft once', async () => {
+  await create();
+  await create({ contentType: 'linkedin_post' });
+  for (let n = 0; n < 5; n++) await deliverRelease();
+  await Promise.all([pass(inThisThread), pass(inThisThread), pass()]);
+  expect(await posts()).toHaveLength(10);
+  expect(await runs()).toEqual([]);
+});
+
+describe('a worker that is stopped', () => {
+  test('begins nothing', async () => {
+    await create();
+    await deliverRelease();
+    expect(await runTriggers(app.deps, inThisThread, AbortSignal.abort())).toBe(0);
+    expect(await posts()).toEqual([]);
+  });
+
+  test.each([
+    ['makes the draft under way and leaves the rest', inThisThread, ['v1']],
+    [
+      'does not count it as a failure when the draft under way is given up',
+      () => Promise.reject(new Error('stopping')),
+      [],
+    ],
+  ] as const)('%s', async (_, composeLast, titles) => {
+    await create();
+    await deliverRelease('First.', 'v1');
+    await deliverRelease('Second.', 'v2');
+    const stopping = new AbortController();
+    const compose: Compose = (recipe, material) => {
+      stopping.abort();
+      return composeLast(recipe, material);
+    };
+    await runTriggers(app.deps, compose, stopping.signal);
+    expect((await posts()).map(({ title }) => title)).toEqual([...titles]);
+    expect(await runs()).toMatchObject([{ status: 'queued', attempts: 0, error: null }]);
+    expect(await pass()).toBe(1);
+    expect((await posts()).map(({ title }) => title)).toEqual(['v1', 'v2']);
+    expect(await runs()).toEqual([]);
+  });
+});
+
+describe('a trigger that is disabled', () => {
+  test('keeps what it still has to do, and does it once it is enabled', async () => {
+    const { id } = await create();
+    await deliverRelease();
+    await switchTrigger(app.deps, id, false);
+    expect(await pass()).toBe(0);
+    expect(await posts()).toEqual([]);
+    expect(await runs()).toMatchObject([{ triggerId: id, status: 'queued', attempts: 0 }]);
+    await switchTrigger(app.deps, id, true);
+    expect(await pass()).toBe(1);
+    expect(await madeBy()).toEqual([id]);
+  });
+
+  test('is asked for nothing', async () => {
+    const { id } = await create({ enabled: false });
+    await deliverRelease();
+    expect(await runs()).toEqual([]);
+    await switchTrigger(app.deps, id, true);
+    expect(await pass()).toBe(0);
+  });
+});
+
+describe('a trigger that is deleted', () => {
+  const traces = () => {
+    const { triggers, trigger_runs, drafts, posts } = allRows(app.db);
+    return { triggers, trigger_runs, drafts, posts };
+  };
+  const nothing = { triggers: [], trigger_runs: [], drafts: [], posts: [] };
+
+  test('while its run is queued leaves nothing', async () => {
+    const { id } = await create();
+    await deliverRelease();
+    await deleteTrigger(app.db, id);
+    expect(await pass()).toBe(0);
+    expect(traces()).toEqual(nothing);
+  });
+
+  test('while its draft is made leaves nothing', async () => {
+    const { id } = await create();
+    await deliverRelease();
+    await pass(async (recipe, material) => {
+      await deleteTrigger(app.db, id);
+      return composeDraft(recipe, material);
+    });
+    expect(traces()).toEqual(nothing);
+    expect(app.logged.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
+  });
+
+  test('while its run waits for the next attempt leaves nothing', async () => {
+    const { id } = await createFailing();
+    await deliverRelease();
+    await pass();
+    await deleteTrigger(app.db, id);
+    app.clock.advance(600_000);
+    expect(await pass()).toBe(0);
+    expect(traces()).toEqual(nothing);
+  });
+
+  test('keeps the posts that it made', async () => {
+    const { id } = await create();
+    await deliverRelease();
+    await pass();
+    await deleteTrigger(app.db, id);
+    expect(await posts()).toHaveLength(1);
+  });
+});

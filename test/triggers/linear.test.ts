@@ -1,0 +1,157 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { sampleLinear } from '../../src/client/samples/linear/index.ts';
+import type { Connected } from '../../src/integrations/model.ts';
+import { setPostStatus } from '../../src/posts/store.ts';
+import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
+import { connectLinear, linearRequest } from '../support/deliveries.ts';
+import { postsOf, runAll } from '../support/drafts.ts';
+import { changed, type Payload } from '../support/payloads.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+let connected: Connected;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  connected = await connectLinear(app, 'org_a');
+});
+
+function trigger(given: Partial<NewTrigger> = {}) {
+  const { integrationId } = connected;
+  return createTrigger(app.deps, { integrationId, event: 'issue', contentType: 'changelog', ...given });
+}
+
+function sample(event: string, changes: Record<string, unknown> = {}): Payload {
+  return changed(sampleLinear(event, { now: app.clock.now() }) ?? {}, changes);
+}
+
+/** An issue of the sample's team, completed at a minute of the last hour. */
+function issue(number: number, title: string, changes: Record<string, unknown> = {}): Payload {
+  const time = `2026-11-20T11:${String(number).padStart(2, '0')}:00.000Z`;
+  const data = {
+    id: `issue-${number}`,
+    identifier: `ENG-${number}`,
+    title,
+    completedAt: time,
+    updatedAt: time,
+  };
+  const fields = Object.fromEntries(Object.entries(data).map(([name, value]) => [`data.${name}`, value]));
+  return sample('Issue', { ...fields, ...changes });
+}
+
+async function deliver(event: string, ...payloads: Payload[]): Promise<void> {
+  for (const payload of payloads) {
+    expect((await app.request(...linearRequest(connected, payload, { event }))).status).toBe(200);
+  }
+  await runAll(app);
+}
+
+/** Titles with their list items. */
+async function drafts(): Promise<Record<string, string[]>> {
+  return Object.fromEntries(
+    (await postsOf(app)).map(({ title, markdown }) => [
+      title,
+      Array.from(markdown.matchAll(/^- (.*?) \(/gm), ([, text = '']) => text),
+    ]),
+  );
+}
+
+const reopened = (number: number, title: string) =>
+  issue(number, title, {
+    'data.state.type': 'started',
+    'data.completedAt': null,
+    'data.updatedAt': '2026-11-20T11:59:00.000Z',
+  });
+
+describe('completed issues', () => {
+  test('gather in a draft of their team, in the order of their completion', async () => {
+    await trigger();
+    await deliver('Issue', issue(2, 'Second'), issue(1, 'First'));
+    expect(await drafts()).toEqual({ 'Done by Engineering': ['First', 'Second'] });
+  });
+
+  test('each team has its own; a filter lets teams, labels and projects through', async () => {
+    await trigger();
+    const other = { 'data.team': { id: 'team-2', key: 'OPS', name: 'Operations' } };
+    await deliver('Issue', issue(1, 'First'), issue(2, 'Second', other));
+    expect(await drafts()).toEqual({ 'Done by Engineering': ['First'], 'Done by Operations': ['Second'] });
+    await trigger({ filters: { team: ['ops'] }, contentType: 'linkedin_post' });
+    await trigger({ filters: { label: ['No such label'] } });
+    await deliver('Issue', issue(3, 'Third', other), issue(4, 'Fourth'));
+    expect((await postsOf(app)).filter(({ contentType }) => contentType === 'linkedin_post')).toHaveLength(1);
+    expect(await postsOf(app)).toHaveLength(3);
+  });
+
+  test('gather by project when the trigger chooses projects', async () => {
+    await trigger({ filters: { project: ['Quieter engines'] } });
+    await deliver('Issue', issue(1, 'First'), issue(2, 'Second', { 'data.project': null }));
+    expect(await drafts()).toEqual({ 'Done in Quieter engines': ['First'] });
+  });
+
+  test('that are reopened, renamed or removed change it; when none is left it goes', async () => {
+    await trigger();
+    await deliver('Issue', issue(1, 'First'), issue(2, 'Second'));
+    const renamed = { 'data.updatedAt': '2026-11-20T11:58:00.000Z', updatedFrom: { title: 'First' } };
+    await deliver('Issue', issue(1, 'First, renamed', renamed), reopened(2, 'Second'));
+    expect(await drafts()).toEqual({ 'Done by Engineering': ['First, renamed'] });
+    await deliver(
+      'Issue',
+      issue(1, 'First', { action: 'remove', 'data.updatedAt': '2026-11-20T11:59:00.000Z' }),
+    );
+    expect(await drafts()).toEqual({});
+  });
+
+  test('give the same draft when their last word came first', async () => {
+    await trigger();
+    await deliver('Issue', reopened(1, 'First'), issue(2, 'Second'), issue(1, 'First'));
+    expect(await drafts()).toEqual({ 'Done by Engineering': ['Second'] });
+  });
+
+  test('that were published are not told again, whatever happens to them', async () => {
+    await trigger();
+    await deliver('Issue', issue(1, 'First'));
+    const [post] = await postsOf(app);
+    await setPostStatus(app.db, post?.id ?? '', 'published', app.clock.now());
+    await deliver('Issue', reopened(1, 'First'));
+    const again = {
+      'data.updatedAt': '2026-11-20T12:30:00.000Z',
+      'data.completedAt': '2026-11-20T12:30:00.000Z',
+    };
+    await deliver('Issue', issue(1, 'First', again), issue(2, 'Second'));
+    expect((await postsOf(app)).map(({ status, content }) => [status, content])).toEqual(
+      expect.arrayContaining([
+        ['published', post?.content],
+        ['draft', expect.stringContaining('Second')],
+      ]),
+    );
+    expect((await postsOf(app)).find(({ status }) => status === 'draft')?.content).not.toContain('First');
+  });
+
+  test('that were never completed cost nothing: no run is asked for', async () => {
+    await trigger();
+    await app.request(...linearRequest(connected, reopened(1, 'First')));
+    expect(await runAll(app)).toBe(0);
+  });
+});
+
+test('a project that is completed and an update are drafts of their own', async () => {
+  await trigger({ event: 'Project' });
+  await trigger({ event: 'ProjectUpdate' });
+  await deliver('Project', sample('Project'));
+  await deliver('ProjectUpdate', sample('ProjectUpdate'));
+  await deliver('InitiativeUpdate', sample('InitiativeUpdate'));
+  expect(await postsOf(app)).toMatchObject([
+    { sourceMetadata: { platform: 'linear' } },
+    { sourceMetadata: { platform: 'linear' } },
+    { sourceMetadata: { platform: 'linear' } },
+  ]);
+  expect((await postsOf(app)).map(({ title }) => title).sort()).toEqual([
+    'Good neighbours: on track',
+    'Quieter engines is complete',
+    'Quieter engines: on track',
+  ]);
+  const later = { 'data.updatedAt': '2026-11-20T12:30:00.000Z', 'data.status.type': 'started' };
+  await deliver('Project', sample('Project', later));
+  expect((await postsOf(app)).map(({ title }) => title)).not.toContain('Quieter engines is complete');
+});

@@ -1,0 +1,172 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { sampleGithub } from '../../src/client/samples/github/index.ts';
+import { getSuggestion } from '../../src/drafts/suggestions.ts';
+import type { Connected } from '../../src/integrations/model.ts';
+import { editPost } from '../../src/posts/edit.ts';
+import { deletePost, setPostStatus } from '../../src/posts/store.ts';
+import { createTrigger } from '../../src/triggers/service.ts';
+import { connectGithub, githubRequest } from '../support/deliveries.ts';
+import { postsOf, runAll } from '../support/drafts.ts';
+import { changed } from '../support/payloads.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+// The rolling draft of a branch: what closes it, and who.
+
+const UNRELEASED = 'Unreleased: acme/rocket';
+
+let app: TestApp;
+let connected: Connected;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  connected = await connectGithub(app, 'org_a');
+  const { integrationId } = connected;
+  await createTrigger(app.deps, { integrationId, event: 'push', contentType: 'changelog' });
+});
+
+const sample = (event: string) => {
+  const payload = sampleGithub(event, { repository: 'acme/rocket', now: app.clock.now() });
+  if (payload === null) throw new Error(`no sample of ${event}`);
+  return payload;
+};
+
+const at = (hour: number) => `2026-11-20T${String(hour).padStart(2, '0')}:00:00Z`;
+
+/** A push of one commit at an hour of 20 November, and the triggers' work on it. */
+async function push(hour: number, subject: string): Promise<void> {
+  const sha = Bun.SHA1.hash(`${hour}${subject}`, 'hex');
+  const url = `https://github.com/acme/rocket/commit/${sha}`;
+  const commit = { id: sha, message: subject, author: { name: 'Ann' }, url, timestamp: at(hour) };
+  const pushedAt = Date.parse(at(hour)) / 1000;
+  const changes = { commits: [commit], after: sha, 'repository.pushed_at': pushedAt };
+  await deliver('push', changed(sample('push'), changes));
+}
+
+async function release(hour: number, tag: string, fields: Record<string, unknown> = {}): Promise<void> {
+  const told = {
+    tag_name: tag,
+    name: tag,
+    body: null,
+    published_at: at(hour),
+    updated_at: at(hour),
+    ...fields,
+  };
+  const changes = Object.fromEntries(Object.entries(told).map(([key, value]) => [`release.${key}`, value]));
+  await deliver('release', changed(sample('release'), changes));
+}
+
+async function deliver(event: string, payload: Record<string, unknown>): Promise<void> {
+  expect((await app.request(...githubRequest(connected, payload, { event }))).status).toBe(200);
+  await runAll(app);
+}
+
+/** Titles with the words of their changes. */
+async function drafts(): Promise<Record<string, string[]>> {
+  return Object.fromEntries(
+    (await postsOf(app)).map(({ title, markdown }) => [
+      title,
+      Array.from(markdown.matchAll(/^- (.*?) \(/gm), ([, text = '']) => text),
+    ]),
+  );
+}
+
+describe('a release', () => {
+  test('closes the draft, which keeps its post, and the next change opens another', async () => {
+    await push(1, 'feat: one');
+    await push(2, 'feat: two');
+    const [open] = await postsOf(app);
+    expect(await drafts()).toEqual({ [UNRELEASED]: ['One', 'Two'] });
+    await release(3, 'v1.0.0');
+    expect(await drafts()).toEqual({ 'v1.0.0': ['One', 'Two'] });
+    expect((await postsOf(app))[0]?.id).toBe(open?.id as string);
+    await push(4, 'feat: three');
+    expect(await drafts()).toEqual({ 'v1.0.0': ['One', 'Two'], [UNRELEASED]: ['Three'] });
+  });
+
+  test.each([['Words alone.'], ['### Added\n- Something else']])(
+    'changes nothing of what the draft tells, whatever its notes say: %p',
+    async (body) => {
+      await push(1, 'feat: one');
+      await push(2, 'feat: two');
+      await release(3, 'v1.0.0', { body });
+      expect(await drafts()).toEqual({ 'v1.0.0': ['One', 'Two'] });
+    },
+  );
+
+  test('that comes late parts what is already told', async () => {
+    await push(1, 'feat: one');
+    await push(3, 'feat: two');
+    await release(2, 'v1.0.0');
+    expect(await drafts()).toEqual({ 'v1.0.0': ['One'], [UNRELEASED]: ['Two'] });
+  });
+
+  test('that comes before its changes gets them all the same', async () => {
+    await release(3, 'v1.0.0');
+    expect(await drafts()).toEqual({});
+    await push(2, 'feat: two');
+    await push(1, 'feat: one');
+    expect(await drafts()).toEqual({ 'v1.0.0': ['One', 'Two'] });
+  });
+
+  test('with nothing before it makes no draft', async () => {
+    await release(3, 'v1.0.0');
+    await push(4, 'feat: three');
+    expect(await drafts()).toEqual({ [UNRELEASED]: ['Three'] });
+  });
+
+  test('of another branch closes nothing', async () => {
+    await push(1, 'feat: one');
+    await release(3, 'v0.9.1', { target_commitish: 'release/0.9' });
+    expect(await drafts()).toEqual({ [UNRELEASED]: ['One'] });
+  });
+
+  test('leaves alone what a person has edited, and suggests', async () => {
+    await push(1, 'feat: one');
+    const [open] = await postsOf(app);
+    const id = open?.id ?? '';
+    await editPost(app.deps, id, { title: 'Rocket 1', markdown: 'All by hand' });
+    await release(3, 'v1.0.0');
+    expect(await postsOf(app)).toMatchObject([{ title: 'Rocket 1', markdown: 'All by hand' }]);
+    expect(await getSuggestion(app.deps, id)).toMatchObject({ title: 'v1.0.0' });
+    await push(4, 'feat: two');
+    expect(Object.keys(await drafts()).sort()).toEqual(['Rocket 1', UNRELEASED]);
+  });
+});
+
+describe('a person', () => {
+  test('who publishes the draft closes it: what comes later is a new one', async () => {
+    await push(1, 'feat: one');
+    const [open] = await postsOf(app);
+    await setPostStatus(app.db, open?.id ?? '', 'published', app.clock.now());
+    await push(2, 'feat: two');
+    const posts = await postsOf(app);
+    expect(posts.map(({ status }) => status).sort()).toEqual(['draft', 'published']);
+    const published = posts.find(({ status }) => status === 'published');
+    expect(published?.markdown).toBe(open?.markdown as string);
+    const draft = posts.find(({ status }) => status === 'draft');
+    expect(draft?.markdown).toContain('Two');
+    expect(draft?.markdown).not.toContain('One');
+    // And the release has what is left.
+    await release(3, 'v1.0.0');
+    expect(await drafts()).toEqual({ [UNRELEASED]: ['One'], 'v1.0.0': ['Two'] });
+  });
+
+  test('who deletes the draft does not get it back, but what comes later', async () => {
+    await push(1, 'feat: one');
+    const [open] = await postsOf(app);
+    await deletePost(app.db, open?.id ?? '');
+    await runAll(app);
+    expect(await drafts()).toEqual({});
+    await push(2, 'feat: two');
+    expect(await drafts()).toEqual({ [UNRELEASED]: ['Two'] });
+  });
+});
+
+test('a merged pull request is told once, whichever of its two events comes first', async () => {
+  const told = async () => (await drafts())[UNRELEASED]?.filter((text) => text.includes("today's value"));
+  await deliver('push', sample('push'));
+  expect(await told()).toEqual(["**gauge:** Show today's value after midnight"]);
+  await deliver('pull_request', sample('pull_request'));
+  expect(await told()).toEqual(["Show today's value after midnight"]);
+});
