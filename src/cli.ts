@@ -10,6 +10,7 @@ import { addPostCommands } from './cli/post.ts';
 import { addSendCommand } from './cli/send.ts';
 import { addServeCommand } from './cli/serve.ts';
 import { addSweepCommand } from './cli/sweep.ts';
+import { addTriggerCommands } from './cli/trigger.ts';
 import { ConfigError, settings } from './config.ts';
 import { DataFolderError } from './data-folder.ts';
 import { AppError } from './lib/app-error.ts';
@@ -59,6 +60,7 @@ function buildProgram(context: CliContext): Command {
   addKeyCommands(program, context);
   addPostCommands(program, context);
   addIntegrationCommands(program, context);
+  addTriggerCommands(program, context);
   addDeliveryCommands(program, context);
   addSendCommand(program, context);
   addSweepCommand(program, context);

@@ -1,11 +1,13 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { DAY_MS, parseTime } from '../lib/time.ts';
+import { type Command, Option } from 'commander';
+import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type Delivery, type DeliveryStatus, deliveryStatuses } from '../webhooks/model.ts';
-import { getDelivery, listDeliveries } from '../webhooks/store.ts';
+import { replayDelivery } from '../webhooks/replay.ts';
+import { type DeliveryFilter, getDelivery, listDeliveries } from '../webhooks/store.ts';
 import { type CliContext, withServices } from './context.ts';
-import { whole } from './options.ts';
+import { sinceWhen, timeOrSpan, whole } from './options.ts';
 import { fields, oneLine, print, table } from './output.ts';
+import { runNow, stillFailing } from './trigger-runs.ts';
 
 interface ListOptions {
   organization: string;
@@ -18,8 +20,17 @@ interface ListOptions {
   page: number;
 }
 
+interface ReplayOptions {
+  organization?: string;
+  integration?: string;
+  event?: string;
+  since?: string;
+}
+
 export function addDeliveryCommands(program: Command, context: CliContext): void {
-  const group = program.command('delivery').description('read the log of webhook deliveries');
+  const group = program
+    .command('delivery')
+    .description('read the log of webhook deliveries, and run them again');
 
   group
     .command('list')
@@ -59,10 +70,70 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
       const entry = await withServices(context, command, ({ db }) => getDelivery(db, id));
       print(context.terminal, command, entry, describeDelivery);
     });
+
+  group
+    .command('replay')
+    .description('run deliveries again; what they made already is brought up to date, not doubled')
+    .argument(
+      '[id...]',
+      "entries of the log, or the provider's delivery ids; without any, those that fit the filters",
+    )
+    .option('--organization <id>', 'the organization, when there are no ids')
+    .option('--integration <id>', 'only of this integration')
+    .option('--event <name>', "only of this event, by the provider's name for it")
+    .option('--since <time>', 'only since then: ISO 8601, or back from now as in 90m, 24h, 30d', timeOrSpan)
+    .action(async (ids: string[], options: ReplayOptions, command: Command) => {
+      if (ids.length === 0 && options.organization === undefined) {
+        command.error('error: Say which deliveries: their ids, or --organization ID with filters');
+      }
+      const { entries, failing } = await withServices(context, command, async (services) => ({
+        entries: await replay(services, ids, options),
+        failing: (await runNow(services)).length,
+      }));
+      print(context.terminal, command, entries, (all) =>
+        all.length === 0
+          ? 'No delivery fits: nothing was run.'
+          : `${table(['TIME', 'STATUS', 'EVENT', 'WHAT HAPPENED', 'ID'], all.map(row))}\n\nRan ${all.length} again${stillFailing(failing)}.`,
+      );
+    });
 }
 
-function row({ createdAt, status, statusCode, payload, title, count, reason, id }: Delivery): string[] {
-  const times = count > 1 ? ` (${count} times)` : '';
+/** The named deliveries, or the processed ones that fit the filters, oldest first. */
+async function replay(
+  services: Services,
+  ids: readonly string[],
+  options: ReplayOptions,
+): Promise<Delivery[]> {
+  const { db } = services;
+  const found =
+    ids.length > 0
+      ? await Promise.all(ids.map((id) => getDelivery(db, id, 'processed')))
+      : await findReplayable(services, options);
+  const entries: Delivery[] = [];
+  for (const delivery of found) entries.push(await replayDelivery(services, delivery));
+  return entries;
+}
+
+async function findReplayable({ db, clock }: Services, options: ReplayOptions): Promise<Delivery[]> {
+  const { organization = '', integration, event, since } = options;
+  await getOrganization(db, organization);
+  const filter: DeliveryFilter = {
+    integrationId: integration,
+    event,
+    status: 'processed',
+    since: since === undefined ? undefined : sinceWhen(since, clock.now()),
+  };
+  const found = await listDeliveries(db, organization, filter, { limit: MAX_REPLAYED, page: 1 });
+  // A ping tells nothing, and a replay is in the log beside what it ran again.
+  return found.filter(({ payload, replayOf }) => payload.data !== null && replayOf === null).reverse();
+}
+
+/** How many deliveries one command runs again: the newest that fit. */
+const MAX_REPLAYED = 1_000;
+
+function row(entry: Delivery): string[] {
+  const { createdAt, status, statusCode, payload, title, count, reason, replayOf, id } = entry;
+  const times = replayOf !== null ? ' (replay)' : count > 1 ? ` (${count} times)` : '';
   const why = status === 'ignored' || status === 'failed' ? `: ${reason}` : '';
   return [
     createdAt.slice(0, 19).replace('T', ' '),
@@ -79,6 +150,7 @@ function describeDelivery(entry: Delivery): string {
     What: oneLine(entry.title, 200),
     Status: `${entry.status}, answered ${entry.statusCode} in ${entry.durationMs} ms`,
     ...(entry.reason === null ? {} : { Why: oneLine(entry.reason, 300) }),
+    ...(entry.replayOf === null ? {} : { 'Replay of': entry.replayOf }),
     ...(entry.count > 1 ? { Arrivals: String(entry.count) } : {}),
     Event: [entry.payload.event, entry.payload.action].filter((part) => part !== null).join(', ') || null,
     'Delivery id': entry.referenceId,
@@ -89,17 +161,4 @@ function describeDelivery(entry: Delivery): string {
   });
   const { data } = entry.payload;
   return data === null ? description : `${description}\n\n${JSON.stringify(data, null, 2)}`;
-}
-
-const SPAN = /^(\d{1,5})([mhd])$/;
-const SPAN_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: DAY_MS };
-
-function timeOrSpan(text: string): string {
-  if (SPAN.test(text) || parseTime(text) !== null) return text;
-  throw new InvalidArgumentError('It must be an ISO 8601 time, or a span such as 90m, 24h or 30d.');
-}
-
-function sinceWhen(text: string, now: Date): Date {
-  const [, amount = '0', unit = ''] = SPAN.exec(text) ?? [];
-  return parseTime(text) ?? new Date(now.getTime() - Number(amount) * (SPAN_MS[unit] ?? 0));
 }

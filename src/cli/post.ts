@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
+import { hasSuggestionFor } from '../drafts/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
 import { getOrganization } from '../organizations/store.ts';
+import { editPost } from '../posts/edit.ts';
 import {
   type ImportOptions,
   type ImportResult,
@@ -15,6 +17,7 @@ import { type CliContext, withServices } from './context.ts';
 import { isoTime, whole } from './options.ts';
 import { fields, oneLine, print, table } from './output.ts';
 import { progressBar } from './progress.ts';
+import { addSuggestionCommands } from './suggestion.ts';
 
 type ImportFlags = Pick<ImportOptions, 'status' | 'contentType' | 'date' | 'format' | 'source'>;
 
@@ -26,7 +29,7 @@ interface Selection {
 }
 
 export function addPostCommands(program: Command, context: CliContext): void {
-  const group = program.command('post').description('import, list, publish and export posts');
+  const group = program.command('post').description('import, list, edit, publish and export posts');
 
   group
     .command('import')
@@ -107,9 +110,37 @@ export function addPostCommands(program: Command, context: CliContext): void {
     .description('show a post, drafts included')
     .argument('<id>', 'the post')
     .action(async (id: string, _options: object, command: Command) => {
-      const post = await withServices(context, command, ({ db }) => getPost(db, id));
-      print(context.terminal, command, post, describePost);
+      const { post, hasSuggestion } = await withServices(context, command, async (services) => ({
+        post: await getPost(services.db, id),
+        hasSuggestion: await hasSuggestionFor(services, id),
+      }));
+      print(context.terminal, command, post, () =>
+        hasSuggestion
+          ? `${describePost(post)}\n\nAn event has a newer text for it: tidings post suggestion show ${id}`
+          : describePost(post),
+      );
     });
+
+  group
+    .command('edit')
+    .description('change the title or the text of a post')
+    .argument('<id>', 'the post')
+    .option('--title <text>', 'the new title')
+    .option('--markdown <file>', 'the file that holds the new text, in Markdown')
+    .action(
+      async (id: string, { title, markdown }: { title?: string; markdown?: string }, command: Command) => {
+        if (title === undefined && markdown === undefined) {
+          command.error('error: Say what to change: --title TEXT, --markdown FILE, or both');
+        }
+        const text = markdown === undefined ? undefined : (await readSource(markdown)).text;
+        const post = await withServices(context, command, (services) =>
+          editPost(services, id, { title, markdown: text }),
+        );
+        print(context.terminal, command, post, () => `Changed: ${oneLine(post.title)} (${id})`);
+      },
+    );
+
+  addSuggestionCommands(group, context);
 
   for (const [name, status, done] of [
     ['publish', 'published', 'Published'],

@@ -14,6 +14,7 @@ interface SendOptions {
   repository?: string;
   delivery?: string;
   payload?: string;
+  action?: string;
   twice?: true;
   badSignature?: true;
   url?: string;
@@ -35,6 +36,7 @@ export function addSendCommand(program: Command, context: CliContext): void {
       .option('--repository <id>', "the repository (default: the integration's first)")
       .option('--delivery <id>', 'the delivery id (default: a new one)')
       .option('--payload <file>', 'the JSON to send instead of a sample')
+      .option('--action <action>', 'the action of the sample, such as edited of release')
       .option('--twice', 'send the same delivery twice')
       .option('--bad-signature', 'sign with another secret')
       .addOption(
@@ -56,10 +58,12 @@ async function send(
   services: Services,
   type: IntegrationType,
   event: string,
-  { integration, repository, delivery, payload, twice, badSignature, url }: SendOptions,
+  { integration, repository, delivery, payload, action, twice, badSignature, url }: SendOptions,
 ): Promise<SentDelivery[]> {
   const body =
-    payload === undefined ? await sampleBody(services, type, event, integration) : await readPayload(payload);
+    payload === undefined
+      ? await sampleBody(services, type, event, integration, action)
+      : await readPayload(payload);
   const test = {
     integrationId: integration,
     repositoryId: repository,
@@ -79,6 +83,7 @@ async function sampleBody(
   type: IntegrationType,
   event: string,
   integrationId: string,
+  action: string | undefined,
 ): Promise<string> {
   const integration = await getIntegration(db, integrationId);
   if (integration.type !== type) {
@@ -86,8 +91,15 @@ async function sampleBody(
   }
   const now = clock.now();
   const repository = integration.repositories[0]?.fullName ?? 'acme/rocket';
-  const sample = type === 'github' ? sampleGithub(event, { repository, now }) : sampleLinear(event, { now });
-  if (sample !== null) return JSON.stringify(sample);
+  const sample =
+    type === 'github' ? sampleGithub(event, { repository, now, action }) : sampleLinear(event, { now });
+  if (sample !== null && (action === undefined || sample.action === action)) return JSON.stringify(sample);
+  if (sample !== null || action !== undefined) {
+    throw new AppError(
+      400,
+      `There is no sample of ${event} with the action ${action}; --payload FILE sends anything.`,
+    );
+  }
   throw new AppError(
     400,
     `There is no sample of ${event}. There are ${sampleEvents[type].join(', ')}; --payload FILE sends anything.`,

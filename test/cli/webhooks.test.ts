@@ -143,6 +143,7 @@ describe('send and delivery', () => {
         reason: null,
         count: 1,
         sameBodyAs: null,
+        replayOf: null,
         durationMs: expect.any(Number),
         retentionDays: 7,
         createdAt: expect.stringMatching(/Z$/),

@@ -1,0 +1,199 @@
+import { type Command, Option } from 'commander';
+import { builtInTemplates } from '../drafts/built-in.ts';
+import type { Services } from '../main.ts';
+import { type ContentType, contentTypes } from '../posts/model.ts';
+import type { Trigger } from '../triggers/model.ts';
+import {
+  changeTrigger,
+  createTrigger,
+  findTriggerById,
+  findTriggers,
+  switchTrigger,
+} from '../triggers/service.ts';
+import { deleteTrigger } from '../triggers/store.ts';
+import { type CliContext, withServices } from './context.ts';
+import { fields, print, table } from './output.ts';
+import { repositoryNames } from './repositories.ts';
+import { describeFilters, filtersOf, type RuleFlags, ruleOptions, templatesOf } from './trigger-options.ts';
+import { addRunCommands } from './trigger-runs.ts';
+import { addTryCommands } from './trigger-try.ts';
+
+interface CreateFlags extends RuleFlags {
+  integration: string;
+  repository?: string;
+  event: string;
+  action?: string;
+  contentType: ContentType;
+  publish?: true;
+  disabled?: true;
+}
+
+interface ChangeFlags extends RuleFlags {
+  contentType?: ContentType;
+  publish?: boolean;
+}
+
+export function addTriggerCommands(program: Command, context: CliContext): void {
+  const group = program.command('trigger').description('choose which events become posts, and how they read');
+
+  ruleOptions(
+    group
+      .command('create')
+      .description('make a post of each event of a kind')
+      .requiredOption('--integration <id>', 'the integration')
+      .option('--repository <owner/name>', 'only this repository of it')
+      .requiredOption(
+        '--event <event>',
+        'release, push or pull_request of GitHub; issue, project or project_update of Linear',
+      )
+      .option('--action <action>', 'what the event came to (default: the one that posts are made of)')
+      .addOption(contentTypeOption().default('changelog')),
+    false,
+  )
+    .option('--publish', 'publish its posts at once (default: they wait as drafts)')
+    .option('--disabled', 'do not start yet')
+    .action(async (flags: CreateFlags, command: Command) => {
+      const templates = await templatesOf(flags);
+      const made = await withNames(context, command, (services) =>
+        createTrigger(services, {
+          integrationId: flags.integration,
+          repository: flags.repository,
+          event: flags.event,
+          action: flags.action,
+          filters: filtersOf(flags),
+          contentType: flags.contentType,
+          publish: flags.publish ?? false,
+          enabled: !flags.disabled,
+          ...templates,
+        }),
+      );
+      print(context.terminal, command, made.trigger, (trigger) => describe(trigger, made.names));
+    });
+
+  ruleOptions(
+    group
+      .command('change')
+      .description('change what a trigger lets through and how its posts read')
+      .argument('<id>', 'the trigger')
+      .addOption(contentTypeOption()),
+    true,
+  )
+    .option('--publish', 'publish its posts at once')
+    .option('--no-publish', 'let its posts wait as drafts')
+    .action(async (id: string, flags: ChangeFlags, command: Command) => {
+      const templates = await templatesOf(flags);
+      const changed = await withNames(context, command, async (services) => {
+        const { filters } = await findTriggerById(services, id);
+        return changeTrigger(services, id, {
+          filters: filtersOf(flags, filters),
+          ...(flags.contentType === undefined ? {} : { contentType: flags.contentType }),
+          ...(flags.publish === undefined ? {} : { publish: flags.publish }),
+          ...templates,
+        });
+      });
+      print(context.terminal, command, changed.trigger, (trigger) => describe(trigger, changed.names));
+    });
+
+  group
+    .command('list')
+    .description('list the triggers, oldest first')
+    .option('--organization <id>', 'only of this organization')
+    .option('--integration <id>', 'only of this integration')
+    .action(async (options: { organization?: string; integration?: string }, command: Command) => {
+      const triggers = await withServices(context, command, (services) =>
+        findTriggers(services, { organizationId: options.organization, integrationId: options.integration }),
+      );
+      print(context.terminal, command, triggers, (all) =>
+        all.length === 0
+          ? 'No triggers yet. Make one: tidings trigger create --integration ID --event release --content-type changelog'
+          : table(['ID', 'EVENT', 'MAKES', 'FILTERS', 'STATUS', 'INTEGRATION'], all.map(row)),
+      );
+    });
+
+  group
+    .command('show')
+    .description('show a trigger, with the templates that it uses')
+    .argument('<id>', 'the trigger')
+    .action(async (id: string, _options: object, command: Command) => {
+      const found = await withNames(context, command, (services) => findTriggerById(services, id));
+      print(context.terminal, command, found.trigger, (trigger) => describeWhole(trigger, found.names));
+    });
+
+  for (const [name, enabled] of [
+    ['enable', true],
+    ['disable', false],
+  ] as const) {
+    group
+      .command(name)
+      .description(
+        enabled ? 'start again, with what came up to now waiting first' : 'make no posts until it is enabled',
+      )
+      .argument('<id>', 'the trigger')
+      .action(async (id: string, _options: object, command: Command) => {
+        const trigger = await withServices(context, command, (services) =>
+          switchTrigger(services, id, enabled),
+        );
+        print(context.terminal, command, trigger, () => `${enabled ? 'Enabled' : 'Disabled'}: ${id}`);
+      });
+  }
+
+  group
+    .command('delete')
+    .description('delete a trigger for good; its posts stay')
+    .argument('<id>', 'the trigger')
+    .action(async (id: string, _options: object, command: Command) => {
+      await withServices(context, command, ({ db }) => deleteTrigger(db, id));
+      print(context.terminal, command, { id, deleted: true }, () => `Deleted: ${id}`);
+    });
+
+  addTryCommands(group, context);
+  addRunCommands(group, context);
+}
+
+/** A trigger, and what people call the repositories. */
+function withNames(context: CliContext, command: Command, work: (services: Services) => Promise<Trigger>) {
+  return withServices(context, command, async (services) => ({
+    trigger: await work(services),
+    names: await repositoryNames(services),
+  }));
+}
+
+function contentTypeOption(): Option {
+  return new Option('--content-type <type>', 'what to make').choices(contentTypes);
+}
+
+function row(trigger: Trigger): string[] {
+  const { id, event, action, contentType, publish, filters, enabled, integrationId } = trigger;
+  return [
+    id,
+    `${event} ${action}`,
+    publish ? `${contentType}, published` : contentType,
+    describeFilters(filters),
+    enabled ? 'enabled' : 'disabled',
+    integrationId,
+  ];
+}
+
+function describe(trigger: Trigger, names: ReadonlyMap<string, string>): string {
+  const { id, event, action, contentType, publish, filters, enabled, repositoryId } = trigger;
+  return fields({
+    Trigger: id,
+    Event: `${event} ${action}`,
+    Makes: `a ${contentType}, ${publish ? 'published at once' : 'as a draft'}`,
+    Filters: describeFilters(filters),
+    Templates: [
+      `title ${trigger.titleTemplate === null ? 'built in' : 'your own'}`,
+      `body ${trigger.bodyTemplate === null ? 'built in' : 'your own'}`,
+    ].join(', '),
+    Integration: `${trigger.integrationId} (${trigger.integrationType})`,
+    ...(repositoryId === null ? {} : { Repository: names.get(repositoryId) ?? repositoryId }),
+    Status: enabled ? 'enabled' : 'disabled',
+  });
+}
+
+function describeWhole(trigger: Trigger, names: ReadonlyMap<string, string>): string {
+  const builtIn = builtInTemplates(trigger.event, trigger.contentType);
+  const title = trigger.titleTemplate ?? builtIn.title;
+  const body = trigger.bodyTemplate ?? builtIn.body;
+  return `${describe(trigger, names)}\n\nTitle:\n${title}\n\nBody:\n${body}`;
+}
