@@ -1,4 +1,4 @@
-import type { ContentType, PostStatus } from '../posts/model.ts';
+import type { ContentType } from '../posts/model.ts';
 
 /** A post of the demo, `daysAgo` days old on the day that the demo is made. */
 export interface DemoPost {
@@ -6,22 +6,14 @@ export interface DemoPost {
   title: string;
   markdown: string;
   contentType: ContentType;
-  status: PostStatus;
   sourceMetadata: Record<string, string> | null;
 }
 
-const release = (
-  daysAgo: number,
-  version: string,
-  headline: string,
-  markdown: string,
-  status: PostStatus = 'published',
-) => ({
+const release = (daysAgo: number, version: string, headline: string, markdown: string) => ({
   daysAgo,
   title: `Rocket ${version}: ${headline}`,
   markdown: `${markdown.trim()}\n`,
   contentType: 'changelog' as const,
-  status,
   sourceMetadata: {
     author: 'ann',
     version,
@@ -31,67 +23,16 @@ const release = (
   },
 });
 
-const linkedin = (daysAgo: number, title: string, text: string, status: PostStatus = 'published') => ({
+const linkedin = (daysAgo: number, title: string, text: string) => ({
   daysAgo,
   title,
   markdown: `${text.trim()}\n`,
   contentType: 'linkedin_post' as const,
-  status,
   sourceMetadata: { author: 'ben', platform: 'github', repository: 'acme/rocket' },
 });
 
-/** What a small team published in a year: the demo organization's posts, newest first. */
+/** What a small team published in a year, up to a release that is just coming: newest first. */
 export const demoPosts: readonly DemoPost[] = [
-  release(
-    0,
-    '2.5.0',
-    'two pads, one countdown',
-    `
-### Added
-- Launch from two pads with one countdown
-- \`rocket status --watch\` redraws as things change
-
-### Changed
-- The countdown starts when both pads report ready
-`,
-    'draft',
-  ),
-  linkedin(
-    1,
-    'Two pads, one countdown',
-    `
-Rocket 2.5 is nearly here: launch from two pads with one countdown.
-
-- Both pads report ready, then the clock starts
-- Watch it happen with rocket status --watch
-
-Out next week.
-`,
-    'draft',
-  ),
-  release(
-    9,
-    '2.4.0',
-    'quieter engines',
-    `
-### Added
-- Quiet mode: engines start 40 % softer
-- \`rocket status --json\`
-
-### Fixed
-- The fuel gauge showed yesterday's value after midnight
-- A crash when two pads shared a name
-`,
-  ),
-  linkedin(
-    9,
-    'Quieter engines',
-    `
-The neighbours asked, and we listened: engines now start 40 % softer.
-
-Rocket 2.4 also fixes the fuel gauge that lived in the past. Notes: https://github.com/acme/rocket/releases/tag/v2.4.0
-`,
-  ),
   release(
     37,
     '2.3.1',

@@ -10,14 +10,26 @@ import { derivedId } from '../lib/ids.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { createOrganization } from '../organizations/service.ts';
 import { countOrganizations, findOrganization } from '../organizations/store.ts';
+import { contentTypes, type Post } from '../posts/model.ts';
 import { toPlainText } from '../posts/plain-text.ts';
-import { savePosts } from '../posts/store.ts';
+import { listPostPage, parsePost, savePosts } from '../posts/store.ts';
+import { createTrigger } from '../triggers/service.ts';
+import { listRuns } from '../triggers/store.ts';
 import type { Delivery } from '../webhooks/model.ts';
 import { getDelivery } from '../webhooks/store.ts';
 import { demoPosts } from './posts.ts';
 
 const DEMO_ORGANIZATION = 'org_demo';
 const DEMO_REPOSITORY = 'acme/rocket';
+
+const demoTriggers = [
+  { event: 'release', contentType: 'changelog' },
+  { event: 'release', contentType: 'linkedin_post' },
+  { event: 'push', contentType: 'changelog' },
+] as const;
+
+/** How long to wait for the drafts of the demo's delivery, in milliseconds. */
+const DRAFTS_MS = 5_000;
 
 /** What somebody needs to try the demo. */
 export interface Demo {
@@ -48,7 +60,7 @@ export async function openDemo(deps: Omit<Deps, 'fetch' | 'log'>, keyFile: strin
     organizationId: organization.id,
     organizationName: organization.name,
     key: (await readUsableKey(deps, keyFile)) ?? (await createDemoKey(deps, keyFile)),
-    postId: postIdOf(demoPosts.findIndex(({ status }) => status === 'published')),
+    postId: postIdOf(0),
     integrationId: await findOrConnectIntegration(deps),
   };
 }
@@ -76,12 +88,22 @@ export function describeDemo(
 `;
 }
 
-/** Sends the running service a release of the demo's repository, signed as GitHub signs it. */
+/** What became of a delivery to the demo: its entry in the log, and the drafts that the triggers made of it. */
+export interface DemoDelivery {
+  sent: SentDelivery;
+  entry: Delivery;
+  drafts: Post[];
+}
+
+/**
+ * Sends the running service a release of the demo's repository, signed as GitHub signs it, and waits for its drafts,
+ * a few seconds at most.
+ */
 export async function sendDemoDelivery(
   deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'fetch'>,
   { integrationId }: Demo,
   baseUrl: string,
-): Promise<{ sent: SentDelivery; entry: Delivery }> {
+): Promise<DemoDelivery> {
   const sample = sampleGithub('release', { repository: DEMO_REPOSITORY, now: deps.clock.now() });
   const deliveryId = deps.ids.newUuid();
   const sent = await sendDelivery(deps, {
@@ -91,12 +113,26 @@ export async function sendDemoDelivery(
     body: JSON.stringify(sample),
     baseUrl,
   });
-  return { sent, entry: await getDelivery(deps.db, deliveryId) };
+  const entry = await getDelivery(deps.db, deliveryId);
+  const waitsUntil = performance.now() + DRAFTS_MS;
+  while (performance.now() < waitsUntil && (await hasRuns(deps))) await Bun.sleep(50);
+  return { sent, entry, drafts: await listDrafts(deps) };
+}
+
+async function hasRuns({ db }: Pick<Deps, 'db'>): Promise<boolean> {
+  return (await listRuns(db, { organizationId: DEMO_ORGANIZATION })).length > 0;
+}
+
+async function listDrafts({ db }: Pick<Deps, 'db'>): Promise<Post[]> {
+  const selection = { statuses: ['draft' as const], contentTypes: [...contentTypes] };
+  const page = { limit: 5, page: 1, sort: 'desc' as const };
+  const { posts } = await listPostPage(db, DEMO_ORGANIZATION, { ...selection, ...page });
+  return posts.map(parsePost);
 }
 
 /** The delivery, its entry in the log, and how to send another; `tidings` is how this shell runs a command. */
 export function describeDemoDelivery(
-  { sent, entry }: { sent: SentDelivery; entry: Delivery },
+  { sent, entry, drafts }: DemoDelivery,
   baseUrl: string,
   tidings: string,
 ): string {
@@ -107,12 +143,25 @@ export function describeDemoDelivery(
   and answered with ${sent.status} in ${sent.durationMs} ms. In the log it is:
 
   ${entry.title}: ${entry.status}, delivery ${entry.referenceId}
-
+${describeDrafts(drafts, tidings)}
   The log:          ${tidings} delivery list --organization ${entry.organizationId}
   Another delivery: ${tidings} send github push --integration ${entry.integrationId}${elsewhere}
 
   Stop with Ctrl-C; the data stays for the next start.
 `;
+}
+
+function describeDrafts(drafts: readonly Post[], tidings: string): string {
+  const first = drafts.find(({ contentType }) => contentType === 'changelog');
+  if (first === undefined) return '';
+  const titles = drafts.map(({ title, contentType }) => `  ${title} (${contentType})`).join('\n');
+  return `
+  The drafts that wait for you:
+
+${titles}
+
+  Read one:         ${tidings} post show ${first.id}
+  Publish it:       ${tidings} post publish ${first.id}`;
 }
 
 async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids'>) {
@@ -129,6 +178,7 @@ async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids'>) {
       const createdAt = new Date(now - daysAgo * DAY_MS - index * 60_000).toISOString();
       return {
         ...post,
+        status: 'published',
         id: postIdOf(index),
         content: toPlainText(post.markdown),
         createdAt,
@@ -143,7 +193,9 @@ async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids'>) {
 async function findOrConnectIntegration(deps: Omit<Deps, 'fetch' | 'log' | 'keys'>): Promise<string> {
   const [existing] = await listIntegrations(deps.db, DEMO_ORGANIZATION);
   if (existing !== undefined) return existing.id;
-  return (await connectIntegration(deps, 'github', DEMO_ORGANIZATION, DEMO_REPOSITORY)).integrationId;
+  const { integrationId } = await connectIntegration(deps, 'github', DEMO_ORGANIZATION, DEMO_REPOSITORY);
+  for (const trigger of demoTriggers) await createTrigger(deps, { integrationId, ...trigger });
+  return integrationId;
 }
 
 function postIdOf(index: number): string {

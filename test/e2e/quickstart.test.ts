@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Post } from '../../src/posts/model.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { root, type ServerProcess, startProcess } from '../support/server.ts';
 
@@ -57,15 +58,12 @@ test('prints an organization, a key, and curl lines that work when pasted', asyn
     return response.json();
   };
   expect(await ask(newest)).toMatchObject({
-    posts: [
-      { title: 'Rocket 2.4.0: quieter engines', status: 'published' },
-      { contentType: 'linkedin_post' },
-    ],
-    pagination: { totalItems: 10 },
+    posts: [{ title: 'Rocket 2.3.1: a steadier gauge', status: 'published' }, {}],
+    pagination: { totalItems: 8 },
   });
   expect(await ask(drafts)).toMatchObject({
-    posts: [{ status: 'draft' }, {}, {}, {}, {}, {}, {}, {}, {}, {}],
-    pagination: { totalItems: 12 },
+    posts: [{ status: 'draft' }, { status: 'draft' }, {}, {}, {}, {}, {}, {}, {}, {}],
+    pagination: { totalItems: 10 },
   });
   // It ends with a signed delivery, and what the log holds of it.
   expect(text).toMatch(/and answered with 200 in [\d.]+ ms/);
@@ -73,20 +71,33 @@ test('prints an organization, a key, and curl lines that work when pasted', asyn
   expect(log).toMatchObject([{ status: 'processed', payload: { event: 'release', action: 'published' } }]);
   expect(text).toContain(`${log[0].title}: processed, delivery ${log[0].referenceId}`);
 
-  expect(await ask(one)).toMatchObject({ post: { title: 'Rocket 2.4.0: quieter engines' } });
+  expect(await ask(one)).toMatchObject({ post: { title: 'Rocket 2.3.1: a steadier gauge' } });
+
+  // Which has become two drafts.
+  for (const type of ['changelog', 'linkedin_post']) {
+    expect(text).toContain(`Rocket 2.4.0: quieter engines (${type})`);
+  }
+  const id = /post publish (post_\w+)/.exec(text)?.[1] ?? '';
+  expect(await cliJson(dataDir(), ['post', 'show', id])).toMatchObject({
+    status: 'draft',
+    contentType: 'changelog',
+  });
 });
 
 test('starting again keeps the data and shows the same key', async () => {
   const keyOf = (text: string) => /tdk_\w+/.exec(text)?.[0];
   const first = keyOf((await quickstart()).stdout());
   expect(statSync(join(dataDir(), 'demo.key')).mode & 0o777).toBe(0o600);
+  // A draft is of the newest delivery that told of its release, and each start sends one.
   const posts = async () =>
-    (await cli(dataDir(), ['post', 'list', '--organization', 'org_demo', '--json'])).stdout;
-  const { id } = JSON.parse(await posts())[0];
+    (await cliJson(dataDir(), ['post', 'list', '--organization', 'org_demo'])).map(
+      ({ id, title, markdown, status }: Post) => ({ id, title, markdown, status }),
+    );
+  const [{ id }] = await posts();
   await cli(dataDir(), ['post', 'delete', id]);
   const before = await posts();
   expect(keyOf((await quickstart()).stdout())).toBe(first as string);
-  expect(await posts()).toBe(before);
+  expect(await posts()).toEqual(before);
 });
 
 test('a demo key that was revoked is replaced', async () => {
