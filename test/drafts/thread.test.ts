@@ -85,7 +85,8 @@ describe('close', () => {
 test('a thread without work is let go, and comes back with the next draft', async () => {
   composer = threadedComposer({ idleMs: 0 });
   expect(await composer.compose(recipe(), material)).toMatchObject(made);
-  await Bun.sleep(1);
+  // Timers end in order: the thread's own is the earlier one.
+  await new Promise((resolve) => setTimeout(resolve));
   expect(await composer.compose(recipe(), material)).toMatchObject(made);
 });
 

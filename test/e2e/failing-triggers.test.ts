@@ -66,7 +66,10 @@ test('triggers that fail and that take too long delay no answer and no draft of 
   expect(new Set(posts.map(({ sourceMetadata: { triggerId } }) => triggerId))).toEqual(new Set([healthy.id]));
   expect(new Set(posts.map(({ sourceMetadata: { version } }) => version)).size).toBe(RELEASES);
   // The slow one is at work for some time yet; that does not keep the server from stopping.
-  const left: { triggerId: string }[] = await json('trigger', 'runs');
+  const left = await until(
+    (): Promise<{ triggerId: string }[]> => json('trigger', 'runs'),
+    (runs) => runs.length === 2,
+  );
   expect(left.map(({ triggerId }) => triggerId).sort()).toEqual([failing.id, slow.id].sort());
   expect(await server.stop()).toBe(0);
   expect(await json('trigger', 'runs')).toHaveLength(2);
