@@ -126,7 +126,9 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
     group
       .command(name)
       .description(
-        enabled ? 'start again, with what came up to now waiting first' : 'make no posts until it is enabled',
+        enabled
+          ? 'start again; "delivery replay" brings in what came meanwhile'
+          : 'make no posts until it is enabled',
       )
       .argument('<id>', 'the trigger')
       .action(async (id: string, _options: object, command: Command) => {

@@ -170,3 +170,8 @@ test('a merged pull request is told once, whichever of its two events comes firs
   await deliver('pull_request', sample('pull_request'));
   expect(await told()).toEqual(["Show today's value after midnight"]);
 });
+
+test('a push of nothing but a merge makes no draft', async () => {
+  await push(1, "Merge branch 'main' of github.com:acme/rocket");
+  expect(await drafts()).toEqual({});
+});

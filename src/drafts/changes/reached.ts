@@ -84,6 +84,11 @@ function commitsOfRequest({ data }: Push, merges: ReadonlyMap<string | null, num
     .map(({ sha }) => sha);
 }
 
+/** Whether a commit is nothing but the merge of a branch. */
+export function isBranchMerge({ subject }: Commit): boolean {
+  return BRANCH_MERGE.test(subject);
+}
+
 function isOwn({ subject }: Commit, known: ReadonlySet<number>): boolean {
   const number = numberOfCommit(subject);
   return number === null ? !BRANCH_MERGE.test(subject) : !known.has(number);

@@ -1,3 +1,4 @@
+import { isBranchMerge } from '../../drafts/changes/reached.ts';
 import type { ShippedEvent } from '../../events/model.ts';
 import { isOneOf } from '../match.ts';
 import { branchOf, branchScope, changesIn, isMeant, releaseOf, windowsSince } from './branch.ts';
@@ -41,7 +42,9 @@ function rollingBranch(
       for (const window of windows) {
         const subject = window.tag === null ? OPEN : subjectOf(window.tag);
         const found = await changesIn(events, branch, window);
-        const pushes = found.pushes.filter((event) => tells(event) && !wasTold(event, told));
+        const pushes = found.pushes.filter(
+          (event) => tells(event) && !wasTold(event, told) && !event.data.commits.every(isBranchMerge),
+        );
         const pullRequests = found.pullRequests.filter(
           (event) => isOneOf(filters.label, ...event.data.labels) && !wasTold(event, told),
         );
