@@ -11,6 +11,7 @@ import { addSendCommand } from './cli/send.ts';
 import { addServeCommand } from './cli/serve.ts';
 import { addSweepCommand } from './cli/sweep.ts';
 import { addTriggerCommands } from './cli/trigger.ts';
+import { addUserCommands } from './cli/user.ts';
 import { ConfigError, settings } from './config.ts';
 import { DataFolderError } from './data-folder.ts';
 import { AppError } from './lib/app-error.ts';
@@ -63,6 +64,7 @@ function buildProgram(context: CliContext): Command {
   addTriggerCommands(program, context);
   addDeliveryCommands(program, context);
   addSendCommand(program, context);
+  addUserCommands(program, context);
   addSweepCommand(program, context);
   return program;
 }

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { readConfig, settings } from '../config.ts';
 import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../demo/service.ts';
 import { openServices, startServer } from '../main.ts';
+import { createSetupLink } from '../users/service.ts';
 import { type CliContext, flagsOf } from './context.ts';
 
 export function addServeCommand(program: Command, context: CliContext): void {
@@ -24,6 +25,8 @@ export function addServeCommand(program: Command, context: CliContext): void {
         const stopped = stopSignal();
         const server = startServer(services, config);
         context.terminal.write(`Listening on ${server.url}\n`);
+        const setup = await createSetupLink(services);
+        if (setup !== null) context.terminal.write(`Set up the dashboard: ${server.publicUrl}${setup}\n`);
         if (shown !== null) {
           context.terminal.write(describeDemo(shown, server.publicUrl));
           const delivery = await sendDemoDelivery(services, shown, server.url);

@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts';
+import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
 import { countExpired, deleteExpiredClaims, deleteExpiredDeliveries } from '../webhooks/store.ts';
 
 /** How much one batch deletes: about a millisecond, so that a request that comes in between hardly waits. */
@@ -11,7 +12,7 @@ const REST_MS = 5;
 export interface Swept {
   deliveryIds: number;
   logs: number;
-  /** Expired sign-ins: there are none to remove yet. */
+  /** Expired sign-ins. */
   sessions: number;
 }
 
@@ -22,12 +23,12 @@ export interface Swept {
 export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal): Promise<Swept> {
   const deliveryIds = await drain(() => deleteExpiredClaims(db, asOf, BATCH), signal);
   const logs = await drain(() => deleteExpiredDeliveries(db, asOf, BATCH), signal);
-  return { deliveryIds, logs, sessions: 0 };
+  return { deliveryIds, logs, sessions: await deleteExpiredSessions(db, asOf) };
 }
 
 /** What `sweep` would remove. */
 export async function planSweep({ db }: Pick<Deps, 'db'>, asOf: Date): Promise<Swept> {
-  return { ...(await countExpired(db, asOf)), sessions: 0 };
+  return { ...(await countExpired(db, asOf)), sessions: await countExpiredSessions(db, asOf) };
 }
 
 async function drain(deleteBatch: () => Promise<number>, signal?: AbortSignal): Promise<number> {

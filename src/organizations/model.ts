@@ -11,6 +11,9 @@ export const NewOrganization = Type.Object({
 });
 export type NewOrganization = Static<typeof NewOrganization>;
 
+/** What its owners can change. The id stands in the addresses that others use, and stays. */
+export const OrganizationChange = Type.Pick(NewOrganization, ['name', 'plan']);
+
 export interface Organization {
   id: string;
   name: string;

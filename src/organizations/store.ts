@@ -1,11 +1,17 @@
 import { asc, count, eq } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
+import { commitTogether } from '../../db/group-commit.ts';
 import { organizations } from '../../db/schema/index.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Organization, Plan } from './model.ts';
 
 /** Throws `AppError` 409 when the id is taken. */
 export async function insertOrganization(db: Database, organization: Organization): Promise<void> {
+  insertOrganizationNow(db, organization);
+}
+
+/** The same, synchronous, for a transaction of the caller's. */
+export function insertOrganizationNow(db: Database, organization: Organization): void {
   const inserted = db.insert(organizations).values(organization).onConflictDoNothing().returning().all();
   if (inserted.length === 0) throw new AppError(409, `Organization ${organization.id} exists already`);
 }
@@ -35,6 +41,20 @@ export async function setPlan(db: Database, id: string, plan: Plan): Promise<Org
   const updated = db.update(organizations).set({ plan }).where(eq(organizations.id, id)).returning().get();
   if (updated === undefined) throw organizationNotFound(id);
   return updated;
+}
+
+/** Throws `AppError` 404 when there is no such organization. */
+export function updateOrganization(
+  db: Database,
+  id: string,
+  change: Pick<Organization, 'name' | 'plan'>,
+): Promise<Organization> {
+  const update = db.update(organizations).set(change).where(eq(organizations.id, id)).returning();
+  return commitTogether(db, () => {
+    const updated = update.get();
+    if (updated === undefined) throw organizationNotFound(id);
+    return updated;
+  });
 }
 
 function organizationNotFound(id: string): AppError {

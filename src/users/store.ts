@@ -1,0 +1,206 @@
+import { and, asc, count, eq, gt, lte, ne, sql } from 'drizzle-orm';
+import { type Database, prepared } from '../../db/client.ts';
+import { commitTogether } from '../../db/group-commit.ts';
+import { memberships, oneTimeLinks, organizations, sessions, users } from '../../db/schema/index.ts';
+import type { Member, Membership, OneTimeLink, Role, User } from './model.ts';
+
+const userColumns = { id: users.id, email: users.email, createdAt: users.createdAt };
+
+export async function countUsers(db: Database): Promise<number> {
+  return db.select({ users: count() }).from(users).get()?.users ?? 0;
+}
+
+/** With the hash of the password, for signing in. */
+export async function findCredentials(
+  db: Database,
+  email: string,
+): Promise<(User & { passwordHash: string | null }) | null> {
+  const row = db.select().from(users).where(eq(users.email, email)).get();
+  return row ?? null;
+}
+
+/** False when the address is taken. Synchronous, for a transaction of the caller's. */
+export function insertUser(db: Database, user: User & { passwordHash: string | null }): boolean {
+  const inserted = db.insert(users).values(user).onConflictDoNothing().returning({ id: users.id }).all();
+  return inserted.length > 0;
+}
+
+/** Synchronous, for a transaction of the caller's. */
+export function replacePassword(db: Database, userId: string, passwordHash: string): void {
+  db.update(users).set({ passwordHash }).where(eq(users.id, userId)).run();
+}
+
+/** A role that is there already stays. Synchronous, for a transaction of the caller's. */
+export function insertMembership(
+  db: Database,
+  membership: { userId: string; organizationId: string; role: Role; createdAt: string },
+): void {
+  db.insert(memberships).values(membership).onConflictDoNothing().run();
+}
+
+/** The organizations of a person, by name. */
+export async function listMemberships(db: Database, userId: string): Promise<Membership[]> {
+  return statements(db).memberships.all({ userId });
+}
+
+/** The people of an organization, oldest membership first. */
+export async function listMembers(db: Database, organizationId: string): Promise<Member[]> {
+  return db
+    .select({ ...userColumns, role: memberships.role })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(eq(memberships.organizationId, organizationId))
+    .orderBy(asc(memberships.createdAt), asc(users.id))
+    .all();
+}
+
+/**
+ * False when there is no such member, or it is the last owner. Open invitations end too: whoever leaves may have kept
+ * one, and a link does not say who made it.
+ */
+export function deleteMembership(db: Database, userId: string, organizationId: string): Promise<boolean> {
+  return commitTogether(db, () => {
+    const others = db
+      .select({ owners: count() })
+      .from(memberships)
+      .where(
+        and(
+          eq(memberships.organizationId, organizationId),
+          eq(memberships.role, 'owner'),
+          ne(memberships.userId, userId),
+        ),
+      )
+      .get();
+    const isHeld = and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId));
+    const member = db.select({ role: memberships.role }).from(memberships).where(isHeld).get();
+    if (member === undefined || (member.role === 'owner' && (others?.owners ?? 0) === 0)) return false;
+    db.delete(memberships).where(isHeld).run();
+    db.delete(oneTimeLinks).where(isInvitationTo(organizationId)).run();
+    return true;
+  });
+}
+
+function isInvitationTo(organizationId: string) {
+  return and(eq(oneTimeLinks.purpose, 'invitation'), eq(oneTimeLinks.organizationId, organizationId));
+}
+
+/** How many invitations of an organization still work. */
+export async function countInvitations(db: Database, organizationId: string, now: Date): Promise<number> {
+  return db.$count(
+    oneTimeLinks,
+    and(isInvitationTo(organizationId), gt(oneTimeLinks.expiresAt, now.getTime())),
+  );
+}
+
+/** None of the organization's invitations works any more. */
+export function deleteInvitations(db: Database, organizationId: string): Promise<void> {
+  return commitTogether(db, () => {
+    db.delete(oneTimeLinks).where(isInvitationTo(organizationId)).run();
+  });
+}
+
+/** Synchronous, for a transaction of the caller's. */
+export function insertSession(
+  db: Database,
+  session: { hash: string; userId: string; createdAt: string; expiresAt: number },
+): void {
+  db.insert(sessions).values(session).run();
+}
+
+/** Whose session it is, while it lasts. */
+export async function findSession(
+  db: Database,
+  hash: string,
+  now: Date,
+): Promise<{ user: User; expiresAt: number } | null> {
+  const row = statements(db).session.get({ hash, now: now.getTime() });
+  return row ?? null;
+}
+
+export function extendSession(db: Database, hash: string, expiresAt: number): Promise<void> {
+  return commitTogether(db, () => {
+    db.update(sessions).set({ expiresAt }).where(eq(sessions.hash, hash)).run();
+  });
+}
+
+export function deleteSession(db: Database, hash: string): Promise<void> {
+  return commitTogether(db, () => {
+    db.delete(sessions).where(eq(sessions.hash, hash)).run();
+  });
+}
+
+/** Signs a person out everywhere, or everywhere but here. Synchronous, for a transaction of the caller's. */
+export function deleteSessionsOf(db: Database, userId: string, exceptHash = ''): void {
+  db.delete(sessions)
+    .where(and(eq(sessions.userId, userId), ne(sessions.hash, exceptHash)))
+    .run();
+}
+
+/** Synchronous, for a transaction of the caller's. */
+export function insertLink(
+  db: Database,
+  link: OneTimeLink & { hash: string; createdAt: string; expiresAt: number },
+): void {
+  db.insert(oneTimeLinks).values(link).run();
+}
+
+export async function findLink(db: Database, hash: string, now: Date): Promise<OneTimeLink | null> {
+  const { purpose, userId, organizationId, role } = oneTimeLinks;
+  const row = db
+    .select({ purpose, userId, organizationId, role })
+    .from(oneTimeLinks)
+    .where(and(eq(oneTimeLinks.hash, hash), gt(oneTimeLinks.expiresAt, now.getTime())))
+    .get();
+  return row ?? null;
+}
+
+/** Whether it was there to be used up. Synchronous, for a transaction of the caller's. */
+export function useLink(db: Database, hash: string): boolean {
+  return db.delete(oneTimeLinks).where(eq(oneTimeLinks.hash, hash)).returning().all().length > 0;
+}
+
+/** Synchronous, for a transaction of the caller's. */
+export function deleteLinks(db: Database, purpose: OneTimeLink['purpose'], userId?: string): void {
+  db.delete(oneTimeLinks)
+    .where(
+      and(
+        eq(oneTimeLinks.purpose, purpose),
+        userId === undefined ? undefined : eq(oneTimeLinks.userId, userId),
+      ),
+    )
+    .run();
+}
+
+/** How many sign-ins and links are past their time. */
+export async function countExpiredSessions(db: Database, asOf: Date): Promise<number> {
+  return db.$count(sessions, lte(sessions.expiresAt, asOf.getTime()));
+}
+
+/** Deletes expired sign-ins and links. Returns how many sign-ins there were. */
+export function deleteExpiredSessions(db: Database, asOf: Date): Promise<number> {
+  return commitTogether(db, () => {
+    db.delete(oneTimeLinks).where(lte(oneTimeLinks.expiresAt, asOf.getTime())).run();
+    const deleted = db.delete(sessions).where(lte(sessions.expiresAt, asOf.getTime()));
+    return deleted.returning({ hash: sessions.hash }).all().length;
+  });
+}
+
+const statements = prepared((db) => ({
+  session: db
+    .select({ user: userColumns, expiresAt: sessions.expiresAt })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(and(eq(sessions.hash, sql.placeholder('hash')), gt(sessions.expiresAt, sql.placeholder('now'))))
+    .prepare(),
+  memberships: db
+    .select({
+      organizationId: organizations.id,
+      organizationName: organizations.name,
+      role: memberships.role,
+    })
+    .from(memberships)
+    .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
+    .where(eq(memberships.userId, sql.placeholder('userId')))
+    .orderBy(asc(sql`lower(${organizations.name})`), asc(organizations.id))
+    .prepare(),
+}));
