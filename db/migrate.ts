@@ -3,12 +3,23 @@ import contentApi from './migrations/0000_content_api.sql' with { type: 'text' }
 import postCounts from './migrations/0001_post_counts.sql' with { type: 'text' };
 import webhooks from './migrations/0002_webhooks.sql' with { type: 'text' };
 import triggers from './migrations/0003_triggers.sql' with { type: 'text' };
+import users from './migrations/0004_users.sql' with { type: 'text' };
+import deliveryProblems from './migrations/0005_delivery_problems.sql' with { type: 'text' };
+import postSearch from './migrations/0006_post_search.sql' with { type: 'text' };
 
 /**
  * Every migration, oldest first, embedded so that a compiled binary carries them (drizzle's own `migrate()`
  * reads a folder at run time). SQLite's `user_version` counts those that a file has had.
  */
-export const migrations: readonly string[] = [contentApi, postCounts, webhooks, triggers];
+export const migrations: readonly string[] = [
+  contentApi,
+  postCounts,
+  webhooks,
+  triggers,
+  users,
+  deliveryProblems,
+  postSearch,
+];
 
 /**
  * Applies the migrations that the file has not had: all of them or, when one fails, none.

@@ -5,4 +5,5 @@ export { apiKeys } from './keys.ts';
 export { organizations } from './organizations.ts';
 export { postCounts, posts } from './posts.ts';
 export { triggerRuns, triggers } from './triggers.ts';
+export { memberships, oneTimeLinks, sessions, users } from './users.ts';
 export { deliveries, deliveryClaims } from './webhooks.ts';

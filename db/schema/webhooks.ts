@@ -52,6 +52,10 @@ export const deliveries = sqliteTable(
   (table) => [
     index('deliveries_by_organization').on(table.organizationId, table.createdAt, table.id),
     index('deliveries_by_integration').on(table.integrationId, table.createdAt, table.id),
+    // What needs attention is rare: it is found without reading all that went well.
+    index('deliveries_by_problem')
+      .on(table.organizationId, table.status, table.createdAt, table.id)
+      .where(sql`${table.status} <> 'processed'`),
     index('deliveries_by_reference').on(table.referenceId, table.integrationId),
     index('deliveries_by_body')
       .on(table.integrationId, table.bodyHash)

@@ -2,17 +2,20 @@ import { commitTogether } from '../../db/group-commit.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import { checkRecord } from './import/record.ts';
-import type { Post } from './model.ts';
-import { toPlainText } from './plain-text.ts';
+import type { ContentType, Post, PostStatus } from './model.ts';
+import { plainTextFor } from './plain-text.ts';
 import { getPost, readPost, writePost } from './store.ts';
 
-/** What a person can change of a post's text; its plain text follows from the Markdown. */
+/** What a person can change of a post; its plain text follows from the Markdown. */
 export interface PostEdit {
   title?: string | undefined;
   markdown?: string | undefined;
+  status?: PostStatus | undefined;
+  /** The `updatedAt` of the post that the person saw: somebody else's change since then is not written over. */
+  seen?: string | undefined;
 }
 
-/** Throws `AppError` 400 that names the wrong field, and 404. */
+/** Throws `AppError` 400 that names the wrong field, 404, and 409 when the post was changed since it was `seen`. */
 export async function editPost(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   postId: string,
@@ -22,15 +25,44 @@ export async function editPost(
   await commitTogether(db, () => {
     const post = readPost(db, postId);
     if (post === null) return;
-    const title = edit.title?.trim() ?? post.title;
-    const markdown = edit.markdown?.replaceAll('\r\n', '\n') ?? post.markdown;
-    const checked = checkRecord({ title, markdown });
-    if ('problem' in checked) {
-      throw new AppError(400, `${checked.problem.field} ${checked.problem.message}`);
+    const { title, markdown } = checkText({
+      title: edit.title ?? post.title,
+      markdown: edit.markdown ?? post.markdown,
+    });
+    const status = edit.status ?? post.status;
+    const isSameText = title === post.title && markdown === post.markdown;
+    if (!isSameText && edit.seen !== undefined && edit.seen !== post.updatedAt) {
+      throw new AppError(409, 'The post was changed meanwhile');
     }
-    if (title === post.title && markdown === post.markdown) return;
-    const content = markdown === post.markdown ? post.content : toPlainText(markdown);
-    writePost(db, { ...post, title, markdown, content, updatedAt: clock.now().toISOString() });
+    if (isSameText && status === post.status) return;
+    const content = markdown === post.markdown ? post.content : plainTextFor(post.contentType, markdown);
+    writePost(db, { ...post, title, markdown, content, status, updatedAt: clock.now().toISOString() });
   });
   return getPost(db, postId);
+}
+
+/** A draft that a person writes. Throws `AppError` 400 that names the wrong field. */
+export async function createPost(
+  { db, clock, ids }: Pick<Deps, 'db' | 'clock' | 'ids'>,
+  organizationId: string,
+  given: { title: string; markdown: string; contentType: ContentType },
+): Promise<Post> {
+  const { title, markdown } = checkText(given);
+  const { contentType } = given;
+  const id = ids.newId('post');
+  const now = clock.now().toISOString();
+  const content = plainTextFor(contentType, markdown);
+  const text = { title, markdown, content, contentType, sourceMetadata: null };
+  await commitTogether(db, () =>
+    writePost(db, { ...text, id, organizationId, status: 'draft', createdAt: now, updatedAt: now }),
+  );
+  return getPost(db, id);
+}
+
+/** The text as it is kept. A browser's form ends lines its own way. */
+function checkText(given: { title: string; markdown: string }) {
+  const text = { title: given.title.trim(), markdown: given.markdown.replaceAll('\r\n', '\n') };
+  const checked = checkRecord(text);
+  if ('problem' in checked) throw new AppError(400, `${checked.problem.field} ${checked.problem.message}`);
+  return text;
 }

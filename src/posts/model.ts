@@ -21,6 +21,9 @@ export const ContentType = Type.Union([Type.Literal('changelog'), Type.Literal('
 export type ContentType = Static<typeof ContentType>;
 export const contentTypes: readonly ContentType[] = ContentType.anyOf.map((choice) => choice.const);
 
+/** What LinkedIn takes, in characters. */
+export const MAX_LINKEDIN_LENGTH = 3_000;
+
 const Timestamp = (description: string) =>
   Type.String({
     format: 'date-time',

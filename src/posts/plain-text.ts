@@ -1,3 +1,5 @@
+import type { ContentType } from './model.ts';
+
 // Marks in the text while it is put together: between the cells of a row, and around an inline tag.
 const CELL = '\u001f';
 const TAG_OPENS = '\u0001';
@@ -62,6 +64,12 @@ export function toPlainText(markdown: string): string {
       .replaceAll(/\n{3,}/g, '\n\n')
       .trim()
   );
+}
+
+/** What a post's Markdown is where it is read as plain text. LinkedIn knows no lists: there a bullet reads better. */
+export function plainTextFor(contentType: ContentType, markdown: string): string {
+  const text = toPlainText(markdown);
+  return contentType === 'linkedin_post' ? text.replaceAll(/^( *)- /gm, '$1• ') : text;
 }
 
 /** One blank line after it; quotes in quotes need no more of them. */

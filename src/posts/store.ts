@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
+import { commitTogether } from '../../db/group-commit.ts';
 import { postCounts, posts } from '../../db/schema/index.ts';
 import { AppError } from '../lib/app-error.ts';
 import {
@@ -27,6 +28,11 @@ export async function tallyPosts(
   selection: PostSelection,
 ): Promise<Tally> {
   return tally(db, organizationId, selection);
+}
+
+/** How many drafts an organization has, of whatever type. */
+export async function countDrafts(db: Database, organizationId: string): Promise<number> {
+  return tally(db, organizationId, { statuses: ['draft'], contentTypes: [...contentTypes] }).totalItems;
 }
 
 /** One page in list order, with the tally that held when it was read. A page past the end is empty. */
@@ -134,16 +140,35 @@ export async function setPostStatus(
   status: PostStatus,
   at: Date,
 ): Promise<Post> {
-  db.update(posts)
-    .set({ status, updatedAt: at.toISOString() })
-    .where(and(eq(posts.id, postId), sql`${posts.status} <> ${status}`))
-    .run();
+  await commitTogether(db, () => {
+    db.update(posts)
+      .set({ status, updatedAt: at.toISOString() })
+      .where(and(eq(posts.id, postId), sql`${posts.status} <> ${status}`))
+      .run();
+  });
   return getPost(db, postId);
 }
 
 /** Throws `AppError` 404. */
 export async function deletePost(db: Database, postId: string): Promise<void> {
-  if (!removePost(db, postId)) throw postNotFound(postId);
+  const wasThere = await commitTogether(db, () => removePost(db, postId));
+  if (!wasThere) throw postNotFound(postId);
+}
+
+/**
+ * The ids of posts that a query of SQLite's full-text search (FTS5) finds, newest first. When there are more than
+ * `limit`, it is those which were added last: the walk along the index ends there.
+ */
+export async function findPostIds(db: Database, match: string, limit: number): Promise<string[]> {
+  const rows = db.all<{ id: string }>(sql`
+    with found as materialized (
+      select rowid as number from post_search where post_search match ${match} order by rowid desc limit ${limit}
+    )
+    select ${posts.id} from found
+    join post_numbers on post_numbers.number = found.number
+    join ${posts} on ${posts.id} = post_numbers.post_id
+    order by ${posts.createdAt} desc, ${posts.id} desc`);
+  return rows.map(({ id }) => id);
 }
 
 export function parsePost(json: PostJson): Post {

@@ -51,12 +51,22 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'drafts',
     'events',
     'integrations',
+    'memberships',
+    'one_time_links',
     'organizations',
     'post_counts',
+    'post_numbers',
+    'post_search',
+    'post_search_config',
+    'post_search_data',
+    'post_search_docsize',
+    'post_search_idx',
     'posts',
     'repositories',
+    'sessions',
     'trigger_runs',
     'triggers',
+    'users',
   ]);
   closeDatabase(db);
   expect(Bun.hash(readFileSync(file))).toBe(before);
@@ -88,4 +98,24 @@ test('a migration that fails leaves nothing of any', () => {
   expect(() => migrate(sqlite)).toThrow('post_counts');
   expect(sqlite.query('SELECT name FROM sqlite_master').values()).toEqual([['post_counts']]);
   expect(sqlite.query('PRAGMA user_version').values()).toEqual([[0]]);
+});
+
+test('posts that were there before there was a search are found by it', () => {
+  const sqlite = new Sqlite(':memory:');
+  const before = migrations.findIndex((migration) => migration.includes('post_search'));
+  for (const migration of migrations.slice(0, before)) {
+    for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
+  }
+  sqlite.run(`PRAGMA user_version = ${before}`);
+  const at = '2026-11-20T12:00:00.000Z';
+  sqlite.run("insert into organizations (id, name, plan, created_at) values ('o', 'O', 'free', ?)", [at]);
+  sqlite.run(
+    `insert into posts (id, organization_id, status, content_type, created_at, updated_at, title, content, markdown)
+     values ('p', 'o', 'draft', 'changelog', ?, ?, 'Quieter engines', 'Words', 'Words')`,
+    [at, at],
+  );
+  migrate(sqlite);
+  const found =
+    "select post_id from post_search join post_numbers on number = post_search.rowid where post_search match 'quieter'";
+  expect(sqlite.query(found).values()).toEqual([['p']]);
 });

@@ -1,0 +1,47 @@
+import type { Post } from './model.ts';
+
+/** Where a post came from, as far as its metadata tells it in a way that can be shown. */
+export interface Origin {
+  platform: string | null;
+  repository: string | null;
+  version: string | null;
+  author: string | null;
+  /** Of http or https. */
+  url: string | null;
+  /** The provider's id of the delivery that the post was made of. */
+  deliveryId: string | null;
+}
+
+const MAX_LENGTH = 200;
+const MAX_URL_LENGTH = 2_000;
+
+const PLATFORMS: Readonly<Record<string, string>> = { github: 'GitHub', linear: 'Linear' };
+
+/** Metadata is a free-form object that anybody may have imported: what is no plain text is left out. */
+export function originOf({ sourceMetadata }: Pick<Post, 'sourceMetadata'>): Origin {
+  const platform = textOf(sourceMetadata, 'platform');
+  return {
+    platform:
+      platform === null || !Object.hasOwn(PLATFORMS, platform) ? platform : (PLATFORMS[platform] ?? null),
+    repository: textOf(sourceMetadata, 'repository'),
+    version: textOf(sourceMetadata, 'version'),
+    author: textOf(sourceMetadata, 'author'),
+    url: webAddress(sourceMetadata?.url),
+    deliveryId: textOf(sourceMetadata, 'deliveryId'),
+  };
+}
+
+function textOf(metadata: Post['sourceMetadata'], field: string): string | null {
+  const value = metadata !== null && Object.hasOwn(metadata, field) ? metadata[field] : null;
+  const text = typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
+  return text === ''
+    ? null
+    : text.length > MAX_LENGTH
+      ? `${text.slice(0, MAX_LENGTH).toWellFormed()}…`
+      : text;
+}
+
+function webAddress(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length > MAX_URL_LENGTH || !URL.canParse(value)) return null;
+  return /^https?:$/.test(new URL(value).protocol) ? value : null;
+}
