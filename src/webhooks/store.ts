@@ -1,7 +1,23 @@
-import { and, desc, eq, getTableColumns, gte, isNotNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gte,
+  isNotNull,
+  lt,
+  lte,
+  ne,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { deliveries, deliveryClaims } from '../../db/schema/index.ts';
+import type { IntegrationType } from '../integrations/model.ts';
 import { AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS, type Delivery, type DeliveryStatus } from './model.ts';
@@ -88,6 +104,147 @@ export async function listDeliveries(
   return rows.map(fromRow);
 }
 
+/** Where an entry stands in the log. */
+export type LogPosition = Pick<Delivery, 'createdAt' | 'id'>;
+
+export interface LogFilter extends Omit<DeliveryFilter, 'referenceId'> {
+  integrationType?: IntegrationType | undefined;
+  /** The entry's id, or the provider's delivery id. */
+  anyId?: string | undefined;
+}
+
+/** How many entries one look at the log reads at most: what fits a rare filter may lie further back. */
+export const MAX_LOOKED_AT = 20_000;
+
+/**
+ * The entries that fit, newest first, from `before` on. `next` is where to go on, null at the end of the log. When few
+ * entries fit, the look ends after `MAX_LOOKED_AT`, and `next` is where it ended: a page is quick in any log.
+ */
+export async function listLogPage(
+  db: Database,
+  organizationId: string,
+  filter: LogFilter,
+  { limit, before }: { limit: number; before?: LogPosition | null },
+): Promise<{ entries: Delivery[]; next: LogPosition | null; isCut: boolean }> {
+  const { within, beside } = logFilters(organizationId, filter);
+  const from = before ? sql`${position} < (${before.createdAt}, ${before.id})` : undefined;
+  const end =
+    beside === undefined
+      ? undefined
+      : db
+          .select({ createdAt: deliveries.createdAt, id: deliveries.id })
+          .from(deliveries)
+          .where(and(within, from))
+          .orderBy(...newestFirst)
+          .limit(1)
+          .offset(MAX_LOOKED_AT - 1)
+          .get();
+  const until = end === undefined ? undefined : sql`${position} >= (${end.createdAt}, ${end.id})`;
+  const rows = db
+    .select()
+    .from(deliveries)
+    .where(and(within, from, until, beside))
+    .orderBy(...newestFirst)
+    .limit(limit + 1)
+    .all();
+  const entries = rows.slice(0, limit).map(fromRow);
+  const isFull = rows.length > limit;
+  return { entries, next: (isFull ? entries.at(-1) : end) ?? null, isCut: !isFull && end !== undefined };
+}
+
+/** The newest entries that fit and came since then (whatever the filter says of that), newest first. */
+export async function listLogNews(
+  db: Database,
+  organizationId: string,
+  filter: LogFilter,
+  { since, limit }: { since: Date; limit: number },
+): Promise<Delivery[]> {
+  const { within, beside } = logFilters(organizationId, { ...filter, since });
+  const rows = db
+    .select()
+    .from(deliveries)
+    .where(and(within, beside))
+    .orderBy(...newestFirst)
+    .limit(limit)
+    .all();
+  return rows.map(fromRow);
+}
+
+const position = sql`(${deliveries.createdAt}, ${deliveries.id})`;
+const newestFirst = [desc(deliveries.createdAt), desc(deliveries.id)];
+
+/**
+ * The filter in two halves: what one index finds in the log's order, and what each entry is then asked. The plus signs
+ * keep SQLite from choosing another index than the one that is meant.
+ */
+function logFilters(organizationId: string, { integrationId, integrationType, status, ...rest }: LogFilter) {
+  const isOrganization = eq(deliveries.organizationId, organizationId);
+  const isOrganizationToo = sql`+${deliveries.organizationId} = ${organizationId}`;
+  const since = rest.since === undefined ? undefined : gte(deliveries.createdAt, rest.since.toISOString());
+  const others = [
+    integrationType === undefined ? undefined : eq(deliveries.integrationType, integrationType),
+    rest.event === undefined ? undefined : eq(deliveries.event, rest.event),
+  ];
+  const isStatus = status === undefined ? undefined : eq(deliveries.status, status);
+  const isIntegration = integrationId === undefined ? undefined : eq(deliveries.integrationId, integrationId);
+  const isIntegrationToo =
+    integrationId === undefined ? undefined : sql`+${deliveries.integrationId} = ${integrationId}`;
+  if (rest.anyId !== undefined) {
+    const isNamed = or(eq(deliveries.id, rest.anyId), eq(deliveries.referenceId, rest.anyId));
+    return { within: isNamed, beside: and(isOrganizationToo, isIntegrationToo, isStatus, since, ...others) };
+  }
+  if (status !== undefined && status !== 'processed') {
+    // The condition of the partial index, word for word.
+    const isProblem = sql`${deliveries.status} <> 'processed'`;
+    return {
+      within: and(isOrganization, isStatus, isProblem, since),
+      beside: and(isIntegrationToo, ...others),
+    };
+  }
+  const isStatusToo = status === undefined ? undefined : sql`+${deliveries.status} = ${status}`;
+  return isIntegration === undefined
+    ? { within: and(isOrganization, since), beside: and(isStatusToo, ...others) }
+    : { within: and(isIntegration, since), beside: and(isOrganizationToo, isStatusToo, ...others) };
+}
+
+/** By the entry's id, or by the provider's delivery id (its newest entry); null when the organization has none. */
+export async function findDelivery(
+  db: Database,
+  organizationId: string,
+  id: string,
+): Promise<Delivery | null> {
+  const { entries } = await listLogPage(db, organizationId, { anyId: id }, { limit: 1 });
+  return entries[0] ?? null;
+}
+
+/** How many entries of a day are counted one by one. */
+export const MAX_COUNTED_PER_DAY = 500;
+
+/** What came on a day, by status. With `MAX_COUNTED_PER_DAY` entries in all there may be more. */
+export interface DayCounts {
+  /** Such as `2026-11-20`, in UTC. */
+  day: string;
+  counts: Partial<Record<DeliveryStatus, number>>;
+}
+
+/** The last days of an integration, oldest first, `now` being in the last one. */
+export async function countDays(
+  db: Database,
+  integrationId: string,
+  now: Date,
+  days: number,
+): Promise<DayCounts[]> {
+  const dayOf = (ago: number) => new Date(now.getTime() - ago * DAY_MS).toISOString().slice(0, 10);
+  return Array.from({ length: days }, (_, index) => {
+    const ago = days - 1 - index;
+    const rows = statements(db).day.all({ integrationId, from: dayOf(ago), to: dayOf(ago - 1) });
+    return {
+      day: dayOf(ago),
+      counts: Object.fromEntries(rows.map(({ status, entries }) => [status, entries])),
+    };
+  });
+}
+
 /**
  * By the entry's id, or by the provider's delivery id: its newest entry. With `status` an arrival with that status
  * comes before all others, as anybody can send a refused one under any id. Throws `AppError` 404.
@@ -105,6 +262,43 @@ export async function getDelivery(db: Database, id: string, status?: DeliverySta
   if (row === undefined)
     throw new AppError(404, `Delivery ${id} not found; "delivery list" shows those there are`);
   return fromRow(row);
+}
+
+/** How much of a log is counted at most: a page must not hold the thread for long. */
+export const MAX_COUNTED = 100_000;
+
+/** How much the log of an organization holds. A count of `MAX_COUNTED` means: that many or more. */
+export interface LogSize {
+  entries: number;
+  /** How many of them were written since the time that was asked for. */
+  recent: number;
+  /** When the oldest was written; null without any. */
+  oldest: string | null;
+}
+
+export async function measureLog(db: Database, organizationId: string, since: Date): Promise<LogSize> {
+  const isOurs = eq(deliveries.organizationId, organizationId);
+  const counted = (filter: SQL | undefined) => {
+    const some = db
+      .select({ id: deliveries.id })
+      .from(deliveries)
+      .where(filter)
+      .limit(MAX_COUNTED)
+      .as('some');
+    return db.select({ entries: count() }).from(some).get()?.entries ?? 0;
+  };
+  const oldest = db
+    .select({ at: deliveries.createdAt })
+    .from(deliveries)
+    .where(isOurs)
+    .orderBy(asc(deliveries.createdAt))
+    .limit(1)
+    .get();
+  return {
+    entries: counted(isOurs),
+    recent: counted(and(isOurs, gte(deliveries.createdAt, since.toISOString()))),
+    oldest: oldest?.at ?? null,
+  };
 }
 
 /** How many claims and entries are past their time. */
@@ -167,7 +361,20 @@ const statements = prepared((db) => {
   const placeholders = Object.fromEntries(columns.map((column) => [column, sql.placeholder(column)]));
   const insert = () =>
     db.insert(deliveries).values(placeholders as unknown as typeof deliveries.$inferInsert);
+  const ofDay = db
+    .select({ status: deliveries.status })
+    .from(deliveries)
+    .where(
+      and(
+        eq(deliveries.integrationId, sql.placeholder('integrationId')),
+        gte(deliveries.createdAt, sql.placeholder('from')),
+        lt(deliveries.createdAt, sql.placeholder('to')),
+      ),
+    )
+    .limit(MAX_COUNTED_PER_DAY)
+    .as('of_day');
   return {
+    day: db.select({ status: ofDay.status, entries: count() }).from(ofDay).groupBy(ofDay.status).prepare(),
     insert: insert().prepare(),
     count: insert()
       .onConflictDoUpdate({ target: deliveries.id, set: { count: sql`${deliveries.count} + 1` } })

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { type LogFilter, listLogNews, listLogPage } from '../../src/webhooks/store.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 // A log of millions must not be read through for one of its entries.
@@ -24,4 +25,46 @@ test.each([
     .map(({ detail }) => detail);
   expect(plan.join()).toMatch(/USING (COVERING )?INDEX/);
   expect(plan.join()).not.toMatch(/SCAN deliveries|USE TEMP B-TREE/);
+});
+
+const before = { createdAt: '2026-11-20T00:00:00.000Z', id: 'dlv_x' };
+const since = new Date('2026-11-19T00:00:00.000Z');
+
+test.each<[LogFilter, string]>([
+  [{}, 'deliveries_by_organization'],
+  [{ since }, 'deliveries_by_organization'],
+  [{ event: 'push' }, 'deliveries_by_organization'],
+  [{ integrationType: 'linear' }, 'deliveries_by_organization'],
+  [{ status: 'processed' }, 'deliveries_by_organization'],
+  [{ status: 'processed', event: 'push', since }, 'deliveries_by_organization'],
+  [{ status: 'failed' }, 'deliveries_by_problem'],
+  [{ status: 'ignored', event: 'push', since }, 'deliveries_by_problem'],
+  [{ status: 'failed', integrationId: 'int_x', integrationType: 'github' }, 'deliveries_by_problem'],
+  [{ integrationId: 'int_x' }, 'deliveries_by_integration'],
+  [{ integrationId: 'int_x', status: 'processed', event: 'push', since }, 'deliveries_by_integration'],
+  [{ anyId: 'x' }, 'deliveries_by_reference'],
+  [{ anyId: 'x', status: 'failed', integrationId: 'int_x', since }, 'deliveries_by_reference'],
+])('a page of the log with %p is read along %s', async (filter, index) => {
+  const { db } = createTestApp();
+  const statements: string[] = [];
+  const { prepare } = db.$client;
+  db.$client.prepare = ((sql: string) => {
+    statements.push(sql);
+    return prepare.call(db.$client, sql);
+  }) as typeof prepare;
+  await listLogPage(db, 'org_a', filter, { limit: 50, before });
+  await listLogPage(db, 'org_a', filter, { limit: 50 });
+  await listLogNews(db, 'org_a', filter, { since, limit: 50 });
+  expect(statements.length).toBeGreaterThanOrEqual(3);
+  for (const sql of statements) {
+    const plan = prepare
+      .call(db.$client, `EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map((row) => (row as { detail: string }).detail)
+      .join();
+    expect(plan).toContain(index);
+    expect(plan).not.toContain('SCAN deliveries');
+    // The few entries of one id may be sorted; a whole log may not.
+    if (filter.anyId === undefined) expect(plan).not.toContain('TEMP B-TREE');
+  }
 });
