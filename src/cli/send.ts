@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
-import { githubSamples, sampleGithub } from '../client/samples/github/index.ts';
-import { linearSamples, sampleLinear } from '../client/samples/linear/index.ts';
+import { sampleEvents, sampleOf } from '../client/samples/index.ts';
 import { type SentDelivery, sendDelivery } from '../client/send.ts';
 import type { IntegrationType } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
@@ -19,11 +18,6 @@ interface SendOptions {
   badSignature?: true;
   url?: string;
 }
-
-const sampleEvents: Record<IntegrationType, readonly string[]> = {
-  github: githubSamples,
-  linear: linearSamples,
-};
 
 export function addSendCommand(program: Command, context: CliContext): void {
   const group = program.command('send').description('send a signed test delivery to the running service');
@@ -89,10 +83,7 @@ async function sampleBody(
   if (integration.type !== type) {
     throw new AppError(400, `Integration ${integrationId} is one of ${integration.type}, not of ${type}`);
   }
-  const now = clock.now();
-  const repository = integration.repositories[0]?.fullName ?? 'acme/rocket';
-  const sample =
-    type === 'github' ? sampleGithub(event, { repository, now, action }) : sampleLinear(event, { now });
+  const sample = sampleOf(integration, event, { now: clock.now(), action });
   if (sample !== null && (action === undefined || sample.action === action)) return JSON.stringify(sample);
   if (sample !== null || action !== undefined) {
     throw new AppError(

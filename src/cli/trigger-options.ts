@@ -70,13 +70,6 @@ export async function templatesOf({
   };
 }
 
-/** In words: `branch main, release/*; no pre-releases`. */
-export function describeFilters({ prereleases, ...lists }: TriggerFilters): string {
-  const parts = Object.entries(lists).map(([name, values]) => `${name} ${values.join(', ')}`);
-  if (prereleases === false) parts.push('no pre-releases');
-  return parts.join('; ') || '–';
-}
-
 async function readTemplate(path: string): Promise<string> {
   const file = Bun.file(path);
   if (!(await file.exists())) throw new AppError(400, `${path}: no such file`);

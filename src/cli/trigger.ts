@@ -11,10 +11,11 @@ import {
   switchTrigger,
 } from '../triggers/service.ts';
 import { deleteTrigger } from '../triggers/store.ts';
+import { describeFilters } from '../triggers/words.ts';
 import { type CliContext, withServices } from './context.ts';
 import { fields, print, table } from './output.ts';
 import { repositoryNames } from './repositories.ts';
-import { describeFilters, filtersOf, type RuleFlags, ruleOptions, templatesOf } from './trigger-options.ts';
+import { filtersOf, type RuleFlags, ruleOptions, templatesOf } from './trigger-options.ts';
 import { addRunCommands } from './trigger-runs.ts';
 import { addTryCommands } from './trigger-try.ts';
 

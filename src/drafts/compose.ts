@@ -1,4 +1,5 @@
-import { toPlainText } from '../posts/plain-text.ts';
+import { MAX_LINKEDIN_LENGTH } from '../posts/model.ts';
+import { plainTextFor } from '../posts/plain-text.ts';
 import { cutText } from '../webhooks/text.ts';
 import { builtInTemplates } from './built-in.ts';
 import { versionOf } from './links.ts';
@@ -9,9 +10,6 @@ import { variablesOf } from './variables.ts';
 
 /** What a post can hold, in characters. */
 const MAX_TEXT_LENGTH = 200_000;
-
-/** What LinkedIn takes. */
-const MAX_LINKEDIN_LENGTH = 3_000;
 
 const MAX_AUTHORS = 10;
 
@@ -33,14 +31,13 @@ export function composeDraft(recipe: Recipe, material: Material): DraftText {
 
 function forChangelog(body: string) {
   const markdown = cutText(body, MAX_TEXT_LENGTH);
-  return { markdown, content: cutText(toPlainText(markdown), MAX_TEXT_LENGTH) };
+  return { markdown, content: cutText(plainTextFor('changelog', markdown), MAX_TEXT_LENGTH) };
 }
 
-/** Plain text within LinkedIn's bound; what is no Markdown there is a bullet that reads well. */
+/** Plain text within LinkedIn's bound. */
 function forLinkedIn(body: string) {
   const markdown = cutGraphemes(body, MAX_LINKEDIN_LENGTH);
-  const text = toPlainText(markdown).replaceAll(/^( *)- /gm, '$1• ');
-  return { markdown, content: cutGraphemes(text, MAX_LINKEDIN_LENGTH) };
+  return { markdown, content: cutGraphemes(plainTextFor('linkedin_post', markdown), MAX_LINKEDIN_LENGTH) };
 }
 
 /** Where the post comes from. What is not known is left out. */

@@ -1,6 +1,7 @@
 import { and, desc, eq, gte, like, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
-import { drafts, triggers } from '../../db/schema/index.ts';
+import { drafts, posts, triggers } from '../../db/schema/index.ts';
+import type { Post } from '../posts/model.ts';
 
 // Synchronous, all of it: a draft's row and its post change in one transaction, which the caller makes.
 
@@ -16,6 +17,40 @@ export function findDraft(db: Database, name: DraftName): DraftRow | null {
 
 export function findDraftOfPost(db: Database, postId: string): DraftRow | null {
   return db.select().from(drafts).where(eq(drafts.postId, postId)).get() ?? null;
+}
+
+/** How many drafts are asked which delivery they come from: the newest. */
+const MAX_ASKED = 2_000;
+
+/** The posts of an organization that name a delivery of an integration as where they come from, newest first. */
+export function listPostsOfDelivery(
+  db: Database,
+  organizationId: string,
+  integrationId: string,
+  deliveryId: string,
+): Pick<Post, 'id' | 'title' | 'status' | 'contentType' | 'updatedAt'>[] {
+  const newest = db
+    .select({ postId: drafts.postId })
+    .from(drafts)
+    .innerJoin(triggers, eq(triggers.id, drafts.triggerId))
+    .where(eq(triggers.integrationId, integrationId))
+    .orderBy(desc(drafts.until))
+    .limit(MAX_ASKED)
+    .as('newest');
+  const { id, title, status, contentType, updatedAt, sourceMetadata } = posts;
+  return db
+    .select({ id, title, status, contentType, updatedAt })
+    .from(newest)
+    .innerJoin(posts, eq(posts.id, newest.postId))
+    .where(
+      and(
+        eq(posts.organizationId, organizationId),
+        sql`json_extract(${sourceMetadata}, '$.deliveryId') = ${deliveryId}`,
+      ),
+    )
+    .orderBy(desc(updatedAt), desc(id))
+    .limit(50)
+    .all();
 }
 
 /** A new row, or a new state of one. */

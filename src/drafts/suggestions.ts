@@ -27,7 +27,7 @@ export async function getSuggestion({ db }: Pick<Deps, 'db'>, postId: string): P
     markdown,
     content,
     suggestedAt: row.suggestedAt ?? post.updatedAt,
-    changes: compare(wholeOf(post), wholeOf(suggestion)),
+    changes: compareTexts(post, suggestion),
   };
 }
 
@@ -77,7 +77,9 @@ function noSuggestion(postId: string): AppError {
 /** How many lines may differ before it is no use to tell which. */
 const MAX_EDIT_LENGTH = 2_000;
 
-function compare(before: string, after: string): SuggestedLine[] {
+/** What changes from one text of a post to another: the title, an empty line, and the Markdown, line by line. */
+export function compareTexts(one: PostText, other: PostText): SuggestedLine[] {
+  const [before, after] = [wholeOf(one), wholeOf(other)];
   const parts = diffLines(before, after, { maxEditLength: MAX_EDIT_LENGTH }) ?? [
     { removed: true, added: false, value: before },
     { removed: false, added: true, value: after },
@@ -90,6 +92,8 @@ function compare(before: string, after: string): SuggestedLine[] {
   );
 }
 
-function wholeOf({ title, markdown }: Pick<Post, 'title' | 'markdown'>): string {
+type PostText = Pick<Post, 'title' | 'markdown'>;
+
+function wholeOf({ title, markdown }: PostText): string {
   return `${title}\n\n${markdown.trimEnd()}\n`;
 }

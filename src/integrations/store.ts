@@ -1,5 +1,6 @@
 import { asc, eq, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
+import { commitTogether } from '../../db/group-commit.ts';
 import { integrations, organizations, repositories } from '../../db/schema/index.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Integration, ReceivingIntegration, Repository } from './model.ts';
@@ -8,14 +9,14 @@ type NewIntegration = typeof integrations.$inferInsert;
 type NewRepository = typeof repositories.$inferInsert;
 
 /** Both or neither. */
-export async function insertIntegration(
+export function insertIntegration(
   db: Database,
   integration: NewIntegration,
   repository: NewRepository | null,
 ): Promise<void> {
-  db.transaction((tx) => {
-    tx.insert(integrations).values(integration).run();
-    if (repository !== null) tx.insert(repositories).values(repository).run();
+  return commitTogether(db, () => {
+    db.insert(integrations).values(integration).run();
+    if (repository !== null) db.insert(repositories).values(repository).run();
   });
 }
 
@@ -83,28 +84,31 @@ export async function findRepository(
 
 /** Throws `AppError` 404. */
 export async function setEnabled(db: Database, id: string, enabled: boolean): Promise<Integration> {
-  db.update(integrations).set({ enabled }).where(eq(integrations.id, id)).run();
+  await commitTogether(db, () => {
+    db.update(integrations).set({ enabled }).where(eq(integrations.id, id)).run();
+  });
   return getIntegration(db, id);
 }
 
 /** The present secret becomes the previous one, taken until `until`. Throws `AppError` 404. */
 export async function replaceSecret(db: Database, id: string, secret: Buffer, until: Date): Promise<void> {
-  const replaced = db
-    .update(integrations)
-    .set({ secret, previousSecret: sql`${integrations.secret}`, previousSecretUntil: until.toISOString() })
-    .where(eq(integrations.id, id))
-    .returning({ id: integrations.id })
-    .all();
+  const previous = { previousSecret: sql`${integrations.secret}`, previousSecretUntil: until.toISOString() };
+  const replaced = await commitTogether(db, () =>
+    db
+      .update(integrations)
+      .set({ secret, ...previous })
+      .where(eq(integrations.id, id))
+      .returning({ id: integrations.id })
+      .all(),
+  );
   if (replaced.length === 0) throw integrationNotFound(id);
 }
 
 /** With its repositories; its deliveries stay in the log. Throws `AppError` 404. */
 export async function deleteIntegration(db: Database, id: string): Promise<void> {
-  const deleted = db
-    .delete(integrations)
-    .where(eq(integrations.id, id))
-    .returning({ id: integrations.id })
-    .all();
+  const deleted = await commitTogether(db, () =>
+    db.delete(integrations).where(eq(integrations.id, id)).returning({ id: integrations.id }).all(),
+  );
   if (deleted.length === 0) throw integrationNotFound(id);
 }
 

@@ -5,8 +5,10 @@ import { apiKeys } from '../../db/schema/index.ts';
 
 export type KeyRow = typeof apiKeys.$inferSelect;
 
-export async function insertKey(db: Database, key: KeyRow): Promise<void> {
-  db.insert(apiKeys).values(key).run();
+export function insertKey(db: Database, key: KeyRow): Promise<void> {
+  return commitTogether(db, () => {
+    db.insert(apiKeys).values(key).run();
+  });
 }
 
 /** What a verdict on a key needs. */
@@ -28,14 +30,16 @@ export async function listKeyRows(db: Database, organizationId: string): Promise
 }
 
 /** The first revocation counts. Null when there is no such key. */
-export async function revokeKeyRow(db: Database, keyId: string, at: Date): Promise<KeyRow | null> {
+export function revokeKeyRow(db: Database, keyId: string, at: Date): Promise<KeyRow | null> {
   const revokedAt = sql`coalesce(${apiKeys.revokedAt}, ${at.toISOString()})`;
-  return db.update(apiKeys).set({ revokedAt }).where(eq(apiKeys.id, keyId)).returning().get() ?? null;
+  const update = db.update(apiKeys).set({ revokedAt }).where(eq(apiKeys.id, keyId)).returning();
+  return commitTogether(db, () => update.get() ?? null);
 }
 
 /** Whether there was such a key. */
-export async function deleteKeyRow(db: Database, keyId: string): Promise<boolean> {
-  return db.delete(apiKeys).where(eq(apiKeys.id, keyId)).returning({ id: apiKeys.id }).all().length > 0;
+export function deleteKeyRow(db: Database, keyId: string): Promise<boolean> {
+  const deleted = db.delete(apiKeys).where(eq(apiKeys.id, keyId)).returning({ id: apiKeys.id });
+  return commitTogether(db, () => deleted.all().length > 0);
 }
 
 /** All in one commit. Keys that are gone by now are passed over. */

@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, lte, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
+import { commitTogether } from '../../db/group-commit.ts';
 import { integrations, triggerRuns, triggers } from '../../db/schema/index.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { RunStatus, Trigger, TriggerFilters, TriggerRun } from './model.ts';
@@ -12,33 +13,32 @@ export type TriggerRow = Omit<Trigger, 'action'>;
 
 /** False when another trigger has the same rule. */
 export async function insertTrigger(db: Database, trigger: StoredTrigger, rule: string): Promise<boolean> {
-  const inserted = db
-    .insert(triggers)
-    .values({ ...trigger, rule })
-    .onConflictDoNothing({ target: triggers.rule })
-    .returning({ id: triggers.id })
-    .all();
+  const inserted = await commitTogether(db, () =>
+    db
+      .insert(triggers)
+      .values({ ...trigger, rule })
+      .onConflictDoNothing({ target: triggers.rule })
+      .returning({ id: triggers.id })
+      .all(),
+  );
   return inserted.length > 0;
 }
 
 /** False when another trigger has the same rule. */
-export async function replaceTrigger(db: Database, trigger: StoredTrigger, rule: string): Promise<boolean> {
-  return db.transaction(
-    (tx) => {
-      const other = tx
-        .select({ id: triggers.id })
-        .from(triggers)
-        .where(and(eq(triggers.rule, rule), sql`${triggers.id} <> ${trigger.id}`))
-        .get();
-      if (other !== undefined) return false;
-      tx.update(triggers)
-        .set({ ...trigger, rule })
-        .where(eq(triggers.id, trigger.id))
-        .run();
-      return true;
-    },
-    { behavior: 'immediate' },
-  );
+export function replaceTrigger(db: Database, trigger: StoredTrigger, rule: string): Promise<boolean> {
+  return commitTogether(db, () => {
+    const other = db
+      .select({ id: triggers.id })
+      .from(triggers)
+      .where(and(eq(triggers.rule, rule), sql`${triggers.id} <> ${trigger.id}`))
+      .get();
+    if (other !== undefined) return false;
+    db.update(triggers)
+      .set({ ...trigger, rule })
+      .where(eq(triggers.id, trigger.id))
+      .run();
+    return true;
+  });
 }
 
 export async function findTriggerByRule(db: Database, rule: string): Promise<{ id: string } | null> {
@@ -76,13 +76,22 @@ export async function getTrigger(db: Database, id: string): Promise<TriggerRow> 
 /** Throws `AppError` 404. */
 export async function setTriggerEnabled(db: Database, id: string, enabled: boolean, at: Date): Promise<void> {
   const updatedAt = at.toISOString();
-  const set = db.update(triggers).set({ enabled, updatedAt }).where(eq(triggers.id, id));
-  if (set.returning({ id: triggers.id }).all().length === 0) throw triggerNotFound(id);
+  const changed = await commitTogether(db, () =>
+    db
+      .update(triggers)
+      .set({ enabled, updatedAt })
+      .where(eq(triggers.id, id))
+      .returning({ id: triggers.id })
+      .all(),
+  );
+  if (changed.length === 0) throw triggerNotFound(id);
 }
 
 /** With what it still had to do; the posts that it made stay. Throws `AppError` 404. */
 export async function deleteTrigger(db: Database, id: string): Promise<void> {
-  const deleted = db.delete(triggers).where(eq(triggers.id, id)).returning({ id: triggers.id }).all();
+  const deleted = await commitTogether(db, () =>
+    db.delete(triggers).where(eq(triggers.id, id)).returning({ id: triggers.id }).all(),
+  );
   if (deleted.length === 0) throw triggerNotFound(id);
 }
 
@@ -173,7 +182,11 @@ export function postponeRun(
 /** Oldest first. */
 export async function listRuns(
   db: Database,
-  filter: { organizationId?: string | undefined; status?: RunStatus | undefined },
+  filter: {
+    organizationId?: string | undefined;
+    integrationId?: string | undefined;
+    status?: RunStatus | undefined;
+  },
 ): Promise<TriggerRun[]> {
   const rows = db
     .select({ run: triggerRuns, organizationId: integrations.organizationId })
@@ -185,6 +198,7 @@ export async function listRuns(
         filter.organizationId === undefined
           ? undefined
           : eq(integrations.organizationId, filter.organizationId),
+        filter.integrationId === undefined ? undefined : eq(integrations.id, filter.integrationId),
         filter.status === undefined ? undefined : eq(triggerRuns.status, filter.status),
       ),
     )
@@ -204,24 +218,21 @@ const MAX_RUNS = 1_000;
  * Queues again, for now, what failed: what was given up and what waits for its next attempt, of one trigger or of
  * all. Returns how many runs there were.
  */
-export async function retryRuns(db: Database, triggerId: string | undefined, now: Date): Promise<number> {
-  return db
-    .update(triggerRuns)
-    .set({
+export function retryRuns(db: Database, triggerId: string | undefined, now: Date): Promise<number> {
+  const isMeant = and(
+    or(eq(triggerRuns.status, 'failed'), gt(triggerRuns.attempts, 0)),
+    triggerId === undefined ? undefined : eq(triggerRuns.triggerId, triggerId),
+  );
+  return commitTogether(db, () => {
+    const queued = db.update(triggerRuns).set({
       status: 'queued',
       attempts: 0,
       dueAt: now.getTime(),
       // One that is under way is not done with that.
       revision: sql`${triggerRuns.revision} + 1`,
-    })
-    .where(
-      and(
-        or(eq(triggerRuns.status, 'failed'), gt(triggerRuns.attempts, 0)),
-        triggerId === undefined ? undefined : eq(triggerRuns.triggerId, triggerId),
-      ),
-    )
-    .returning({ scope: triggerRuns.scope })
-    .all().length;
+    });
+    return queued.where(isMeant).returning({ scope: triggerRuns.scope }).all().length;
+  });
 }
 
 const statements = prepared((db) => ({

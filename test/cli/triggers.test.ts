@@ -79,7 +79,7 @@ async function deliver(
   const config = readConfig({ DATA_DIR: dataDir() }, { LOG_LEVEL: 'silent' });
   const services = await openServices(config);
   try {
-    const app = createApp({ ...services, publicUrl: () => PUBLIC_URL });
+    const app = createApp({ ...services, compose, publicUrl: () => PUBLIC_URL });
     const sample = sampleGithub(event, { repository: 'acme/rocket', now: new Date() }) ?? { action: 'x' };
     const [path, init] = githubRequest(github, changed(sample, changes), { event, delivery, ...options });
     const response = await app.fetch(new Request(`http://localhost${path}`, init));

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createApp } from '../../src/app.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
+import { compose } from '../support/drafts.ts';
 import { createKeySpy } from '../support/key-spy.ts';
 import { exchange } from '../support/raw-http.ts';
 import { allRows } from '../support/rows.ts';
@@ -174,7 +175,7 @@ test.each(['Bearer', 'bearer', 'BEARER', 'bEaReR', '  Bearer', 'Bearer   '])(
 
 test('a header that stands twice on the wire is refused', async () => {
   const { deps, keys } = await begin();
-  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: createApp(deps).fetch });
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: createApp({ ...deps, compose }).fetch });
   try {
     const head = ['GET /v1/org_1/posts HTTP/1.1', 'Host: localhost', 'Connection: close'];
     const authorization = `Authorization: Bearer ${keys.good}`;

@@ -1,0 +1,19 @@
+import type { Integration, IntegrationType } from '../../integrations/model.ts';
+import { githubSamples, sampleGithub } from './github/index.ts';
+import { linearSamples, sampleLinear } from './linear/index.ts';
+
+/** The events that there are samples of, by the provider's name for them. */
+export const sampleEvents: Readonly<Record<IntegrationType, readonly string[]>> = {
+  github: githubSamples,
+  linear: linearSamples,
+};
+
+/** What the integration's provider would send of an event now; null when there is no sample of that. */
+export function sampleOf(
+  { type, repositories }: Pick<Integration, 'type' | 'repositories'>,
+  event: string,
+  { now, action }: { now: Date; action?: string | undefined },
+): Record<string, unknown> | null {
+  if (type === 'linear') return sampleLinear(event, { now });
+  return sampleGithub(event, { repository: repositories[0]?.fullName ?? 'acme/rocket', now, action });
+}
