@@ -1,9 +1,11 @@
 import { Elysia } from 'elysia';
+import { dashboard } from './dashboard/routes.ts';
 import type { Deps } from './deps.ts';
 import { docs } from './docs/routes.ts';
+import type { Compose } from './drafts/model.ts';
 import { withBodyLimit } from './http/body-limit.ts';
 import { errorHandling } from './http/errors.ts';
-import { withRequestLog } from './http/request-log.ts';
+import { type Fetch, withRequestLog } from './http/request-log.ts';
 import { ping } from './ping/routes.ts';
 import { posts } from './posts/routes.ts';
 import type { Provider } from './webhooks/provider.ts';
@@ -11,7 +13,10 @@ import { providers } from './webhooks/providers/index.ts';
 import { webhooks } from './webhooks/routes.ts';
 
 /** The whole HTTP side of Tidings. Reads as a table of contents: what is not used here is not served. */
-export function createApp(deps: Deps, webhookProviders: readonly Provider[] = providers) {
+export function createApp(
+  deps: Deps & { compose: Compose },
+  webhookProviders: readonly Provider[] = providers,
+): { fetch: Fetch } {
   const app = new Elysia({
     // `/v1/x/posts/` is another path than `/v1/x/posts`, not a post without an id.
     strictPath: true,
@@ -24,7 +29,9 @@ export function createApp(deps: Deps, webhookProviders: readonly Provider[] = pr
     .use(ping)
     .use(posts(deps))
     .use(webhooks(deps, webhookProviders))
+    .use(dashboard({ ...deps, self: (request) => served(request) }))
     .use(docs(deps, () => app));
 
-  return { fetch: withRequestLog(withBodyLimit(app.fetch), deps.log) };
+  const served = withRequestLog(withBodyLimit(app.fetch), deps.log);
+  return { fetch: served };
 }

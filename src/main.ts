@@ -64,7 +64,9 @@ export interface RunningServer {
 /** Listens, and starts the jobs. Throws when the port is taken. */
 export function startServer(services: Services, config: Config): RunningServer {
   const publicUrl = () => publicUrlOf(config, server.port);
-  const app = createApp({ ...services, publicUrl });
+  // Rehearsals have a thread of their own, so that no draft has to wait for them.
+  const rehearsals = threadedComposer();
+  const app = createApp({ ...services, publicUrl, compose: rehearsals.compose });
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,
@@ -92,6 +94,7 @@ export function startServer(services: Services, config: Config): RunningServer {
       await server.stop(true);
       await jobsStopped;
       composer.close();
+      rehearsals.close();
     },
   };
 }

@@ -49,11 +49,11 @@ const layers: [name: string, contains: (path: string) => boolean][] = [
   [
     'services',
     is(
-      'src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers}/**',
+      'src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers,users}/**',
       'src/data-folder.ts',
     ),
   ],
-  ['http', is('src/http/**', 'src/docs/*.tsx')],
+  ['http', is('src/http/**', 'src/docs/*.tsx', 'src/dashboard/**')],
   ['routes', is('src/*/routes.ts')],
   ['app', is('src/app.ts')],
   ['main', is('src/main.ts')],

@@ -21,20 +21,17 @@ export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, app: () => Document
   const json = once(() => renderedText(JSON.stringify(document(), null, 2)));
   const page = once(() => renderedText(renderReference(document())));
 
-  return (
-    new Elysia({ name: 'docs' })
-      // Whoever opens the service in a browser is shown something to read.
-      .get('/', () => redirect('/docs'))
-      .get('/openapi.json', ({ request }) =>
-        publicContent(request, json(), { 'content-type': 'application/json' }),
-      )
-      .get('/docs', ({ request }) =>
-        publicContent(request, page(), {
-          'content-type': 'text/html; charset=utf-8',
-          'content-security-policy': PAGE_POLICY,
-        }),
-      )
-  );
+  return new Elysia({ name: 'docs' })
+    .get('/', () => redirect('/dashboard'))
+    .get('/openapi.json', ({ request }) =>
+      publicContent(request, json(), { 'content-type': 'application/json' }),
+    )
+    .get('/docs', ({ request }) =>
+      publicContent(request, page(), {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': PAGE_POLICY,
+      }),
+    );
 }
 
 function renderedText(text: string): Rendered {

@@ -8,8 +8,8 @@ const MAX_BODY_BYTES = 25 * 1024 * 1024;
 const READS_BODIES = '/api/webhooks/';
 
 /** Whether a body says itself that it is too large. */
-export function declaresTooMuch(headers: Headers): boolean {
-  return Number(headers.get('content-length') ?? 0) > MAX_BODY_BYTES;
+export function declaresTooMuch(headers: Headers, maxBytes: number = MAX_BODY_BYTES): boolean {
+  return Number(headers.get('content-length') ?? 0) > maxBytes;
 }
 
 /** Refuses a body that says itself that it is too large, on every path. Nobody reads one that does not. */
@@ -21,14 +21,17 @@ export function withBodyLimit(fetch: Fetch): Fetch {
 }
 
 /** The raw bytes of a body, counted as they come; null when there are too many. */
-export async function readRawBody(request: Request): Promise<Uint8Array | null> {
-  if (declaresTooMuch(request.headers)) return null;
+export async function readRawBody(
+  request: Request,
+  maxBytes: number = MAX_BODY_BYTES,
+): Promise<Uint8Array | null> {
+  if (declaresTooMuch(request.headers, maxBytes)) return null;
   if (request.headers.has('content-length')) return request.bytes();
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of request.body ?? []) {
     length += chunk.byteLength;
-    if (length > MAX_BODY_BYTES) return null;
+    if (length > maxBytes) return null;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

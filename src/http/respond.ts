@@ -61,3 +61,54 @@ export function errorJson(status: number, message: string, headers: Record<strin
     headers: { ...jsonHeaders, 'cache-control': 'no-store', ...headers },
   });
 }
+
+/** What a page of the dashboard may load and do: its own style sheet and script, and forms to us. */
+const pagePolicy = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** A page for one person's eyes: kept by nobody. */
+export function page(html: string, status: number, cookies: readonly string[]): Response {
+  return withCookies(
+    new Response(html, {
+      status,
+      headers: {
+        ...commonHeaders,
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': pagePolicy,
+        'cache-control': 'no-store',
+        'x-frame-options': 'DENY',
+      },
+    }),
+    cookies,
+  );
+}
+
+/** 303: go on with a GET, after a form was sent. */
+export function seeOther(path: string, cookies: readonly string[]): Response {
+  const headers = { ...commonHeaders, location: path, 'cache-control': 'no-store' };
+  return withCookies(new Response(null, { status: 303, headers }), cookies);
+}
+
+/** A file whose name changes with it: kept for good. */
+export function asset(body: string, type: string): Response {
+  return new Response(body, {
+    headers: {
+      ...commonHeaders,
+      'content-type': type,
+      'cache-control': 'public, max-age=31536000, immutable',
+    },
+  });
+}
+
+function withCookies(response: Response, cookies: readonly string[]): Response {
+  for (const cookie of cookies) response.headers.append('set-cookie', cookie);
+  return response;
+}

@@ -52,8 +52,8 @@ test('an unchanged page is 304', async () => {
   expect((await app.request('/docs', { headers })).status).toBe(304);
 });
 
-test('whoever opens the service itself is led to the reference', async () => {
+test('whoever opens the service itself is led to the dashboard', async () => {
   const response = await app.request('/');
   expect(response.status).toBe(302);
-  expect(response.headers.get('location')).toBe('/docs');
+  expect(response.headers.get('location')).toBe('/dashboard');
 });

@@ -1,6 +1,7 @@
 import { type Database, openDatabase } from '../../db/client.ts';
 import { createApp } from '../../src/app.ts';
 import type { Deps } from '../../src/deps.ts';
+import { composeDraft } from '../../src/drafts/compose.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import type { CreatedKey } from '../../src/keys/model.ts';
 import type { KeyService } from '../../src/keys/service.ts';
@@ -53,7 +54,10 @@ export function createTestApp(
     publicUrl: () => PUBLIC_URL,
   };
   const deps: Deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };
-  const app = createApp(deps, overrides.providers);
+  const app = createApp(
+    { ...deps, compose: async (recipe, material) => composeDraft(recipe, material) },
+    overrides.providers,
+  );
   let postCount = 0;
 
   return {

@@ -1,0 +1,126 @@
+import { readRawBody } from '../http/body-limit.ts';
+import { requestIdOf } from '../http/request-log.ts';
+import { page as pageResponse, seeOther } from '../http/respond.ts';
+import { AppError } from '../lib/app-error.ts';
+import { findOrganization } from '../organizations/store.ts';
+import { findSignedIn, hashOf } from '../users/service.ts';
+import { listMemberships } from '../users/store.ts';
+import type { Throttle } from '../users/throttle.ts';
+import { cookieHeaders, readCookies } from './cookies.ts';
+import {
+  type Access,
+  type Answer,
+  type DashboardDeps,
+  type MemberVisit,
+  type Page,
+  type Redirect,
+  redirect,
+  type UserVisit,
+  type View,
+  type Visit,
+  view,
+} from './page.ts';
+import { requireSameOrigin } from './same-origin.ts';
+import { renderFragment, renderPage } from './view/document.tsx';
+import { Trouble } from './view/trouble.tsx';
+
+/** What a form may hold, in bytes: a post of 200,000 characters fits several times. */
+const MAX_FORM_BYTES = 2 * 1024 * 1024;
+
+/** Answers a visit to a page: who is it, may they, what do they see. Failures become pages too. */
+export function createHandler(deps: DashboardDeps, throttle: Throttle) {
+  return async function handle(
+    page: Page,
+    request: Request,
+    params: Record<string, string>,
+  ): Promise<Response> {
+    const cookies = readCookies(request);
+    const isSecure = deps.publicUrl().startsWith('https:');
+    let visit: Visit = {
+      deps,
+      throttle,
+      request,
+      url: new URL(request.url, 'http://localhost'),
+      params,
+      form: new URLSearchParams(),
+      user: null,
+      sessionHash: '',
+    };
+    let answer: Answer;
+    try {
+      if (page.method === 'POST') {
+        requireSameOrigin(request);
+        visit.form = await readForm(request);
+      }
+      if (cookies.session !== null) {
+        visit.user = await findSignedIn(deps, cookies.session);
+        if (visit.user !== null) visit.sessionHash = hashOf(cookies.session);
+      }
+      const admitted = await admit(page, visit);
+      if ('kind' in admitted) answer = admitted;
+      else {
+        visit = admitted;
+        answer = await page.handle(admitted as never);
+      }
+    } catch (error) {
+      answer = troubleAbout(deps, request, error);
+    }
+    if (answer.kind === 'redirect') {
+      const { to, done, session } = answer;
+      return seeOther(to, cookieHeaders({ session, notice: done }, isSecure));
+    }
+    if (answer.kind === 'fragment') return pageResponse(renderFragment(answer), 200, []);
+    const shown = cookies.notice === null ? {} : { notice: null };
+    const html = await renderPage(answer, visit, cookies.notice);
+    return pageResponse(html, answer.status ?? 200, cookieHeaders(shown, isSecure));
+  };
+}
+
+/** The visit with all that the page needs of it. Who is not signed in is led there, and back again. */
+async function admit(page: Page, visit: Visit): Promise<Visit | Redirect> {
+  const { deps, user, url, params } = visit;
+  if (page.access === 'anyone') return visit;
+  if (user === null)
+    return redirect(`/dashboard/~/sign-in?to=${encodeURIComponent(url.pathname + url.search)}`);
+  const memberships = await listMemberships(deps.db, user.id);
+  const userVisit: UserVisit = { ...visit, user, memberships };
+  return page.access === 'user'
+    ? userVisit
+    : admitMember(page.access, userVisit, params.organizationId ?? '');
+}
+
+/** Another's organization is not there. */
+async function admitMember(access: Access, visit: UserVisit, organizationId: string): Promise<MemberVisit> {
+  const membership = visit.memberships.find((each) => each.organizationId === organizationId);
+  const organization = membership ? await findOrganization(visit.deps.db, organizationId) : null;
+  if (membership === undefined || organization === null) throw new AppError(404, 'There is no such page.');
+  const { role } = membership;
+  if (access === 'owner' && role !== 'owner') {
+    throw new AppError(403, `Only owners of ${organization.name} can do this. Ask one of them.`);
+  }
+  return { ...visit, organization, role, base: `/dashboard/${organizationId}` };
+}
+
+async function readForm(request: Request): Promise<URLSearchParams> {
+  const type = request.headers.get('content-type') ?? '';
+  if (!type.startsWith('application/x-www-form-urlencoded')) throw new AppError(415, 'This is no form.');
+  const body = await readRawBody(request, MAX_FORM_BYTES);
+  if (body === null) throw new AppError(413, 'This is more than a form can hold (2 MiB). Nothing was saved.');
+  return new URLSearchParams(new TextDecoder().decode(body));
+}
+
+/** A page that says what went wrong. Our own failures are logged whole, and told by the id that the log has. */
+function troubleAbout({ log }: Pick<DashboardDeps, 'log'>, request: Request, error: unknown): View {
+  if (error instanceof AppError && error.status < 500) {
+    const { status, message } = error;
+    return view(status === 404 ? 'Not found' : 'That did not work', Trouble({ status, message }), { status });
+  }
+  const requestId = requestIdOf(request);
+  log.error({ requestId, method: request.method, err: error }, 'request failed');
+  const status = error instanceof AppError ? error.status : 500;
+  const message =
+    error instanceof AppError
+      ? error.message
+      : `Something failed on our side. The log has it as ${requestId}.`;
+  return view('That did not work', Trouble({ status, message }), { status });
+}

@@ -1,0 +1,116 @@
+import type { VNode } from 'preact';
+import type { Deps } from '../deps.ts';
+import type { Compose } from '../drafts/model.ts';
+import type { Fetch } from '../http/request-log.ts';
+import type { Organization } from '../organizations/model.ts';
+import type { Membership, Role, User } from '../users/model.ts';
+import type { Throttle } from '../users/throttle.ts';
+
+// What a page of the dashboard is: a path, who may open it, and what it answers.
+
+/** Who may open a page: anybody, whoever is signed in, the people of the organization in its path, its owners. */
+export type Access = 'anyone' | 'user' | 'member' | 'owner';
+
+/** What pages need beyond what every feature is given. */
+export interface DashboardDeps extends Deps {
+  /** Makes the text of a draft, for rehearsals. */
+  readonly compose: Compose;
+  /** Asks the service itself, whether or not its public address can be reached from here. */
+  readonly self: Fetch;
+}
+
+/** What every page is given. */
+export interface Visit {
+  deps: DashboardDeps;
+  throttle: Throttle;
+  request: Request;
+  url: URL;
+  params: Readonly<Record<string, string>>;
+  /** The fields of a form that was sent; empty for a page that is read. */
+  form: URLSearchParams;
+  user: User | null;
+  /** The hash of the session that the visit is made with; empty without one. */
+  sessionHash: string;
+}
+
+export interface UserVisit extends Visit {
+  user: User;
+  memberships: Membership[];
+}
+
+/** A visit to an organization's page, by one of its people. */
+export interface MemberVisit extends UserVisit {
+  organization: Organization;
+  role: Role;
+  /** The path that the organization's pages begin with. */
+  base: string;
+}
+
+/** What a page answers: a view, a piece of one, or the way to another page. */
+export type Answer = View | Fragment | Redirect;
+
+export interface View {
+  kind: 'view';
+  /** The page's name, for the window's title too. */
+  title: string;
+  body: VNode;
+  /** Of the entries of the navigation the one that the page belongs to. */
+  section?: Section;
+  status?: number;
+}
+
+/** A piece of a page, which the script puts in its place. */
+export interface Fragment {
+  kind: 'fragment';
+  body: VNode | VNode[];
+}
+
+export type Section = 'posts' | 'integrations' | 'deliveries' | 'triggers' | 'keys' | 'settings' | 'account';
+
+export interface Redirect {
+  kind: 'redirect';
+  to: string;
+  /** What was done, in words, shown once on the next page. */
+  done?: string | undefined;
+  /** A session to begin, or to end when null. */
+  session?: string | null;
+}
+
+interface Handlers {
+  anyone: (visit: Visit) => Promise<Answer>;
+  user: (visit: UserVisit) => Promise<Answer>;
+  member: (visit: MemberVisit) => Promise<Answer>;
+  owner: (visit: MemberVisit) => Promise<Answer>;
+}
+
+export type Page = {
+  [Who in Access]: { method: 'GET' | 'POST'; path: string; access: Who; handle: Handlers[Who] };
+}[Access];
+
+/** A page that is read. */
+export function get<Who extends Access>(path: string, access: Who, handle: Handlers[Who]): Page {
+  return { method: 'GET', path, access, handle } as Page;
+}
+
+/** A form that is sent. */
+export function post<Who extends Access>(path: string, access: Who, handle: Handlers[Who]): Page {
+  return { method: 'POST', path, access, handle } as Page;
+}
+
+export function view(title: string, body: VNode, more: { section?: Section; status?: number } = {}): View {
+  return { kind: 'view', title, body, ...more };
+}
+
+export function fragment(body: VNode | VNode[]): Fragment {
+  return { kind: 'fragment', body };
+}
+
+/** 303: a form that was sent leads to a page that can be reloaded. */
+export function redirect(to: string, done?: string): Redirect {
+  return { kind: 'redirect', to, done };
+}
+
+/** The token of a one-time link: in the address that was opened, then in the form. Never in a path, which is logged. */
+export function tokenOf({ form, url }: Visit): string {
+  return form.get('token') ?? url.searchParams.get('token') ?? '';
+}

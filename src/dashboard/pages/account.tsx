@@ -1,0 +1,91 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { commitTogether } from '../../../db/group-commit.ts';
+import { AppError } from '../../lib/app-error.ts';
+import { foundOrganization } from '../../users/found.ts';
+import { changePassword } from '../../users/service.ts';
+import { deleteSessionsOf } from '../../users/store.ts';
+import { get, type Page, post, redirect, type UserVisit, view } from '../page.ts';
+import { Action, Field, FormError } from '../view/form.tsx';
+import { YourOrganizations } from '../view/your-organizations.tsx';
+
+const PATH = '/dashboard/~/account';
+
+export const account: readonly Page[] = [
+  get(PATH, 'user', async (visit) => showAccount(visit)),
+
+  post('/dashboard/~/organizations', 'user', async (visit) => {
+    const { deps, user, form } = visit;
+    try {
+      const { id, name } = await foundOrganization(deps, user, form.get('name') ?? '');
+      return redirect(`/dashboard/${id}/start`, `${name} is made, and you own it.`);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status !== 400) throw error;
+      return showAccount(visit, { organization: error.message });
+    }
+  }),
+
+  post(`${PATH}/password`, 'user', async (visit) => {
+    const { deps, user, form, sessionHash } = visit;
+    const input = {
+      current: form.get('current') ?? '',
+      next: form.get('password') ?? '',
+      keepHash: sessionHash,
+    };
+    try {
+      await changePassword(deps, user, input);
+      return redirect(PATH, 'Your new password holds from now on. You are signed out everywhere else.');
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status !== 400) throw error;
+      return showAccount(visit, { password: error.message });
+    }
+  }),
+
+  post(`${PATH}/sign-out-everywhere`, 'user', async ({ deps, user }) => {
+    await commitTogether(deps.db, () => deleteSessionsOf(deps.db, user.id));
+    return { ...redirect('/dashboard/~/sign-in', 'You are signed out everywhere.'), session: null };
+  }),
+];
+
+function showAccount(
+  { user, memberships, form }: UserVisit,
+  errors: { password?: string; organization?: string } = {},
+) {
+  const error = errors.password;
+  const isRefused = error !== undefined || errors.organization !== undefined;
+  const isAboutNext = error?.startsWith('password ') === true;
+  return view(
+    'Your account',
+    <>
+      <h1>Your account</h1>
+      <p class="lede">You are signed in as {user.email}.</p>
+      <YourOrganizations
+        memberships={memberships}
+        name={form.get('name') ?? ''}
+        error={errors.organization}
+      />
+      <h2>Change your password</h2>
+      <form method="post" action={`${PATH}/password`} class="stack">
+        <FormError error={isAboutNext ? null : error} />
+        <Field label="Present password" name="current" type="password" autoComplete="current-password" />
+        <Field
+          label="New password"
+          name="password"
+          type="password"
+          autoComplete="new-password"
+          hint="At least 10 characters."
+          error={isAboutNext ? (error ?? null) : null}
+        />
+        <button type="submit" class="button">
+          Change
+        </button>
+      </form>
+      <h2>Sign out everywhere</h2>
+      <p>Ends every session of yours, on every device, this one too.</p>
+      <Action to={`${PATH}/sign-out-everywhere`} label="Sign out everywhere" kind="bad" />
+      <p>
+        <a href="/dashboard">Back to the dashboard</a>
+      </p>
+    </>,
+    { section: 'account', ...(isRefused ? { status: 400 } : {}) },
+  );
+}

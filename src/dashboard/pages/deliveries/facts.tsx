@@ -1,0 +1,79 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import type { ComponentChildren } from 'preact';
+import type { Integration } from '../../../integrations/model.ts';
+import { DAY_MS } from '../../../lib/time.ts';
+import type { Delivery } from '../../../webhooks/model.ts';
+import { exactly, When } from '../../view/when.tsx';
+import { providerNames } from './filter.ts';
+import { integrationName } from './rows.tsx';
+
+/** What is known of a delivery beside what it said. */
+export function Facts({
+  entry,
+  integration,
+  base,
+  now,
+}: {
+  entry: Delivery;
+  integration: Integration | null;
+  base: string;
+  now: Date;
+}) {
+  const { id, status, statusCode, referenceId, payload, createdAt, durationMs, retentionDays } = entry;
+  const { sameBodyAs, replayOf, integrationId, integrationType } = entry;
+  const keptUntil = new Date(Date.parse(createdAt) + retentionDays * DAY_MS).toISOString();
+  return (
+    <dl class="facts card">
+      <Fact name="Status">
+        {status}, answered with {statusCode}
+      </Fact>
+      <Fact name="Event">{[payload.event ?? 'not known', payload.action].filter(Boolean).join(', ')}</Fact>
+      <Fact name="Delivery id">
+        <code>{referenceId ?? 'none was given'}</code>
+      </Fact>
+      <Fact name="Integration">
+        {integration === null ? (
+          <a href={`${base}/deliveries?integration=${integrationId}`}>
+            {providerNames[integrationType]}, disconnected
+          </a>
+        ) : (
+          <a href={`${base}/integrations/${integration.id}`}>{integrationName(integration)}</a>
+        )}
+      </Fact>
+      <Fact name="Received">
+        <When at={createdAt} now={now} />
+        <div class="dim">{exactly(new Date(createdAt))}</div>
+      </Fact>
+      <Fact name="Answered in">{durationMs} ms</Fact>
+      <Fact name="Kept until">
+        <When at={keptUntil} now={now} />, {retentionDays} days after it came
+      </Fact>
+      {sameBodyAs === null ? null : (
+        <Fact name="Same body as">
+          <a href={`${base}/deliveries?delivery=${encodeURIComponent(sameBodyAs)}`}>
+            <code>{sameBodyAs}</code>
+          </a>
+        </Fact>
+      )}
+      {replayOf === null ? null : (
+        <Fact name="Replay of">
+          <a href={`${base}/deliveries/${replayOf}`}>
+            <code>{replayOf}</code>
+          </a>
+        </Fact>
+      )}
+      <Fact name="Entry">
+        <code>{id}</code>
+      </Fact>
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}

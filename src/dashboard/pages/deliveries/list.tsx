@@ -1,0 +1,107 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { listIntegrations } from '../../../integrations/store.ts';
+import { retentionDaysOf } from '../../../webhooks/model.ts';
+import { listLogNews, listLogPage, MAX_LOOKED_AT } from '../../../webhooks/store.ts';
+import { type Answer, fragment, get, type MemberVisit, type Page, view } from '../../page.ts';
+import { Empty } from './empty.tsx';
+import { filterNames, logPath, readFilter, readPosition, writePosition } from './filter.ts';
+import { Filters } from './filters.tsx';
+import { Row, type RowContext } from './rows.tsx';
+
+const PAGE = 50;
+
+/** Entries are written a moment after they came, and not always in that order: a look for news goes so far back. */
+const OVERLAP_MS = 5_000;
+
+/** The delivery log. */
+export const deliveryLog: Page = get('/dashboard/:organizationId/deliveries', 'member', async (visit) => {
+  const { deps, organization, base, url } = visit;
+  const now = deps.clock.now();
+  const context = { base, now, integrations: await listIntegrations(deps.db, organization.id) };
+  const after = readPosition(url.searchParams.get('after'));
+  return after === null ? showLog(visit, context) : showNews(visit, context, new Date(after.createdAt));
+});
+
+async function showNews(
+  { deps, organization, url }: MemberVisit,
+  context: RowContext,
+  after: Date,
+): Promise<Answer> {
+  const filter = readFilter(url.searchParams, context.now);
+  const since = new Date(Math.max(after.getTime() - OVERLAP_MS, filter.since?.getTime() ?? 0));
+  const entries = await listLogNews(deps.db, organization.id, filter, { since, limit: PAGE });
+  return fragment(entries.map((entry) => <Row entry={entry} {...context} />));
+}
+
+async function showLog(visit: MemberVisit, context: RowContext): Promise<Answer> {
+  const { deps, organization, base, url } = visit;
+  const query = url.searchParams;
+  const before = readPosition(query.get('before'));
+  const filter = readFilter(query, context.now);
+  const { entries, next, isCut } = await listLogPage(deps.db, organization.id, filter, {
+    limit: PAGE,
+    before,
+  });
+  const isFiltered = filterNames.some((name) => query.get(name));
+  const days = retentionDaysOf[organization.plan];
+  return view(
+    'Deliveries',
+    <>
+      <h1>Deliveries</h1>
+      <p class="lede">
+        What GitHub and Linear have sent, and what became of it. Entries are kept for {days} days.
+      </p>
+      <Filters
+        base={base}
+        query={query}
+        integrations={context.integrations}
+        isLive={before === null}
+        now={context.now}
+      />
+      <p role="status" class="hint" id="live-news" />
+      {entries.length === 0 ? (
+        <Empty
+          base={base}
+          kind={isCut ? 'cut' : before !== null ? 'end' : isFiltered ? 'filtered' : 'beginning'}
+          integrations={context.integrations}
+        />
+      ) : (
+        <div class="card">
+          <table class="list">
+            <caption class="hidden">Deliveries, the newest first</caption>
+            <thead>
+              <tr>
+                <th scope="col">Status</th>
+                <th scope="col">What happened</th>
+                <th scope="col">From</th>
+                <th scope="col" class="end">
+                  When
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {entries.map((entry) => (
+                <Row entry={entry} {...context} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {isCut ? (
+        <p class="hint">
+          {MAX_LOOKED_AT.toLocaleString('en')} entries were looked at for these filters. There may be more
+          further back.
+        </p>
+      ) : null}
+      <nav class="pages" aria-label="Pages of the log">
+        {before === null ? <span /> : <a href={logPath(base, query)}>To the newest</a>}
+        {next === null ? null : (
+          <a href={logPath(base, query, { before: writePosition(next) })} rel="next">
+            {isCut ? 'Look further back' : 'Older'}
+          </a>
+        )}
+      </nav>
+    </>,
+    { section: 'deliveries' },
+  );
+}

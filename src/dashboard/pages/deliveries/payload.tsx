@@ -1,0 +1,98 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { isRecord } from '../../../lib/validation.ts';
+import type { DeliveryStatus } from '../../../webhooks/model.ts';
+
+/** What is shown of a payload at most: our own are smaller, and nothing shall make a page endless. */
+const MAX_DEPTH = 8;
+const MAX_NODES = 500;
+const MAX_TEXT = 2_000;
+
+/** What a delivery said, in short, as a tree that opens and closes. */
+export function Payload({ data, status }: { data: Record<string, unknown> | null; status: DeliveryStatus }) {
+  if (data === null) {
+    return (
+      <p class="hint">
+        {status === 'processed'
+          ? 'Nothing that is kept.'
+          : 'Only what was processed is kept, and only what posts are made of.'}
+      </p>
+    );
+  }
+  return (
+    <div class="card tree">
+      <Branch value={data} depth={0} budget={{ nodes: MAX_NODES }} />
+    </div>
+  );
+}
+
+/** Counts down while the tree is drawn, from the top to the bottom. */
+interface Budget {
+  nodes: number;
+}
+
+function Branch({ value, depth, budget }: { value: object; depth: number; budget: Budget }) {
+  const all = Object.entries(value);
+  const shown = all.slice(0, Math.max(budget.nodes, 0));
+  budget.nodes -= shown.length;
+  return (
+    <ul>
+      {shown.map(([name, each]) => (
+        <li>
+          <Leaf name={name} value={each} depth={depth} budget={budget} />
+        </li>
+      ))}
+      {shown.length < all.length ? <li class="dim">…and {all.length - shown.length} more</li> : null}
+    </ul>
+  );
+}
+
+function Leaf({
+  name,
+  value,
+  depth,
+  budget,
+}: {
+  name: string;
+  value: unknown;
+  depth: number;
+  budget: Budget;
+}) {
+  if (!Array.isArray(value) && !isRecord(value)) {
+    return (
+      <>
+        <span class="key">{cut(name)}</span> <span class={`value ${typeof value}`}>{textOf(value)}</span>
+      </>
+    );
+  }
+  const size = Object.keys(value).length;
+  const words = Array.isArray(value)
+    ? size === 1
+      ? '1 item'
+      : `${size} items`
+    : size === 1
+      ? '1 field'
+      : `${size} fields`;
+  if (size === 0 || depth >= MAX_DEPTH) {
+    return (
+      <>
+        <span class="key">{cut(name)}</span> <span class="dim">{words}</span>
+      </>
+    );
+  }
+  return (
+    <details open={depth < 2 && size <= 20}>
+      <summary>
+        <span class="key">{cut(name)}</span> <span class="dim">{words}</span>
+      </summary>
+      <Branch value={value} depth={depth + 1} budget={budget} />
+    </details>
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? cut(value) : String(value);
+}
+
+function cut(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+}

@@ -1,0 +1,53 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import type { Integration } from '../../../integrations/model.ts';
+import type { Delivery } from '../../../webhooks/model.ts';
+import { Status } from '../../view/status.tsx';
+import { When } from '../../view/when.tsx';
+import { providerNames, writePosition } from './filter.ts';
+
+/** What rows are shown with. */
+export interface RowContext {
+  base: string;
+  now: Date;
+  integrations: readonly Integration[];
+}
+
+export function Row({ entry, base, now, integrations }: RowContext & { entry: Delivery }) {
+  const { id, title, status, payload, durationMs, count, replayOf, createdAt } = entry;
+  return (
+    <tr id={id} data-at={writePosition(entry)}>
+      <td>
+        <Status status={status} />
+      </td>
+      <td>
+        <a href={`${base}/deliveries/${id}`}>{title || 'Without a title'}</a>
+        {count > 1 ? ` (${count.toLocaleString('en')} times)` : ''}
+        <div class="dim mono">
+          {[payload.event, replayOf === null ? null : 'run again', `${durationMs} ms`]
+            .filter(Boolean)
+            .join(' · ')}
+        </div>
+      </td>
+      <td>{sourceOf(entry, integrations)}</td>
+      <td class="end dim">
+        <When at={createdAt} now={now} />
+      </td>
+    </tr>
+  );
+}
+
+/** Where a delivery came from: its repository or, where there is none, its provider. */
+export function sourceOf(
+  { integrationId, integrationType, repositoryId }: Delivery,
+  integrations: readonly Integration[],
+): string {
+  const integration = integrations.find(({ id }) => id === integrationId);
+  if (integration === undefined) return `${providerNames[integrationType]}, disconnected`;
+  const repository = integration.repositories.find(({ id }) => id === repositoryId);
+  return repository?.fullName ?? integrationName(integration);
+}
+
+/** What people call an integration. */
+export function integrationName({ type, repositories }: Pick<Integration, 'type' | 'repositories'>): string {
+  return repositories.map(({ fullName }) => fullName).join(', ') || providerNames[type];
+}

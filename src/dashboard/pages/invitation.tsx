@@ -1,0 +1,145 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { AppError } from '../../lib/app-error.ts';
+import type { Organization } from '../../organizations/model.ts';
+import { findOrganization } from '../../organizations/store.ts';
+import type { OneTimeLink } from '../../users/model.ts';
+import { acceptInvitation, requireLink } from '../../users/service.ts';
+import { listMemberships } from '../../users/store.ts';
+import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
+import { Field, FormError } from '../view/form.tsx';
+import { problemWith } from '../view/problem.ts';
+
+const PATH = '/dashboard/~/invitation';
+
+/** What wrong links count against. In capitals, so that it is nobody's e-mail address. */
+const GUESSES = 'INVITATION';
+
+/** How somebody joins an organization: as who is signed in, or as somebody new. */
+export const invitation: readonly Page[] = [
+  get(PATH, 'anyone', async (visit) => {
+    const { link, organization } = await requireInvitation(visit);
+    const member = await isMember(visit, organization.id);
+    return member ? alreadyIn(organization) : showInvitation(visit, link, organization);
+  }),
+
+  post(PATH, 'anyone', async (visit) => {
+    const { deps, form, user, throttle } = visit;
+    const { link, organization } = await requireInvitation(visit);
+    if (await isMember(visit, organization.id)) return alreadyIn(organization);
+    // Each attempt can tell whether an address has an account, and costs the hashing of a password.
+    const attempts = `${GUESSES} ${link.hash}`;
+    try {
+      requirePatience(throttle.waitMs(attempts));
+      throttle.failed(attempts);
+      const { organizationId, session } = await acceptInvitation(deps, tokenOf(visit), user ?? given(form));
+      throttle.succeeded(attempts);
+      const to = redirect(`/dashboard/${organizationId}`, `Welcome to ${organization.name.slice(0, 100)}.`);
+      return session === null ? to : { ...to, session: session.token };
+    } catch (error) {
+      if (!(error instanceof AppError) || ![400, 409, 429].includes(error.status)) throw error;
+      return showInvitation(visit, link, organization, error);
+    }
+  }),
+];
+
+type Invitation = OneTimeLink & { hash: string };
+
+/** A link that works is never held up by others' wrong ones; those are refused at once after a few. */
+async function requireInvitation(visit: Visit): Promise<{ link: Invitation; organization: Organization }> {
+  const { deps, throttle } = visit;
+  try {
+    const link = await requireLink(deps, tokenOf(visit), 'invitation');
+    const organization = await findOrganization(deps.db, link.organizationId ?? '');
+    if (organization === null) throw new AppError(404, 'This organization is gone.');
+    return { link, organization };
+  } catch (error) {
+    requirePatience(throttle.waitMs(GUESSES));
+    throttle.failed(GUESSES);
+    throw error;
+  }
+}
+
+function requirePatience(waitMs: number): void {
+  if (waitMs === 0) return;
+  const seconds = Math.ceil(waitMs / 1000);
+  throw new AppError(
+    429,
+    `Too many attempts. Try again in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`,
+  );
+}
+
+async function isMember({ deps, user }: Visit, organizationId: string): Promise<boolean> {
+  if (user === null) return false;
+  return (await listMemberships(deps.db, user.id)).some((each) => each.organizationId === organizationId);
+}
+
+/** The link is not used up: it was meant for somebody else. */
+function alreadyIn({ id, name }: Organization) {
+  return redirect(
+    `/dashboard/${id}`,
+    `You are in ${name.slice(0, 100)} already. The link still works for another.`,
+  );
+}
+
+function showInvitation(visit: Visit, { role }: Invitation, organization: Organization, error?: AppError) {
+  const { user } = visit;
+  const token = tokenOf(visit);
+  return view(
+    `Join ${organization.name}`,
+    <>
+      <h1>Join {organization.name}</h1>
+      <p class="lede">
+        You are invited as {role === 'owner' ? 'an owner' : 'a member'}.
+        {user === null ? '' : ` You are signed in as ${user.email}.`}
+      </p>
+      <form method="post" action={PATH} class="stack">
+        <input type="hidden" name="token" value={token} />
+        {user === null ? <NewPerson visit={visit} error={error} /> : <FormError error={error?.message} />}
+        <button type="submit" class="button go">
+          {user === null ? 'Make an account and join' : 'Join'}
+        </button>
+      </form>
+      {user === null ? (
+        <p class="hint">
+          Have an account? <a href={signInLink(token)}>Sign in first</a>, and you come back here.
+        </p>
+      ) : null}
+    </>,
+    error === undefined ? {} : { status: error.status },
+  );
+}
+
+function NewPerson({ visit: { form }, error }: { visit: Visit; error: AppError | undefined }) {
+  const aboutEmail =
+    error?.status === 409 ? error.message : problemWith('email', 'The address', error?.message);
+  const aboutPassword = problemWith('password', 'The password', error?.message);
+  return (
+    <>
+      <FormError error={aboutEmail === null && aboutPassword === null ? error?.message : null} />
+      <Field
+        label="E-mail address"
+        name="email"
+        type="email"
+        value={form.get('email') ?? ''}
+        autoComplete="username"
+        error={aboutEmail}
+      />
+      <Field
+        label="Password"
+        name="password"
+        type="password"
+        autoComplete="new-password"
+        hint="At least 10 characters."
+        error={aboutPassword}
+      />
+    </>
+  );
+}
+
+function signInLink(token: string): string {
+  return `/dashboard/~/sign-in?to=${encodeURIComponent(`${PATH}?token=${encodeURIComponent(token)}`)}`;
+}
+
+function given(form: URLSearchParams) {
+  return { email: form.get('email') ?? '', password: form.get('password') ?? '' };
+}

@@ -1,0 +1,57 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { type ContentType, contentTypes, MAX_LINKEDIN_LENGTH } from '../../../posts/model.ts';
+import { plainTextFor } from '../../../posts/plain-text.ts';
+import { fragment, type Page, post } from '../../page.ts';
+import { renderMarkdown } from '../../view/markdown.ts';
+
+/** More than a post can hold is not rendered. */
+const MAX_LENGTH = 200_000;
+
+export const previewing: readonly Page[] = [
+  post('/dashboard/:organizationId/posts/preview', 'member', async ({ form }) => {
+    const markdown = (form.get('markdown') ?? '')
+      .replaceAll('\r\n', '\n')
+      .slice(0, MAX_LENGTH)
+      .toWellFormed();
+    const contentType = contentTypeOf(form);
+    return fragment(
+      <Preview contentType={contentType} markdown={markdown} content={plainTextFor(contentType, markdown)} />,
+    );
+  }),
+];
+
+/** The type that a form says; a changelog when it says none that there is. */
+export function contentTypeOf(form: URLSearchParams): ContentType {
+  return contentTypes.find((each) => each === form.get('contentType')) ?? 'changelog';
+}
+
+/** A post as its readers see it: rendered, or for LinkedIn as the plain text that is pasted there. */
+export function Preview({
+  contentType,
+  markdown,
+  content,
+}: {
+  contentType: ContentType;
+  markdown: string;
+  content: string;
+}) {
+  if (markdown.trim() === '') return <p class="dim">What you write shows here.</p>;
+  if (contentType === 'linkedin_post') return <ForLinkedIn text={content} />;
+  // The one place for it: the renderer lets nothing active through.
+  return <div class="prose" dangerouslySetInnerHTML={{ __html: renderMarkdown(markdown) }} />;
+}
+
+function ForLinkedIn({ text }: { text: string }) {
+  const isTooLong = text.length > MAX_LINKEDIN_LENGTH;
+  const length = `${text.length.toLocaleString('en')} of ${MAX_LINKEDIN_LENGTH.toLocaleString('en')} characters`;
+  return (
+    <>
+      <div id="plain-text" class="prose plain">
+        {text}
+      </div>
+      <p class={isTooLong ? 'error' : 'hint'}>
+        {isTooLong ? `${length}: more than LinkedIn takes.` : `${length}, as plain text.`}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,7 @@
+import type { Page } from '../../page.ts';
+import { keys } from './keys.tsx';
+import { members } from './members.tsx';
+import { organization } from './organization.tsx';
+
+/** What an organization is called, who belongs to it, and which keys read for it. */
+export const settings: readonly Page[] = [...organization, ...keys, ...members];

@@ -1,0 +1,60 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { AppError } from '../../../lib/app-error.ts';
+import { Role } from '../../../users/model.ts';
+import { invite } from '../../../users/service.ts';
+import { countInvitations, deleteInvitations, deleteMembership, listMembers } from '../../../users/store.ts';
+import { once } from '../../once.ts';
+import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import { InvitedPage } from './invited-page.tsx';
+import { MembersPage } from './members-page.tsx';
+
+const PATH = '/dashboard/:organizationId/settings/members';
+
+export const members: readonly Page[] = [
+  get(PATH, 'member', (visit) => showMembers(visit)),
+
+  // Like a new key's value, the link is shown by the answer itself: its token must not lie in an address or a cookie.
+  post(`${PATH}/invitations`, 'owner', async (visit) => {
+    const { deps, organization, form, base } = visit;
+    const role = Role.anyOf.map((choice) => choice.const).find((each) => each === form.get('role'));
+    if (role === undefined) return showMembers(visit, 'Choose what the person may do.');
+    const path = await once(deps.db, form.get('mark'), () => invite(deps, organization.id, role));
+    if (path === null) {
+      return redirect(`${base}/settings/members`, 'The link was shown before. Make another if you need one.');
+    }
+    const link = `${deps.publicUrl()}${path}`;
+    return view('Members', <InvitedPage link={link} role={role} visit={visit} />, { section: 'settings' });
+  }),
+
+  post(`${PATH}/invitations/withdraw`, 'owner', async ({ deps, organization, base }) => {
+    await deleteInvitations(deps.db, organization.id);
+    return redirect(`${base}/settings/members`, 'No invitation link works any more.');
+  }),
+
+  post(`${PATH}/:userId/remove`, 'owner', async (visit) => {
+    const { deps, organization, params, user, base } = visit;
+    const people = await listMembers(deps.db, organization.id);
+    const person = people.find(({ id }) => id === params.userId);
+    if (person === undefined) throw new AppError(404, 'There is no such member. They may have left.');
+    if (!(await deleteMembership(deps.db, person.id, organization.id))) {
+      return showMembers(visit, `${person.email} is the last owner, and stays: make another owner first.`);
+    }
+    return person.id === user.id
+      ? redirect('/dashboard', `You have left ${organization.name.slice(0, 100)}.`)
+      : redirect(`${base}/settings/members`, `${person.email.slice(0, 200)} is no member any more.`);
+  }),
+];
+
+async function showMembers(visit: MemberVisit, error?: string): Promise<View> {
+  const { deps, organization } = visit;
+  const people = await listMembers(deps.db, organization.id);
+  const invitations = await countInvitations(deps.db, organization.id, deps.clock.now());
+  return view(
+    'Members',
+    <MembersPage visit={visit} people={people} invitations={invitations} error={error} />,
+    {
+      section: 'settings',
+      ...(error === undefined ? {} : { status: 400 }),
+    },
+  );
+}

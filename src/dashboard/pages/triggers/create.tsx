@@ -1,0 +1,68 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { AppError } from '../../../lib/app-error.ts';
+import { createTrigger } from '../../../triggers/service.ts';
+import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import { integrationName } from '../deliveries/rows.tsx';
+import { requireIntegration } from '../integrations/find.ts';
+import { TriggerForm } from './form.tsx';
+import { contentTypeOf, kindOf, readTrigger } from './read.ts';
+import { contentsWords, eventWords } from './words.ts';
+
+const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers';
+
+export const newTrigger: readonly Page[] = [
+  get(`${PATH}/new`, 'owner', async (visit) => showForm(visit, visit.url.searchParams)),
+
+  post(PATH, 'owner', async (visit) => {
+    const { deps, base, form } = visit;
+    const integration = await requireIntegration(visit);
+    const kind = requireKind(integration.type, form.get('event'));
+    try {
+      const { id } = await createTrigger(deps, readTrigger(form, integration.id, kind));
+      return redirect(
+        `${base}/integrations/${integration.id}/triggers/${id}`,
+        'The trigger is made. It acts on what comes from now on.',
+      );
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500) throw error;
+      return showForm(visit, form, error);
+    }
+  }),
+];
+
+const SAME = 'Another trigger does the same already. Choose other filters, or delete that one first.';
+
+async function showForm(visit: MemberVisit, form: URLSearchParams, error?: AppError): Promise<View> {
+  const { base } = visit;
+  const integration = await requireIntegration(visit);
+  const kind = requireKind(integration.type, form.get('event'));
+  const contentType = contentTypeOf(form.get('contentType'));
+  return view(
+    'New trigger',
+    <>
+      <p class="crumbs">
+        <a href={`${base}/integrations`}>Integrations</a> /{' '}
+        <a href={`${base}/integrations/${integration.id}`}>{integrationName(integration)}</a>
+      </p>
+      <h1>New trigger</h1>
+      <p class="lede">
+        {eventWords[kind.event]} become {contentsWords[contentType]}.
+      </p>
+      <TriggerForm
+        integration={integration}
+        kind={kind}
+        contentType={contentType}
+        path={`${base}/integrations/${integration.id}/triggers`}
+        form={form}
+        error={error?.status === 409 ? SAME : error?.message}
+      />
+    </>,
+    { section: 'integrations', ...(error === undefined ? {} : { status: error.status }) },
+  );
+}
+
+function requireKind(provider: string, event: string | null) {
+  const kind = kindOf(provider, event);
+  if (kind === null) throw new AppError(400, 'No posts are made of such events. Choose one of the list.');
+  return kind;
+}

@@ -1,0 +1,94 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import type { ComponentChildren } from 'preact';
+
+/** A field with its label, a hint below, and what is wrong with what was typed. */
+export function Field({
+  label,
+  name,
+  type = 'text',
+  value,
+  hint,
+  error,
+  placeholder,
+  autoComplete,
+  required = true,
+  autoFocus = false,
+}: {
+  label: string;
+  name: string;
+  type?: 'text' | 'email' | 'password' | 'date' | 'search';
+  value?: string;
+  hint?: ComponentChildren;
+  error?: string | null;
+  placeholder?: string;
+  autoComplete?: string;
+  required?: boolean;
+  autoFocus?: boolean;
+}) {
+  const id = `field-${name}`;
+  const describedBy = [hint ? `${id}-hint` : null, error ? `${id}-error` : null].filter(Boolean).join(' ');
+  return (
+    <div class={error ? 'field wrong' : 'field'}>
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        name={name}
+        type={type as 'text'}
+        value={value}
+        placeholder={placeholder}
+        required={required}
+        autofocus={autoFocus}
+        autocomplete={autoComplete ?? 'off'}
+        aria-describedby={describedBy || undefined}
+        aria-invalid={error ? 'true' : undefined}
+      />
+      {hint ? (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      ) : null}
+      <FieldError id={`${id}-error`} error={error} />
+    </div>
+  );
+}
+
+export function FieldError({ id, error }: { id: string; error?: string | null | undefined }) {
+  return error ? (
+    <p class="error" id={id}>
+      {error}
+    </p>
+  ) : null;
+}
+
+/** What went wrong with a form as a whole. */
+export function FormError({ error }: { error: string | null | undefined }) {
+  return error ? (
+    <p class="problem" role="alert">
+      {error}
+    </p>
+  ) : null;
+}
+
+/** A form of one button, for what happens at once. */
+export function Action({
+  to,
+  label,
+  kind = '',
+  fields = {},
+}: {
+  to: string;
+  label: string;
+  kind?: '' | 'go' | 'bad' | 'link';
+  fields?: Readonly<Record<string, string>>;
+}) {
+  return (
+    <form method="post" action={to} class="inline">
+      {Object.entries(fields).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      <button type="submit" class={kind === 'link' ? 'link' : `button ${kind}`}>
+        {label}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,108 @@
+import { safeMarkdown } from '../../drafts/markdown.ts';
+
+/** What may stand in a post as it is shown: elements of text, nothing that runs, loads or asks for something. */
+const ELEMENTS = new Set(
+  (
+    'h1 h2 h3 h4 h5 h6 p br hr ul ol li dl dt dd blockquote pre code kbd samp var sub sup b i em strong del ins s u ' +
+    'small mark q table caption thead tbody tfoot tr th td details summary a input'
+  ).split(' '),
+);
+
+/** Elements whose content is not text for people. */
+const SWALLOWED = new Set(
+  'script style template noscript iframe object embed svg math title textarea select xmp plaintext head'.split(
+    ' ',
+  ),
+);
+
+const ATTRIBUTES: Readonly<Record<string, (value: string, element: string) => boolean>> = {
+  href: (value, element) => element === 'a' && isWebAddress(value),
+  title: (_, element) => element === 'a',
+  align: (value) => /^(?:left|center|right)$/.test(value),
+  class: (value) => /^(?:language-[\w+#.-]+|task-list-item(?:-checkbox)?|contains-task-list)$/.test(value),
+  type: (value, element) => element === 'input' && value === 'checkbox',
+  checked: (value, element) => element === 'input' && value === '',
+  disabled: (_, element) => element === 'input',
+  start: (value, element) => element === 'ol' && /^\d{1,9}$/.test(value),
+};
+
+/**
+ * Markdown as HTML that can be put into a page of ours, whoever wrote it. It is made safe as text first; what is
+ * rendered then goes through a second wall that knows nothing of the first.
+ */
+export function renderMarkdown(markdown: string): string {
+  const safe = safeMarkdown(markdown);
+  const linked = Bun.markdown.html(safe, { autolinks: true });
+  // Linking an address may lose the end of the emphasis around it, which would then reach beyond the post.
+  return allowOnly(isBalanced(linked) ? linked : Bun.markdown.html(safe));
+}
+
+/** HTML with nothing in it but what is listed above. Pictures become links: the page asks no other site for anything. */
+export function allowOnly(html: string): string {
+  let openLinks = 0;
+  return new HTMLRewriter()
+    .on('*', {
+      element(element) {
+        const { tagName } = element;
+        if (tagName === 'img') {
+          element.replace(pictureLink(element, openLinks > 0), { html: true });
+        } else if (SWALLOWED.has(tagName)) {
+          element.remove();
+        } else if (!ELEMENTS.has(tagName) || (tagName === 'input' && !isTaskBox(element))) {
+          element.removeAndKeepContent();
+        } else {
+          keepAllowed(element);
+          if (tagName === 'a') {
+            openLinks++;
+            element.onEndTag(() => {
+              openLinks--;
+            });
+          }
+        }
+      },
+    })
+    .onDocument({ comments: (comment) => void comment.remove() })
+    .transform(html);
+}
+
+function keepAllowed(element: HTMLRewriterTypes.Element): void {
+  const { tagName } = element;
+  for (const [name = '', value = ''] of [...element.attributes]) {
+    if (!Object.hasOwn(ATTRIBUTES, name) || ATTRIBUTES[name]?.(value, tagName) !== true) {
+      element.removeAttribute(name);
+    }
+  }
+  if (tagName === 'a') element.setAttribute('rel', 'noopener nofollow');
+  if (tagName === 'input') element.setAttribute('disabled', '');
+}
+
+/** The words of a picture, as a link to it where it is not in a link already. */
+function pictureLink(element: HTMLRewriterTypes.Element, isInLink: boolean): string {
+  const words = quotable(element.getAttribute('alt') ?? '').trim() || 'Picture';
+  const address = element.getAttribute('src') ?? '';
+  if (isInLink || !isWebAddress(address)) return words;
+  return `<a href="${quotable(address)}" rel="noopener nofollow">${words}</a>`;
+}
+
+function isTaskBox(element: HTMLRewriterTypes.Element): boolean {
+  return element.getAttribute('type') === 'checkbox';
+}
+
+/** An address of http, https or mailto, written out: what is relative would lead into the dashboard. */
+function isWebAddress(address: string): boolean {
+  return /^(?:https?:\/\/|mailto:)[^\s\p{Cc}]+$/iu.test(address);
+}
+
+/** A raw attribute, whose entities stay, as text or as an attribute again. */
+function quotable(raw: string): string {
+  return raw.replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** Whether every element that is opened is closed too, of those that can be. */
+function isBalanced(html: string): boolean {
+  const open = new Map<string, number>();
+  for (const [, slash, name = ''] of html.matchAll(/<(\/?)([a-z][a-z\d]*)\b[^>]*>/g)) {
+    open.set(name, (open.get(name) ?? 0) + (slash === '' ? 1 : -1));
+  }
+  return [...open].every(([name, count]) => count === 0 || /^(?:br|hr|img|input)$/.test(name));
+}

@@ -1,0 +1,37 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+export interface Option {
+  value: string;
+  label: string;
+}
+
+/** A choice of one, with its label. */
+export function Select({
+  label,
+  name,
+  options,
+  value,
+  isLabelHidden = false,
+}: {
+  label: string;
+  name: string;
+  options: readonly Option[];
+  value?: string | undefined;
+  isLabelHidden?: boolean;
+}) {
+  const id = `field-${name}`;
+  return (
+    <div class="field">
+      <label for={id} class={isLabelHidden ? 'hidden' : undefined}>
+        {label}
+      </label>
+      <select id={id} name={name}>
+        {options.map((option) => (
+          <option value={option.value} selected={option.value === value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

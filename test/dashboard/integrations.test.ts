@@ -1,0 +1,214 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { revealSecret } from '../../src/integrations/service.ts';
+import { listIntegrations } from '../../src/integrations/store.ts';
+import { createTrigger } from '../../src/triggers/service.ts';
+import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
+import { connectGithub, connectLinear, githubRequest, logOf } from '../support/deliveries.ts';
+import { postsOf, runAll } from '../support/drafts.ts';
+import { allRows } from '../support/rows.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+const BASE = '/dashboard/org_a';
+const LIST = `${BASE}/integrations`;
+
+let app: TestApp;
+let visit: VisitPage;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  await app.addOrganization('org_b');
+  visit = await pageVisitor(app, { organizationId: 'org_a' });
+});
+
+const textOf = async (path: string) => (await visit(path)).text();
+const locationOf = (response: Response) => response.headers.get('location') ?? '';
+
+describe('connecting', () => {
+  test('connect, send a test event, find it in the log, open it, replay it', async () => {
+    const connected = await visit(`${LIST}/github`, { repository: ' acme/rocket ' });
+    expect(connected.status).toBe(200);
+    expect(connected.headers.get('cache-control')).toBe('no-store');
+    const html = await connected.text();
+    const [integration] = await listIntegrations(app.db, 'org_a');
+    const id = integration?.id as string;
+    expect(integration?.repositories).toMatchObject([{ fullName: 'acme/rocket' }]);
+    expect(html).toContain(await revealSecret(app.deps, id));
+    expect(html).toContain(`https://tidings.test/api/webhooks/github/org_a/${id}/`);
+    expect(html).toContain('application/json');
+    await createTrigger(app.deps, { integrationId: id, event: 'release', contentType: 'changelog' });
+
+    const sent = await visit(`${LIST}/${id}/test`, { event: 'release' });
+    expect(sent.status).toBe(303);
+    const [entry] = await logOf(app);
+    expect(entry).toMatchObject({ status: 'processed', payload: { event: 'release' } });
+    expect(locationOf(sent)).toBe(`${BASE}/deliveries/${entry?.id}`);
+    expect(await textOf(`${BASE}/deliveries`)).toContain(`deliveries/${entry?.id}"`);
+    expect(await textOf(locationOf(sent))).toContain('No post names this delivery');
+
+    await runAll(app);
+    const [post] = await postsOf(app);
+    const page = await textOf(locationOf(sent));
+    expect(page).toContain(`${BASE}/posts/${post?.id}"`);
+    expect(page).toContain(`tidings send github release --integration ${id}`);
+
+    app.clock.advance(1000);
+    const replayed = await visit(`${BASE}/deliveries/${entry?.id}/replay`, {});
+    const [second] = await logOf(app);
+    expect(second).toMatchObject({ replayOf: entry?.id as string });
+    expect(locationOf(replayed)).toBe(`${BASE}/deliveries/${second?.id}`);
+    expect(await textOf(locationOf(replayed))).toContain(`${BASE}/deliveries/${entry?.id}"`);
+    await runAll(app);
+    expect(await postsOf(app)).toHaveLength(1);
+  });
+
+  test('Linear has no repository, and every sample of both is taken', async () => {
+    const html = await (await visit(`${LIST}/linear`, {})).text();
+    expect(html).toContain('Project updates');
+    await connectGithub(app, 'org_a');
+    for (const { id } of await listIntegrations(app.db, 'org_a')) {
+      const events = Array.from(
+        (await textOf(`${LIST}/${id}`)).matchAll(/<option value="(\w+)">\1</g),
+        ([, name]) => name,
+      );
+      expect(events.length).toBeGreaterThan(3);
+      for (const event of events) {
+        const page = await textOf(locationOf(await visit(`${LIST}/${id}/test`, { event: event ?? '' })));
+        expect(page, event).toContain('tag processed');
+      }
+    }
+  });
+
+  test.each([[''], ['acme'], ['acme/rocket/x'], [hostile], ['a b/c']])(
+    '%p is no repository',
+    async (repository) => {
+      const before = allRows(app.db);
+      const refused = await visit(`${LIST}/github`, { repository });
+      expect(refused.status).toBe(400);
+      const html = await refused.text();
+      expect(html).toContain('id="field-repository-error"');
+      expect(html).toContain('must be OWNER/NAME');
+      expect(isHarmed(html)).toBe(false);
+      if (repository === 'acme') expect(html).toContain('value="acme"');
+      expect(allRows(app.db)).toEqual(before);
+    },
+  );
+
+  test('secrets are told once: in no other answer, and in no line of the log', async () => {
+    await visit(`${LIST}/github`, { repository: 'acme/rocket' });
+    const id = (await listIntegrations(app.db, 'org_a'))[0]?.id as string;
+    const first = await revealSecret(app.deps, id);
+    const rotated = await visit(`${LIST}/${id}/secret`, {});
+    const second = await revealSecret(app.deps, id);
+    expect(second).not.toBe(first);
+    expect(await rotated.text()).toContain(second);
+    const sent = await visit(`${LIST}/${id}/test`, { event: 'push' });
+    const pages = [
+      LIST,
+      `${LIST}/${id}`,
+      `${BASE}/deliveries`,
+      locationOf(sent),
+      `${LIST}/${id}/triggers/new?event=push`,
+    ];
+    const answers = await Promise.all([
+      ...pages.map(textOf),
+      JSON.stringify(app.logged),
+      JSON.stringify(allRows(app.db)),
+    ]);
+    for (const secret of [first, second]) {
+      expect(answers.filter((answer) => answer.includes(secret))).toEqual([]);
+    }
+  });
+});
+
+describe('an integration', () => {
+  test('that is disabled refuses, says so, and takes again when enabled', async () => {
+    const { integrationId } = await connectGithub(app, 'org_a');
+    const path = `${LIST}/${integrationId}`;
+    expect((await visit(`${path}/disable`, {})).status).toBe(303);
+    const html = await textOf(path);
+    expect(html).toContain('tag disabled');
+    expect(html).toContain('the test event will be refused');
+    const refused = await visit(`${path}/test`, { event: 'push' });
+    expect(locationOf(refused)).toBe(`${BASE}/deliveries?integration=${integrationId}`);
+    expect(await logOf(app)).toMatchObject([{ status: 'rejected', statusCode: 403 }]);
+    const [entry] = await logOf(app);
+    expect(await textOf(`${BASE}/deliveries/${entry?.id}`)).toContain('The integration is disabled');
+    await visit(`${path}/enable`, {});
+    expect(await textOf(path)).toContain('tag active');
+  });
+
+  test('that is disconnected leaves its log', async () => {
+    const { integrationId } = await connectLinear(app, 'org_a');
+    await visit(`${LIST}/${integrationId}/test`, { event: 'Issue' });
+    const gone = await visit(`${LIST}/${integrationId}/disconnect`, {});
+    expect(locationOf(gone)).toBe(LIST);
+    expect(await listIntegrations(app.db)).toEqual([]);
+    const [entry] = await logOf(app);
+    const page = await textOf(`${BASE}/deliveries/${entry?.id}`);
+    expect(page).toContain('Linear, disconnected');
+    expect(await textOf(`${BASE}/deliveries?integration=${integrationId}`)).toContain(
+      `deliveries/${entry?.id}`,
+    );
+    expect((await visit(`${BASE}/deliveries/${entry?.id}/replay`, {})).status).toBe(409);
+  });
+
+  test('has a picture of its days, and the same in words', async () => {
+    const connected = await connectGithub(app, 'org_a');
+    const payload = { zen: 'x', repository: { id: 7, full_name: 'acme/rocket' } };
+    await app.request(...githubRequest(connected, payload));
+    await app.request(...githubRequest(connected, payload, { event: 'gollum' }));
+    const html = await textOf(LIST);
+    expect(html).toContain('aria-label="2 deliveries in 30 days: 1 processed, 1 ignored"');
+    expect(html).toMatch(/<rect class="ignored"/);
+    expect(html).not.toContain(' style=');
+    app.clock.advance(31 * 86_400_000);
+    visit = await pageVisitor(app, { organizationId: 'org_a' });
+    expect(await textOf(LIST)).toContain('aria-label="No delivery in 30 days"');
+  });
+
+  test.each([
+    ['test', { event: 'push' }],
+    ['enable', {}],
+    ['disable', {}],
+    ['secret', {}],
+    ['disconnect', {}],
+    ['triggers', { event: 'push' }],
+  ])(
+    "%s: another organization's is not there, and members are refused",
+    async (action, form: Record<string, string>) => {
+      const foreign = await connectGithub(app, 'org_b');
+      const own = await connectGithub(app, 'org_a');
+      const member = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+      const before = allRows(app.db);
+      expect((await visit(`${LIST}/${foreign.integrationId}/${action}`, form)).status).toBe(404);
+      expect((await visit(`${LIST}/nothing/${action}`, form)).status).toBe(404);
+      expect((await member(`${LIST}/${own.integrationId}/${action}`, form)).status).toBe(403);
+      expect(allRows(app.db)).toEqual(before);
+    },
+  );
+
+  test("another organization's page is not there; members see theirs without what owners do", async () => {
+    const foreign = await connectGithub(app, 'org_b');
+    const own = await connectGithub(app, 'org_a');
+    expect((await visit(`${LIST}/${foreign.integrationId}`)).status).toBe(404);
+    expect(await textOf(LIST)).not.toContain(foreign.integrationId);
+    const member = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+    for (const path of [LIST, `${LIST}/${own.integrationId}`]) {
+      const html = await (await member(path)).text();
+      expect(html).toContain('Owners');
+      expect(html).not.toMatch(/action="[^"]*integrations/);
+    }
+    for (const path of ['github', 'linear']) {
+      expect((await member(`${LIST}/${path}`, { repository: 'a/b' })).status).toBe(403);
+    }
+  });
+
+  test('an event without a sample is refused', async () => {
+    const { integrationId } = await connectGithub(app, 'org_a');
+    for (const event of ['', 'gollum', 'Issue', '__proto__', hostile]) {
+      expect((await visit(`${LIST}/${integrationId}/test`, { event })).status).toBe(400);
+    }
+    expect(await logOf(app)).toEqual([]);
+  });
+});

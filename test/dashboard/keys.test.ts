@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'bun:test';
+import { DAY_MS } from '../../src/lib/time.ts';
+import { form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
+import { allRows } from '../support/rows.ts';
+import { bearer, createTestApp, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
+import { createUnkeyApp } from '../support/unkey-app.ts';
+
+const KEYS = '/dashboard/org_a/settings/keys';
+const KEY = /tdk_[1-9A-HJ-NP-Za-km-z]{40,}/;
+
+async function owned(app: TestApp = createTestApp()) {
+  await app.addOrganization('org_a');
+  const visit = await signedIn(app, { organizationId: 'org_a' });
+  const html = async (path = KEYS) => (await visit(path)).text();
+  /** Makes a key as a person does. */
+  async function make(fields: Record<string, string> = {}) {
+    const response = await visit(KEYS, form({ name: 'Website', expiry: '', ...fields }));
+    const text = await response.text();
+    return { response, text, key: KEY.exec(text)?.[0] ?? '' };
+  }
+  const list = () => app.deps.keys.listKeys('org_a');
+  return { app, visit, html, make, list };
+}
+
+describe('a key from the dashboard', () => {
+  test('is made, read with, revoked and deleted', async () => {
+    const { app, visit, make, list, html } = await owned();
+    const { response, text, key } = await make();
+    expect(response.status).toBe(200);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(text).toContain(
+      `curl -H &quot;Authorization: Bearer ${key}&quot; &quot;${PUBLIC_URL}/v1/org_a/posts&quot;`,
+    );
+    expect(text).toContain(`data-copy="${key}"`);
+    const [made] = await list();
+    expect(made).toMatchObject({ name: 'Website', permissions: ['api.read'], expiresAt: null });
+
+    expect((await app.request('/v1/org_a/posts', bearer(key))).status).toBe(200);
+    const revoked = await visit(`${KEYS}/${made?.id}/revoke`, form());
+    expect([revoked.status, revoked.headers.get('location')]).toEqual([303, KEYS]);
+    expect((await app.request('/v1/org_a/posts', bearer(key))).status).toBe(401);
+    expect(await html()).toContain('tag revoked');
+
+    expect((await visit(`${KEYS}/${made?.id}/delete`, form())).status).toBe(303);
+    expect(await list()).toEqual([]);
+    expect(await html()).toContain('There is none yet');
+  });
+
+  test('tells its value in that one answer: in no other, no header, no log line, no row', async () => {
+    const { app, visit, make, list, html } = await owned();
+    const { response, key } = await make();
+    const secret = key.slice(8);
+    const id = (await list())[0]?.id;
+    await app.request('/v1/org_a/posts', bearer(key));
+    const others = [
+      await html(),
+      await html('/dashboard/org_a/start'),
+      await html('/dashboard/org_a/settings'),
+      await (await visit(`${KEYS}/${id}/revoke`, form())).text(),
+      JSON.stringify([...response.headers]),
+      JSON.stringify(app.logged),
+      JSON.stringify(allRows(app.db)),
+    ];
+    for (const other of others) expect(other).not.toContain(secret);
+  });
+
+  test.each([
+    ['never', { expiry: '' }, null],
+    ['30 days', { expiry: '30' }, '2026-12-20T12:00:00.000Z'],
+    ['90 days', { expiry: '90' }, '2027-02-18T12:00:00.000Z'],
+    ['a year', { expiry: '365' }, '2027-11-20T12:00:00.000Z'],
+    ['a date', { expiry: 'date', date: '2027-01-31' }, '2027-01-31T00:00:00.000Z'],
+    ['a date that was not meant', { expiry: '', date: '2027-01-31' }, null],
+  ])('expires: %s', async (_, fields, expiresAt) => {
+    const { make, list } = await owned();
+    expect((await make(fields)).response.status).toBe(200);
+    expect((await list())[0]?.expiresAt).toBe(expiresAt);
+  });
+
+  test.each([
+    ['no name', { name: '' }, 'The name must not be empty'],
+    ['a name of spaces', { name: '   ' }, 'The name must not be empty'],
+    ['a name that is too long', { name: 'x'.repeat(101) }, 'The name must have at most 100 characters'],
+    ['no date', { expiry: 'date', date: '' }, 'Choose a day that lies ahead'],
+    ['a date that has passed', { expiry: 'date', date: '2026-11-20' }, 'Choose a day that lies ahead'],
+    ['no date at all', { expiry: 'date', date: '2026-02-30' }, 'Choose a day that lies ahead'],
+    ['an expiry that is no choice', { expiry: '7' }, 'Choose a day that lies ahead'],
+  ])('%s is refused, and what was typed stays', async (_, fields, message) => {
+    const { make, list } = await owned();
+    const { response, text } = await make({ name: 'My "site" & more', ...fields });
+    expect(response.status).toBe(400);
+    expect(text).toContain(message);
+    expect(text).toContain('<details class="create" open');
+    if (!('name' in fields)) expect(text).toContain('value="My &quot;site&quot; &amp; more"');
+    expect(await list()).toEqual([]);
+  });
+
+  test('is made once, however often its form is sent', async () => {
+    const { make, list, html } = await owned();
+    const mark = /name="mark" value="([^"]+)"/.exec(await html())?.[1] ?? '';
+    expect(mark).not.toBe('');
+    const first = await make({ mark });
+    const again = await make({ mark });
+    expect([first.response.status, again.response.status]).toEqual([200, 409]);
+    expect(again.text).toContain('This form was sent before');
+    expect(again.key).toBe('');
+    expect(await list()).toHaveLength(1);
+  });
+
+  test('is made by the form that was refused before, when it is mended', async () => {
+    const { make } = await owned();
+    const statuses = [];
+    for (const name of ['', 'Website', 'Website']) {
+      statuses.push((await make({ name, mark: 'the same' })).response.status);
+    }
+    expect(statuses).toEqual([400, 200, 409]);
+  });
+
+  test('another organization has its own: this one can neither see nor end them', async () => {
+    const { app, visit, html } = await owned();
+    await app.addOrganization('org_b');
+    const other = await app.deps.keys.createKey({
+      organizationId: 'org_b',
+      name: 'Not yours',
+      permissions: ['api.read'],
+      expiresAt: null,
+    });
+    expect(await html()).not.toContain('Not yours');
+    const before = allRows(app.db);
+    for (const what of ['revoke', 'delete']) {
+      for (const id of [other.id, 'key_no', '..', '%2e%2e%2f', "'--"]) {
+        const { status } = await visit(`${KEYS}/${encodeURIComponent(id)}/${what}`, form());
+        expect([404, 405]).toContain(status);
+      }
+    }
+    expect(allRows(app.db)).toEqual(before);
+  });
+});
+
+describe('the list', () => {
+  test('says when a key can go', async () => {
+    const { app, make, html } = await owned();
+    const { key } = await make({ name: 'Old site' });
+    await make({ name: 'Spare' });
+    app.clock.advance(29 * DAY_MS);
+    expect(await html()).not.toContain('safe to revoke');
+    app.clock.advance(DAY_MS);
+    expect(await html()).toContain('Never used in 30 days: safe to revoke');
+
+    await app.request('/v1/org_a/posts', bearer(key));
+    await app.deps.keys.flush({ all: true });
+    expect((await html()).match(/safe to revoke/g)).toHaveLength(1);
+    app.clock.advance(20 * DAY_MS);
+    expect(await html()).not.toContain('No call for');
+    app.clock.advance(21 * DAY_MS);
+    expect(await html()).toContain('No call for 41 days: safe to revoke');
+  });
+
+  test('is newest first, and goes on on a further page', async () => {
+    const { app, html } = await owned();
+    for (let number = 1; number <= 60; number++) {
+      app.clock.advance(1000);
+      await app.deps.keys.createKey({
+        organizationId: 'org_a',
+        name: `Key ${number}.`,
+        permissions: [],
+        expiresAt: null,
+      });
+    }
+    const namesOn = async (page: string) =>
+      [...(await html(`${KEYS}?page=${page}`)).matchAll(/<strong>Key (\d+)\./g)].map(([, number]) => number);
+    expect(await namesOn('1')).toEqual(Array.from({ length: 50 }, (_, index) => String(60 - index)));
+    expect(await namesOn('2')).toHaveLength(10);
+    for (const odd of ['0', '-3', '99', 'x', '1e9']) expect(await namesOn(odd)).not.toBeEmpty();
+  });
+
+  test('shows a member everything but the means to change it', async () => {
+    const { app, make } = await owned();
+    await make();
+    const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    const html = await (await member(KEYS)).text();
+    expect(html).toContain('Website');
+    expect(html).toContain('Owners make and revoke them');
+    expect(html).not.toContain('Create New API Key');
+    expect(html).not.toContain('/revoke');
+  });
+
+  test('shows hostile names as text', async () => {
+    const { make, html } = await owned();
+    const { text } = await make({ name: hostile });
+    expect(isHarmed(text)).toBe(false);
+    expect(isHarmed(await html())).toBe(false);
+    expect(await html()).toContain('&lt;script>alert(1)');
+  });
+});
+
+describe('with Unkey', () => {
+  test('keys are made, listed and revoked there', async () => {
+    using app = createUnkeyApp();
+    const { make, visit, html, list } = await owned(app);
+    const { key } = await make();
+    expect((await app.request('/v1/org_a/posts', bearer(key))).status).toBe(200);
+    expect(await html()).toContain('Website');
+    await visit(`${KEYS}/${(await list())[0]?.id}/revoke`, form());
+    expect((await app.request('/v1/org_a/posts', bearer(key))).status).toBe(401);
+  });
+
+  test('an outage is a note on the page, and what was typed stays', async () => {
+    using app = createUnkeyApp();
+    const { make, visit, html, list } = await owned(app);
+    await make();
+    const id = (await list())[0]?.id;
+    app.unkey.fault = 'answers 500';
+    const shown = await visit(KEYS);
+    expect(shown.status).toBe(200);
+    expect(await shown.text()).toContain('does not answer just now');
+
+    const refused = await make({ name: 'Second' });
+    expect(refused.response.status).toBe(503);
+    expect(refused.text).toContain('value="Second"');
+    expect(refused.text).toContain('is not certain');
+    const revoked = await visit(`${KEYS}/${id}/revoke`, form());
+    expect(revoked.status).toBe(503);
+    expect(await revoked.text()).toContain('does not answer just now');
+    expect(await html('/dashboard/org_a/start')).toContain('cannot be told');
+
+    app.unkey.fault = null;
+    expect((await list()).map(({ name, status }) => [name, status])).toEqual([['Website', 'active']]);
+  });
+
+  test('a set-up that is not whole says what is missing', async () => {
+    using app = createUnkeyApp({ withoutApiId: true });
+    const { html, make } = await owned(app);
+    expect(await html()).toContain('UNKEY_API_ID must be set');
+    expect((await make()).response.status).toBe(400);
+  });
+});

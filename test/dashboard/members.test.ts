@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'bun:test';
+import { DAY_MS } from '../../src/lib/time.ts';
+import { listMembers } from '../../src/users/store.ts';
+import { cookieOf, form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
+import { allRows } from '../support/rows.ts';
+import { createTestApp, PUBLIC_URL } from '../support/test-app.ts';
+
+const MEMBERS = '/dashboard/org_a/settings/members';
+const JOIN = '/dashboard/~/invitation';
+const PASSWORD = 'correct horse battery';
+
+async function owned() {
+  const app = createTestApp();
+  await app.addOrganization('org_a');
+  const visit = await signedIn(app, { organizationId: 'org_a', email: 'ann@acme.example' });
+  /** Makes an invitation as an owner does. Returns its path and its token. */
+  async function invite(role = 'member') {
+    const response = await visit(`${MEMBERS}/invitations`, form({ role }));
+    const html = await response.text();
+    const token = /invitation\?token=(\w+)/.exec(html)?.[1] ?? '';
+    return { response, html, token, path: `${JOIN}?token=${token}` };
+  }
+  const people = async () =>
+    (await listMembers(app.db, 'org_a')).map(({ email, role }) => `${email}: ${role}`);
+  const join = (token: string, fields: Record<string, string> = {}) =>
+    visitor(app)(JOIN, form({ token, email: 'bob@acme.example', password: PASSWORD, ...fields }));
+  return { app, visit, invite, people, join };
+}
+
+describe('an invitation', () => {
+  test('is shown once, and lets somebody new in once', async () => {
+    const { app, visit, invite, people, join } = await owned();
+    const { response, html, token, path } = await invite();
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(html).toContain(`data-copy="${PUBLIC_URL}${path}"`);
+    expect(await (await visit(MEMBERS)).text()).not.toContain(token);
+    expect(JSON.stringify([app.logged, allRows(app.db)])).not.toContain(token);
+
+    expect(await (await visitor(app)(path)).text()).toContain('You are invited as a member');
+    const joined = await join(token);
+    expect([joined.status, joined.headers.get('location')]).toEqual([303, '/dashboard/org_a']);
+    expect((await visitor(app, cookieOf(joined))(MEMBERS)).status).toBe(200);
+    expect(await people()).toEqual(['ann@acme.example: owner', 'bob@acme.example: member']);
+    const again = [await visitor(app)(path), await join(token, { email: 'eve@evil.example' })];
+    expect(again.map(({ status }) => status)).toEqual([404, 404]);
+    expect(JSON.stringify(app.logged)).not.toContain(token);
+  });
+
+  test('is accepted by who is signed in, as who they are', async () => {
+    const { app, invite, people } = await owned();
+    const { token, path } = await invite('owner');
+    const bob = await signedIn(app, { email: 'bob@acme.example' });
+    const html = await (await bob(path)).text();
+    expect(html).toContain('You are signed in as bob@acme.example');
+    expect(html).not.toContain('name="password"');
+    expect((await bob(JOIN, form({ token, email: 'eve@evil.example' }))).status).toBe(303);
+    expect(await people()).toEqual(['ann@acme.example: owner', 'bob@acme.example: owner']);
+  });
+
+  test('is not used up by who is in already', async () => {
+    const { app, visit, invite } = await owned();
+    const { token, path } = await invite();
+    for (const response of [await visit(path), await visit(JOIN, form({ token }))]) {
+      expect([response.status, response.headers.get('location')]).toEqual([303, '/dashboard/org_a']);
+    }
+    expect((await visitor(app)(path)).status).toBe(200);
+  });
+
+  test.each([
+    ['no address', { email: 'bob' }, 400, 'The address must be an e-mail address'],
+    ['a short password', { password: 'short' }, 400, 'The password must have 10 to 200 characters'],
+    ['an address that has an account', { email: 'ann@acme.example' }, 409, 'Sign in first'],
+  ])('is not used up by %s, and what was typed stays', async (_, fields, status, message) => {
+    const { app, invite, join } = await owned();
+    const { token, path } = await invite();
+    const before = allRows(app.db);
+    const refused = await join(token, fields);
+    expect(refused.status).toBe(status);
+    const html = await refused.text();
+    expect(html).toContain(message);
+    expect(html).toContain(`value="${'email' in fields ? fields.email : 'bob@acme.example'}"`);
+    expect(html).not.toContain(PASSWORD);
+    expect(allRows(app.db)).toEqual(before);
+    expect((await visitor(app)(path)).status).toBe(200);
+  });
+
+  test('works for a week', async () => {
+    const { app, invite, join, people } = await owned();
+    const { token, path } = await invite();
+    app.clock.advance(7 * DAY_MS - 1);
+    expect((await visitor(app)(path)).status).toBe(200);
+    app.clock.advance(1);
+    expect([(await visitor(app)(path)).status, (await join(token)).status]).toEqual([404, 404]);
+    expect(await people()).toHaveLength(1);
+  });
+
+  test('can be withdrawn', async () => {
+    const { app, visit, invite } = await owned();
+    const links = [await invite(), await invite('owner')];
+    expect(await (await visit(MEMBERS)).text()).toContain('2 links are out');
+    expect((await visit(`${MEMBERS}/invitations/withdraw`, form())).status).toBe(303);
+    for (const { path } of links) expect((await visitor(app)(path)).status).toBe(404);
+  });
+
+  test('needs a role, and is made once for a form', async () => {
+    const { app, visit, invite } = await owned();
+    expect((await invite('admin')).response.status).toBe(400);
+    const marked = form({ role: 'member', mark: 'the same' });
+    const statuses = [];
+    for (let time = 0; time < 2; time++) {
+      statuses.push((await visit(`${MEMBERS}/invitations`, marked)).status);
+    }
+    expect(statuses).toEqual([200, 303]);
+    expect(allRows(app.db).one_time_links).toHaveLength(1);
+  });
+
+  test('cannot be guessed for long, and guessing holds up nobody who has one', async () => {
+    const { app, invite, join } = await owned();
+    const { path, token } = await invite();
+    const guess = async () => (await visitor(app)(`${JOIN}?token=guessed`)).status;
+    for (let attempt = 0; attempt < 5; attempt++) expect(await guess()).toBe(404);
+    expect(await guess()).toBe(429);
+    expect((await visitor(app)(path)).status).toBe(200);
+    app.clock.advance(1000);
+    expect(await guess()).toBe(404);
+    // Nor does who has one learn quickly which addresses have an account.
+    for (let attempt = 0; attempt < 5; attempt++) {
+      expect((await join(token, { email: 'ann@acme.example' })).status).toBe(409);
+    }
+    expect((await join(token, { email: 'ann@acme.example' })).status).toBe(429);
+    app.clock.advance(1000);
+    expect((await join(token)).status).toBe(303);
+  });
+
+  test('a link for something else is none', async () => {
+    const { app } = await owned();
+    for (const path of [JOIN, `${JOIN}?token=`, `${JOIN}?token=${'x'.repeat(5000)}`]) {
+      const response = await visitor(app)(path);
+      expect([response.status, await response.text()]).toEqual([404, expect.stringContaining('was used')]);
+    }
+  });
+});
+
+describe('a member', () => {
+  test('is removed, with all that they see', async () => {
+    const { app, visit, invite, people } = await owned();
+    const { path } = await invite();
+    const bob = await signedIn(app, { organizationId: 'org_a', role: 'owner', email: 'bob@acme.example' });
+    expect((await bob(MEMBERS)).status).toBe(200);
+    const removed = await visit(`${MEMBERS}/${bob.user.id}/remove`, form());
+    expect([removed.status, removed.headers.get('location')]).toEqual([303, MEMBERS]);
+    expect((await bob(MEMBERS)).status).toBe(404);
+    expect(await people()).toEqual(['ann@acme.example: owner']);
+    // They may have kept an invitation.
+    expect((await bob(path)).status).toBe(404);
+  });
+
+  test('may leave, but for the last owner', async () => {
+    const { app, visit, people } = await owned();
+    await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
+    const remove = () => visit(`${MEMBERS}/${visit.user.id}/remove`, form());
+    const refused = await remove();
+    expect([refused.status, await refused.text()]).toEqual([
+      400,
+      expect.stringContaining('is the last owner'),
+    ]);
+    await signedIn(app, { organizationId: 'org_a', email: 'cyd@acme.example' });
+    expect((await remove()).headers.get('location')).toBe('/dashboard');
+    expect(await people()).toEqual(['bob@acme.example: member', 'cyd@acme.example: owner']);
+  });
+
+  test('of another organization is not there', async () => {
+    const { app, visit } = await owned();
+    await app.addOrganization('org_b');
+    const other = await signedIn(app, { organizationId: 'org_b', email: 'eve@evil.example' });
+    const before = allRows(app.db);
+    for (const id of [other.user.id, 'usr_none', 'invitations']) {
+      expect((await visit(`${MEMBERS}/${id}/remove`, form())).status).toBe(404);
+    }
+    expect(allRows(app.db)).toEqual(before);
+    expect(await (await visit(MEMBERS)).text()).not.toContain('eve@evil.example');
+  });
+
+  test('with a hostile address is shown as text', async () => {
+    const { app, visit } = await owned();
+    await signedIn(app, { organizationId: 'org_a', email: hostile });
+    for (const path of [MEMBERS, '/dashboard/~/account']) {
+      expect(isHarmed(await (await visit(path)).text())).toBe(false);
+    }
+  });
+
+  test('sees the people, and no means to change them', async () => {
+    const { app } = await owned();
+    const bob = await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
+    const html = await (await bob(MEMBERS)).text();
+    expect(html).toContain('ann@acme.example');
+    expect(html).not.toContain('/remove');
+    expect(html).not.toContain('invitations');
+  });
+});

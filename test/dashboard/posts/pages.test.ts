@@ -1,0 +1,384 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { readPost } from '../../../src/posts/store.ts';
+import { cookieOf, form, hostile, isHarmed, signedIn, type Visit, visitor } from '../../support/dashboard.ts';
+import { postsOf } from '../../support/drafts.ts';
+import { allRows } from '../../support/rows.ts';
+import { createTestApp, type TestApp } from '../../support/test-app.ts';
+
+const ALL = '/dashboard/org_a/posts';
+
+let app: TestApp;
+let visit: Visit;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  await app.addOrganization('org_b');
+  visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+});
+
+const read = async (path: string) => (await visit(path)).text();
+const stored = (id: string) => readPost(app.db, id);
+
+/** What a form of the editor holds for a post as it is. */
+function fieldsOf(id: string, changes: Record<string, string> = {}): Record<string, string> {
+  const { title = '', markdown = '', updatedAt = '' } = stored(id) ?? {};
+  return { title, markdown, seen: updatedAt, ...changes };
+}
+
+function noticeOf(response: Response): string {
+  return decodeURIComponent(cookieOf(response, 'tidings_notice')?.split('=')[1] ?? '');
+}
+
+/** The titles in the list, as they are linked. */
+function titlesIn(html: string): string[] {
+  return Array.from(html.matchAll(/<td><a href="[^"]*">([^<]*)<\/a>/g), ([, title = '']) => title);
+}
+
+describe('the list', () => {
+  test('without posts says how they come to be', async () => {
+    const html = await read(ALL);
+    for (const words of [
+      'No posts yet',
+      'href="/dashboard/org_a/integrations"',
+      'tidings post import --organization org_a CHANGELOG.md',
+      'href="/dashboard/org_a/posts/new"',
+    ]) {
+      expect(html).toContain(words);
+    }
+    expect(html).not.toContain('<table');
+  });
+
+  test('shows what a post is, where it came from, and when; newest first', async () => {
+    await app.addPosts(
+      'org_a',
+      { title: 'Old', sourceMetadata: { platform: 'github', repository: 'acme/rocket', version: '2.4.0' } },
+      { title: 'New', status: 'draft', contentType: 'linkedin_post', createdAt: '2026-11-20T11:48:00.000Z' },
+    );
+    await app.addPosts('org_b', { title: 'Not mine' });
+    const html = await read(ALL);
+    expect(titlesIn(html)).toEqual(['New', 'Old']);
+    expect(html).toContain('2.4.0 of acme/rocket on GitHub');
+    expect(html).toContain('LinkedIn post');
+    expect(html).toContain('<time datetime="2026-11-20T11:48:00.000Z"');
+    expect(html).toContain('1 draft waits for you; 1 post is published.');
+    expect(html).toContain('<span class="tag draft">Draft</span>');
+  });
+
+  test.each([
+    ['', ['Both words', 'Draft', 'Social']],
+    ['?status=draft', ['Draft']],
+    ['?status=published&contentType=linkedin_post', ['Social']],
+    ['?contentType=changelog', ['Both words', 'Draft']],
+    ['?q=word', ['Both words']],
+    ['?q=text&status=draft', ['Draft']],
+    ['?status=none&contentType=none&page=0', ['Both words', 'Draft', 'Social']],
+    ['?page=2', []],
+    ['?page=99999999999', ['Both words', 'Draft', 'Social']],
+    ['?q=%22', []],
+    ['?q=%F0%9F%9A%80+AND+%2A', []],
+  ])('%s shows what fits', async (query, titles) => {
+    await app.addPosts(
+      'org_a',
+      { title: 'Social', contentType: 'linkedin_post' },
+      { title: 'Draft', status: 'draft' },
+      { title: 'Both words' },
+    );
+    const response = await visit(`${ALL}${query}`);
+    expect([response.status, titlesIn(await response.text())]).toEqual([200, titles]);
+  });
+
+  test('says so when nothing fits, and keeps what was looked for', async () => {
+    await app.addPosts('org_a', {});
+    const html = await read(`${ALL}?q=${encodeURIComponent(hostile)}&status=draft`);
+    expect(html).toContain('<a class="button" href="/dashboard/org_a/posts">Show all posts</a>');
+    expect(html).toContain('<option value="draft" selected');
+    expect(html).toContain('value="&lt;script>');
+    expect(isHarmed(html)).toBe(false);
+  });
+
+  test('has 25 on a page, and leads on with the filter', async () => {
+    await app.addPosts('org_a', ...Array.from({ length: 30 }, (_, index) => ({ title: `Same ${index}` })));
+    for (const query of ['status=published', 'q=same']) {
+      const first = await read(`${ALL}?${query}`);
+      expect(titlesIn(first)).toHaveLength(25);
+      expect(first).toContain(`href="${ALL}?${query}&amp;page=2"`);
+      const second = await read(`${ALL}?${query}&page=2`);
+      expect(titlesIn(second)).toEqual(['Same 4', 'Same 3', 'Same 2', 'Same 1', 'Same 0']);
+      expect(second).toContain(`href="${ALL}?${query}"`);
+      expect(second).toContain('30 posts, page 2 of 2');
+    }
+  });
+});
+
+describe('a new post', () => {
+  test('is kept as a draft, and opened', async () => {
+    const markdown = '# Hello\r\n\r\n- one\r\n';
+    const response = await visit(
+      `${ALL}/new`,
+      form({ title: ' By hand ', markdown, contentType: 'linkedin_post' }),
+    );
+    const [post] = await postsOf(app);
+    expect(response.status).toBe(303);
+    expect(response.headers.get('location')).toBe(`${ALL}/${post?.id}`);
+    expect(post).toMatchObject({
+      title: 'By hand',
+      markdown: '# Hello\n\n- one\n',
+      content: 'Hello\n\n• one',
+      contentType: 'linkedin_post',
+      status: 'draft',
+      sourceMetadata: null,
+      createdAt: '2026-11-20T12:00:00.000Z',
+    });
+  });
+
+  test.each([
+    [{ title: '', markdown: 'Kept' }, 'Title must not be empty.'],
+    [{ title: '  ', markdown: 'Kept' }, 'Title must not be empty.'],
+    [{ title: 'x'.repeat(501), markdown: 'Kept' }, 'Title must have at most 500 characters, not 501.'],
+    [
+      { title: 'Kept', markdown: 'x'.repeat(200_001) },
+      'Markdown must have at most 200000 characters, not 200001.',
+    ],
+    [{ title: 'Kept', markdown: 'a\0b' }, 'Markdown must not hold the character U+0000.'],
+  ])('that is wrong is shown again with what is wrong: %#', async (fields, message) => {
+    const before = allRows(app.db);
+    const response = await visit(`${ALL}/new`, form(fields));
+    const html = await response.text();
+    expect(response.status).toBe(400);
+    expect(html).toContain(`-error">${message}</p>`);
+    expect(html).toContain('Kept');
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test('may have 200,000 characters of any kind', async () => {
+    const markdown = '発'.repeat(200_000);
+    const response = await visit(`${ALL}/new`, form({ title: 'Long', markdown }));
+    expect(response.status).toBe(303);
+    expect((await postsOf(app))[0]?.markdown).toBe(markdown);
+    expect((await visit(response.headers.get('location') ?? '')).status).toBe(200);
+  });
+
+  test('that is more than a form holds is refused', async () => {
+    const response = await visit(`${ALL}/new`, form({ title: 'Long', markdown: 'x'.repeat(2_200_000) }));
+    expect(response.status).toBe(413);
+  });
+});
+
+describe('the editor', () => {
+  beforeEach(async () => {
+    await app.addPosts('org_a', {
+      id: 'p',
+      title: 'Title',
+      markdown: '\n**Bold**',
+      content: 'Bold',
+      status: 'draft',
+    });
+  });
+
+  test('shows the text, and how it reads', async () => {
+    const html = await read(`${ALL}/p`);
+    expect(html).toContain('<title>Title · Tidings</title>');
+    // The parser takes the first line break away.
+    expect(html).toContain('>\n\n**Bold**</textarea>');
+    expect(html).toContain('<strong>Bold</strong>');
+    expect(html).toContain('written or imported by hand');
+    expect(html).toContain('Publish');
+    expect(html).not.toContain('newer text');
+  });
+
+  test.each([
+    [{ title: 'Other' }, { title: 'Other', status: 'draft' }, 'Saved.'],
+    [{ markdown: 'a\r\n- b' }, { markdown: 'a\n- b', content: 'a\n\n- b' }, 'Saved.'],
+    [
+      { title: 'Out', status: 'published' },
+      { title: 'Out', status: 'published' },
+      'Published. The API returns it from now on.',
+    ],
+    [{ status: 'nonsense' }, { title: 'Title', status: 'draft' }, 'Saved.'],
+  ])('takes %j', async (changes, expected, notice) => {
+    const response = await visit(`${ALL}/p`, form(fieldsOf('p', changes)));
+    expect([response.status, response.headers.get('location')]).toEqual([303, `${ALL}/p`]);
+    expect(noticeOf(response)).toBe(notice);
+    expect(stored('p')).toMatchObject(expected);
+  });
+
+  test('makes a published post a draft again', async () => {
+    await visit(`${ALL}/p`, form(fieldsOf('p', { status: 'published' })));
+    expect(await read(`${ALL}/p`)).toContain('Unpublish');
+    app.clock.advance(1000);
+    const response = await visit(`${ALL}/p`, form(fieldsOf('p', { status: 'draft' })));
+    expect(noticeOf(response)).toBe('Back to a draft. The API no longer returns it.');
+    expect(stored('p')).toMatchObject({ status: 'draft', updatedAt: '2026-11-20T12:00:01.000Z' });
+  });
+
+  test.each([
+    [{ title: ' ', markdown: 'Kept text' }, 'Title must not be empty.', 'Kept text</textarea>'],
+    [
+      { title: 'Kept title', markdown: 'x'.repeat(200_001) },
+      'Markdown must have at most',
+      'value="Kept title"',
+    ],
+  ])('shows what is wrong, and keeps what was typed: %#', async (changes, message, kept) => {
+    const before = allRows(app.db);
+    const response = await visit(`${ALL}/p`, form(fieldsOf('p', { ...changes, status: 'published' })));
+    const html = await response.text();
+    expect([response.status, html.includes(message), html.includes(kept)]).toEqual([400, true, true]);
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test('tells when somebody else changed the post, and loses neither text', async () => {
+    const mine = fieldsOf('p', { markdown: 'Mine' });
+    app.clock.advance(1000);
+    await visit(`${ALL}/p`, form(fieldsOf('p', { markdown: 'Theirs' })));
+    const refused = await visit(`${ALL}/p`, form({ ...mine, status: 'published' }));
+    const html = await refused.text();
+    expect(refused.status).toBe(409);
+    expect(stored('p')).toMatchObject({ markdown: 'Theirs', status: 'draft' });
+    for (const words of [
+      'changed while you had it open',
+      '<del>Theirs</del>',
+      '<ins>Mine</ins>',
+      'Mine</textarea>',
+    ]) {
+      expect(html).toContain(words);
+    }
+    // The form now knows of the other text: saving it again is meant.
+    const again = await visit(`${ALL}/p`, form(fieldsOf('p', { markdown: 'Mine' })));
+    expect(again.status).toBe(303);
+    expect(stored('p')?.markdown).toBe('Mine');
+  });
+
+  test('does not mind that somebody published the post meanwhile, or typed the same', async () => {
+    const mine = fieldsOf('p', { markdown: 'Same' });
+    app.clock.advance(1000);
+    await visit(`${ALL}/p`, form(fieldsOf('p', { markdown: 'Same', status: 'published' })));
+    expect((await visit(`${ALL}/p`, form(mine))).status).toBe(303);
+    expect(stored('p')).toMatchObject({ markdown: 'Same', status: 'published' });
+  });
+
+  test('deletes the post', async () => {
+    expect(await read(`${ALL}/p`)).toContain('<details class="danger">');
+    const response = await visit(`${ALL}/p/delete`, form());
+    expect([response.status, response.headers.get('location')]).toEqual([303, ALL]);
+    expect(noticeOf(response)).toBe('Deleted “Title”.');
+    expect(stored('p')).toBeNull();
+    expect((await visit(`${ALL}/p`)).status).toBe(404);
+    expect((await visit(`${ALL}/p/delete`, form())).status).toBe(404);
+  });
+
+  test('shows a post for LinkedIn as its plain text, with its length', async () => {
+    const text = { contentType: 'linkedin_post', markdown: '- **one**', content: '• <one>' } as const;
+    await app.addPosts('org_a', { id: 'l', ...text }, { id: 'long', ...text, content: 'x'.repeat(3001) });
+    const html = await read(`${ALL}/l`);
+    expect(html).toContain('<div id="plain-text" class="prose plain">• &lt;one></div>');
+    expect(html).toContain('7 of 3,000 characters');
+    expect(html).toContain('data-copy="plain-text"');
+    expect(await read(`${ALL}/long`)).toContain('3,001 of 3,000 characters: more than LinkedIn takes.');
+  });
+});
+
+describe('where a post came from', () => {
+  test.each([
+    [{ url: 'https://x.test/a"b' }, 'href="https://x.test/a&quot;b"'],
+    [{ platform: 'linear', repository: 'Engines' }, 'Engines on Linear'],
+    [{ platform: 'constructor', author: 'ann' }, '>constructor</span><span>by ann<'],
+    [{ version: 2, repository: { a: 1 } }, '<span>2</span>'],
+  ])('%j is told', async (sourceMetadata, words) => {
+    await app.addPosts('org_a', { id: 'p', sourceMetadata });
+    expect(await read(`${ALL}/p`)).toContain(words);
+  });
+
+  test.each(['javascript:alert(1)', 'data:text/html,x', '//x.test', 'x', 5, null, { a: 'https://x.test' }])(
+    'no link leads to %j',
+    async (url) => {
+      await app.addPosts('org_a', { id: 'p', sourceMetadata: { url, version: '1.0' } });
+      expect(await read(`${ALL}/p`)).toContain('<span>1.0</span>');
+    },
+  );
+});
+
+describe('the preview', () => {
+  test('is a piece of a page, in either form', async () => {
+    const response = await visit(`${ALL}/preview`, form({ markdown: `**a** ${hostile}` }));
+    const html = await response.text();
+    expect(response.headers.get('content-security-policy')).toContain("script-src 'self'");
+    expect(html).toStartWith('<div class="prose"><p><strong>a</strong>');
+    expect(html).not.toMatch(/<script|<img|<html/);
+    const plain = await visit(`${ALL}/preview`, form({ markdown: '- <b>a', contentType: 'linkedin_post' }));
+    expect(await plain.text()).toContain('<div id="plain-text" class="prose plain">• a</div>');
+  });
+
+  test('of too much or of nothing is none', async () => {
+    const { status } = await visit(`${ALL}/preview`, form({ markdown: '<b>'.repeat(80_000) }));
+    expect(status).toBe(200);
+    expect(await (await visit(`${ALL}/preview`, form())).text()).toContain('What you write shows here.');
+  });
+});
+
+test('hostile text is harmless wherever it is shown', async () => {
+  const sourceMetadata = Object.fromEntries(
+    ['platform', 'repository', 'version', 'author', 'url', 'deliveryId'].map((name) => [name, hostile]),
+  );
+  const text = {
+    title: hostile,
+    markdown: `${hostile}\n</textarea>${hostile}`,
+    content: hostile,
+    sourceMetadata,
+  };
+  await app.addPosts('org_a', { id: 'p', ...text }, { id: 'l', ...text, contentType: 'linkedin_post' });
+  const stale = form({ ...fieldsOf('p'), title: 'x', markdown: hostile, seen: hostile });
+  const answers = [
+    await visit(ALL),
+    await visit(`${ALL}/p`),
+    await visit(`${ALL}/l`),
+    await visit(`${ALL}/p`, stale),
+    await visit(`${ALL}/p`, form({ title: '', markdown: text.markdown })),
+    await visit(`${ALL}/new`, form({ title: '', markdown: text.markdown, contentType: hostile })),
+    await visit(`${ALL}/preview`, form({ markdown: text.markdown, contentType: hostile })),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 409, 400, 400, 200]);
+  for (const answer of answers) expect(isHarmed(await answer.text())).toBe(false);
+});
+
+test.each([
+  ['GET', '/other'],
+  ['POST', '/other'],
+  ['POST', '/other/delete'],
+  ['POST', '/other/suggestion'],
+  ['GET', '/%00'],
+  ['GET', '/none'],
+])("%s %s: another organization's post is not there", async (method, path) => {
+  await app.addPosts('org_b', { id: 'other', title: 'Secret plans' });
+  const before = allRows(app.db);
+  const fields = { title: 'x', markdown: 'x', choice: 'take' };
+  const response = await visit(`${ALL}${path}`, method === 'GET' ? {} : form(fields));
+  expect(response.status).toBe(404);
+  expect(await response.text()).not.toContain('Secret plans');
+  expect(allRows(app.db)).toEqual(before);
+});
+
+test.each([
+  ['GET', ''],
+  ['GET', '/new'],
+  ['POST', '/new'],
+  ['POST', '/preview'],
+  ['GET', '/p'],
+  ['POST', '/p'],
+  ['POST', '/p/delete'],
+  ['POST', '/p/suggestion'],
+])('%s posts%s is for the people of the organization', async (method, path) => {
+  await app.addPosts('org_a', { id: 'p', title: 'Secret plans' });
+  const other = await signedIn(app, { organizationId: 'org_b' });
+  const before = allRows(app.db);
+  const init = () => (method === 'GET' ? {} : form({ title: 'x', markdown: 'x', choice: 'take' }));
+  const refused = await other(`${ALL}${path}`, init());
+  expect([refused.status, (await refused.text()).includes('Secret')]).toEqual([404, false]);
+  const stranger = await visitor(app)(`${ALL}${path}`, init());
+  expect(stranger.headers.get('location')).toStartWith('/dashboard/~/sign-in?to=');
+  if (method === 'POST') {
+    const crossSite = { ...init(), headers: { 'sec-fetch-site': 'cross-site' } };
+    expect((await visit(`${ALL}${path}`, crossSite)).status).toBe(403);
+  }
+  expect(allRows(app.db)).toEqual(before);
+});

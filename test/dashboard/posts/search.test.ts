@@ -1,0 +1,129 @@
+import { beforeAll, expect, test } from 'bun:test';
+import { contentTypes, type PageSelection, postStatuses } from '../../../src/posts/model.ts';
+import { MAX_FOUND, searchPosts } from '../../../src/posts/search.ts';
+import { deletePost, savePosts, setPostStatus } from '../../../src/posts/store.ts';
+import { createTestApp, type TestApp } from '../../support/test-app.ts';
+
+const everything = {
+  statuses: [...postStatuses],
+  contentTypes: [...contentTypes],
+  limit: 25,
+  page: 1,
+} satisfies Omit<PageSelection, 'sort'>;
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  await app.addOrganization('org_A');
+  await app.addPosts(
+    'org_a',
+    { id: 'quiet', title: 'Quieter engines', content: 'They start softer AND slower' },
+    { id: 'cafe', title: 'Café "Rocket" 🚀', content: "don't panic, it's C++ 2.4.0", status: 'draft' },
+    { id: 'social', title: 'We shipped', content: 'engines', contentType: 'linkedin_post' },
+    { id: 'slash', title: '発射しました', content: 'naïve O’Neil foo_bar 50%' },
+  );
+  await app.addPosts('org_A', { id: 'other', title: 'Quieter engines too' });
+});
+
+async function found(query: string, selection = {}, organizationId = 'org_a'): Promise<string[]> {
+  const { posts } = await searchPosts(app.db, organizationId, query, { ...everything, ...selection });
+  return posts.map(({ id }) => id);
+}
+
+test.each([
+  ['engines', ['social', 'quiet']],
+  ['ENGINES quieter', ['quiet']],
+  ['eng', ['social', 'quiet']],
+  ['eng quieter', []],
+  ['quieter eng', ['quiet']],
+  ['AND', ['quiet']],
+  ['start AND softer', ['quiet']],
+  ['softer OR nothing', []],
+  ['cafe', ['cafe']],
+  ['CAFÉ "Rocket"', ['cafe']],
+  ['"', []],
+  ['""', []],
+  ['*', []],
+  ['quiet*', ['quiet']],
+  ['^quieter', ['quiet']],
+  ['title:quieter', []],
+  ['{title} : quieter', []],
+  ['NEAR(start softer)', []],
+  ['-engines +start (', ['quiet']],
+  ['🚀', []],
+  ['🚀 cafe', ['cafe']],
+  ["don't", ['cafe']],
+  ['2.4.0', ['cafe']],
+  ['c++', ['cafe']],
+  ['発射', ['slash']],
+  ['naive', ['slash']],
+  ["'; drop table posts; --", []],
+  ['50%', ['slash']],
+  ['\u0000engines\u0000', ['social', 'quiet']],
+  ['\ud800', []],
+  ['engines \ud800', ['social', 'quiet']],
+  ['𞤀𞤁', []],
+  ['engi\u0301', ['social', 'quiet']],
+  ['published', []],
+  ['changelog', []],
+  ['6f72675f61', []],
+  [' ', []],
+])('%j finds what it means', async (query, expected) => {
+  expect(await found(query)).toEqual(expected);
+});
+
+test('only posts that the filter lets through, of no other organization', async () => {
+  expect(await found('engines', { statuses: ['draft'] })).toEqual([]);
+  expect(await found('cafe', { statuses: ['draft'] })).toEqual(['cafe']);
+  expect(await found('engines', { contentTypes: ['linkedin_post'] })).toEqual(['social']);
+  expect(await found('engines', { contentTypes: ['changelog'], statuses: ['published'] })).toEqual(['quiet']);
+  expect(await found('engines', {}, 'org_A')).toEqual(['other']);
+  expect(await found('engines', {}, 'org_none')).toEqual([]);
+});
+
+test('a long query is read as far as is reasonable', async () => {
+  expect(await found(`${'engines '.repeat(10)}${'x'.repeat(100_000)}`)).toEqual([]);
+  expect(await found(`${'engines '.repeat(100_000)}`)).toEqual(['social', 'quiet']);
+});
+
+test('the index follows every way of writing', async () => {
+  const own = createTestApp();
+  const isWhole = () =>
+    own.db.$client.run("insert into post_search (post_search, rank) values ('integrity-check', 1)");
+  await own.addOrganization('org_a');
+  const [first] = await own.addPosts('org_a', { id: 'a', title: 'First' }, { id: 'b', title: 'Second' });
+  const ids = async (query: string, statuses = everything.statuses) => {
+    const { posts } = await searchPosts(own.db, 'org_a', query, { ...everything, statuses });
+    return posts.map(({ id }) => id);
+  };
+  if (first !== undefined) await savePosts(own.db, [{ ...first, title: 'Renamed' }]);
+  expect([await ids('first'), await ids('renamed')]).toEqual([[], ['a']]);
+  await setPostStatus(own.db, 'a', 'draft', own.clock.now());
+  expect([await ids('renamed', ['draft']), await ids('renamed', ['published'])]).toEqual([['a'], []]);
+  isWhole();
+  // Compacting may number the rows of a table anew, which the index must not notice.
+  await deletePost(own.db, 'a');
+  own.db.$client.run('VACUUM');
+  expect([await ids('renamed'), await ids('second')]).toEqual([[], ['b']]);
+  isWhole();
+  own.db.$client.run("delete from organizations where id = 'org_a'");
+  expect(await ids('second')).toEqual([]);
+  expect(own.db.$client.query('select count(*) as n from post_numbers').get()).toEqual({ n: 0 });
+  isWhole();
+});
+
+test('pages of what was found, and an end to it', async () => {
+  const own = createTestApp();
+  await own.addOrganization('org_a');
+  const many = Array.from({ length: MAX_FOUND + 1 }, (_, index) => ({ id: `p${index}`, title: 'Same' }));
+  await own.addPosts('org_a', ...many);
+  const page = (number: number) =>
+    searchPosts(own.db, 'org_a', 'same', { ...everything, limit: 400, page: number });
+  const first = await page(1);
+  expect(first).toMatchObject({ totalItems: MAX_FOUND, isCut: true });
+  expect(first.posts.map(({ id }) => id).slice(0, 2)).toEqual(['p1000', 'p999']);
+  expect((await page(3)).posts.map(({ id }) => id).at(-1)).toBe('p1');
+  expect((await page(4)).posts).toEqual([]);
+});

@@ -1,0 +1,111 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { sampleGithub } from '../../../src/client/samples/github/index.ts';
+import { hasSuggestionFor } from '../../../src/drafts/suggestions.ts';
+import type { Connected } from '../../../src/integrations/model.ts';
+import { editPost } from '../../../src/posts/edit.ts';
+import { readPost } from '../../../src/posts/store.ts';
+import { createTrigger } from '../../../src/triggers/service.ts';
+import { form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
+import { connectGithub, githubRequest, logOf } from '../../support/deliveries.ts';
+import { postsOf, runAll } from '../../support/drafts.ts';
+import { changed } from '../../support/payloads.ts';
+import { createTestApp, type TestApp } from '../../support/test-app.ts';
+
+// A release whose draft somebody edited, and which was edited itself after that.
+
+let app: TestApp;
+let connected: Connected;
+let visit: Visit;
+let path: string;
+let id: string;
+
+async function deliver(changes: Record<string, unknown> = {}): Promise<void> {
+  const sample = sampleGithub('release', { repository: 'acme/rocket', now: app.clock.now() });
+  const request = githubRequest(connected, changed(sample ?? {}, changes), { event: 'release' });
+  expect((await app.request(...request)).status).toBe(200);
+  await runAll(app);
+}
+
+function edited(body: string, minute = 30) {
+  return deliver({
+    action: 'edited',
+    'release.body': body,
+    'release.updated_at': `2026-11-20T12:${minute}:00Z`,
+  });
+}
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  connected = await connectGithub(app, 'org_a');
+  const { integrationId } = connected;
+  await createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog' });
+  await deliver();
+  id = (await postsOf(app))[0]?.id ?? '';
+  path = `/dashboard/org_a/posts/${id}`;
+  visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+});
+
+/** What the note's forms hold. */
+async function choice(choice: 'take' | 'keep') {
+  const html = await (await visit(path)).text();
+  const field = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '';
+  return { choice, suggestedAt: field('suggestedAt'), seen: field('seen') };
+}
+
+const choose = (fields: Record<string, string>) => visit(`${path}/suggestion`, form(fields));
+
+test('a draft says where it came from, down to the delivery in the log', async () => {
+  const [entry] = await logOf(app);
+  const html = await (await visit(path)).text();
+  expect(html).toContain('2.4.0 of acme/rocket on GitHub</a>');
+  expect(html).toContain('href="https://github.com/acme/rocket/releases/tag/v2.4.0"');
+  expect(html).toContain(`href="/dashboard/org_a/deliveries/${entry?.id}"`);
+  // What the log no longer has is no link.
+  app.db.$client.run('delete from deliveries');
+  expect(await (await visit(path)).text()).not.toContain('the delivery');
+});
+
+test('a newer text stands beside what was edited, line by line, and can be taken', async () => {
+  await editPost(app.deps, id, { markdown: 'My words' });
+  await edited(`Second words\n\n${hostile}`);
+  const html = await (await visit(path)).text();
+  expect(html).toContain('There is a newer text for this post.');
+  expect(html).toContain('<del>My words</del>');
+  expect(html).toContain('<ins>Second words</ins>');
+  expect(isHarmed(html)).toBe(false);
+  expect((await choose(await choice('take'))).headers.get('location')).toBe(path);
+  expect(readPost(app.db, id)?.markdown).toStartWith('Second words');
+  expect(await (await visit(path)).text()).not.toContain('newer text');
+});
+
+test('keeping the own text turns the newer one down', async () => {
+  await editPost(app.deps, id, { markdown: 'My words' });
+  await edited('Second words');
+  expect((await choose(await choice('keep'))).status).toBe(303);
+  expect(readPost(app.db, id)?.markdown).toBe('My words');
+  expect(await hasSuggestionFor(app.deps, id)).toBe(false);
+});
+
+test.each(['take', 'keep'] as const)('%s is about what was read, not about what came since', async (word) => {
+  await editPost(app.deps, id, { markdown: 'My words' });
+  await edited('Second words');
+  const read = await choice(word);
+  app.clock.advance(1000);
+  await edited('Third words', 40);
+  expect((await choose(read)).status).toBe(303);
+  const again = await choice(word);
+  await editPost(app.deps, id, { markdown: 'Other words' });
+  expect((await choose(again)).status).toBe(303);
+  expect(readPost(app.db, id)?.markdown).toBe('Other words');
+  expect(await hasSuggestionFor(app.deps, id)).toBe(true);
+});
+
+test('what is neither choice does nothing, and where there is no newer text there is nothing to do', async () => {
+  expect((await choose({ choice: 'take' })).status).toBe(303);
+  await editPost(app.deps, id, { markdown: 'My words' });
+  await edited('Second words');
+  const read = await choice('take');
+  expect((await choose({ ...read, choice: 'both' })).status).toBe(400);
+  expect(readPost(app.db, id)?.markdown).toBe('My words');
+});

@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'bun:test';
+import { DAY_MS } from '../../src/lib/time.ts';
+import { getOrganization } from '../../src/organizations/store.ts';
+import { listMemberships } from '../../src/users/store.ts';
+import { form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
+import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { allRows } from '../support/rows.ts';
+import { bearer, createTestApp } from '../support/test-app.ts';
+
+const SETTINGS = '/dashboard/org_a/settings';
+const START = '/dashboard/org_a/start';
+
+async function owned() {
+  const app = createTestApp();
+  await app.addOrganization('org_a');
+  const visit = await signedIn(app, { organizationId: 'org_a' });
+  const html = async (path = SETTINGS) => (await visit(path)).text();
+  return { app, visit, html };
+}
+
+describe('the settings', () => {
+  test('change the name and the plan, of what arrives from then on', async () => {
+    const { app, visit, html } = await owned();
+    const connected = await connectGithub(app, 'org_a');
+    const deliver = () => app.request(...githubRequest(connected, { zen: 'Keep it simple.' }));
+    await deliver();
+    const saved = await visit(SETTINGS, form({ name: '  Acme & Sons  ', plan: 'pro' }));
+    expect([saved.status, saved.headers.get('location')]).toEqual([303, SETTINGS]);
+    expect(await getOrganization(app.db, 'org_a')).toMatchObject({ name: 'Acme & Sons', plan: 'pro' });
+    expect(await html()).toContain('value="Acme &amp; Sons"');
+    app.clock.advance(1000);
+    await deliver();
+    expect((await logOf(app)).map(({ retentionDays }) => retentionDays)).toEqual([30, 7]);
+  });
+
+  test.each([
+    ['no name', { name: ' ', plan: 'pro' }, 'The name must not be empty'],
+    ['a long name', { name: 'x'.repeat(201), plan: 'pro' }, 'The name must have at most 200 characters'],
+    ['no plan', { name: 'Acme' }, 'plan must be one of free, pro'],
+    ['another plan', { name: 'Acme', plan: 'gold' }, 'plan must be one of free, pro'],
+  ])('refuse %s, and keep what was typed', async (_, fields, message) => {
+    const { app, visit } = await owned();
+    const before = allRows(app.db);
+    const refused = await visit(SETTINGS, form(fields));
+    expect(refused.status).toBe(400);
+    const html = await refused.text();
+    expect(html).toContain(message);
+    expect(html).toContain(`value="${fields.name}"`);
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test('tell how much the log holds, and will hold', async () => {
+    const { app, html } = await owned();
+    expect(await html()).toContain('Each delivery from GitHub or Linear becomes an entry');
+    const connected = await connectGithub(app, 'org_a');
+    for (let day = 0; day < 10; day++) {
+      for (let time = 0; time < 4; time++) {
+        await app.request(...githubRequest(connected, { zen: `${day} ${time}` }));
+      }
+      app.clock.advance(DAY_MS);
+      // A session lasts as long as it is used.
+      await html();
+    }
+    const shown = await html();
+    expect(shown).toContain('It holds 40 entries, the oldest from <time');
+    expect(shown).toContain('>20 Nov 2026</time>');
+    expect(shown).toContain('about 28 entries at the present rate');
+    expect(shown).toContain('about 120 entries at the present rate');
+  });
+
+  test('show a member what holds, without the means to change it', async () => {
+    const { app } = await owned();
+    const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    const html = await (await member(SETTINGS)).text();
+    expect(html).toContain('Free: an entry of the log is kept for 7 days');
+    expect(html).not.toContain('name="plan"');
+  });
+
+  test('show hostile names as text, wherever the name is', async () => {
+    const { visit, html } = await owned();
+    await visit(SETTINGS, form({ name: hostile, plan: 'free' }));
+    for (const page of [SETTINGS, `${SETTINGS}/keys`, `${SETTINGS}/members`, START, '/dashboard/~/account']) {
+      expect(isHarmed(await html(page))).toBe(false);
+    }
+  });
+});
+
+describe('a further organization', () => {
+  const NEW = '/dashboard/~/organizations';
+
+  test('is its maker’s own', async () => {
+    const { app, visit, html } = await owned();
+    const made = await visit(NEW, form({ name: 'Side project' }));
+    const path = made.headers.get('location') ?? '';
+    expect([made.status, path]).toEqual([303, expect.stringMatching(/^\/dashboard\/org_\w+\/start$/)]);
+    expect(await listMemberships(app.db, visit.user.id)).toContainEqual(
+      expect.objectContaining({ organizationName: 'Side project', role: 'owner' }),
+    );
+    expect(await html(path)).toContain('Side project');
+    const other = await signedIn(app, { organizationId: 'org_a' });
+    expect((await other(path)).status).toBe(404);
+  });
+
+  test('can be made by who is in none', async () => {
+    const { app } = await owned();
+    const loner = await signedIn(app, {});
+    expect(await (await loner('/dashboard')).text()).toContain('No organization yet');
+    expect((await loner(NEW, form({ name: 'Mine' }))).status).toBe(303);
+  });
+
+  test('needs a name', async () => {
+    const { app, visit } = await owned();
+    const before = allRows(app.db);
+    const refused = await visit(NEW, form({ name: ' ' }));
+    expect([refused.status, await refused.text()]).toEqual([
+      400,
+      expect.stringContaining('must not be empty'),
+    ]);
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test('is one of a hundred at most', async () => {
+    const { visit } = await owned();
+    for (let number = 1; number < 100; number++) await visit(NEW, form({ name: `Number ${number}` }));
+    expect((await visit(NEW, form({ name: 'One more' }))).status).toBe(400);
+  });
+});
+
+describe('the first steps', () => {
+  test('are told apart: done, next, and all set', async () => {
+    const { app, html } = await owned();
+    const state = async () =>
+      [...(await html(START)).matchAll(/<li class="card pad step (\w+)"/g)].map(([, each]) => each);
+    expect(await state()).toEqual(['next', 'later', 'later', 'later', 'later']);
+    const key = await app.addKey('org_a');
+    expect(await state()).toEqual(['done', 'next', 'later', 'later', 'later']);
+    const connected = await connectGithub(app, 'org_a');
+    expect(await state()).toEqual(['done', 'next', 'done', 'later', 'later']);
+    await app.request('/v1/org_a/posts', bearer(key));
+    await app.deps.keys.flush({ all: true });
+    expect(await state()).toEqual(['done', 'done', 'done', 'next', 'later']);
+    await app.request(...githubRequest(connected, { zen: 'Keep it simple.' }));
+    expect(await state()).toEqual(['done', 'done', 'done', 'done', 'next']);
+    await app.addPosts('org_a', { status: 'draft' });
+    expect(await state()).toEqual(['done', 'done', 'done', 'done', 'done']);
+    expect(await html(START)).toContain('All set');
+  });
+
+  test('of a member leave what owners do to them', async () => {
+    const { app } = await owned();
+    const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    const html = await (await member(START)).text();
+    expect(html).toContain('An owner of Organization org_a can do this');
+    expect(html).not.toContain('Create New API Key');
+  });
+});

@@ -1,0 +1,253 @@
+import { describe, expect, test } from 'bun:test';
+import { createApp } from '../../src/app.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
+import { createPasswordLink, createSetupLink, createUser } from '../../src/users/service.ts';
+import { countUsers } from '../../src/users/store.ts';
+import { cookieOf, form, hostile, isHarmed, visitor } from '../support/dashboard.ts';
+import { compose } from '../support/drafts.ts';
+import { allRows } from '../support/rows.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+const EMAIL = 'ann@acme.example';
+const PASSWORD = 'correct horse battery';
+const SIGN_IN = '/dashboard/~/sign-in';
+const ACCOUNT = '/dashboard/~/account';
+
+/** An app with one person, who has a password and no session. */
+async function withAnn() {
+  const app = createTestApp();
+  await app.addOrganization('org_a');
+  await createUser(app.deps, { email: EMAIL, organizationId: 'org_a' });
+  const passwordHash = Bun.password.hashSync(PASSWORD, {
+    algorithm: 'argon2id',
+    memoryCost: 8,
+    timeCost: 1,
+  });
+  app.db.$client.query('update users set password_hash = ?').run(passwordHash);
+  return app;
+}
+
+async function signIn(app: TestApp, fields: Record<string, string> = {}) {
+  const response = await visitor(app)(SIGN_IN, form({ email: EMAIL, password: PASSWORD, ...fields }));
+  return { response, visit: visitor(app, cookieOf(response) ?? 'tidings_session=none') };
+}
+
+const isIn = async (visit: ReturnType<typeof visitor>) => (await visit(ACCOUNT)).status === 200;
+
+describe('signing in', () => {
+  test('leads to the organization, and back to where one came from', async () => {
+    const app = await withAnn();
+    const { response, visit } = await signIn(app, { email: ' ANN@Acme.example ' });
+    expect([response.status, response.headers.get('location')]).toEqual([303, '/dashboard']);
+    expect((await visit('/dashboard')).headers.get('location')).toBe('/dashboard/org_a');
+    const back = await signIn(app, { to: '/dashboard/org_a/settings/keys?page=2' });
+    expect(back.response.headers.get('location')).toBe('/dashboard/org_a/settings/keys?page=2');
+  });
+
+  test.each([
+    'https://evil.example',
+    '//evil.example',
+    '/dashboard/\\evil.example',
+    '/v1/x',
+    '/dashboard//x',
+  ])('never leads away: %s', async (to) => {
+    const { response } = await signIn(await withAnn(), { to });
+    expect(response.headers.get('location')).toBe('/dashboard');
+  });
+
+  test('says the same of a wrong password and of an unknown address, and keeps what was typed', async () => {
+    const app = await withAnn();
+    const said: string[] = [];
+    for (const fields of [{ password: 'wrong' }, { email: 'bob@acme.example' }, { password: '' }]) {
+      const { response } = await signIn(app, fields);
+      expect(response.status).toBe(401);
+      expect(response.headers.getSetCookie()).toEqual([]);
+      const html = await response.text();
+      said.push(/role="alert">([^<]+)/.exec(html)?.[1] ?? '');
+      expect(html).not.toContain(PASSWORD);
+    }
+    expect(new Set(said)).toEqual(new Set(['The e-mail address or the password is wrong.']));
+    expect(isHarmed(await (await signIn(app, { email: hostile })).response.text())).toBe(false);
+  });
+
+  test('is slowed down after five failures, and lets one in again later', async () => {
+    const app = await withAnn();
+    for (let attempt = 0; attempt < 5; attempt++) {
+      expect((await signIn(app, { password: 'wrong' })).response.status).toBe(401);
+    }
+    expect((await signIn(app)).response.status).toBe(429);
+    // Others are not held up by it.
+    expect((await signIn(app, { email: 'bob@acme.example' })).response.status).toBe(401);
+    app.clock.advance(1_000);
+    expect((await signIn(app)).response.status).toBe(303);
+    expect((await signIn(app, { password: 'wrong' })).response.status).toBe(401);
+    expect((await signIn(app)).response.status).toBe(303);
+  });
+
+  test('never waits longer than a minute', async () => {
+    const app = await withAnn();
+    for (let attempt = 0; attempt < 15; attempt++) {
+      await signIn(app, { password: 'wrong' });
+      app.clock.advance(60_000);
+    }
+    expect((await signIn(app)).response.status).toBe(303);
+  });
+});
+
+describe('the cookie', () => {
+  test('is for us alone, and over https for https alone', async () => {
+    const { response } = await signIn(await withAnn());
+    const [cookie] = response.headers.getSetCookie();
+    for (const attribute of ['HttpOnly', 'SameSite=Lax', 'Secure', 'Path=/', 'Max-Age=2592000']) {
+      expect(cookie).toContain(attribute);
+    }
+  });
+
+  test('works over http where the service is reached so', async () => {
+    const app = await withAnn();
+    const plain = createApp({ ...app.deps, compose, publicUrl: () => 'http://tidings.test:3000' });
+    const request = new Request(`http://localhost${SIGN_IN}`, form({ email: EMAIL, password: PASSWORD }));
+    const [cookie] = (await plain.fetch(request)).headers.getSetCookie();
+    expect(cookie).toContain('HttpOnly');
+    expect(cookie).not.toContain('Secure');
+  });
+
+  test('is worth nothing to who reads the database', async () => {
+    const app = await withAnn();
+    const { response } = await signIn(app);
+    const token = cookieOf(response)?.split('=')[1] ?? '';
+    expect(token.length).toBeGreaterThan(40);
+    expect(JSON.stringify(allRows(app.db))).not.toContain(token);
+    expect(JSON.stringify(app.logged)).not.toContain(token);
+  });
+});
+
+describe('a session', () => {
+  test('ends after 30 days without a visit', async () => {
+    const app = await withAnn();
+    const { visit } = await signIn(app);
+    app.clock.advance(30 * DAY_MS - 1);
+    expect(await isIn(visit)).toBe(true);
+    app.clock.advance(30 * DAY_MS);
+    expect(await isIn(visit)).toBe(false);
+  });
+
+  test('goes on while it is used', async () => {
+    const app = await withAnn();
+    const { visit } = await signIn(app);
+    for (let week = 0; week < 10; week++) {
+      app.clock.advance(7 * DAY_MS);
+      expect(await isIn(visit)).toBe(true);
+    }
+  });
+
+  test('ends with signing out, here and nowhere else', async () => {
+    const app = await withAnn();
+    const { visit } = await signIn(app);
+    const { visit: elsewhere } = await signIn(app);
+    const out = await visit('/dashboard/~/sign-out', form());
+    expect(out.headers.getSetCookie().join()).toContain('tidings_session=; ');
+    expect([await isIn(visit), await isIn(elsewhere)]).toEqual([false, true]);
+  });
+
+  test('ends everywhere when one signs out everywhere', async () => {
+    const app = await withAnn();
+    const { visit } = await signIn(app);
+    const { visit: elsewhere } = await signIn(app);
+    expect((await visit(`${ACCOUNT}/sign-out-everywhere`, form())).status).toBe(303);
+    expect([await isIn(visit), await isIn(elsewhere)]).toEqual([false, false]);
+  });
+});
+
+describe('a new password', () => {
+  const NEXT = 'a longer sentence';
+
+  test('ends the old one, and every other session', async () => {
+    const app = await withAnn();
+    const { visit } = await signIn(app);
+    const { visit: elsewhere } = await signIn(app);
+    const changed = await visit(`${ACCOUNT}/password`, form({ current: PASSWORD, password: NEXT }));
+    expect(changed.status).toBe(303);
+    expect([await isIn(visit), await isIn(elsewhere)]).toEqual([true, false]);
+    expect((await signIn(app)).response.status).toBe(401);
+    expect((await signIn(app, { password: NEXT })).response.status).toBe(303);
+  });
+
+  test.each([
+    ['the present one is wrong', { current: 'wrong', password: NEXT }, 'The present password is wrong'],
+    ['it is short', { current: PASSWORD, password: 'short' }, '10 to 200 characters'],
+    ['it is long', { current: PASSWORD, password: 'x'.repeat(201) }, '10 to 200 characters'],
+  ])('is refused when %s', async (_, fields, message) => {
+    const app = await withAnn();
+    const { visit } = await signIn(app);
+    const before = allRows(app.db);
+    const refused = await visit(`${ACCOUNT}/password`, form(fields));
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain(message);
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test('is chosen through a link once, which ends every session', async () => {
+    const app = await withAnn();
+    const { visit } = await signIn(app);
+    const { path } = await createPasswordLink(app.deps, EMAIL);
+    const token = new URL(path, 'http://x').searchParams.get('token') ?? '';
+    const stranger = visitor(app);
+    expect((await stranger(path)).status).toBe(200);
+    const choose = (password: string) => stranger('/dashboard/~/password', form({ token, password }));
+    // A refused one does not use the link up.
+    expect((await choose('short')).status).toBe(400);
+    const chosen = await choose(NEXT);
+    expect(chosen.status).toBe(303);
+    expect(await isIn(visitor(app, cookieOf(chosen)))).toBe(true);
+    expect(await isIn(visit)).toBe(false);
+    expect([(await choose(NEXT)).status, (await stranger(path)).status]).toEqual([404, 404]);
+    expect(JSON.stringify(app.logged)).not.toContain(token);
+  });
+
+  test('a link for it works for a day, and the newest alone', async () => {
+    const app = await withAnn();
+    const { path: older } = await createPasswordLink(app.deps, EMAIL);
+    const { path } = await createPasswordLink(app.deps, EMAIL);
+    const stranger = visitor(app);
+    expect([(await stranger(older)).status, (await stranger(path)).status]).toEqual([404, 200]);
+    app.clock.advance(DAY_MS);
+    expect((await stranger(path)).status).toBe(404);
+  });
+});
+
+describe('setting up', () => {
+  const fields = { email: EMAIL, password: PASSWORD, organization: 'Acme Rockets' };
+
+  test('makes the first owner, once', async () => {
+    const app = createTestApp();
+    const path = (await createSetupLink(app.deps)) ?? '';
+    const token = new URL(path, 'http://x').searchParams.get('token') ?? '';
+    const stranger = visitor(app);
+    expect((await stranger(path)).status).toBe(200);
+    expect((await stranger('/setup', form({ ...fields, token, email: 'x' }))).status).toBe(400);
+    const done = await stranger('/setup', form({ ...fields, token }));
+    expect(done.headers.get('location')).toMatch(/^\/dashboard\/org_\w+\/start$/);
+    const start = await visitor(app, cookieOf(done))(done.headers.get('location') ?? '');
+    expect(await start.text()).toContain('First steps');
+
+    expect((await stranger(path)).status).toBe(404);
+    const again = await stranger('/setup', form({ ...fields, token, email: 'eve@evil.example' }));
+    expect([again.status, await countUsers(app.db)]).toEqual([404, 1]);
+    expect(await createSetupLink(app.deps)).toBeNull();
+  });
+
+  test.each(['', 'guessed', 'x'.repeat(10_000)])('needs the link: %p is none', async (token) => {
+    const app = createTestApp();
+    await createSetupLink(app.deps);
+    const response = await visitor(app)('/setup', form({ ...fields, token }));
+    expect([response.status, await countUsers(app.db)]).toEqual([404, 0]);
+  });
+
+  test('works for a day', async () => {
+    const app = createTestApp();
+    const path = (await createSetupLink(app.deps)) ?? '';
+    app.clock.advance(DAY_MS);
+    expect((await visitor(app)(path)).status).toBe(404);
+  });
+});

@@ -1,0 +1,234 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { commitTogether } from '../../db/group-commit.ts';
+import { kinds } from '../../src/triggers/kinds/index.ts';
+import { createTrigger, findTriggers } from '../../src/triggers/service.ts';
+import { listRuns, postponeRun, queueRun } from '../../src/triggers/store.ts';
+import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
+import { connectGithub, connectLinear } from '../support/deliveries.ts';
+import { postsOf, runAll } from '../support/drafts.ts';
+import { allRows } from '../support/rows.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+let visit: VisitPage;
+let path: string;
+let integrationId: string;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  await app.addOrganization('org_b');
+  visit = await pageVisitor(app, { organizationId: 'org_a' });
+  ({ integrationId } = await connectGithub(app, 'org_a'));
+  path = `/dashboard/org_a/integrations/${integrationId}`;
+});
+
+const textOf = async (at: string) => (await visit(at)).text();
+const stored = () => findTriggers(app.deps, { integrationId });
+
+describe('making one', () => {
+  test('the form has the filters of the event, and the built-in templates in grey', async () => {
+    const html = await textOf(`${path}/triggers/new?event=release&contentType=linkedin_post`);
+    for (const name of ['branch', 'tag', 'noPrereleases', 'publish'])
+      expect(html).toContain(`name="${name}"`);
+    expect(html).not.toContain('name="team"');
+    expect(html).toContain('placeholder="{{ release.name }}"');
+    expect(await textOf(`${path}/triggers/new?event=push`)).not.toContain('name="publish"');
+  });
+
+  test('what is filled in is what is stored', async () => {
+    const made = await visit(`${path}/triggers`, {
+      event: 'release',
+      contentType: 'changelog',
+      tag: ' v2.*, v3.* ,, ',
+      branch: '',
+      noPrereleases: 'yes',
+      publish: 'yes',
+      titleTemplate: 'New: {{ release.name }}',
+      bodyTemplate: 'One\r\n\r\n{{ release.notes }}',
+    });
+    const [trigger] = await stored();
+    expect(made.headers.get('location')).toBe(`${path}/triggers/${trigger?.id}`);
+    expect(trigger).toMatchObject({
+      filters: { prereleases: false, tag: ['v2.*', 'v3.*'] },
+      publish: true,
+      enabled: true,
+      repositoryId: null,
+      titleTemplate: 'New: {{ release.name }}',
+      bodyTemplate: 'One\n\n{{ release.notes }}',
+    });
+    expect(await textOf(path)).toContain('tag v2.*, v3.*; no pre-releases');
+  });
+
+  test.each<[string, Record<string, string>, number, string]>([
+    ['a title that does not parse', { titleTemplate: '{{ x' }, 400, 'titleTemplate'],
+    ['a body that reads what there is not', { bodyTemplate: '{{ relase.name }}' }, 400, 'bodyTemplate'],
+    ['a body that means harm', { bodyTemplate: `${hostile}{{ nothing }}` }, 400, 'bodyTemplate'],
+    ['a filter that is too long', { tag: 'x'.repeat(300) }, 400, 'tag'],
+    ['too many values', { tag: Array.from({ length: 30 }, (_, at) => `v${at}`).join() }, 400, 'tag'],
+    ['a branch that is too long', { branch: 'x'.repeat(300) }, 400, 'branch'],
+  ])('%s is refused next to its field, which keeps what was typed', async (_, given, status, field) => {
+    const before = allRows(app.db);
+    const refused = await visit(`${path}/triggers`, {
+      event: 'release',
+      contentType: 'changelog',
+      branch: 'kept',
+      ...given,
+    });
+    expect(refused.status).toBe(status);
+    const html = await refused.text();
+    expect(html).toContain(`id="field-${field}-error"`);
+    if (field !== 'branch') expect(html).toContain('value="kept"');
+    expect(isHarmed(html)).toBe(false);
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test.each([
+    ['an event of the other provider', { event: 'issue' }, 400],
+    ['no event', { event: '' }, 400],
+    ["an object's own names", { event: 'constructor' }, 400],
+    ['a repository that is not one of its', { event: 'push', repository: hostile }, 404],
+    ['the same once more', { event: 'push', contentType: 'changelog' }, 409],
+  ])('%s is refused', async (_, form: Record<string, string>, status) => {
+    await createTrigger(app.deps, { integrationId, event: 'push', contentType: 'changelog' });
+    const before = allRows(app.db);
+    const refused = await visit(`${path}/triggers`, form);
+    expect(refused.status).toBe(status);
+    expect(isHarmed(await refused.text())).toBe(false);
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test('every event of both providers has a form that makes a trigger', async () => {
+    const linear = await connectLinear(app, 'org_a');
+    for (const { event, provider } of Object.values(kinds)) {
+      const at = `/dashboard/org_a/integrations/${provider === 'github' ? integrationId : linear.integrationId}/triggers`;
+      expect((await visit(`${at}/new?event=${event}`)).status).toBe(200);
+      expect((await visit(at, { event, contentType: 'linkedin_post' })).status).toBe(303);
+    }
+  });
+});
+
+describe('a trigger', () => {
+  let one: string;
+  let triggerId: string;
+
+  beforeEach(async () => {
+    const { id } = await createTrigger(app.deps, {
+      integrationId,
+      event: 'release',
+      contentType: 'changelog',
+    });
+    triggerId = id;
+    one = `${path}/triggers/${id}`;
+  });
+
+  test('is rehearsed with what the log holds, which changes nothing', async () => {
+    expect(await textOf(`${one}?rehearse=yes`)).toContain('None: no delivery in the log');
+    await visit(`${path}/test`, { event: 'release' });
+    const before = allRows(app.db);
+    const html = await textOf(`${one}?rehearse=yes`);
+    expect(html).toContain('1 post, the newest first');
+    expect(allRows(app.db)).toEqual(before);
+    await runAll(app);
+    const [post] = await postsOf(app);
+    expect(html).toContain(`>${post?.title}</h3>`);
+    expect(await textOf(one)).not.toContain('the newest first');
+  });
+
+  test('is disabled, enabled and deleted', async () => {
+    await visit(`${one}/disable`, {});
+    expect(await stored()).toMatchObject([{ enabled: false }]);
+    expect(await textOf(one)).toContain('tag disabled');
+    await visit(`${one}/enable`, {});
+    expect(await stored()).toMatchObject([{ enabled: true }]);
+    const deleted = await visit(`${one}/delete`, {});
+    expect(deleted.headers.get('location')).toBe(path);
+    expect(await stored()).toEqual([]);
+    expect((await visit(one)).status).toBe(404);
+  });
+
+  test('that failed once is tried again by itself', async () => {
+    const now = app.clock.now();
+    const run = { triggerId, scope: 'main', since: now.toISOString(), deliveryId: 'd' };
+    await commitTogether(app.db, () => {
+      queueRun(app.db, run, now);
+      const due = { ...run, revision: 1, attempts: 0 } as Parameters<typeof postponeRun>[1];
+      postponeRun(app.db, due, 'no luck', new Date(now.getTime() + 10_000));
+    });
+    const html = await textOf(one);
+    expect(html).toContain('Tried again soon');
+    expect(html).toContain('>in 10 s</time>');
+    expect(html).not.toContain(`${one}/retry`);
+  });
+
+  test('that failed says why, and is tried again', async () => {
+    const now = app.clock.now();
+    const run = { triggerId, scope: hostile, since: now.toISOString(), deliveryId: hostile };
+    await commitTogether(app.db, () => {
+      queueRun(app.db, run, now);
+      const due = { ...run, revision: 1, attempts: 4 } as Parameters<typeof postponeRun>[1];
+      postponeRun(app.db, due, hostile, null);
+    });
+    for (const at of [path, one]) {
+      const html = await textOf(at);
+      expect(html).toContain('given up');
+      expect(html).toContain('tried 5 times');
+      expect(html).toContain(`${one}/retry`);
+      expect(isHarmed(html)).toBe(false);
+    }
+    const member = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+    expect((await member(`${one}/retry`, {})).status).toBe(303);
+    expect(await listRuns(app.db, {})).toMatchObject([{ status: 'queued', attempts: 0 }]);
+  });
+
+  test.each(['', '/enable', '/disable', '/delete', '/retry'])(
+    "of another's is not there: %p",
+    async (action) => {
+      const foreign = await connectGithub(app, 'org_b');
+      const second = await connectGithub(app, 'org_a', 'acme/other');
+      const { id } = await createTrigger(app.deps, {
+        integrationId: foreign.integrationId,
+        event: 'push',
+        contentType: 'changelog',
+      });
+      const before = allRows(app.db);
+      const form = action === '' ? undefined : {};
+      for (const at of [
+        `${path}/triggers/${id}`,
+        `/dashboard/org_a/integrations/${foreign.integrationId}/triggers/${id}`,
+        `/dashboard/org_a/integrations/${second.integrationId}/triggers/${triggerId}`,
+      ]) {
+        expect((await visit(`${at}${action}`, form)).status).toBe(404);
+      }
+      const member = await pageVisitor(app, { organizationId: 'org_b', role: 'member' });
+      expect((await member(`${one}${action}`, form)).status).toBe(404);
+      expect(allRows(app.db).triggers).toEqual(before.triggers as never);
+    },
+  );
+
+  test('shows hostile templates and filters as text', async () => {
+    const { id } = await createTrigger(app.deps, {
+      integrationId,
+      event: 'push',
+      contentType: 'changelog',
+      titleTemplate: hostile,
+      bodyTemplate: hostile,
+      filters: { branch: [hostile], label: [hostile] },
+    }).catch(() =>
+      createTrigger(app.deps, {
+        integrationId,
+        event: 'push',
+        contentType: 'changelog',
+        titleTemplate: hostile,
+        bodyTemplate: hostile,
+        filters: { branch: [hostile] },
+      }),
+    );
+    await visit(`${path}/test`, { event: 'push' });
+    for (const at of [path, `${path}/triggers/${id}?rehearse=yes`]) {
+      const html = await textOf(at);
+      expect(html).toContain('&lt;script');
+      expect(isHarmed(html)).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,79 @@
+import { commitTogether } from '../../db/group-commit.ts';
+import { randomToken } from '../../src/lib/ids.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
+import type { Role, User } from '../../src/users/model.ts';
+import { hashOf } from '../../src/users/service.ts';
+import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
+import type { TestApp } from './test-app.ts';
+
+/** What a browser says of a form that our own page sent. */
+const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' };
+
+/** Opens a page as somebody who is signed in; with a `body`, sends a form from one of our own pages. */
+export type Visit = (path: string, init?: RequestInit) => Promise<Response>;
+
+let people = 0;
+
+/** A new person with an account, in an organization when one is named, and how they visit. */
+export async function signedIn(
+  app: TestApp,
+  { organizationId, role = 'owner', email }: { organizationId?: string; role?: Role; email?: string },
+): Promise<Visit & { user: User; cookie: string }> {
+  const createdAt = app.clock.now().toISOString();
+  const user = { id: app.deps.ids.newId('usr'), email: email ?? `person${++people}@acme.example`, createdAt };
+  const token = randomToken(32);
+  const expiresAt = app.clock.now().getTime() + 30 * DAY_MS;
+  await commitTogether(app.db, () => {
+    insertUser(app.db, { ...user, passwordHash: null });
+    if (organizationId !== undefined) {
+      insertMembership(app.db, { userId: user.id, organizationId, role, createdAt });
+    }
+    insertSession(app.db, { hash: hashOf(token), userId: user.id, createdAt, expiresAt });
+  });
+  const cookie = `tidings_session=${token}`;
+  return Object.assign(visitor(app, cookie), { user, cookie });
+}
+
+/** How whoever has this cookie visits; without one, how a stranger does. */
+export function visitor(app: TestApp, cookie?: string): Visit {
+  return (path, init = {}) => {
+    const headers = new Headers(init.headers);
+    if (cookie !== undefined && !headers.has('cookie')) headers.set('cookie', cookie);
+    if (init.body === undefined) return app.request(path, { ...init, headers });
+    for (const [name, value] of Object.entries(SAME_ORIGIN)) {
+      if (!headers.has(name)) headers.set(name, value);
+    }
+    return app.request(path, { method: 'POST', ...init, headers });
+  };
+}
+
+/** The body of a form. */
+export function form(fields: Record<string, string> = {}): RequestInit {
+  return { method: 'POST', body: new URLSearchParams(fields) };
+}
+
+/** The cookie that an answer sets, as a browser sends it back; undefined when it sets none of that name. */
+export function cookieOf(response: Response, name = 'tidings_session'): string | undefined {
+  const header = response.headers.getSetCookie().find((each) => each.startsWith(`${name}=`));
+  return header?.split(';')[0];
+}
+
+/** Text that must never reach a page as it is. */
+export const hostile = '<script>alert(1)</script>"><img src=x onerror=alert(1)>';
+
+/** Whether a page holds hostile text as markup. */
+export function isHarmed(html: string): boolean {
+  return /<script>alert|<img src=x/i.test(html);
+}
+
+/** Opens pages as a person who is signed in; with `fields` it sends a form of them instead. */
+export type VisitPage = (path: string, fields?: Record<string, string>) => Promise<Response>;
+
+/** A new person of an organization, and how they visit its pages and send its forms. */
+export async function pageVisitor(
+  app: TestApp,
+  membership: { organizationId: string; role?: Role },
+): Promise<VisitPage> {
+  const visit = await signedIn(app, membership);
+  return (path, fields) => visit(path, fields === undefined ? undefined : form(fields));
+}
