@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { attacks } from '../support/attacks.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { temporaryFolder } from '../support/cli.ts';
+import { type ServerProcess, startTidings } from '../support/server.ts';
+
+// A person writes and publishes a post, in a real browser.
+
+const folder = temporaryFolder();
+let browser: Browser;
+let server: ServerProcess;
+let person: BrowserContext;
+let posts: string;
+
+beforeAll(async () => {
+  const until = 'Set up the dashboard';
+  [browser, server] = await Promise.all([launchBrowser(), startTidings(folder.path, [], { until })]);
+  person = await browser.newContext();
+  const page = await person.newPage();
+  const link = /\/setup\?token=\S+/.exec(server.stdout())?.[0] ?? '';
+  await page.goto(`${server.url}${link}`);
+  await page.getByLabel('E-mail address').fill('ann@acme.example');
+  await page.getByLabel('Password').fill('correct horse battery');
+  await page.getByLabel('Your team or product').fill('Acme Rockets');
+  await page.getByRole('button', { name: 'Begin' }).click();
+  await page.waitForURL(/\/dashboard\/org_/);
+  posts = `${page.url().split('/').slice(0, 5).join('/')}/posts`;
+  await page.close();
+}, 60_000);
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  folder.remove();
+});
+
+/** A page, and whatever in it went wrong, ran that should not, or asked another site for something. */
+async function open(context: BrowserContext, address: string): Promise<{ page: Page; trouble: string[] }> {
+  const page = await context.newPage();
+  const trouble: string[] = [];
+  page.on('console', (message) => trouble.push(message.text()));
+  page.on('pageerror', (error) => trouble.push(error.message));
+  page.on('dialog', (dialog) => void dialog.dismiss().then(() => trouble.push(dialog.message())));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(server.url)) trouble.push(request.url());
+  });
+  await page.goto(address);
+  return { page, trouble };
+}
+
+test('writing with the preview beside it, publishing, and finding it again', async () => {
+  const { page, trouble } = await open(person, `${posts}/new`);
+  await page.getByLabel('Title').fill('Quieter engines');
+  await page.getByLabel('Text, in Markdown').fill('- *softer*');
+  await page.locator('#preview em').waitFor();
+  await page.getByLabel('Type').selectOption('linkedin_post');
+  await page.getByText('8 of 3,000 characters').waitFor();
+  await page.getByRole('button', { name: 'Keep as a draft' }).click();
+  await page.getByText('Kept as a draft.').waitFor();
+  expect(await page.getByRole('button', { name: 'Copy the text' }).isVisible()).toBe(true);
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
+  await page.getByText('Published. The API returns it from now on.').waitFor();
+  await page.goto(`${posts}?q=quiet`);
+  expect(await page.getByRole('link', { name: 'Quieter engines' }).count()).toBe(1);
+  expect(trouble).toEqual([]);
+}, 30_000);
+
+test('without scripts it is the same, but for the preview, which waits to be saved', async () => {
+  const context = await browser.newContext({
+    javaScriptEnabled: false,
+    storageState: await person.storageState(),
+  });
+  const { page } = await open(context, `${posts}/new`);
+  await page.getByLabel('Title').fill('By hand');
+  await page.getByLabel('Text, in Markdown').fill('\n\n**loud**');
+  await page.getByRole('button', { name: 'Keep as a draft' }).click();
+  expect(await page.locator('#preview strong').textContent()).toBe('loud');
+  expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('\n\n**loud**');
+  await page.getByText('Delete this post').click();
+  await page.getByRole('button', { name: 'Delete for good' }).click();
+  expect(await page.getByText('Deleted “By hand”.').count()).toBe(1);
+}, 30_000);
+
+test('no attack runs, in a saved post or while it is typed', async () => {
+  const { page, trouble } = await open(person, `${posts}/new`);
+  await page.getByLabel('Title').fill('<img src=x onerror=alert(1)>');
+  await page.getByLabel('Text, in Markdown').fill(attacks.join('\n\n').replaceAll('\0', ''));
+  await page.locator('#preview .prose').waitFor();
+  await page.getByRole('button', { name: 'Keep as a draft' }).click();
+  await page.getByText('Kept as a draft.').waitFor();
+  for (const attack of attacks.slice(0, 20)) {
+    const answered = page.waitForResponse(/\/preview$/);
+    await page.getByLabel('Text, in Markdown').fill(`x ${attack}`.replaceAll('\0', ''));
+    await answered;
+  }
+  expect(trouble).toEqual([]);
+}, 60_000);
