@@ -24,3 +24,13 @@ export async function postsOf(app: TestApp, organizationId = 'org_a'): Promise<P
   });
   return posts.map(parsePost);
 }
+
+/** The titles of all posts, each with the words of its list items. */
+export async function toldBy(app: TestApp): Promise<Record<string, string[]>> {
+  return Object.fromEntries(
+    (await postsOf(app)).map(({ title, markdown }) => [
+      title,
+      Array.from(markdown.matchAll(/^- (.*?) \(/gm), ([, text = '']) => text),
+    ]),
+  );
+}

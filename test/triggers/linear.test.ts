@@ -4,7 +4,7 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { setPostStatus } from '../../src/posts/store.ts';
 import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
 import { connectLinear, linearRequest } from '../support/deliveries.ts';
-import { postsOf, runAll } from '../support/drafts.ts';
+import { postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed, type Payload } from '../support/payloads.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -47,15 +47,7 @@ async function deliver(event: string, ...payloads: Payload[]): Promise<void> {
   await runAll(app);
 }
 
-/** Titles with their list items. */
-async function drafts(): Promise<Record<string, string[]>> {
-  return Object.fromEntries(
-    (await postsOf(app)).map(({ title, markdown }) => [
-      title,
-      Array.from(markdown.matchAll(/^- (.*?) \(/gm), ([, text = '']) => text),
-    ]),
-  );
-}
+const drafts = () => toldBy(app);
 
 const reopened = (number: number, title: string) =>
   issue(number, title, {

@@ -6,7 +6,7 @@ import { editPost } from '../../src/posts/edit.ts';
 import { deletePost, setPostStatus } from '../../src/posts/store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { connectGithub, githubRequest } from '../support/deliveries.ts';
-import { postsOf, runAll } from '../support/drafts.ts';
+import { postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -61,15 +61,7 @@ async function deliver(event: string, payload: Record<string, unknown>): Promise
   await runAll(app);
 }
 
-/** Titles with the words of their changes. */
-async function drafts(): Promise<Record<string, string[]>> {
-  return Object.fromEntries(
-    (await postsOf(app)).map(({ title, markdown }) => [
-      title,
-      Array.from(markdown.matchAll(/^- (.*?) \(/gm), ([, text = '']) => text),
-    ]),
-  );
-}
+const drafts = () => toldBy(app);
 
 describe('a release', () => {
   test('closes the draft, which keeps its post, and the next change opens another', async () => {
