@@ -6,6 +6,7 @@ import { changePassword } from '../../users/service.ts';
 import { deleteSessionsOf } from '../../users/store.ts';
 import { get, type Page, post, redirect, type UserVisit, view } from '../page.ts';
 import { Action, Field, FormError } from '../view/form.tsx';
+import { NewPassword } from '../view/new-password.tsx';
 import { YourOrganizations } from '../view/your-organizations.tsx';
 
 const PATH = '/dashboard/~/account';
@@ -67,14 +68,7 @@ function showAccount(
       <form method="post" action={`${PATH}/password`} class="stack">
         <FormError error={isAboutNext ? null : error} />
         <Field label="Present password" name="current" type="password" autoComplete="current-password" />
-        <Field
-          label="New password"
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          hint="At least 10 characters."
-          error={isAboutNext ? (error ?? null) : null}
-        />
+        <NewPassword label="New password" message={error} />
         <button type="submit" class="button">
           Change
         </button>

@@ -7,6 +7,7 @@ import { acceptInvitation, requireLink } from '../../users/service.ts';
 import { listMemberships } from '../../users/store.ts';
 import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
 import { Field, FormError } from '../view/form.tsx';
+import { NewPassword } from '../view/new-password.tsx';
 import { problemWith } from '../view/problem.ts';
 
 const PATH = '/dashboard/~/invitation';
@@ -124,14 +125,7 @@ function NewPerson({ visit: { form }, error }: { visit: Visit; error: AppError |
         autoComplete="username"
         error={aboutEmail}
       />
-      <Field
-        label="Password"
-        name="password"
-        type="password"
-        autoComplete="new-password"
-        hint="At least 10 characters."
-        error={aboutPassword}
-      />
+      <NewPassword message={error?.message} />
     </>
   );
 }

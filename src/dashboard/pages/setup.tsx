@@ -4,6 +4,8 @@ import { listOrganizations } from '../../organizations/store.ts';
 import { requireLink, setUp } from '../../users/service.ts';
 import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
 import { Field, FormError } from '../view/form.tsx';
+import { NewPassword } from '../view/new-password.tsx';
+import { problemWith } from '../view/problem.ts';
 
 /** The first run: whoever has the link that the start printed becomes the owner. */
 export const setup: readonly Page[] = [
@@ -28,15 +30,14 @@ async function showSetup(visit: Visit, error?: string) {
   const { form, deps } = visit;
   const { email, organization } = fieldsOf(form);
   const existing = await listOrganizations(deps.db);
-  const about = (name: string) => (error?.startsWith(`${name} `) ? error : null);
-  const isAbove = error !== undefined && !['email', 'password', 'name'].some((name) => about(name) !== null);
+  const isAboutField = ['email', 'password', 'name'].some((name) => error?.startsWith(`${name} `));
   return view(
     'Set up Tidings',
     <>
       <h1>Set up Tidings</h1>
       <p class="lede">You are the first here. This makes you the owner.</p>
       <form method="post" action="/setup" class="stack">
-        <FormError error={isAbove ? error : null} />
+        <FormError error={isAboutField ? null : error} />
         <input type="hidden" name="token" value={tokenOf(visit)} />
         <Field
           label="E-mail address"
@@ -44,24 +45,17 @@ async function showSetup(visit: Visit, error?: string) {
           type="email"
           value={email}
           autoComplete="username"
-          error={about('email')}
+          error={problemWith('email', 'The address', error)}
           autoFocus
         />
-        <Field
-          label="Password"
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          hint="At least 10 characters."
-          error={about('password')}
-        />
+        <NewPassword message={error} />
         {existing.length === 0 ? (
           <Field
             label="Your team or product"
             name="organization"
             value={organization}
             hint="Posts, keys and integrations belong to it. You can add more later."
-            error={about('name')}
+            error={problemWith('name', 'The name', error)}
           />
         ) : (
           <p class="hint">You will own {existing.map(({ name }) => name).join(', ')}.</p>

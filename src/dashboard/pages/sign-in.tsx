@@ -4,6 +4,7 @@ import { choosePassword, requireLink, signIn as signInAs } from '../../users/ser
 import { countUsers, deleteSession } from '../../users/store.ts';
 import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
 import { Field, FormError } from '../view/form.tsx';
+import { NewPassword } from '../view/new-password.tsx';
 
 export const signIn: readonly Page[] = [
   get('/dashboard/~/sign-in', 'anyone', async (visit) =>
@@ -89,15 +90,7 @@ function showPassword(visit: Visit, error?: string) {
       <p class="lede">It signs you in here, and out everywhere else.</p>
       <form method="post" action="/dashboard/~/password" class="stack">
         <input type="hidden" name="token" value={tokenOf(visit)} />
-        <Field
-          label="New password"
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          hint="At least 10 characters."
-          error={error ?? null}
-          autoFocus
-        />
+        <NewPassword label="New password" message={error} autoFocus />
         <button type="submit" class="button go">
           Save
         </button>
