@@ -35,6 +35,8 @@ export const deliveries = sqliteTable(
     event: text(),
     action: text(),
     data: text({ mode: 'json' }).$type<Record<string, unknown>>(),
+    /** What the provider said of the delivery, of a verified one; never a signature. */
+    headers: text({ mode: 'json' }).$type<Record<string, string>>(),
     /** In words, for anything that was not processed. */
     reason: text(),
     /** How many arrivals the entry stands for. */

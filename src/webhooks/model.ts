@@ -27,6 +27,8 @@ export interface Delivery {
   /** The provider's delivery id; null when a refused sender gave none. */
   referenceId: string | null;
   payload: { event: string | null; action: string | null; data: Record<string, unknown> | null };
+  /** Headers that tell of the delivery, by lower-case name, never a secret; null when the sender was not verified. */
+  headers: Record<string, string> | null;
   /** Why, in words, for anything that was not processed. */
   reason: string | null;
   /** How many arrivals the entry stands for: refusals of one kind and minute share one. */

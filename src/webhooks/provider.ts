@@ -37,6 +37,8 @@ export interface Provider {
   /** Whether a webhook path must name a repository. */
   readonly hasRepositories: boolean;
   readonly events: Readonly<Record<string, EventHandler>>;
+  /** The headers that are worth keeping, in lower case. Never one that holds a signature. */
+  readonly toldHeaders: readonly string[];
   /** The headers, or the name of the first one that is missing or malformed. */
   readHeaders(headers: Headers): DeliveryHeaders | { missing: string };
   /** Whether the signature is this body's under this secret. Constant time; never true for an empty secret. */

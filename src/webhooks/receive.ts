@@ -15,6 +15,7 @@ import type { DeliveryHeaders, EventResult, Provider } from './provider.ts';
 import { recordFailure } from './record-failure.ts';
 import { tooLarge } from './refusal.ts';
 import { type NewDelivery, type Outcome, takeDelivery } from './store.ts';
+import { cutLine } from './text.ts';
 
 /** The body of the answer to a delivery that was taken (section 4.4 of the spec). */
 export interface Received {
@@ -50,6 +51,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
       entry.payload.event = headers.event;
       const body = await requireBody(arrival);
       requireSignature(deps, provider, integration, headers, body);
+      entry.headers = toldHeaders(provider, arrival.headers);
       entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
       const { process, repository } = readEvent(deps, provider, headers, arrival.headers, body);
 
@@ -114,6 +116,21 @@ function answer(
   }
 }
 
+/** What every sender says of a delivery. */
+const COMMON_HEADERS = ['user-agent', 'content-type', 'content-length'];
+
+const MAX_HEADER_LENGTH = 200;
+
+/** The headers that a person may want to see, each cut to a line. */
+function toldHeaders(provider: Provider, headers: Headers): Record<string, string> {
+  const told: Record<string, string> = {};
+  for (const name of [...COMMON_HEADERS, ...provider.toldHeaders]) {
+    const value = headers.get(name);
+    if (value !== null) told[name] = cutLine(value, MAX_HEADER_LENGTH);
+  }
+  return told;
+}
+
 function newEntry(
   { clock, ids }: Needs,
   integration: ReceivingIntegration,
@@ -132,6 +149,7 @@ function newEntry(
     bodyHash: null,
     sameBodyAs: null,
     replayOf: null,
+    headers: null,
     retentionDays: retentionDaysOf[integration.plan],
     createdAt: clock.now().toISOString(),
   };

@@ -144,6 +144,10 @@ describe('send and delivery', () => {
         count: 1,
         sameBodyAs: null,
         replayOf: null,
+        headers: expect.objectContaining({
+          'user-agent': 'GitHub-Hookshot/tidings',
+          'x-github-event': 'release',
+        }),
         durationMs: expect.any(Number),
         retentionDays: 7,
         createdAt: expect.stringMatching(/Z$/),

@@ -43,6 +43,7 @@ async function addEntries(...given: Partial<NewDelivery>[]): Promise<NewDelivery
       bodyHash: null,
       sameBodyAs: null,
       replayOf: null,
+      headers: null,
       durationMs: 3,
       retentionDays: 7,
       createdAt: new Date(app.clock.now().getTime() - 86_400_000 + number * 1000).toISOString(),

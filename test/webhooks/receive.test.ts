@@ -55,11 +55,41 @@ describe('what is taken', () => {
         count: 1,
         sameBodyAs: null,
         replayOf: null,
+        headers: {
+          'content-type': 'application/json',
+          'x-github-event': 'ping',
+          'x-github-delivery': DELIVERY,
+        },
         durationMs: expect.any(Number),
         retentionDays: 7,
         createdAt: '2026-11-20T12:00:00.000Z',
       },
     ]);
+  });
+
+  test('headers that tell of it are kept, bounded; its signature and other secrets are not', async () => {
+    const headers = {
+      'user-agent': `GitHub-Hookshot/${'x'.repeat(500)}`,
+      'x-github-hook-id': '42',
+      authorization: 'Bearer secret',
+      cookie: 'a=secret',
+      'x-anything': 'secret',
+    };
+    await app.request(...githubRequest(connected, ping, { headers }));
+    const [entry] = await logOf(app);
+    expect(Object.keys(entry?.headers ?? {})).toEqual([
+      'user-agent',
+      'content-type',
+      'x-github-event',
+      'x-github-delivery',
+      'x-github-hook-id',
+    ]);
+    expect(entry?.headers?.['user-agent']).toHaveLength(200);
+  });
+
+  test('nothing is kept of the headers of a sender that was not verified', async () => {
+    await app.request(...githubRequest(connected, ping, { secret: 'another' }));
+    expect(await logOf(app)).toMatchObject([{ status: 'rejected', headers: null }]);
   });
 
   test('an event that means nothing to Tidings is ignored, with the reason', async () => {

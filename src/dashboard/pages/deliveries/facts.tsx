@@ -62,6 +62,17 @@ export function Facts({
           </a>
         </Fact>
       )}
+      {entry.headers === null ? null : (
+        <Fact name="Headers">
+          <ul class="plain flat mono">
+            {Object.entries(entry.headers).map(([name, value]) => (
+              <li>
+                <span class="dim">{name}:</span> {value}
+              </li>
+            ))}
+          </ul>
+        </Fact>
+      )}
       <Fact name="Entry">
         <code>{id}</code>
       </Fact>

@@ -9,6 +9,15 @@ export const github: Provider = {
   name: 'GitHub',
   hasRepositories: true,
   events,
+  toldHeaders: [
+    'x-github-event',
+    'x-github-delivery',
+    'x-github-hook-id',
+    'x-github-hook-installation-target-id',
+    'x-github-hook-installation-target-type',
+    'x-github-enterprise-host',
+    'x-github-enterprise-version',
+  ],
 
   readHeaders(headers) {
     const event = tokenHeader(headers, 'x-github-event');

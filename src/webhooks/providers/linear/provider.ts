@@ -15,6 +15,7 @@ export const linear: Provider = {
   name: 'Linear',
   hasRepositories: false,
   events,
+  toldHeaders: ['linear-event', 'linear-delivery', 'linear-timestamp'],
 
   readHeaders(headers) {
     const event = tokenHeader(headers, 'linear-event');
