@@ -2,6 +2,7 @@ import type { Page } from '../../page.ts';
 import { deliveryLog } from './list.tsx';
 import { delivery } from './one.tsx';
 import { replay } from './replay.ts';
+import { replayMany } from './replay-many.tsx';
 
 /** The delivery log, and each of its entries. */
-export const deliveries: readonly Page[] = [deliveryLog, delivery, replay];
+export const deliveries: readonly Page[] = [deliveryLog, delivery, replay, replayMany];

@@ -6,6 +6,7 @@ import { type Answer, fragment, get, type MemberVisit, type Page, view } from '.
 import { Empty } from './empty.tsx';
 import { filterNames, logPath, readFilter, readPosition, writePosition } from './filter.ts';
 import { Filters } from './filters.tsx';
+import { ReplayMany } from './replay-many.tsx';
 import { Row, type RowContext } from './rows.tsx';
 
 const PAGE = 50;
@@ -87,6 +88,7 @@ async function showLog(visit: MemberVisit, context: RowContext): Promise<Answer>
           </table>
         </div>
       )}
+      <ReplayMany base={base} query={query} entries={before === null ? entries : []} />
       {isCut ? (
         <p class="hint">
           {MAX_LOOKED_AT.toLocaleString('en')} entries were looked at for these filters. There may be more

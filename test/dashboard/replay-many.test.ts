@@ -1,0 +1,73 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { sampleGithub } from '../../src/client/samples/github/index.ts';
+import type { Connected } from '../../src/integrations/model.ts';
+import { deleteIntegration } from '../../src/integrations/store.ts';
+import { createTrigger } from '../../src/triggers/service.ts';
+import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
+import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { postsOf, runAll } from '../support/drafts.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+const LOG = '/dashboard/org_a/deliveries';
+
+let app: TestApp;
+let visit: VisitPage;
+let connected: Connected;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  connected = await connectGithub(app, 'org_a');
+  visit = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+  for (const event of ['ping', 'push', 'release', 'gollum']) {
+    const payload = sampleGithub(event, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
+    await app.request(...githubRequest(connected, payload, { event }));
+  }
+  await createTrigger(app.deps, {
+    integrationId: connected.integrationId,
+    event: 'release',
+    contentType: 'changelog',
+  });
+});
+
+/** What the log says was run again, by event. */
+async function replayed(): Promise<(string | null)[]> {
+  return (await logOf(app)).filter(({ replayOf }) => replayOf !== null).map(({ payload }) => payload.event);
+}
+
+test('what fits the filters is run again, and becomes its drafts', async () => {
+  const response = await visit(`${LOG}/replay`, { event: 'release' });
+  expect(response.status).toBe(303);
+  expect(response.headers.get('location')).toBe(`${LOG}?event=release`);
+  expect(await replayed()).toEqual(['release']);
+  await runAll(app);
+  expect(await postsOf(app)).toMatchObject([{ title: 'Rocket 2.4.0: quieter engines', status: 'draft' }]);
+});
+
+test('without filters all that told of something is, and a replay is not run again itself', async () => {
+  for (let times = 0; times < 2; times++) await visit(`${LOG}/replay`, {});
+  expect((await replayed()).sort()).toEqual(['push', 'push', 'release', 'release']);
+  await runAll(app);
+  expect(await postsOf(app)).toHaveLength(1);
+});
+
+test.each([{ status: 'ignored' }, { event: 'star' }, { integration: 'int_other' }])(
+  'what cannot be run again is not: %p',
+  async (filter) => {
+    expect((await visit(`${LOG}/replay`, filter)).status).toBe(303);
+    expect(await replayed()).toEqual([]);
+  },
+);
+
+test('what a disconnected integration sent is passed over', async () => {
+  await deleteIntegration(app.db, connected.integrationId);
+  expect((await visit(`${LOG}/replay`, {})).status).toBe(303);
+  expect(await replayed()).toEqual([]);
+});
+
+test('the log offers it with its filters, and only where something can be run again', async () => {
+  const html = async (query: string) => (await visit(`${LOG}${query}`)).text();
+  expect(await html('?event=release')).toContain('<input type="hidden" name="event" value="release"/>');
+  expect(await html('')).toContain('Replay what is listed');
+  expect(await html('?status=ignored')).not.toContain('Replay what is listed');
+});
