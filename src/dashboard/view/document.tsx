@@ -7,7 +7,7 @@ import type { Fragment, MemberVisit, Section, View, Visit } from '../page.ts';
 import { NEW_ORGANIZATION } from './your-organizations.tsx';
 
 /** A page as HTML: the navigation where there is an organization, otherwise a sheet in the middle. */
-export async function renderPage(view: View, visit: Visit, notice: string | null): Promise<string> {
+export async function renderPage(view: View, visit: Visit | null, notice: string | null): Promise<string> {
   const { title, body } = view;
   const inside = isMember(visit) ? (
     <Shell
@@ -58,8 +58,8 @@ export function renderFragment({ body }: Fragment): string {
   return render(h(Pieces, {}, body));
 }
 
-function isMember(visit: Visit): visit is MemberVisit {
-  return 'organization' in visit;
+function isMember(visit: Visit | null): visit is MemberVisit {
+  return visit !== null && 'organization' in visit;
 }
 
 const entries: { section: Section; path: string; name: string }[] = [
