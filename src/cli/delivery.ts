@@ -86,6 +86,10 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
       if (ids.length === 0 && options.organization === undefined) {
         command.error('error: Say which deliveries: their ids, or --organization ID with filters');
       }
+      const [filter] = Object.keys(options);
+      if (ids.length > 0 && filter !== undefined) {
+        command.error(`error: Name deliveries by their ids or choose them by --${filter}, not both`);
+      }
       const { entries, failing } = await withServices(context, command, async (services) => ({
         entries: await replay(services, ids, options),
         failing: (await runNow(services)).length,

@@ -82,6 +82,9 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
     .option('--publish', 'publish its posts at once')
     .option('--no-publish', 'let its posts wait as drafts')
     .action(async (id: string, flags: ChangeFlags, command: Command) => {
+      if (Object.keys(flags).length === 0) {
+        command.error('error: Say what to change: a filter, a template, --content-type or --publish');
+      }
       const templates = await templatesOf(flags);
       const changed = await withNames(context, command, async (services) => {
         const { filters } = await findTriggerById(services, id);

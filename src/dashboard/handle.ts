@@ -71,9 +71,24 @@ export function createHandler(deps: DashboardDeps, throttle: Throttle) {
     }
     if (answer.kind === 'fragment') return pageResponse(renderFragment(answer), 200, []);
     const shown = cookies.notice === null ? {} : { notice: null };
-    const html = await renderPage(answer, visit, cookies.notice);
-    return pageResponse(html, answer.status ?? 200, cookieHeaders(shown, isSecure));
+    const { html, status = 200 } = await renderAnyway(deps, answer, visit, cookies.notice);
+    return pageResponse(html, status, cookieHeaders(shown, isSecure));
   };
+}
+
+/** The page or, where it cannot be shown, one that says so: without the navigation, which may be what failed. */
+async function renderAnyway(
+  deps: DashboardDeps,
+  answer: View,
+  visit: Visit,
+  notice: string | null,
+): Promise<{ html: string; status: number | undefined }> {
+  try {
+    return { html: await renderPage(answer, visit, notice), status: answer.status };
+  } catch (error) {
+    const trouble = troubleAbout(deps, visit.request, error);
+    return { html: await renderPage(trouble, null, notice), status: trouble.status };
+  }
 }
 
 /** The visit with all that the page needs of it. Who is not signed in is led there, and back again. */

@@ -227,7 +227,8 @@ export async function invite({ db, clock }: Needs, organizationId: string, role:
 }
 
 /**
- * Joins the organization of an invitation: as the person who is signed in, or as a new one. Throws `AppError` 400,
+ * Joins the organization of an invitation: as the person who is signed in, or as a new one. Whoever is a member
+ * becomes an owner by an owner's invitation. Throws `AppError` 400,
  * 404 for a link that does not work, and 409 for an address that has an account, which has to sign in first.
  */
 export async function acceptInvitation(

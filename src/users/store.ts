@@ -30,12 +30,20 @@ export function replacePassword(db: Database, userId: string, passwordHash: stri
   db.update(users).set({ passwordHash }).where(eq(users.id, userId)).run();
 }
 
-/** A role that is there already stays. Synchronous, for a transaction of the caller's. */
+/** Who is a member already becomes an owner by this, but never the other way. Synchronous, for a transaction of the caller's. */
 export function insertMembership(
   db: Database,
   membership: { userId: string; organizationId: string; role: Role; createdAt: string },
 ): void {
-  db.insert(memberships).values(membership).onConflictDoNothing().run();
+  const { userId, organizationId, role } = memberships;
+  db.insert(memberships)
+    .values(membership)
+    .onConflictDoUpdate({
+      target: [userId, organizationId],
+      set: { role: membership.role },
+      setWhere: ne(role, 'owner'),
+    })
+    .run();
 }
 
 /** The organizations of a person, by name. */
@@ -60,24 +68,47 @@ export async function listMembers(db: Database, organizationId: string): Promise
  */
 export function deleteMembership(db: Database, userId: string, organizationId: string): Promise<boolean> {
   return commitTogether(db, () => {
-    const others = db
-      .select({ owners: count() })
-      .from(memberships)
-      .where(
-        and(
-          eq(memberships.organizationId, organizationId),
-          eq(memberships.role, 'owner'),
-          ne(memberships.userId, userId),
-        ),
-      )
-      .get();
-    const isHeld = and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId));
-    const member = db.select({ role: memberships.role }).from(memberships).where(isHeld).get();
-    if (member === undefined || (member.role === 'owner' && (others?.owners ?? 0) === 0)) return false;
-    db.delete(memberships).where(isHeld).run();
+    const role = findRole(db, userId, organizationId);
+    if (role === null || (role === 'owner' && !hasOtherOwner(db, userId, organizationId))) return false;
+    db.delete(memberships).where(isMembership(userId, organizationId)).run();
     db.delete(oneTimeLinks).where(isInvitationTo(organizationId)).run();
     return true;
   });
+}
+
+/**
+ * False when there is no such member, or it is the last owner, who stays one. With an owner's role open invitations
+ * end, as when somebody leaves: one that was kept would bring the role back.
+ */
+export function setRole(db: Database, userId: string, organizationId: string, role: Role): Promise<boolean> {
+  return commitTogether(db, () => {
+    const before = findRole(db, userId, organizationId);
+    if (before === null || before === role) return before !== null;
+    if (before === 'owner') {
+      if (!hasOtherOwner(db, userId, organizationId)) return false;
+      db.delete(oneTimeLinks).where(isInvitationTo(organizationId)).run();
+    }
+    db.update(memberships).set({ role }).where(isMembership(userId, organizationId)).run();
+    return true;
+  });
+}
+
+function findRole(db: Database, userId: string, organizationId: string): Role | null {
+  const found = db.select({ role: memberships.role }).from(memberships);
+  return found.where(isMembership(userId, organizationId)).get()?.role ?? null;
+}
+
+function hasOtherOwner(db: Database, userId: string, organizationId: string): boolean {
+  const others = and(
+    eq(memberships.organizationId, organizationId),
+    eq(memberships.role, 'owner'),
+    ne(memberships.userId, userId),
+  );
+  return (db.select({ owners: count() }).from(memberships).where(others).get()?.owners ?? 0) > 0;
+}
+
+function isMembership(userId: string, organizationId: string) {
+  return and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId));
 }
 
 function isInvitationTo(organizationId: string) {

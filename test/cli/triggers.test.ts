@@ -317,6 +317,14 @@ Status  disabled
       "unknown option '--no-branch'",
     ],
     [['trigger', 'change'], "missing required argument 'id'"],
+    [
+      ['trigger', 'change', 'x', '--json'],
+      'Say what to change: a filter, a template, --content-type or --publish',
+    ],
+    ...['organization', 'integration', 'event', 'since'].map((filter): [string[], string] => [
+      ['delivery', 'replay', 'x', `--${filter}`, '30d'],
+      `Name deliveries by their ids or choose them by --${filter}, not both`,
+    ]),
     [['trigger', 'rehearse', 'x', '--since', 'yesterday'], 'a span such as 90m, 24h or 30d.'],
     [['trigger', 'preview', 'x'], "required option '--delivery <id>' not specified"],
     [['trigger', 'runs', '--status', 'done'], 'Allowed choices are queued, failed.'],
@@ -328,14 +336,19 @@ Status  disabled
   });
 });
 
-test.each([['show'], ['change'], ['enable'], ['disable'], ['delete'], ['rehearse'], ['retry']])(
-  'trigger %s of one that there is not',
-  async (verb) => {
-    expect(await fails(1, 'trigger', verb, 'trg_none')).toBe(
-      'Trigger trg_none not found; "trigger list" shows those there are\n',
-    );
-  },
-);
+test.each<[string, ...string[]]>([
+  ['show'],
+  ['change', '--publish'],
+  ['enable'],
+  ['disable'],
+  ['delete'],
+  ['rehearse'],
+  ['retry'],
+])('trigger %s of one that there is not', async (verb, ...options) => {
+  expect(await fails(1, 'trigger', verb, 'trg_none', ...options)).toBe(
+    'Trigger trg_none not found; "trigger list" shows those there are\n',
+  );
+});
 
 describe('trigger list and show', () => {
   test('all, or those of an organization or an integration, oldest first', async () => {

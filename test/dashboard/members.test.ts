@@ -57,13 +57,34 @@ describe('an invitation', () => {
     expect(await people()).toEqual(['ann@acme.example: owner', 'bob@acme.example: owner']);
   });
 
-  test('is not used up by who is in already', async () => {
-    const { app, visit, invite } = await owned();
-    const { token, path } = await invite();
-    for (const response of [await visit(path), await visit(JOIN, form({ token }))]) {
+  test.each([
+    ['member', 'member'],
+    ['owner', 'member'],
+    ['owner', 'owner'],
+  ] as const)('is not used up by who has what it gives: %s, invited as %s', async (role, invited) => {
+    const { app, invite, people } = await owned();
+    const { token, path } = await invite(invited);
+    const bob = await signedIn(app, { organizationId: 'org_a', role, email: 'bob@acme.example' });
+    for (const response of [await bob(path), await bob(JOIN, form({ token }))]) {
       expect([response.status, response.headers.get('location')]).toEqual([303, '/dashboard/org_a']);
     }
     expect((await visitor(app)(path)).status).toBe(200);
+    expect(await people()).toContain(`bob@acme.example: ${role}`);
+  });
+
+  test('as an owner makes a member one', async () => {
+    const { app, invite, people } = await owned();
+    const { token, path } = await invite('owner');
+    const bob = await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
+    const html = await (await bob(path)).text();
+    expect(html).toContain('<h1>Become an owner of Organization org_a</h1>');
+    expect(await people()).toContain('bob@acme.example: member');
+    const joined = await bob(JOIN, form({ token }));
+    expect([joined.status, joined.headers.get('location')]).toEqual([303, '/dashboard/org_a']);
+    expect(cookieOf(joined, 'tidings_notice')).toContain('You%20are%20an%20owner');
+    expect(await people()).toEqual(['ann@acme.example: owner', 'bob@acme.example: owner']);
+    expect((await bob(`${MEMBERS}/invitations/withdraw`, form())).status).toBe(303);
+    expect((await visitor(app)(path)).status).toBe(404);
   });
 
   test.each([
@@ -176,6 +197,7 @@ describe('a member', () => {
     const before = allRows(app.db);
     for (const id of [other.user.id, 'usr_none', 'invitations']) {
       expect((await visit(`${MEMBERS}/${id}/remove`, form())).status).toBe(404);
+      expect((await visit(`${MEMBERS}/${id}/role`, form({ role: 'member' }))).status).toBe(404);
     }
     expect(allRows(app.db)).toEqual(before);
     expect(await (await visit(MEMBERS)).text()).not.toContain('eve@evil.example');
@@ -184,6 +206,7 @@ describe('a member', () => {
   test('with a hostile address is shown as text', async () => {
     const { app, visit } = await owned();
     await signedIn(app, { organizationId: 'org_a', email: hostile });
+    await signedIn(app, { organizationId: 'org_a', role: 'member', email: `2${hostile}` });
     for (const path of [MEMBERS, '/dashboard/~/account']) {
       expect(isHarmed(await (await visit(path)).text())).toBe(false);
     }
@@ -194,7 +217,70 @@ describe('a member', () => {
     const bob = await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
     const html = await (await bob(MEMBERS)).text();
     expect(html).toContain('ann@acme.example');
-    expect(html).not.toContain('/remove');
+    expect(html).not.toMatch(/\/(?:remove|role)"/);
     expect(html).not.toContain('invitations');
+  });
+});
+
+describe('a role', () => {
+  const role = (id: string, next?: string): [string, RequestInit] => [
+    `${MEMBERS}/${id}/role`,
+    form(next === undefined ? {} : { role: next }),
+  ];
+
+  test('is changed either way, and holds at once', async () => {
+    const { app, visit, people } = await owned();
+    const bob = await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
+    expect((await bob(`${MEMBERS}/invitations`, form({ role: 'member' }))).status).toBe(403);
+    const made = await visit(...role(bob.user.id, 'owner'));
+    expect([made.status, made.headers.get('location')]).toEqual([303, MEMBERS]);
+    expect(await people()).toEqual(['ann@acme.example: owner', 'bob@acme.example: owner']);
+    expect((await bob(...role(visit.user.id, 'member'))).status).toBe(303);
+    expect(await people()).toEqual(['ann@acme.example: member', 'bob@acme.example: owner']);
+    expect((await visit(...role(visit.user.id, 'owner'))).status).toBe(403);
+    expect((await visit(MEMBERS)).status).toBe(200);
+  });
+
+  test('as an owner is not given up by the last one', async () => {
+    const { app, visit, invite } = await owned();
+    await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
+    await invite();
+    const before = allRows(app.db);
+    const refused = await visit(...role(visit.user.id, 'member'));
+    expect([refused.status, await refused.text()]).toEqual([
+      400,
+      expect.stringContaining('ann@acme.example is the last owner'),
+    ]);
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test('that is the same, or is none, changes nothing', async () => {
+    const { app, visit, invite } = await owned();
+    const bob = await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
+    await invite('owner');
+    const before = allRows(app.db);
+    expect((await visit(...role(visit.user.id, 'owner'))).status).toBe(303);
+    expect((await visit(...role(bob.user.id, 'member'))).status).toBe(303);
+    for (const next of [undefined, '', 'admin', 'constructor', hostile]) {
+      const refused = await visit(...role(bob.user.id, next));
+      expect([refused.status, await refused.text()]).toEqual([
+        400,
+        expect.stringContaining('Choose what the person may do.'),
+      ]);
+    }
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  // Whoever was an owner may have kept one.
+  test('that is taken away does not come back by an invitation', async () => {
+    const { app, visit } = await owned();
+    const bob = await signedIn(app, { organizationId: 'org_a', role: 'owner', email: 'bob@acme.example' });
+    const kept = await (await bob(`${MEMBERS}/invitations`, form({ role: 'owner' }))).text();
+    const token = /invitation\?token=(\w+)/.exec(kept)?.[1] ?? '';
+    expect((await bob(...role(visit.user.id, 'owner'))).status).toBe(303);
+    expect(allRows(app.db).one_time_links).toHaveLength(1);
+    expect((await visit(...role(bob.user.id, 'member'))).status).toBe(303);
+    expect((await bob(JOIN, form({ token }))).status).toBe(404);
+    expect(allRows(app.db).one_time_links).toEqual([]);
   });
 });

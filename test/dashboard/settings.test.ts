@@ -101,6 +101,19 @@ describe('a further organization', () => {
     expect((await other(path)).status).toBe(404);
   });
 
+  test('is one link away: beside the others, and when there are none', async () => {
+    const { visit, html } = await owned();
+    const switcher = async () =>
+      /<details class="organization">.*?<\/details>/s.exec(await html(SETTINGS))?.[0];
+    const link = /href="\/dashboard\/~\/account#([\w-]+)">Another organization</;
+    const [, id] = link.exec((await switcher()) ?? '') ?? [];
+    expect(await html('/dashboard/~/account')).toMatch(new RegExp(`<form [^>]*${NEW}[^>]* id="${id}"`));
+    const other = (await visit(NEW, form({ name: 'Side project' }))).headers.get('location') ?? '';
+    expect(await switcher()).toMatch(
+      new RegExp(`href="${other.replace('/start', '')}">Side project<.*Another organization`, 's'),
+    );
+  });
+
   test('can be made by who is in none', async () => {
     const { app } = await owned();
     const loner = await signedIn(app, {});

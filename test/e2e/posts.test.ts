@@ -50,7 +50,7 @@ async function open(context: BrowserContext, address: string): Promise<{ page: P
 }
 
 test('writing with the preview beside it, publishing, and finding it again', async () => {
-  const { page, trouble } = await open(person, `${posts}/new`);
+  const { page, trouble } = await open(person, `${posts}/~/new`);
   await page.getByLabel('Title').fill('Quieter engines');
   await page.getByLabel('Text, in Markdown').fill('- *softer*');
   await page.locator('#preview em').waitFor();
@@ -71,7 +71,7 @@ test('without scripts it is the same, but for the preview, which waits to be sav
     javaScriptEnabled: false,
     storageState: await person.storageState(),
   });
-  const { page } = await open(context, `${posts}/new`);
+  const { page } = await open(context, `${posts}/~/new`);
   await page.getByLabel('Title').fill('By hand');
   await page.getByLabel('Text, in Markdown').fill('\n\n**loud**');
   await page.getByRole('button', { name: 'Keep as a draft' }).click();
@@ -83,7 +83,7 @@ test('without scripts it is the same, but for the preview, which waits to be sav
 }, 30_000);
 
 test('no attack runs, in a saved post or while it is typed', async () => {
-  const { page, trouble } = await open(person, `${posts}/new`);
+  const { page, trouble } = await open(person, `${posts}/~/new`);
   await page.getByLabel('Title').fill('<img src=x onerror=alert(1)>');
   await page.getByLabel('Text, in Markdown').fill(attacks.join('\n\n').replaceAll('\0', ''));
   await page.locator('#preview .prose').waitFor();

@@ -22,7 +22,7 @@ const looks = [
 const pages: { path: string; follow?: string }[] = [
   { path: 'start' },
   { path: 'posts', follow: 'posts/post_' },
-  { path: 'posts/new' },
+  { path: 'posts/~/new' },
   { path: 'integrations', follow: 'integrations/int_' },
   { path: 'deliveries', follow: 'deliveries/dlv_' },
   { path: 'settings' },
@@ -59,7 +59,7 @@ async function shootAll(context: BrowserContext, server: ServerProcess, kind: st
   const base = await setUp(page, server);
   for (const { path, follow } of pages) {
     await page.goto(`${server.url}${base}/${path}`);
-    const name = path.replaceAll('/', '-');
+    const name = path.replaceAll(/[~/]+/g, '-');
     await shoot(page, `${kind}-${name}`);
     const link = follow === undefined ? null : page.locator(`main a[href*="${follow}"]`).first();
     if (link !== null && (await link.count()) > 0) {

@@ -20,9 +20,14 @@ export const home: readonly Page[] = [
       </>,
     );
   }),
+  get('/dashboard/', 'anyone', async () => redirect('/dashboard')),
   get('/dashboard/:organizationId', 'member', async ({ base }) => redirect(`${base}/posts`)),
 
-  get('/dashboard/:organizationId/*', 'member', async () => {
-    throw new AppError(404, 'There is no such page.');
-  }),
+  // Inside an organization with its navigation; elsewhere without.
+  get('/dashboard/:organizationId/*', 'member', noSuchPage),
+  get('/dashboard/*', 'user', noSuchPage),
 ];
+
+async function noSuchPage(): Promise<never> {
+  throw new AppError(404, 'There is no such page.');
+}

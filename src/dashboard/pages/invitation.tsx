@@ -2,7 +2,7 @@
 import { AppError } from '../../lib/app-error.ts';
 import type { Organization } from '../../organizations/model.ts';
 import { findOrganization } from '../../organizations/store.ts';
-import type { OneTimeLink } from '../../users/model.ts';
+import type { OneTimeLink, Role } from '../../users/model.ts';
 import { acceptInvitation, requireLink } from '../../users/service.ts';
 import { listMemberships } from '../../users/store.ts';
 import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
@@ -19,14 +19,17 @@ const GUESSES = 'INVITATION';
 export const invitation: readonly Page[] = [
   get(PATH, 'anyone', async (visit) => {
     const { link, organization } = await requireInvitation(visit);
-    const member = await isMember(visit, organization.id);
-    return member ? alreadyIn(organization) : showInvitation(visit, link, organization);
+    const role = await findRole(visit, organization.id);
+    return givesNothing(link, role)
+      ? alreadyIn(organization)
+      : showInvitation(visit, link, organization, role);
   }),
 
   post(PATH, 'anyone', async (visit) => {
     const { deps, form, user, throttle } = visit;
     const { link, organization } = await requireInvitation(visit);
-    if (await isMember(visit, organization.id)) return alreadyIn(organization);
+    const role = await findRole(visit, organization.id);
+    if (givesNothing(link, role)) return alreadyIn(organization);
     // Each attempt can tell whether an address has an account, and costs the hashing of a password.
     const attempts = `${GUESSES} ${link.hash}`;
     try {
@@ -34,11 +37,13 @@ export const invitation: readonly Page[] = [
       throttle.failed(attempts);
       const { organizationId, session } = await acceptInvitation(deps, tokenOf(visit), user ?? given(form));
       throttle.succeeded(attempts);
-      const to = redirect(`/dashboard/${organizationId}`, `Welcome to ${organization.name.slice(0, 100)}.`);
+      const name = organization.name.slice(0, 100);
+      const done = role === null ? `Welcome to ${name}.` : `You are an owner of ${name} now.`;
+      const to = redirect(`/dashboard/${organizationId}`, done);
       return session === null ? to : { ...to, session: session.token };
     } catch (error) {
       if (!(error instanceof AppError) || ![400, 409, 429].includes(error.status)) throw error;
-      return showInvitation(visit, link, organization, error);
+      return showInvitation(visit, link, organization, role, error);
     }
   }),
 ];
@@ -69,9 +74,16 @@ function requirePatience(waitMs: number): void {
   );
 }
 
-async function isMember({ deps, user }: Visit, organizationId: string): Promise<boolean> {
-  if (user === null) return false;
-  return (await listMemberships(deps.db, user.id)).some((each) => each.organizationId === organizationId);
+/** What who is signed in may do there already; null for nothing. */
+async function findRole({ deps, user }: Visit, organizationId: string): Promise<Role | null> {
+  if (user === null) return null;
+  const memberships = await listMemberships(deps.db, user.id);
+  return memberships.find((each) => each.organizationId === organizationId)?.role ?? null;
+}
+
+/** Whether somebody with this role has all that the invitation gives. */
+function givesNothing(link: Invitation, role: Role | null): boolean {
+  return role === 'owner' || role === link.role;
 }
 
 /** The link is not used up: it was meant for somebody else. */
@@ -82,22 +94,31 @@ function alreadyIn({ id, name }: Organization) {
   );
 }
 
-function showInvitation(visit: Visit, { role }: Invitation, organization: Organization, error?: AppError) {
+function showInvitation(
+  visit: Visit,
+  { role }: Invitation,
+  { name }: Organization,
+  present: Role | null,
+  error?: AppError,
+) {
   const { user } = visit;
   const token = tokenOf(visit);
+  const title = present === null ? `Join ${name}` : `Become an owner of ${name}`;
   return view(
-    `Join ${organization.name}`,
+    title,
     <>
-      <h1>Join {organization.name}</h1>
+      <h1>{title}</h1>
       <p class="lede">
-        You are invited as {role === 'owner' ? 'an owner' : 'a member'}.
+        {present === null
+          ? `You are invited as ${role === 'owner' ? 'an owner' : 'a member'}.`
+          : 'You are a member already, and invited as an owner: to manage keys, integrations, members and settings too.'}
         {user === null ? '' : ` You are signed in as ${user.email}.`}
       </p>
       <form method="post" action={PATH} class="stack">
         <input type="hidden" name="token" value={token} />
         {user === null ? <NewPerson visit={visit} error={error} /> : <FormError error={error?.message} />}
         <button type="submit" class="button go">
-          {user === null ? 'Make an account and join' : 'Join'}
+          {user === null ? 'Make an account and join' : present === null ? 'Join' : 'Become an owner'}
         </button>
       </form>
       {user === null ? (

@@ -4,9 +4,10 @@ import { render } from 'preact-render-to-string';
 import { countDrafts } from '../../posts/store.ts';
 import { clientScript, styleSheet } from '../assets.ts';
 import type { Fragment, MemberVisit, Section, View, Visit } from '../page.ts';
+import { NEW_ORGANIZATION } from './your-organizations.tsx';
 
 /** A page as HTML: the navigation where there is an organization, otherwise a sheet in the middle. */
-export async function renderPage(view: View, visit: Visit, notice: string | null): Promise<string> {
+export async function renderPage(view: View, visit: Visit | null, notice: string | null): Promise<string> {
   const { title, body } = view;
   const inside = isMember(visit) ? (
     <Shell
@@ -57,8 +58,8 @@ export function renderFragment({ body }: Fragment): string {
   return render(h(Pieces, {}, body));
 }
 
-function isMember(visit: Visit): visit is MemberVisit {
-  return 'organization' in visit;
+function isMember(visit: Visit | null): visit is MemberVisit {
+  return visit !== null && 'organization' in visit;
 }
 
 const entries: { section: Section; path: string; name: string }[] = [
@@ -121,7 +122,7 @@ function Shell({
   );
 }
 
-/** The organization's name, and the way to the person's others. */
+/** The organization's name, and the way to the person's others and to one more. */
 function Organizations({
   current,
   name,
@@ -132,7 +133,6 @@ function Organizations({
   memberships: MemberVisit['memberships'];
 }) {
   const others = memberships.filter(({ organizationId }) => organizationId !== current);
-  if (others.length === 0) return <div class="organization">{name}</div>;
   return (
     <details class="organization">
       <summary>{name}</summary>
@@ -142,6 +142,11 @@ function Organizations({
             <a href={`/dashboard/${organizationId}`}>{organizationName}</a>
           </li>
         ))}
+        <li>
+          <a class="dim" href={`/dashboard/~/account#${NEW_ORGANIZATION}`}>
+            Another organization
+          </a>
+        </li>
       </ul>
     </details>
   );

@@ -3,6 +3,9 @@ import type { Membership } from '../../users/model.ts';
 import { Field, FormError } from './form.tsx';
 import { problemWith } from './problem.ts';
 
+/** Where on a page the form of a new organization stands. */
+export const NEW_ORGANIZATION = 'new-organization';
+
 /** The organizations of a person, and the way to one more. */
 export function YourOrganizations({
   memberships,
@@ -26,7 +29,7 @@ export function YourOrganizations({
           </li>
         ))}
       </ul>
-      <form method="post" action="/dashboard/~/organizations" class="stack">
+      <form method="post" action="/dashboard/~/organizations" class="stack" id={NEW_ORGANIZATION}>
         <FormError error={aboutName === null ? error : null} />
         <Field
           label="Another team or product"

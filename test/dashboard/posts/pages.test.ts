@@ -42,7 +42,7 @@ describe('the list', () => {
       'No posts yet',
       'href="/dashboard/org_a/integrations"',
       'tidings post import --organization org_a CHANGELOG.md',
-      'href="/dashboard/org_a/posts/new"',
+      'href="/dashboard/org_a/posts/~/new"',
     ]) {
       expect(html).toContain(words);
     }
@@ -115,7 +115,7 @@ describe('a new post', () => {
   test('is kept as a draft, and opened', async () => {
     const markdown = '# Hello\r\n\r\n- one\r\n';
     const response = await visit(
-      `${ALL}/new`,
+      `${ALL}/~/new`,
       form({ title: ' By hand ', markdown, contentType: 'linkedin_post' }),
     );
     const [post] = await postsOf(app);
@@ -143,7 +143,7 @@ describe('a new post', () => {
     [{ title: 'Kept', markdown: 'a\0b' }, 'Markdown must not hold the character U+0000.'],
   ])('that is wrong is shown again with what is wrong: %#', async (fields, message) => {
     const before = allRows(app.db);
-    const response = await visit(`${ALL}/new`, form(fields));
+    const response = await visit(`${ALL}/~/new`, form(fields));
     const html = await response.text();
     expect(response.status).toBe(400);
     expect(html).toContain(`-error">${message}</p>`);
@@ -153,14 +153,14 @@ describe('a new post', () => {
 
   test('may have 200,000 characters of any kind', async () => {
     const markdown = '発'.repeat(200_000);
-    const response = await visit(`${ALL}/new`, form({ title: 'Long', markdown }));
+    const response = await visit(`${ALL}/~/new`, form({ title: 'Long', markdown }));
     expect(response.status).toBe(303);
     expect((await postsOf(app))[0]?.markdown).toBe(markdown);
     expect((await visit(response.headers.get('location') ?? '')).status).toBe(200);
   });
 
   test('that is more than a form holds is refused', async () => {
-    const response = await visit(`${ALL}/new`, form({ title: 'Long', markdown: 'x'.repeat(2_200_000) }));
+    const response = await visit(`${ALL}/~/new`, form({ title: 'Long', markdown: 'x'.repeat(2_200_000) }));
     expect(response.status).toBe(413);
   });
 });
@@ -257,6 +257,19 @@ describe('the editor', () => {
     expect(stored('p')).toMatchObject({ markdown: 'Same', status: 'published' });
   });
 
+  test.each(['new', 'preview', 'delete', 'suggestion', '_', '-'])(
+    'opens, saves and deletes a post whose id is %s',
+    async (id) => {
+      await app.addPosts('org_a', { id, title: 'Imported', markdown: 'As it was' });
+      expect(await read(ALL)).toContain(`href="${ALL}/${id}"`);
+      expect(await read(`${ALL}/${id}`)).toContain('As it was</textarea>');
+      await visit(`${ALL}/${id}`, form(fieldsOf(id, { markdown: 'As it is' })));
+      expect(stored(id)).toMatchObject({ title: 'Imported', markdown: 'As it is' });
+      await visit(`${ALL}/${id}/delete`, form());
+      expect(stored(id)).toBeNull();
+    },
+  );
+
   test('deletes the post', async () => {
     expect(await read(`${ALL}/p`)).toContain('<details class="danger">');
     const response = await visit(`${ALL}/p/delete`, form());
@@ -300,19 +313,19 @@ describe('where a post came from', () => {
 
 describe('the preview', () => {
   test('is a piece of a page, in either form', async () => {
-    const response = await visit(`${ALL}/preview`, form({ markdown: `**a** ${hostile}` }));
+    const response = await visit(`${ALL}/~/preview`, form({ markdown: `**a** ${hostile}` }));
     const html = await response.text();
     expect(response.headers.get('content-security-policy')).toContain("script-src 'self'");
     expect(html).toStartWith('<div class="prose"><p><strong>a</strong>');
     expect(html).not.toMatch(/<script|<img|<html/);
-    const plain = await visit(`${ALL}/preview`, form({ markdown: '- <b>a', contentType: 'linkedin_post' }));
+    const plain = await visit(`${ALL}/~/preview`, form({ markdown: '- <b>a', contentType: 'linkedin_post' }));
     expect(await plain.text()).toContain('<div id="plain-text" class="prose plain">• a</div>');
   });
 
   test('of too much or of nothing is none', async () => {
-    const { status } = await visit(`${ALL}/preview`, form({ markdown: '<b>'.repeat(80_000) }));
+    const { status } = await visit(`${ALL}/~/preview`, form({ markdown: '<b>'.repeat(80_000) }));
     expect(status).toBe(200);
-    expect(await (await visit(`${ALL}/preview`, form())).text()).toContain('What you write shows here.');
+    expect(await (await visit(`${ALL}/~/preview`, form())).text()).toContain('What you write shows here.');
   });
 });
 
@@ -334,8 +347,8 @@ test('hostile text is harmless wherever it is shown', async () => {
     await visit(`${ALL}/l`),
     await visit(`${ALL}/p`, stale),
     await visit(`${ALL}/p`, form({ title: '', markdown: text.markdown })),
-    await visit(`${ALL}/new`, form({ title: '', markdown: text.markdown, contentType: hostile })),
-    await visit(`${ALL}/preview`, form({ markdown: text.markdown, contentType: hostile })),
+    await visit(`${ALL}/~/new`, form({ title: '', markdown: text.markdown, contentType: hostile })),
+    await visit(`${ALL}/~/preview`, form({ markdown: text.markdown, contentType: hostile })),
   ];
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 409, 400, 400, 200]);
   for (const answer of answers) expect(isHarmed(await answer.text())).toBe(false);
@@ -360,9 +373,9 @@ test.each([
 
 test.each([
   ['GET', ''],
-  ['GET', '/new'],
-  ['POST', '/new'],
-  ['POST', '/preview'],
+  ['GET', '/~/new'],
+  ['POST', '/~/new'],
+  ['POST', '/~/preview'],
   ['GET', '/p'],
   ['POST', '/p'],
   ['POST', '/p/delete'],

@@ -83,7 +83,7 @@ export function NoPosts({ base, organizationId }: { base: string; organizationId
           </a>
         </p>
         <p>
-          Or <a href={`${base}/posts/new`}>write one yourself</a>, or bring along what you have, on the
+          Or <a href={`${base}/posts/~/new`}>write one yourself</a>, or bring along what you have, on the
           command line:
         </p>
         <p>

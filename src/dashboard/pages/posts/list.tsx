@@ -24,7 +24,7 @@ export const list: readonly Page[] = [
         <>
           <div class="bar heading">
             <h1 class="grow">Posts</h1>
-            <a class={isEmpty ? 'button' : 'button go'} href={`${base}/posts/new`}>
+            <a class={isEmpty ? 'button' : 'button go'} href={`${base}/posts/~/new`}>
               New post
             </a>
           </div>

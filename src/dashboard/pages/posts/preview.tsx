@@ -8,7 +8,7 @@ import { renderMarkdown } from '../../view/markdown.ts';
 const MAX_LENGTH = 200_000;
 
 export const previewing: readonly Page[] = [
-  post('/dashboard/:organizationId/posts/preview', 'member', async ({ form }) => {
+  post('/dashboard/:organizationId/posts/~/preview', 'member', async ({ form }) => {
     const markdown = (form.get('markdown') ?? '')
       .replaceAll('\r\n', '\n')
       .slice(0, MAX_LENGTH)

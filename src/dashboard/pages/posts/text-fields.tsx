@@ -48,7 +48,7 @@ export function TextFields({
           <textarea
             id="field-markdown"
             name="markdown"
-            data-preview={`${base}/posts/preview`}
+            data-preview={`${base}/posts/~/preview`}
             aria-invalid={textError === null ? undefined : 'true'}
             aria-describedby={textError === null ? undefined : 'field-markdown-error'}
           >

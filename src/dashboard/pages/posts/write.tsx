@@ -9,7 +9,7 @@ import { contentTypeOf, Preview } from './preview.tsx';
 import { TextFields } from './text-fields.tsx';
 import { asSentence, typeNames } from './words.tsx';
 
-const PATH = '/dashboard/:organizationId/posts/new';
+const PATH = '/dashboard/:organizationId/posts/~/new';
 
 export const writing: readonly Page[] = [
   get(PATH, 'member', async (visit) => showNew(visit)),
@@ -35,7 +35,7 @@ function showNew(visit: MemberVisit, error: string | null = null) {
     <>
       <h1>New post</h1>
       <p class="lede">It becomes a draft. You publish it when you like.</p>
-      <form method="post" action={`${base}/posts/new`} class="post">
+      <form method="post" action={`${base}/posts/~/new`} class="post">
         <FormError error={isAbove ? asSentence(error) : null} />
         <TextFields
           base={base}

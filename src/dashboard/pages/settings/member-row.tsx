@@ -20,6 +20,7 @@ export function MemberRow({
 }) {
   const { base, user, role, organization } = visit;
   const isSelf = person.id === user.id;
+  const path = `${base}/settings/members/${encodeURIComponent(person.id)}`;
   const owners = people.filter((each) => each.role === 'owner').length;
   return (
     <tr>
@@ -36,25 +37,67 @@ export function MemberRow({
           {person.role === 'owner' && owners === 1 ? (
             <span class="dim">The last owner stays</span>
           ) : (
-            <details class="danger">
-              <summary>
-                {isSelf ? 'Leave' : 'Remove'}
-                {isSelf ? null : <span class="hidden"> {person.email}</span>}
-              </summary>
-              <p>
-                {isSelf ? 'You no longer see' : `${person.email} no longer sees`} anything of{' '}
-                {organization.name}, at once. What they have written stays. Invitation links that were not
-                used yet stop working too. API keys go on: revoke those that the person knows.
-              </p>
-              <Action
-                to={`${base}/settings/members/${encodeURIComponent(person.id)}/remove`}
-                label={isSelf ? 'Leave this organization' : 'Remove from the organization'}
-                kind="bad"
-              />
-            </details>
+            <>
+              <RoleChange path={path} person={person} isSelf={isSelf} />
+              <Removal path={path} person={person} isSelf={isSelf} name={organization.name} />
+            </>
           )}
         </td>
       ) : null}
     </tr>
+  );
+}
+
+interface About {
+  /** The path of the person's forms. */
+  path: string;
+  person: Member;
+  isSelf: boolean;
+}
+
+function RoleChange({ path, person, isSelf }: About) {
+  const next = person.role === 'owner' ? 'member' : 'owner';
+  const label = `${isSelf ? 'Become' : 'Make'} ${next === 'owner' ? 'an owner' : 'a member'}`;
+  return (
+    <details class="danger mild">
+      <summary>
+        {label}
+        {isSelf ? null : <span class="hidden">: {person.email}</span>}
+      </summary>
+      <p>{consequence(person, isSelf)}</p>
+      <Action to={`${path}/role`} label={label} fields={{ role: next }} />
+    </details>
+  );
+}
+
+/** What the other role means for a person. */
+function consequence({ email, role }: Member, isSelf: boolean): string {
+  if (role === 'member') {
+    return `${email} can then do all that you can: manage keys, integrations and settings, and invite and remove people, you too.`;
+  }
+  const links = 'Invitation links that were not used yet stop working.';
+  return isSelf
+    ? `You go on writing and publishing posts, and no longer manage keys, integrations, members and settings. Only another owner can make you one again. ${links}`
+    : `${email} goes on writing and publishing posts, and no longer manages keys, integrations, members and settings. ${links}`;
+}
+
+function Removal({ path, person: { email }, isSelf, name }: About & { name: string }) {
+  return (
+    <details class="danger">
+      <summary>
+        {isSelf ? 'Leave' : 'Remove'}
+        {isSelf ? null : <span class="hidden"> {email}</span>}
+      </summary>
+      <p>
+        {isSelf ? 'You no longer see' : `${email} no longer sees`} anything of {name}, at once. What{' '}
+        {isSelf ? 'you' : 'they'} have written stays. Invitation links that were not used yet stop working
+        too. API keys go on: revoke those that {isSelf ? 'you know' : 'the person knows'}.
+      </p>
+      <Action
+        to={`${path}/remove`}
+        label={isSelf ? 'Leave this organization' : 'Remove from the organization'}
+        kind="bad"
+      />
+    </details>
   );
 }
