@@ -47,15 +47,16 @@ document.addEventListener('submit', (event) => {
 /** While "Live" is on, new entries of the log appear by themselves, and are announced. */
 const live = document.querySelector('button[data-live]');
 const news = document.getElementById('live-news');
-if (live !== null && news !== null) {
+const log = document.getElementById('log');
+if (live !== null && news !== null && log !== null) {
   let timer;
   const look = async () => {
     clearTimeout(timer);
     if (live.getAttribute('aria-pressed') !== 'true') return;
-    const body = document.querySelector('table.list tbody');
+    const body = log.querySelector('tbody');
     const url = new URL(live.dataset.live, location.href);
     // An empty log has no newest entry: whatever comes is news.
-    url.searchParams.set('after', body?.rows[0]?.dataset.at ?? `${live.dataset.since}_-`);
+    url.searchParams.set('after', body.rows[0]?.dataset.at ?? `${live.dataset.since}_-`);
     try {
       const response = document.hidden ? null : await fetch(url);
       if (response?.ok && !response.redirected) show(body, await response.text());
@@ -72,8 +73,9 @@ if (live !== null && news !== null) {
     template.innerHTML = html;
     const rows = [...template.content.children].filter((row) => document.getElementById(row.id) === null);
     if (rows.length === 0) return;
-    if (body === null) return location.reload();
     body.prepend(...rows);
+    log.hidden = false;
+    document.getElementById('log-empty')?.remove();
     for (const row of rows) row.classList.add('new');
     news.textContent = rows.length === 1 ? '1 new delivery' : `${rows.length} new deliveries`;
   };

@@ -119,6 +119,23 @@ describe('connecting', () => {
       expect(answers.filter((answer) => answer.includes(secret))).toEqual([]);
     }
   });
+
+  test('a form that is sent again makes nothing, and tells no secret', async () => {
+    const markOf = async (path: string) =>
+      /name="mark" value="([^"]+)"/.exec(await textOf(path))?.[1] ?? expect.unreachable();
+    const connect = { repository: 'acme/rocket', mark: await markOf(LIST) };
+    expect((await visit(`${LIST}/github`, connect)).status).toBe(200);
+    expect(locationOf(await visit(`${LIST}/github`, connect))).toBe(LIST);
+    const [integration, ...others] = await listIntegrations(app.db, 'org_a');
+    expect(others).toEqual([]);
+
+    const path = `${LIST}/${integration?.id}`;
+    const rotate = { mark: await markOf(path) };
+    expect((await visit(`${path}/secret`, rotate)).status).toBe(200);
+    const before = allRows(app.db);
+    expect(locationOf(await visit(`${path}/secret`, rotate))).toBe(path);
+    expect(allRows(app.db)).toEqual(before);
+  });
 });
 
 describe('an integration', () => {

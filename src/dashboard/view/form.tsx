@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
+import { newMark } from '../once.ts';
 
 /** A field with its label, a hint below, and what is wrong with what was typed. */
 export function Field({
@@ -75,14 +76,18 @@ export function Action({
   label,
   kind = '',
   fields = {},
+  isOnce = false,
 }: {
   to: string;
   label: string;
   kind?: '' | 'go' | 'bad' | 'link';
   fields?: Readonly<Record<string, string>>;
+  /** Whether the answer shows something once, so that sending the form again must do nothing. */
+  isOnce?: boolean;
 }) {
   return (
-    <form method="post" action={to} class="inline">
+    <form method="post" action={to} class="inline" data-once={isOnce ? '' : undefined}>
+      {isOnce ? <input type="hidden" name="mark" value={newMark()} /> : null}
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={value} />
       ))}

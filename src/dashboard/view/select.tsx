@@ -5,21 +5,22 @@ export interface Option {
   label: string;
 }
 
-/** A choice of one, with its label. */
+/** A choice of one, with its label. An `id` of its own where the page has another field of that name. */
 export function Select({
   label,
   name,
   options,
   value,
   isLabelHidden = false,
+  id = `field-${name}`,
 }: {
   label: string;
   name: string;
   options: readonly Option[];
   value?: string | undefined;
   isLabelHidden?: boolean;
+  id?: string;
 }) {
-  const id = `field-${name}`;
   return (
     <div class="field">
       <label for={id} class={isLabelHidden ? 'hidden' : undefined}>

@@ -61,33 +61,35 @@ async function showLog(visit: MemberVisit, context: RowContext): Promise<Answer>
       />
       <p role="status" class="hint" id="live-news" />
       {entries.length === 0 ? (
-        <Empty
-          base={base}
-          kind={isCut ? 'cut' : before !== null ? 'end' : isFiltered ? 'filtered' : 'beginning'}
-          integrations={context.integrations}
-        />
-      ) : (
-        <div class="card">
-          <table class="list">
-            <caption class="hidden">Deliveries, the newest first</caption>
-            <thead>
-              <tr>
-                <th scope="col">Status</th>
-                <th scope="col">What happened</th>
-                <th scope="col">From</th>
-                <th scope="col" class="end">
-                  When
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {entries.map((entry) => (
-                <Row entry={entry} {...context} />
-              ))}
-            </tbody>
-          </table>
+        <div id="log-empty">
+          <Empty
+            base={base}
+            kind={isCut ? 'cut' : before !== null ? 'end' : isFiltered ? 'filtered' : 'beginning'}
+            integrations={context.integrations}
+          />
         </div>
-      )}
+      ) : null}
+      {/* There even when it is empty: the script puts into it what comes while "Live" is on. */}
+      <div id="log" class="card" hidden={entries.length === 0}>
+        <table class="list">
+          <caption class="hidden">Deliveries, the newest first</caption>
+          <thead>
+            <tr>
+              <th scope="col">Status</th>
+              <th scope="col">What happened</th>
+              <th scope="col">From</th>
+              <th scope="col" class="end">
+                When
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {entries.map((entry) => (
+              <Row entry={entry} {...context} />
+            ))}
+          </tbody>
+        </table>
+      </div>
       <ReplayMany base={base} query={query} entries={before === null ? entries : []} />
       {isCut ? (
         <p class="hint">

@@ -2,6 +2,7 @@
 import type { Integration } from '../../../integrations/model.ts';
 import { rotateSecret } from '../../../integrations/service.ts';
 import { deleteIntegration, setEnabled } from '../../../integrations/store.ts';
+import { once } from '../../once.ts';
 import { type Page, post, redirect, view } from '../../page.ts';
 import { ToCopy } from '../../view/copy.tsx';
 import { Action } from '../../view/form.tsx';
@@ -27,7 +28,15 @@ export const changeIntegration: readonly Page[] = [
 
   post(`${PATH}/secret`, 'owner', async (visit) => {
     const integration = await requireIntegration(visit);
-    const { secret } = await rotateSecret(visit.deps, integration.id);
+    const { deps, form, base } = visit;
+    // A reload must not make another: the provider's present one would then be the last but one, and refused.
+    const rotated = await once(deps.db, form.get('mark'), () => rotateSecret(deps, integration.id));
+    if (rotated === null) {
+      return redirect(
+        `${base}/integrations/${integration.id}`,
+        'This form was sent before, and no other secret was made. If you did not copy the one that it made, make a new one.',
+      );
+    }
     const provider = providerNames[integration.type];
     return view(
       'A new secret',
@@ -39,9 +48,9 @@ export const changeIntegration: readonly Page[] = [
         </p>
         <div class="card pad">
           <p class="label">Secret</p>
-          <ToCopy text={secret} label="Copy the secret" />
+          <ToCopy text={rotated.secret} label="Copy the secret" />
         </div>
-        <a class="button go" href={`${visit.base}/integrations/${integration.id}`}>
+        <a class="button go" href={`${base}/integrations/${integration.id}`}>
           I have set it at {provider}
         </a>
       </>,
@@ -81,7 +90,7 @@ export function Changes({ integration, base }: { integration: Integration; base:
           Makes a new secret. Deliveries signed with the present one are taken for another 24 hours: set the
           new one at {provider} before then.
         </p>
-        <Action to={`${path}/secret`} label="Make a new secret" kind="bad" />
+        <Action to={`${path}/secret`} label="Make a new secret" kind="bad" isOnce />
       </details>
       <details class="danger">
         <summary>Disconnect</summary>

@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Connected } from '../../../integrations/model.ts';
+import type { Connected, IntegrationType } from '../../../integrations/model.ts';
 import { connectIntegration } from '../../../integrations/service.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { type Page, post, type View, view } from '../../page.ts';
+import { once } from '../../once.ts';
+import { type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { ToCopy } from '../../view/copy.tsx';
 import { showIntegrations } from './list.tsx';
 
@@ -12,25 +13,36 @@ export const connect: readonly Page[] = [
   post(`${PATH}/github`, 'owner', async (visit) => {
     const repository = visit.form.get('repository')?.trim() ?? '';
     try {
-      const connected = await connectIntegration(visit.deps, 'github', visit.organization.id, repository);
-      return showConnected(visit.base, connected, repository);
+      return await connectOnce(visit, 'github', repository);
     } catch (error) {
       if (!(error instanceof AppError) || error.status !== 400) throw error;
       return showIntegrations(visit, error.message);
     }
   }),
 
-  post(`${PATH}/linear`, 'owner', async ({ deps, organization, base }) =>
-    showConnected(base, await connectIntegration(deps, 'linear', organization.id), null),
-  ),
+  post(`${PATH}/linear`, 'owner', (visit) => connectOnce(visit, 'linear')),
 ];
+
+/** A form that is sent again, by a reload say, makes no second integration. */
+async function connectOnce(visit: MemberVisit, type: IntegrationType, repository?: string) {
+  const { deps, organization, base, form } = visit;
+  const connected = await once(deps.db, form.get('mark'), () =>
+    connectIntegration(deps, type, organization.id, repository),
+  );
+  return connected === null
+    ? redirect(
+        `${base}/integrations`,
+        'This form was sent before, and no other integration was made. If you did not copy the secret, open the integration and make a new one.',
+      )
+    : showConnected(base, connected, repository ?? null);
+}
 
 /** The one time that the secret is told: this answer is kept by nobody, and no address leads back to it. */
 function showConnected(
   base: string,
   { integrationId, webhookUrl, secret }: Connected,
   repository: string | null,
-): View {
+) {
   const provider = repository === null ? 'Linear' : 'GitHub';
   return view(
     `Connect ${provider}`,

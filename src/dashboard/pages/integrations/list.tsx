@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { listIntegrations } from '../../../integrations/store.ts';
+import { newMark } from '../../once.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { Field } from '../../view/form.tsx';
 import { Card, cardOf } from './card.tsx';
@@ -69,7 +70,8 @@ function Connect({
         <h2 id="connect-github" class="flat">
           Connect GitHub
         </h2>
-        <form method="post" action={`${base}/integrations/github`} class="stack">
+        <form method="post" action={`${base}/integrations/github`} class="stack" data-once>
+          <input type="hidden" name="mark" value={newMark()} />
           <Field
             label="Repository"
             name="repository"
@@ -86,7 +88,8 @@ function Connect({
         <h2 id="connect-linear" class="flat">
           Connect Linear
         </h2>
-        <form method="post" action={`${base}/integrations/linear`} class="stack">
+        <form method="post" action={`${base}/integrations/linear`} class="stack" data-once>
+          <input type="hidden" name="mark" value={newMark()} />
           <p class="hint">
             One integration takes what a whole workspace ships. Its teams are chosen by triggers.
           </p>

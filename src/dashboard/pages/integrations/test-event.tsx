@@ -55,6 +55,7 @@ export function TestEvent({ integration, base }: { integration: Integration; bas
         <Select
           label="Event"
           name="event"
+          id="field-test-event"
           options={sampleEvents[type].map((each) => ({ value: each, label: each }))}
         />
         <button type="submit" class="button">
