@@ -64,9 +64,20 @@ export async function rehearseTrigger(
   return posts.sort(({ createdAt: one }, { createdAt: other }) => (one < other ? -1 : one > other ? 1 : 0));
 }
 
+/** 409: a delivery makes no post by a trigger, and why. */
+export class StartsNothing extends AppError {
+  constructor(
+    deliveryId: string,
+    triggerId: string,
+    readonly why: string,
+  ) {
+    super(409, `Delivery ${deliveryId} starts nothing of trigger ${triggerId}: ${why}`);
+  }
+}
+
 /**
  * The posts that one delivery of the log makes or changes, as they would be now. Changes nothing. Throws `AppError`
- * 404, 409 when the delivery starts nothing, and what the templates throw.
+ * 404, `StartsNothing`, and what the templates throw.
  */
 export async function previewTrigger(
   { db }: Needs,
@@ -78,8 +89,7 @@ export async function previewTrigger(
   const { repositories } = await getIntegration(db, trigger.integrationId);
   const told = delivery.integrationId === trigger.integrationId ? toldBy(delivery, repositories) : null;
   const event = told === null ? null : toEvent(told);
-  const startsNothing = (why: string) =>
-    new AppError(409, `Delivery ${delivery.id} starts nothing of trigger ${triggerId}: ${why}`);
+  const startsNothing = (why: string) => new StartsNothing(delivery.id, triggerId, why);
   if (delivery.integrationId !== trigger.integrationId)
     throw startsNothing('it is one of another integration');
   if (told === null || event === null) throw startsNothing('it tells of nothing that posts are made of');

@@ -132,6 +132,8 @@ describe('a trigger', () => {
     await runAll(app);
     const [post] = await postsOf(app);
     expect(html).toContain(`>${post?.title}</h3>`);
+    expect(html).toContain('<div class="prose">');
+    expect(html).toContain(`<pre class="wrap">${post?.markdown.slice(0, 20)}`);
     expect(await textOf(one)).not.toContain('the newest first');
   });
 
@@ -181,9 +183,11 @@ describe('a trigger', () => {
     expect(await listRuns(app.db, {})).toMatchObject([{ status: 'queued', attempts: 0 }]);
   });
 
-  test.each(['', '/enable', '/disable', '/delete', '/retry'])(
+  test.each(['', '/', '/enable', '/disable', '/delete', '/retry'])(
     "of another's is not there: %p",
-    async (action) => {
+    async (name) => {
+      // Of the page itself '' is reading it, and '/' changing it.
+      const action = name.replace(/\/$/, '');
       const foreign = await connectGithub(app, 'org_b');
       const second = await connectGithub(app, 'org_a', 'acme/other');
       const { id } = await createTrigger(app.deps, {
@@ -192,7 +196,7 @@ describe('a trigger', () => {
         contentType: 'changelog',
       });
       const before = allRows(app.db);
-      const form = action === '' ? undefined : {};
+      const form = name === '' ? undefined : {};
       for (const at of [
         `${path}/triggers/${id}`,
         `/dashboard/org_a/integrations/${foreign.integrationId}/triggers/${id}`,

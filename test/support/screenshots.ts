@@ -18,13 +18,13 @@ const looks = [
   { width: 1440, colorScheme: 'dark' },
 ] as const;
 
-/** Pages of an organization, and for lists what to follow from them. */
-const pages: { path: string; follow?: string }[] = [
+/** Pages of an organization, and what to follow from them, from one to the next. */
+const pages: { path: string; follow?: string[] }[] = [
   { path: 'start' },
-  { path: 'posts', follow: 'posts/post_' },
+  { path: 'posts', follow: ['posts/post_'] },
   { path: 'posts/~/new' },
-  { path: 'integrations', follow: 'integrations/int_' },
-  { path: 'deliveries', follow: 'deliveries/dlv_' },
+  { path: 'integrations', follow: ['integrations/int_', 'triggers/trg_'] },
+  { path: 'deliveries', follow: ['deliveries/dlv_'] },
   { path: 'settings' },
   { path: 'settings/keys' },
   { path: 'settings/members' },
@@ -57,14 +57,15 @@ async function shootAll(context: BrowserContext, server: ServerProcess, kind: st
   await page.goto(`${server.url}/dashboard/~/sign-in`);
   await shoot(page, `${kind}-sign-in`);
   const base = await setUp(page, server);
-  for (const { path, follow } of pages) {
+  for (const { path, follow = [] } of pages) {
     await page.goto(`${server.url}${base}/${path}`);
     const name = path.replaceAll(/[~/]+/g, '-');
     await shoot(page, `${kind}-${name}`);
-    const link = follow === undefined ? null : page.locator(`main a[href*="${follow}"]`).first();
-    if (link !== null && (await link.count()) > 0) {
+    for (const [depth, part] of follow.entries()) {
+      const link = page.locator(`main a[href*="${part}"]`).first();
+      if ((await link.count()) === 0) break;
       await page.goto(`${server.url}${await link.getAttribute('href')}`);
-      await shoot(page, `${kind}-${name}-one`);
+      await shoot(page, `${kind}-${name}${'-one'.repeat(depth + 1)}`);
     }
   }
   await page.goto(`${server.url}/dashboard/~/account`);

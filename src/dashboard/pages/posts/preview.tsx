@@ -2,7 +2,7 @@
 import { type ContentType, contentTypes, MAX_LINKEDIN_LENGTH } from '../../../posts/model.ts';
 import { plainTextFor } from '../../../posts/plain-text.ts';
 import { fragment, type Page, post } from '../../page.ts';
-import { renderMarkdown } from '../../view/markdown.ts';
+import { Prose } from '../../view/prose.tsx';
 
 /** More than a post can hold is not rendered. */
 const MAX_LENGTH = 200_000;
@@ -37,8 +37,7 @@ export function Preview({
 }) {
   if (markdown.trim() === '') return <p class="dim">What you write shows here.</p>;
   if (contentType === 'linkedin_post') return <ForLinkedIn text={content} />;
-  // The one place for it: the renderer lets nothing active through.
-  return <div class="prose" dangerouslySetInnerHTML={{ __html: renderMarkdown(markdown) }} />;
+  return <Prose markdown={markdown} />;
 }
 
 function ForLinkedIn({ text }: { text: string }) {

@@ -1,11 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import type { Integration } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { createTrigger } from '../../../triggers/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import { Select } from '../../view/select.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from '../integrations/find.ts';
 import { TriggerForm } from './form.tsx';
-import { contentTypeOf, kindOf, readTrigger } from './read.ts';
+import { contentTypeOf, kindOf, problemOf, readTrigger } from './read.ts';
 import { contentsWords, eventWords } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers';
@@ -30,8 +32,6 @@ export const newTrigger: readonly Page[] = [
   }),
 ];
 
-const SAME = 'Another trigger does the same already. Choose other filters, or delete that one first.';
-
 async function showForm(visit: MemberVisit, form: URLSearchParams, error?: AppError): Promise<View> {
   const { base } = visit;
   const integration = await requireIntegration(visit);
@@ -49,15 +49,32 @@ async function showForm(visit: MemberVisit, form: URLSearchParams, error?: AppEr
         {eventWords[kind.event]} become {contentsWords[contentType]}.
       </p>
       <TriggerForm
-        integration={integration}
         kind={kind}
         contentType={contentType}
         path={`${base}/integrations/${integration.id}/triggers`}
         form={form}
-        error={error?.status === 409 ? SAME : error?.message}
-      />
+        error={problemOf(error)}
+        submit="Make the trigger"
+      >
+        <input type="hidden" name="event" value={kind.event} />
+        <input type="hidden" name="contentType" value={contentType} />
+        <Repository integration={integration} value={form.get('repository') ?? ''} />
+      </TriggerForm>
     </>,
     { section: 'integrations', ...(error === undefined ? {} : { status: error.status }) },
+  );
+}
+
+function Repository({ integration: { repositories }, value }: { integration: Integration; value: string }) {
+  if (repositories.length < 2) return null;
+  const all = repositories.map(({ id, fullName }) => ({ value: id, label: fullName }));
+  return (
+    <Select
+      label="Repository"
+      name="repository"
+      value={value}
+      options={[{ value: '', label: 'All repositories' }, ...all]}
+    />
   );
 }
 

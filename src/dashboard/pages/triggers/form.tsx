@@ -1,54 +1,44 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import type { ComponentChildren } from 'preact';
 import { builtInTemplates } from '../../../drafts/built-in.ts';
-import type { Integration } from '../../../integrations/model.ts';
 import type { ContentType } from '../../../posts/model.ts';
 import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
 import { Field, FieldError, FormError } from '../../view/form.tsx';
-import { Select } from '../../view/select.tsx';
 import { fieldOf, listFiltersOf } from './read.ts';
 import { filterWords } from './words.ts';
 
-/** The fields of a new trigger, with what was typed and what is wrong with it. */
+/** What can be said of a trigger, with what was typed and what is wrong with it. The children are fields on top. */
 export function TriggerForm({
-  integration: { repositories },
   kind,
   contentType,
   path,
   form,
   error,
+  submit,
+  children,
 }: {
-  integration: Integration;
   kind: TriggerKind;
   contentType: ContentType;
   path: string;
   form: URLSearchParams;
   error?: string | undefined;
+  submit: string;
+  children?: ComponentChildren;
 }) {
   const builtIn = builtInTemplates(kind.event, contentType);
   const wrong = error === undefined ? null : fieldOf(error);
   const about = (name: string) => (wrong === name ? (error ?? null) : null);
+  const template = (name: string) => ({ name, value: form.get(name) ?? '', error: about(name) });
   return (
     <form method="post" action={path} class="stack wide">
       <FormError error={wrong === null ? error : null} />
-      <input type="hidden" name="event" value={kind.event} />
-      <input type="hidden" name="contentType" value={contentType} />
-      {repositories.length > 1 ? (
-        <Select
-          label="Repository"
-          name="repository"
-          value={form.get('repository') ?? ''}
-          options={[
-            { value: '', label: 'All repositories' },
-            ...repositories.map(({ id, fullName }) => ({ value: id, label: fullName })),
-          ]}
-        />
-      ) : null}
+      {children}
       {listFiltersOf(kind).map((name) => (
         <Field
           label={filterWords[name][0]}
           name={name}
           value={form.get(name) ?? ''}
-          hint={`${filterWords[name][1]} Several are separated by commas.`}
+          hint={`${filterWords[name][1]} Several are separated by commas; what holds one stands in "quotes".`}
           error={about(name)}
           required={false}
         />
@@ -56,19 +46,12 @@ export function TriggerForm({
       {kind.filters.includes('prereleases') ? (
         <Check name="noPrereleases" label="Leave out pre-releases" checked={form.has('noPrereleases')} />
       ) : null}
-      <Field
-        label="Title, in Liquid"
-        name="titleTemplate"
-        value={form.get('titleTemplate') ?? ''}
-        placeholder={builtIn.title}
-        hint="Empty: the built-in one, which is shown in grey."
-        error={about('titleTemplate')}
-        required={false}
-      />
-      <BodyField
-        value={form.get('bodyTemplate') ?? ''}
+      <Template {...template('titleTemplate')} label="Title, in Liquid" rows={2} builtIn={builtIn.title} />
+      <Template
+        {...template('bodyTemplate')}
+        label="Body, in Liquid and Markdown"
+        rows={12}
         builtIn={builtIn.body}
-        error={about('bodyTemplate')}
       />
       {kind.isRolling ? (
         <p class="hint">
@@ -82,7 +65,7 @@ export function TriggerForm({
         />
       )}
       <button type="submit" class="button go">
-        Make the trigger
+        {submit}
       </button>
     </form>
   );
@@ -97,25 +80,41 @@ function Check({ name, label, checked }: { name: string; label: string; checked:
   );
 }
 
-function BodyField({ value, builtIn, error }: { value: string; builtIn: string; error: string | null }) {
+function Template({
+  label,
+  name,
+  rows,
+  value,
+  builtIn,
+  error,
+}: {
+  label: string;
+  name: string;
+  rows: number;
+  value: string;
+  builtIn: string;
+  error: string | null;
+}) {
+  const id = `field-${name}`;
   return (
     <div class={error ? 'field wrong' : 'field'}>
-      <label for="field-bodyTemplate">Body, in Liquid and Markdown</label>
+      <label for={id}>{label}</label>
+      {/* A parser drops one line break at the beginning: this one, and none of the template's own. */}
       <textarea
-        id="field-bodyTemplate"
-        name="bodyTemplate"
+        id={id}
+        name={name}
         class="mono"
-        rows={12}
+        rows={rows}
         placeholder={builtIn}
-        aria-describedby={`field-bodyTemplate-hint${error ? ' field-bodyTemplate-error' : ''}`}
+        aria-describedby={`${id}-hint${error ? ` ${id}-error` : ''}`}
         aria-invalid={error ? 'true' : undefined}
       >
-        {value}
+        {`\n${value}`}
       </textarea>
-      <p class="hint" id="field-bodyTemplate-hint">
+      <p class="hint" id={`${id}-hint`}>
         Empty: the built-in one, which is shown in grey.
       </p>
-      <FieldError id="field-bodyTemplate-error" error={error} />
+      <FieldError id={`${id}-error`} error={error} />
     </div>
   );
 }

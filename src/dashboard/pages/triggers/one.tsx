@@ -1,57 +1,67 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { builtInTemplates } from '../../../drafts/built-in.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { listRuns } from '../../../triggers/store.ts';
 import { describeFilters } from '../../../triggers/words.ts';
-import { get, type Page, view } from '../../page.ts';
+import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
-import { Changes } from './change.tsx';
+import { EditTrigger, type RefusedChange, Templates } from './edit.tsx';
 import { requireTrigger } from './find.ts';
+import { Preview, preview } from './preview.tsx';
 import { Rehearsal, rehearse } from './rehearsal.tsx';
 import { Runs } from './runs.tsx';
+import { Switches } from './switches.tsx';
 import { eventWords, makes } from './words.ts';
 
 /** One trigger: what it makes of what, and what it would have made. */
 export const triggerPage: Page = get(
   '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId',
   'member',
-  async (visit) => {
-    const { deps, base, role, url } = visit;
-    const { trigger, integration, path } = await requireTrigger(visit);
-    const runs = await listRuns(deps.db, { integrationId: integration.id });
-    const now = deps.clock.now();
-    const rehearsed = url.searchParams.has('rehearse') ? await rehearse(deps, trigger.id) : null;
-    const integrationPath = `${base}/integrations/${integration.id}`;
-    return view(
-      eventWords[trigger.event],
-      <>
-        <p class="crumbs">
-          <a href={`${base}/integrations`}>Integrations</a> /{' '}
-          <a href={integrationPath}>{integrationName(integration)}</a>
-        </p>
-        <h1>{eventWords[trigger.event]}</h1>
-        <p class="bar">
-          <Status status={trigger.enabled ? 'active' : 'disabled'} />
-          <span class="dim">{makes(trigger)}</span>
-        </p>
-        <Runs
-          runs={runs.filter(({ triggerId }) => triggerId === trigger.id)}
-          triggers={[trigger]}
-          path={integrationPath}
-          now={now}
-        />
-        <Facts trigger={trigger} integration={integration} now={now} />
-        <Rehearsal rehearsed={rehearsed} path={path} now={now} />
-        <Templates trigger={trigger} />
-        {role === 'owner' ? <Changes trigger={trigger} path={path} /> : null}
-      </>,
-      { section: 'integrations' },
-    );
-  },
+  (visit) => showTrigger(visit),
 );
+
+/** The page of a trigger; after a change that was refused, with what was typed. */
+export async function showTrigger(visit: MemberVisit, refused?: RefusedChange): Promise<View> {
+  const { deps, base, role, url } = visit;
+  const { trigger, integration, path } = await requireTrigger(visit);
+  const runs = await listRuns(deps.db, { integrationId: integration.id });
+  const now = deps.clock.now();
+  const previewed = await preview(visit, trigger);
+  const rehearsed = url.searchParams.has('rehearse') ? await rehearse(deps, trigger.id) : null;
+  const integrationPath = `${base}/integrations/${integration.id}`;
+  return view(
+    eventWords[trigger.event],
+    <>
+      <p class="crumbs">
+        <a href={`${base}/integrations`}>Integrations</a> /{' '}
+        <a href={integrationPath}>{integrationName(integration)}</a>
+      </p>
+      <h1>{eventWords[trigger.event]}</h1>
+      <p class="bar">
+        <Status status={trigger.enabled ? 'active' : 'disabled'} />
+        <span class="dim">{makes(trigger)}</span>
+      </p>
+      <Runs
+        runs={runs.filter(({ triggerId }) => triggerId === trigger.id)}
+        triggers={[trigger]}
+        path={integrationPath}
+        now={now}
+      />
+      <Facts trigger={trigger} integration={integration} now={now} />
+      {role === 'owner' ? (
+        <EditTrigger trigger={trigger} path={path} refused={refused} />
+      ) : (
+        <Templates trigger={trigger} />
+      )}
+      <Preview previewed={previewed} path={path} integrationPath={integrationPath} now={now} />
+      <Rehearsal rehearsed={rehearsed} path={path} now={now} />
+      {role === 'owner' ? <Switches trigger={trigger} path={path} /> : null}
+    </>,
+    { section: 'integrations', ...(refused === undefined ? {} : { status: refused.error.status }) },
+  );
+}
 
 function Facts({ trigger, integration, now }: { trigger: Trigger; integration: Integration; now: Date }) {
   const { id, filters, repositoryId, createdAt } = trigger;
@@ -71,18 +81,5 @@ function Facts({ trigger, integration, now }: { trigger: Trigger; integration: I
         <code>{id}</code>
       </dd>
     </dl>
-  );
-}
-
-function Templates({ trigger: { event, contentType, titleTemplate, bodyTemplate } }: { trigger: Trigger }) {
-  const builtIn = builtInTemplates(event, contentType);
-  return (
-    <section aria-labelledby="templates">
-      <h2 id="templates">Templates</h2>
-      <p class="label">Title, {titleTemplate === null ? 'built in' : 'your own'}</p>
-      <pre class="wrap">{titleTemplate ?? builtIn.title}</pre>
-      <p class="label">Body, {bodyTemplate === null ? 'built in' : 'your own'}</p>
-      <pre class="wrap">{bodyTemplate ?? builtIn.body}</pre>
-    </section>
   );
 }

@@ -1,15 +1,28 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-import type { Trigger } from '../../../triggers/model.ts';
-import { switchTrigger } from '../../../triggers/service.ts';
+import { AppError } from '../../../lib/app-error.ts';
+import { kinds } from '../../../triggers/kinds/index.ts';
+import { changeTrigger, switchTrigger } from '../../../triggers/service.ts';
 import { deleteTrigger, retryRuns } from '../../../triggers/store.ts';
 import { type Page, post, redirect } from '../../page.ts';
-import { Action } from '../../view/form.tsx';
 import { requireTrigger } from './find.ts';
-import { eventWords } from './words.ts';
+import { showTrigger } from './one.tsx';
+import { contentTypeOf, readRule } from './read.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId';
 
-export const changeTrigger: readonly Page[] = [
+export const changes: readonly Page[] = [
+  post(PATH, 'owner', async (visit) => {
+    const { deps, form } = visit;
+    const { trigger, path } = await requireTrigger(visit);
+    const contentType = contentTypeOf(form.get('contentType'), trigger.contentType);
+    try {
+      await changeTrigger(deps, trigger.id, readRule(form, kinds[trigger.event], contentType));
+      return redirect(path, 'Saved. Drafts that are there change with their next event.');
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500) throw error;
+      return showTrigger(visit, { form, error });
+    }
+  }),
+
   ...(['enable', 'disable'] as const).map((name) =>
     post(`${PATH}/${name}`, 'owner', async (visit) => {
       const { trigger, path } = await requireTrigger(visit);
@@ -39,32 +52,3 @@ export const changeTrigger: readonly Page[] = [
     );
   }),
 ];
-
-/** What can be changed of a trigger, by owners. */
-export function Changes({ trigger: { event, enabled }, path }: { trigger: Trigger; path: string }) {
-  return (
-    <section aria-labelledby="changes">
-      <h2 id="changes">Change it</h2>
-      <div class="bar">
-        {enabled ? (
-          <Action to={`${path}/disable`} label="Disable" />
-        ) : (
-          <Action to={`${path}/enable`} label="Enable" kind="go" />
-        )}
-        <span class="dim">
-          {enabled
-            ? 'Disabled, it makes no posts until it is enabled again.'
-            : 'Enabled, it takes up first what it still had to do.'}
-        </span>
-      </div>
-      <details class="danger">
-        <summary>Delete</summary>
-        <p>
-          {eventWords[event]} make no more posts by this trigger. Its posts stay; they are no longer brought
-          up to date.
-        </p>
-        <Action to={`${path}/delete`} label="Delete this trigger" kind="bad" />
-      </details>
-    </section>
-  );
-}

@@ -1,0 +1,112 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { AppError } from '../../../lib/app-error.ts';
+import type { Trigger } from '../../../triggers/model.ts';
+import { previewTrigger, type RehearsedPost, StartsNothing } from '../../../triggers/rehearse.ts';
+import type { Delivery } from '../../../webhooks/model.ts';
+import { listDeliveries } from '../../../webhooks/store.ts';
+import type { MemberVisit } from '../../page.ts';
+import { FormError } from '../../view/form.tsx';
+import { Select } from '../../view/select.tsx';
+import { exactly } from '../../view/when.tsx';
+import { findEntry } from '../deliveries/find.ts';
+import { TrialPost, withinTime } from './trial.tsx';
+
+/** How many deliveries are offered: the newest. */
+const MAX_OFFERED = 20;
+const MAX_TITLE_LENGTH = 80;
+
+type Outcome = { posts: RehearsedPost[] } | { why: string } | { error: string };
+
+/** What can be previewed, and what became of the one that was chosen. */
+export interface Previewed {
+  deliveries: Delivery[];
+  chosen: Delivery | null;
+  outcome: Outcome | null;
+}
+
+/** The deliveries that can be chosen; with `?preview=` what one of them makes or changes, as things are. */
+export async function preview(visit: MemberVisit, trigger: Trigger): Promise<Previewed> {
+  const { deps, organization, url } = visit;
+  const filter = { integrationId: trigger.integrationId, status: 'processed' } as const;
+  const newest = await listDeliveries(deps.db, organization.id, filter, { limit: MAX_OFFERED, page: 1 });
+  // A ping tells nothing, and a replay what the delivery told that it ran again.
+  const deliveries = newest.filter(({ payload, replayOf }) => payload.data !== null && replayOf === null);
+  const id = url.searchParams.get('preview');
+  if (id === null) return { deliveries, chosen: null, outcome: null };
+  const chosen = await findEntry(visit, id);
+  if (chosen === null) {
+    return { deliveries, chosen, outcome: { error: 'There is no such delivery in the log any more.' } };
+  }
+  const isOffered = deliveries.some((each) => each.id === chosen.id);
+  return {
+    deliveries: isOffered ? deliveries : [chosen, ...deliveries],
+    chosen,
+    outcome: await outcomeOf(visit, trigger, chosen),
+  };
+}
+
+async function outcomeOf({ deps }: MemberVisit, { id }: Trigger, delivery: Delivery): Promise<Outcome> {
+  try {
+    return { posts: await previewTrigger(deps, withinTime(deps.compose), id, delivery) };
+  } catch (error) {
+    if (error instanceof StartsNothing) return { why: error.why };
+    if (error instanceof AppError) return { error: error.message };
+    throw error;
+  }
+}
+
+export function Preview({
+  previewed: { deliveries, chosen, outcome },
+  path,
+  integrationPath,
+  now,
+}: {
+  previewed: Previewed;
+  path: string;
+  integrationPath: string;
+  now: Date;
+}) {
+  return (
+    <section aria-labelledby="preview">
+      <h2 id="preview">Preview</h2>
+      <p class="hint">The posts that one delivery makes or changes, as things are. Changes nothing.</p>
+      {deliveries.length === 0 ? (
+        <p>
+          Nothing has come yet that could be tried. <a href={integrationPath}>Send a test event</a>, and it
+          can be chosen here.
+        </p>
+      ) : (
+        <form method="get" action={`${path}#preview`} class="bar ends">
+          <Select
+            label="Delivery"
+            name="preview"
+            value={chosen?.id}
+            options={deliveries.map((each) => ({ value: each.id, label: nameOf(each) }))}
+          />
+          <button type="submit" class="button">
+            Preview
+          </button>
+        </form>
+      )}
+      {outcome === null ? null : <Result outcome={outcome} now={now} />}
+    </section>
+  );
+}
+
+function Result({ outcome, now }: { outcome: Outcome; now: Date }) {
+  if ('error' in outcome) return <FormError error={outcome.error} />;
+  if ('why' in outcome) return <p class="note">No post: {outcome.why}.</p>;
+  return (
+    <>
+      {outcome.posts.map((post) => (
+        <TrialPost post={post} now={now} />
+      ))}
+    </>
+  );
+}
+
+function nameOf({ title, createdAt }: Delivery): string {
+  const name =
+    title.length > MAX_TITLE_LENGTH ? `${title.slice(0, MAX_TITLE_LENGTH).toWellFormed()}…` : title;
+  return `${name || 'Without a title'} (${exactly(new Date(createdAt))})`;
+}

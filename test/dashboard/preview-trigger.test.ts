@@ -1,0 +1,171 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import type { ContentType } from '../../src/posts/model.ts';
+import { createTrigger } from '../../src/triggers/service.ts';
+import type { Delivery } from '../../src/webhooks/model.ts';
+import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
+import { connectGithub, logOf } from '../support/deliveries.ts';
+import { postsOf, runAll } from '../support/drafts.ts';
+import { allRows } from '../support/rows.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+let member: VisitPage;
+let owner: VisitPage;
+let integrationId: string;
+let integration: string;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  await app.addOrganization('org_b');
+  owner = await pageVisitor(app, { organizationId: 'org_a' });
+  member = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+  ({ integrationId } = await connectGithub(app, 'org_a'));
+  integration = `/dashboard/org_a/integrations/${integrationId}`;
+});
+
+/** The path of a new trigger. */
+async function pathOf(event: string, contentType: ContentType = 'changelog', more = {}): Promise<string> {
+  const { id } = await createTrigger(app.deps, { integrationId, event, contentType, ...more });
+  return `${integration}/triggers/${id}`;
+}
+
+/** Sends a test event. Returns its entry of the log. */
+async function send(event: string): Promise<Delivery> {
+  app.clock.advance(1000);
+  await owner(`${integration}/test`, { event });
+  return newest();
+}
+
+async function newest(organizationId = 'org_a'): Promise<Delivery> {
+  const [entry] = await logOf(app, organizationId);
+  if (entry === undefined) throw new Error('nothing was logged');
+  return entry;
+}
+
+const textOf = async (path: string) => (await member(path)).text();
+
+/** The deliveries that can be chosen. */
+function offered(html: string): string[] {
+  const select = /<select id="field-preview".*?<\/select>/s.exec(html)?.[0] ?? '';
+  return Array.from(select.matchAll(/value="(\w+)"/g), ([, id = '']) => id);
+}
+
+function chosen(html: string): string | undefined {
+  const option = /<option[^>]* selected[^>]*>/.exec(html)?.[0] ?? '';
+  return /value="(\w+)"/.exec(option)?.[1];
+}
+
+describe('the preview', () => {
+  test('without a delivery leads to where one is sent', async () => {
+    await owner(`${integration}/test`, { event: 'ping' });
+    const html = await textOf(await pathOf('release'));
+    expect(html).toContain(`<a href="${integration}">Send a test event</a>`);
+    expect(html).not.toContain('field-preview');
+  });
+
+  test('offers the 20 newest that were processed, but no ping and no replay', async () => {
+    const path = await pathOf('release');
+    const sent = [await send('release'), await send('push')];
+    await send('ping');
+    app.clock.advance(1000);
+    await owner(`/dashboard/org_a/deliveries/${sent[0]?.id}/replay`, {});
+    expect(offered(await textOf(path))).toEqual([sent[1]?.id ?? '', sent[0]?.id ?? '']);
+    const ids: string[] = [];
+    for (let number = 0; number < 20; number++) ids.unshift((await send('push')).id);
+    expect(offered(await textOf(path))).toEqual(ids);
+  });
+
+  test('shows the posts as they would read, and changes nothing', async () => {
+    const path = await pathOf('release');
+    const { id } = await send('release');
+    const before = allRows(app.db);
+    const html = await textOf(`${path}?preview=${id}`);
+    expect(allRows(app.db)).toEqual(before);
+    expect(chosen(html)).toBe(id);
+    await runAll(app);
+    const [post] = await postsOf(app);
+    expect(html).toContain(`<h3 class="flat">${post?.title}</h3>`);
+    expect(html).toMatch(/<div class="prose">.*<(?:p|h2|h3|li)>/s);
+    expect(html).toContain(`<pre class="wrap">${post?.markdown.slice(0, 20)}`);
+    expect(await textOf(path)).not.toContain('class="prose"');
+  });
+
+  test('shows a post for LinkedIn as plain text, with its source', async () => {
+    const path = await pathOf('release', 'linkedin_post', { bodyTemplate: '- **{{ release.name }}**' });
+    const { id } = await send('release');
+    const html = await textOf(`${path}?preview=${id}`);
+    expect(html).toMatch(/<div class="prose plain">• [^<*]+<\/div>/);
+    expect(html).toMatch(/<pre class="wrap">- \*\*/);
+  });
+
+  test('cuts a long post', async () => {
+    const path = await pathOf('release', 'changelog', { bodyTemplate: '- a line of many\n'.repeat(1_100) });
+    const { id } = await send('release');
+    const html = await textOf(`${path}?preview=${id}`);
+    const lines = html.match(/<li>a line of many/g)?.length;
+    expect(lines).toBeGreaterThan(500);
+    expect(lines).toBeLessThan(700);
+    expect(html).toContain('…');
+  });
+
+  test.each<[string, object, string]>([
+    ['release', {}, 'it changes no post, as things are'],
+    ['push', { filters: { branch: ['other'] } }, 'its event, its repository or the filters say otherwise'],
+  ])('of a %s trigger with %j says why a push makes no post', async (event, given, why) => {
+    const path = await pathOf(event, 'changelog', given);
+    const { id } = await send('push');
+    expect(await textOf(`${path}?preview=${id}`)).toContain(`<p class="note">No post: ${why}.</p>`);
+  });
+
+  test('offers an older delivery too when it is the one that was asked for', async () => {
+    const path = await pathOf('release');
+    const first = await send('release');
+    for (let number = 0; number < 20; number++) await send('push');
+    const html = await textOf(`${path}?preview=${first.id}`);
+    expect(offered(html)).toHaveLength(21);
+    expect(chosen(html)).toBe(first.id);
+    expect(html).toContain('class="prose"');
+  });
+
+  test.each(['none', '', hostile, 'x'.repeat(5_000), '\0'])('of %p is none', async (id) => {
+    const path = await pathOf('release');
+    await send('release');
+    const response = await member(`${path}?preview=${encodeURIComponent(id)}`);
+    const html = await response.text();
+    expect(response.status).toBe(200);
+    expect(html).toContain('There is no such delivery in the log any more.');
+    expect(isHarmed(html)).toBe(false);
+  });
+
+  test("does not know another organization's deliveries, nor another integration's", async () => {
+    const path = await pathOf('release');
+    const foreign = await pageVisitor(app, { organizationId: 'org_b' });
+    const theirs = await connectGithub(app, 'org_b', 'secret/plans');
+    await foreign(`/dashboard/org_b/integrations/${theirs.integrationId}/test`, { event: 'release' });
+    const secret = await newest('org_b');
+    const html = await textOf(`${path}?preview=${secret.id}`);
+    expect(html).toContain('There is no such delivery in the log any more.');
+    expect(html).not.toContain('secret/plans');
+
+    app.clock.advance(1000);
+    const other = await connectGithub(app, 'org_a', 'acme/other');
+    await owner(`/dashboard/org_a/integrations/${other.integrationId}/test`, { event: 'release' });
+    const elsewhere = await textOf(`${path}?preview=${(await newest()).id}`);
+    expect(elsewhere).toContain('No post: it is one of another integration.');
+  });
+
+  test('shows hostile text as text, and so does the rehearsal', async () => {
+    const path = await pathOf('release', 'changelog', {
+      titleTemplate: hostile,
+      bodyTemplate: `${hostile}\n\n[a](javascript:alert(1))`,
+    });
+    const { id } = await send('release');
+    for (const query of [`preview=${id}`, 'rehearse=yes']) {
+      const html = await textOf(`${path}?${query}`);
+      expect(html).toContain('class="prose"');
+      expect(html).not.toContain('href="javascript');
+      expect(isHarmed(html)).toBe(false);
+    }
+  });
+});
