@@ -8,7 +8,9 @@ const HARMLESS = new Set(
     'small mark q table caption thead tbody tfoot tr th td details summary a img input'
   ).split(' '),
 );
-const HARMLESS_ATTRIBUTES = new Set('href src alt title align class type checked disabled start'.split(' '));
+const HARMLESS_ATTRIBUTES = new Set(
+  'href src alt title align class type checked disabled start aria-label'.split(' '),
+);
 
 /** What in a piece of HTML is active or may swallow what follows, in words; empty when nothing is. */
 export function findActive(html: string): string[] {

@@ -73,7 +73,10 @@ function keepAllowed(element: HTMLRewriterTypes.Element): void {
     }
   }
   if (tagName === 'a') element.setAttribute('rel', 'noopener nofollow');
-  if (tagName === 'input') element.setAttribute('disabled', '');
+  if (tagName === 'input') {
+    element.setAttribute('disabled', '');
+    element.setAttribute('aria-label', element.hasAttribute('checked') ? 'Done' : 'To do');
+  }
 }
 
 /** The words of a picture, as a link to it where it is not in a link already. */

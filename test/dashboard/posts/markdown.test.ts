@@ -60,7 +60,7 @@ test.each([
   ],
   [
     '- [x] done',
-    '<ul>\n<li class="task-list-item"><input type="checkbox" class="task-list-item-checkbox" disabled="" checked>done</li>\n</ul>\n',
+    '<ul>\n<li class="task-list-item"><input type="checkbox" class="task-list-item-checkbox" disabled="" checked aria-label="Done">done</li>\n</ul>\n',
   ],
   ['```js\na < b\n```', '<pre><code class="language-js">a &lt; b\n</code></pre>\n'],
   ['a<br>b <kbd>c</kbd>', '<p>a<br>b <kbd>c</kbd></p>\n'],
