@@ -1,6 +1,7 @@
-import { and, desc, eq, gte, like, sql } from 'drizzle-orm';
+import { and, desc, eq, exists, gte, like, or, type SQLWrapper, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { drafts, posts, triggers } from '../../db/schema/index.ts';
+import type { EventType } from '../events/model.ts';
 import type { Post } from '../posts/model.ts';
 
 // Synchronous, all of it: a draft's row and its post change in one transaction, which the caller makes.
@@ -19,18 +20,32 @@ export function findDraftOfPost(db: Database, postId: string): DraftRow | null {
   return db.select().from(drafts).where(eq(drafts.postId, postId)).get() ?? null;
 }
 
-/** How many drafts are asked which delivery they come from: the newest. */
+/** How many drafts are asked what they come from: the newest. */
 const MAX_ASKED = 2_000;
 
-/** The posts of an organization that name a delivery of an integration as where they come from, newest first. */
+/** What a draft must tell of. */
+export interface Telling {
+  /** An event, as the draft's keys name it. */
+  key: string;
+  /** Where subjects follow each other; null where the key says enough. */
+  scope: string | null;
+  /** Only drafts of triggers of this event; null for all. */
+  event: EventType | null;
+}
+
+/**
+ * The posts of an organization that name a delivery of an integration as where they come from, or whose drafts tell
+ * of its event; newest first.
+ */
 export function listPostsOfDelivery(
   db: Database,
   organizationId: string,
   integrationId: string,
   deliveryId: string,
+  telling: Telling | null,
 ): Pick<Post, 'id' | 'title' | 'status' | 'contentType' | 'updatedAt'>[] {
   const newest = db
-    .select({ postId: drafts.postId })
+    .select({ postId: drafts.postId, scope: drafts.scope, event: triggers.event })
     .from(drafts)
     .innerJoin(triggers, eq(triggers.id, drafts.triggerId))
     .where(eq(triggers.integrationId, integrationId))
@@ -38,19 +53,30 @@ export function listPostsOfDelivery(
     .limit(MAX_ASKED)
     .as('newest');
   const { id, title, status, contentType, updatedAt, sourceMetadata } = posts;
+  const isNamedByIt = sql`json_extract(${sourceMetadata}, '$.deliveryId') = ${deliveryId}`;
+  const tellsOfIt =
+    telling === null
+      ? undefined
+      : and(
+          telling.scope === null ? undefined : eq(newest.scope, telling.scope),
+          telling.event === null ? undefined : eq(newest.event, telling.event),
+          tellsOf(db, newest.postId, telling.key),
+        );
   return db
     .select({ id, title, status, contentType, updatedAt })
     .from(newest)
     .innerJoin(posts, eq(posts.id, newest.postId))
-    .where(
-      and(
-        eq(posts.organizationId, organizationId),
-        sql`json_extract(${sourceMetadata}, '$.deliveryId') = ${deliveryId}`,
-      ),
-    )
+    .where(and(eq(posts.organizationId, organizationId), or(isNamedByIt, tellsOfIt)))
     .orderBy(desc(updatedAt), desc(id))
     .limit(50)
     .all();
+}
+
+/** The keys are looked through as they are stored: a quoted text stands in JSON only where it is an element. */
+function tellsOf(db: Database, postId: SQLWrapper, key: string) {
+  const holdsKey = sql`instr(${drafts.eventKeys}, ${JSON.stringify(key)}) > 0`;
+  const telling = db.select({ postId: drafts.postId }).from(drafts);
+  return exists(telling.where(and(sql`${drafts.postId} = ${postId}`, holdsKey)));
 }
 
 /** A new row, or a new state of one. */

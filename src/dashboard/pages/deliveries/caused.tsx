@@ -4,7 +4,7 @@ import type { Delivery } from '../../../webhooks/model.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
 
-/** The posts that name a delivery as where they come from. */
+/** The posts that took a delivery up. */
 export function Caused({
   posts,
   entry: { status, payload },
@@ -22,8 +22,8 @@ export function Caused({
       <h2 id="caused">What it caused</h2>
       {posts.length === 0 ? (
         <p class="hint">
-          No post names this delivery as where it comes from: no trigger meant it, its draft is still being
-          made, or a later delivery went into the same draft.
+          No post tells of this delivery: no trigger meant it, its draft is still being made, or it waits as a
+          suggestion beside a post that a person has edited.
         </p>
       ) : (
         <ul class="card rows">

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { listPostsOfDelivery } from '../../../drafts/store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
+import { listCaused } from '../../../triggers/caused.ts';
 import type { Delivery } from '../../../webhooks/model.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { FormError } from '../../view/form.tsx';
@@ -26,11 +26,8 @@ export async function showDelivery(visit: MemberVisit, entry: Delivery, error?: 
   const now = deps.clock.now();
   const integrations = await listIntegrations(deps.db, organization.id);
   const integration = integrations.find(({ id }) => id === entry.integrationId) ?? null;
-  const { title, status, statusCode, payload, createdAt, referenceId, integrationId } = entry;
-  const posts =
-    status === 'processed' && referenceId !== null
-      ? listPostsOfDelivery(deps.db, organization.id, integrationId, referenceId)
-      : [];
+  const { title, status, statusCode, payload, createdAt } = entry;
+  const posts = listCaused(deps, entry, integration?.repositories ?? []);
   return view(
     title || 'Delivery',
     <>
