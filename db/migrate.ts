@@ -6,6 +6,7 @@ import triggers from './migrations/0003_triggers.sql' with { type: 'text' };
 import users from './migrations/0004_users.sql' with { type: 'text' };
 import deliveryProblems from './migrations/0005_delivery_problems.sql' with { type: 'text' };
 import postSearch from './migrations/0006_post_search.sql' with { type: 'text' };
+import deliveryDays from './migrations/0007_delivery_days.sql' with { type: 'text' };
 
 /**
  * Every migration, oldest first, embedded so that a compiled binary carries them (drizzle's own `migrate()`
@@ -19,6 +20,7 @@ export const migrations: readonly string[] = [
   users,
   deliveryProblems,
   postSearch,
+  deliveryDays,
 ];
 
 /**

@@ -44,7 +44,8 @@ export function listPostsOfDelivery(
     .innerJoin(posts, eq(posts.id, newest.postId))
     .where(
       and(
-        eq(posts.organizationId, organizationId),
+        // The plus sign keeps SQLite from reading all posts of the organization to find these few among them.
+        sql`+${posts.organizationId} = ${organizationId}`,
         sql`json_extract(${sourceMetadata}, '$.deliveryId') = ${deliveryId}`,
       ),
     )
