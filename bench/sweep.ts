@@ -3,12 +3,11 @@ import { openDataFolder } from '../src/data-folder.ts';
 import { sweep } from '../src/jobs/sweep.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { openServices, startServer } from '../src/main.ts';
-import { BenchError } from './support/bench-error.ts';
-import { chooseCores } from './support/cores.ts';
 import { describeMachine, machineLine } from './support/machine.ts';
 import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
 import { type DataFolder, makeTempFolder, seedDataFolder } from './support/seed.ts';
-import { median } from './support/statistics.ts';
+import { median, quantile } from './support/statistics.ts';
+import { timeWhile } from './support/waits.ts';
 
 // How long a request waits at most while the sweeper removes a great many expired claims and log entries, beside
 // how long one waits while nothing is swept. The server and the sweep are this process; the requests come from another.
@@ -27,7 +26,6 @@ interface Waits {
 }
 
 const QUIET_MS = 3_000;
-const ASKER = Bun.fileURLToPath(import.meta.resolve('./peers/asker.ts'));
 
 await runBenchmark((defer) =>
   new Command('sweep')
@@ -85,26 +83,12 @@ async function measure(data: DataFolder, defer: Defer) {
 
 /** How long requests took while the work was done. */
 async function watch(url: string, key: string, defer: Defer, work: () => Promise<unknown>): Promise<Waits> {
-  const { load } = chooseCores();
-  const child = Bun.spawn([...load, process.execPath, ASKER, url, `Bearer ${key}`], { stdout: 'pipe' });
-  const forget = defer(async () => child.kill('SIGKILL'));
-  const output = child.stdout.getReader();
-  // The first line says that it has begun.
-  await output.read();
-  await work();
-  child.kill('SIGTERM');
-  const decoder = new TextDecoder();
-  let said = '';
-  for (let part = await output.read(); !part.done; part = await output.read())
-    said += decoder.decode(part.value, { stream: true });
-  forget();
-  const took = (JSON.parse(said || '[]') as number[]).toSorted((a, b) => a - b);
-  if (took.length === 0) throw new BenchError('no request was answered');
+  const took = await timeWhile({ url, headers: { authorization: `Bearer ${key}` } }, defer, work);
   return {
     requests: took.length,
     medianMs: median(took),
-    p99Ms: took[Math.floor(took.length * 0.99)] ?? Number.NaN,
-    longestMs: took.at(-1) ?? Number.NaN,
+    p99Ms: quantile(took, 0.99),
+    longestMs: quantile(took, 1),
   };
 }
 

@@ -7,6 +7,7 @@ import users from './migrations/0004_users.sql' with { type: 'text' };
 import deliveryProblems from './migrations/0005_delivery_problems.sql' with { type: 'text' };
 import postSearch from './migrations/0006_post_search.sql' with { type: 'text' };
 import deliveryHeaders from './migrations/0007_delivery_headers.sql' with { type: 'text' };
+import deliveryDays from './migrations/0008_delivery_days.sql' with { type: 'text' };
 
 /**
  * Every migration, oldest first, embedded so that a compiled binary carries them (drizzle's own `migrate()`
@@ -21,6 +22,7 @@ export const migrations: readonly string[] = [
   deliveryProblems,
   postSearch,
   deliveryHeaders,
+  deliveryDays,
 ];
 
 /**

@@ -53,7 +53,8 @@ export const deliveries = sqliteTable(
   },
   (table) => [
     index('deliveries_by_organization').on(table.organizationId, table.createdAt, table.id),
-    index('deliveries_by_integration').on(table.integrationId, table.createdAt, table.id),
+    // With the status, so that days are counted without looking at their entries.
+    index('deliveries_by_integration').on(table.integrationId, table.createdAt, table.id, table.status),
     // What needs attention is rare: it is found without reading all that went well.
     index('deliveries_by_problem')
       .on(table.organizationId, table.status, table.createdAt, table.id)

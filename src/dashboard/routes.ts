@@ -10,7 +10,7 @@ import { pages } from './pages/index.ts';
 export function dashboard(deps: DashboardDeps) {
   const handle = createHandler(deps, createThrottle(deps.clock));
   const app = new Elysia({ name: 'dashboard' });
-  for (const { path, type, body } of [styleSheet, clientScript]) app.get(path, () => asset(body, type));
+  for (const each of [styleSheet, clientScript]) app.get(each.path, ({ request }) => asset(request, each));
   for (const page of pages) {
     app.route(page.method, page.path, ({ request, params }) => handle(page, request, params), {
       parse: 'none',

@@ -12,13 +12,11 @@ export function eventsInMemory(told: readonly ShippedEvent[]): EventReader {
   const events = [...known.values()].sort(byTime);
   return {
     async list(types, { branch, after, until }) {
-      return events.filter(
-        (event) =>
-          types.includes(event.type) &&
-          (branch === undefined || event.branch === branch) &&
-          (after === undefined || event.occurredAt > after) &&
-          (until === undefined || event.occurredAt <= until),
-      );
+      const start = after === undefined ? 0 : countUntil(events, after);
+      const end = until === undefined ? events.length : countUntil(events, until);
+      return events
+        .slice(start, end)
+        .filter((event) => types.includes(event.type) && (branch === undefined || event.branch === branch));
     },
     async listReleases(branch) {
       return events.flatMap((event) =>
@@ -37,4 +35,15 @@ export function eventsInMemory(told: readonly ShippedEvent[]): EventReader {
 function byTime(one: ShippedEvent, other: ShippedEvent): number {
   if (one.occurredAt !== other.occurredAt) return one.occurredAt < other.occurredAt ? -1 : 1;
   return one.key < other.key ? -1 : 1;
+}
+
+/** How many of the events, sorted by time, happened until then. Halving: a rehearsal asks once for each release. */
+function countUntil(events: readonly ShippedEvent[], time: string): number {
+  let [low, high] = [0, events.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((events[middle]?.occurredAt ?? '') <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -1,4 +1,5 @@
 import type { Rendered } from '../lib/rendered.ts';
+import { acceptsGzip } from './encoding.ts';
 import { matchesEtag } from './etag.ts';
 
 // Every answer is made here, so that the headers that all of them carry stand in one place.
@@ -97,13 +98,26 @@ export function seeOther(path: string, cookies: readonly string[]): Response {
   return withCookies(new Response(null, { status: 303, headers }), cookies);
 }
 
-/** A file whose name changes with it: kept for good. */
-export function asset(body: string, type: string): Response {
-  return new Response(body, {
+/** A file whose name changes with it, and the same in gzip: kept for good. */
+export interface Asset {
+  type: string;
+  body: string;
+  zipped: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Pages themselves are never compressed: they hold secrets beside text of others, and their length would tell of both
+ * (the BREACH attack).
+ */
+export function asset(request: Request, { type, body, zipped }: Asset): Response {
+  const isZipped = acceptsGzip(request.headers.get('accept-encoding'));
+  return new Response(isZipped ? zipped : body, {
     headers: {
       ...commonHeaders,
       'content-type': type,
       'cache-control': 'public, max-age=31536000, immutable',
+      vary: 'accept-encoding',
+      ...(isZipped ? { 'content-encoding': 'gzip' } : {}),
     },
   });
 }

@@ -6,6 +6,9 @@ import { findPostIds, findPosts } from './store.ts';
 const MAX_QUERY_LENGTH = 200;
 const MAX_WORDS = 12;
 
+/** From how many letters on a word finds what begins with it. */
+const MIN_BEGINNING = 3;
+
 /** How many posts a search finds at most. */
 export const MAX_FOUND = 1_000;
 
@@ -18,8 +21,8 @@ export interface Found {
 }
 
 /**
- * The posts whose title or text hold every word of the query, the last one perhaps unfinished; newest first,
- * `selection.limit` on a page.
+ * The posts whose title or text hold every word of the query; newest first, `selection.limit` on a page. Where more
+ * hold them than a search finds, that is all; otherwise the last word may be unfinished, and finds what begins with it.
  */
 export async function searchPosts(
   db: Database,
@@ -27,10 +30,15 @@ export async function searchPosts(
   query: string,
   selection: Omit<PageSelection, 'sort'>,
 ): Promise<Found> {
-  const words = toMatch(query);
-  if (words === null) return { posts: [], totalItems: 0, isCut: false };
-  const match = `{about} : (${aboutMatch(organizationId, selection)}) AND {title content} : (${words})`;
-  const ids = await findPostIds(db, match, MAX_FOUND + 1);
+  const words = toWords(query);
+  if (words.length === 0) return { posts: [], totalItems: 0, isCut: false };
+  const about = aboutMatch(organizationId, selection);
+  const find = (match: string) =>
+    findPostIds(db, `{about} : (${about}) AND {title content} : (${match})`, MAX_FOUND + 1);
+  const match = words.map(quoted).join(' AND ');
+  const whole = await find(match);
+  // SQLite reads all that begins with the word before it gives the first: a common word would take long.
+  const ids = whole.length > MAX_FOUND || !mayBeUnfinished(words) ? whole : await find(`${match} *`);
   const isCut = ids.length > MAX_FOUND;
   const found = ids.slice(0, MAX_FOUND);
   const start = (selection.page - 1) * selection.limit;
@@ -41,17 +49,22 @@ export async function searchPosts(
 }
 
 /**
- * What somebody typed as a query of FTS5, whose operators are only words in it: each word is quoted. Null when there
- * is nothing to look for, since marks and pictures are not indexed.
+ * The words that somebody typed, to be quoted for FTS5, whose operators are only words then. None when there is
+ * nothing to look for, since marks and pictures are not indexed.
  */
-function toMatch(query: string): string | null {
-  const words = query
+function toWords(query: string): string[] {
+  return query
     .slice(0, MAX_QUERY_LENGTH)
     .toWellFormed()
     .split(/[\s\p{Cc}]+/u)
     .filter((word) => /[\p{L}\p{N}]/u.test(word))
     .slice(0, MAX_WORDS);
-  return words.length === 0 ? null : `${words.map(quoted).join(' AND ')} *`;
+}
+
+/** A letter or two begin too much to be of use, but where writing knows no capitals a sign may be a word. */
+function mayBeUnfinished(words: readonly string[]): boolean {
+  const [end = ''] = words.at(-1)?.match(/[\p{L}\p{N}\p{M}]+(?=[^\p{L}\p{N}]*$)/u) ?? [];
+  return end.length >= MIN_BEGINNING || /\p{Lo}/u.test(end);
 }
 
 /** The words that the index keeps of each post beside its text, so that no other organization's are looked at. */

@@ -7,9 +7,10 @@ import { type EventReader, eventTypes, type ShippedEvent } from '../events/model
 import { eventReader } from '../events/store.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import { letOthersIn } from '../lib/turns.ts';
 import type { ContentType, PostStatus } from '../posts/model.ts';
 import type { Delivery } from '../webhooks/model.ts';
-import { listDeliveries } from '../webhooks/store.ts';
+import { type LogPage, type LogPosition, listLogPage } from '../webhooks/store.ts';
 import { toldBy } from '../webhooks/told.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf, type Planning } from './kinds/kind.ts';
@@ -18,7 +19,9 @@ import { getTrigger, type TriggerRow } from './store.ts';
 
 /** How many deliveries a rehearsal looks at: the newest ones. */
 const MAX_DELIVERIES = 20_000;
-const PAGE = 1_000;
+
+/** How many are read at a time: other requests come in between. */
+const PAGE = 250;
 
 /** A post that a trigger would make. */
 export interface RehearsedPost extends DraftText {
@@ -42,13 +45,7 @@ export async function rehearseTrigger(
   since: Date,
 ): Promise<RehearsedPost[]> {
   const trigger = await getTrigger(db, triggerId);
-  const { repositories } = await getIntegration(db, trigger.integrationId);
-  const found = (await deliveriesSince({ db }, trigger, since)).flatMap((delivery) => {
-    const told = toldBy(delivery, repositories);
-    const event = told === null ? null : toEvent(told);
-    const repositoryId = told?.repositoryId ?? null;
-    return event === null || !isOfTrigger(trigger, repositoryId) ? [] : [{ repositoryId, event }];
-  });
+  const found = await eventsSince({ db }, trigger, since);
   const posts: RehearsedPost[] = [];
   for (const [repositoryId, group] of Map.groupBy(found, (each) => each.repositoryId)) {
     const events = group.map(({ event }) => event);
@@ -136,14 +133,25 @@ async function composePlanned(
   return posts;
 }
 
-async function deliveriesSince({ db }: Needs, trigger: TriggerRow, since: Date): Promise<Delivery[]> {
+/** What the newest deliveries since then tell the trigger of, oldest first. */
+async function eventsSince({ db }: Needs, trigger: TriggerRow, since: Date) {
   const { organizationId, integrationId } = trigger;
+  const { repositories } = await getIntegration(db, integrationId);
   const filter = { integrationId, since, status: 'processed' } as const;
-  const found: Delivery[] = [];
-  for (let page = 1; found.length < MAX_DELIVERIES; page++) {
-    const entries = await listDeliveries(db, organizationId, filter, { limit: PAGE, page });
-    found.push(...entries);
-    if (entries.length < PAGE) break;
+  const found: { repositoryId: string | null; event: ShippedEvent }[] = [];
+  let before: LogPosition | null = null;
+  for (let looked = 0; looked < MAX_DELIVERIES; ) {
+    const page: LogPage = await listLogPage(db, organizationId, filter, { limit: PAGE, before });
+    looked += page.entries.length;
+    for (const delivery of page.entries) {
+      const told = toldBy(delivery, repositories);
+      const event = told === null ? null : toEvent(told);
+      const repositoryId = told?.repositoryId ?? null;
+      if (event !== null && isOfTrigger(trigger, repositoryId)) found.push({ repositoryId, event });
+    }
+    before = page.next;
+    if (before === null) break;
+    await letOthersIn();
   }
   return found.reverse();
 }

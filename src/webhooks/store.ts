@@ -14,6 +14,7 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { deliveries, deliveryClaims } from '../../db/schema/index.ts';
@@ -85,9 +86,12 @@ export async function listDeliveries(
   filter: DeliveryFilter,
   { limit, page }: { limit: number; page: number },
 ): Promise<Delivery[]> {
+  // The few entries of one id are found by it: the plus sign keeps SQLite from walking along the whole log for them.
+  const among = (column: SQLiteColumn, value: string) =>
+    filter.referenceId === undefined ? eq(column, value) : sql`+${column} = ${value}`;
   const filters: (SQL | undefined)[] = [
-    eq(deliveries.organizationId, organizationId),
-    filter.integrationId === undefined ? undefined : eq(deliveries.integrationId, filter.integrationId),
+    among(deliveries.organizationId, organizationId),
+    filter.integrationId === undefined ? undefined : among(deliveries.integrationId, filter.integrationId),
     filter.status === undefined ? undefined : eq(deliveries.status, filter.status),
     filter.event === undefined ? undefined : eq(deliveries.event, filter.event),
     filter.referenceId === undefined ? undefined : eq(deliveries.referenceId, filter.referenceId),
@@ -113,6 +117,13 @@ export interface LogFilter extends Omit<DeliveryFilter, 'referenceId'> {
   anyId?: string | undefined;
 }
 
+/** A look at the log: where to go on, null at its end, and whether it ended before it had found enough. */
+export interface LogPage {
+  entries: Delivery[];
+  next: LogPosition | null;
+  isCut: boolean;
+}
+
 /** How many entries one look at the log reads at most: what fits a rare filter may lie further back. */
 export const MAX_LOOKED_AT = 20_000;
 
@@ -125,8 +136,8 @@ export async function listLogPage(
   organizationId: string,
   filter: LogFilter,
   { limit, before }: { limit: number; before?: LogPosition | null },
-): Promise<{ entries: Delivery[]; next: LogPosition | null; isCut: boolean }> {
-  const { within, beside } = logFilters(organizationId, filter);
+): Promise<LogPage> {
+  const { within, since, beside } = logFilters(organizationId, filter);
   const from = before ? sql`${position} < (${before.createdAt}, ${before.id})` : undefined;
   const end =
     beside === undefined
@@ -134,12 +145,13 @@ export async function listLogPage(
       : db
           .select({ createdAt: deliveries.createdAt, id: deliveries.id })
           .from(deliveries)
-          .where(and(within, from))
+          .where(and(within, from, since))
           .orderBy(...newestFirst)
           .limit(1)
           .offset(MAX_LOOKED_AT - 1)
           .get();
-  const until = end === undefined ? undefined : sql`${position} >= (${end.createdAt}, ${end.id})`;
+  // One bound below, the nearer one: given both, SQLite would walk along the index to the further.
+  const until = end === undefined ? since : sql`${position} >= (${end.createdAt}, ${end.id})`;
   const rows = db
     .select()
     .from(deliveries)
@@ -159,11 +171,11 @@ export async function listLogNews(
   filter: LogFilter,
   { since, limit }: { since: Date; limit: number },
 ): Promise<Delivery[]> {
-  const { within, beside } = logFilters(organizationId, { ...filter, since });
+  const { within, since: isNew, beside } = logFilters(organizationId, { ...filter, since });
   const rows = db
     .select()
     .from(deliveries)
-    .where(and(within, beside))
+    .where(and(within, isNew, beside))
     .orderBy(...newestFirst)
     .limit(limit)
     .all();
@@ -174,8 +186,8 @@ const position = sql`(${deliveries.createdAt}, ${deliveries.id})`;
 const newestFirst = [desc(deliveries.createdAt), desc(deliveries.id)];
 
 /**
- * The filter in two halves: what one index finds in the log's order, and what each entry is then asked. The plus signs
- * keep SQLite from choosing another index than the one that is meant.
+ * The filter in two halves: what one index finds in the log's order, the time among it, and what each entry is then
+ * asked. The plus signs keep SQLite from choosing another index than the one that is meant.
  */
 function logFilters(organizationId: string, { integrationId, integrationType, status, ...rest }: LogFilter) {
   const isOrganization = eq(deliveries.organizationId, organizationId);
@@ -191,20 +203,21 @@ function logFilters(organizationId: string, { integrationId, integrationType, st
     integrationId === undefined ? undefined : sql`+${deliveries.integrationId} = ${integrationId}`;
   if (rest.anyId !== undefined) {
     const isNamed = or(eq(deliveries.id, rest.anyId), eq(deliveries.referenceId, rest.anyId));
-    return { within: isNamed, beside: and(isOrganizationToo, isIntegrationToo, isStatus, since, ...others) };
+    return { within: isNamed, since, beside: and(isOrganizationToo, isIntegrationToo, isStatus, ...others) };
   }
   if (status !== undefined && status !== 'processed') {
     // The condition of the partial index, word for word.
     const isProblem = sql`${deliveries.status} <> 'processed'`;
     return {
-      within: and(isOrganization, isStatus, isProblem, since),
+      within: and(isOrganization, isStatus, isProblem),
+      since,
       beside: and(isIntegrationToo, ...others),
     };
   }
   const isStatusToo = status === undefined ? undefined : sql`+${deliveries.status} = ${status}`;
   return isIntegration === undefined
-    ? { within: and(isOrganization, since), beside: and(isStatusToo, ...others) }
-    : { within: and(isIntegration, since), beside: and(isOrganizationToo, isStatusToo, ...others) };
+    ? { within: isOrganization, since, beside: and(isStatusToo, ...others) }
+    : { within: isIntegration, since, beside: and(isOrganizationToo, isStatusToo, ...others) };
 }
 
 /** By the entry's id, or by the provider's delivery id (its newest entry); null when the organization has none. */

@@ -1,5 +1,13 @@
 import { expect, test } from 'bun:test';
-import { type LogFilter, listLogNews, listLogPage } from '../../src/webhooks/store.ts';
+import type { Database } from '../../db/client.ts';
+import { listPostsOfDelivery } from '../../src/drafts/store.ts';
+import {
+  countDays,
+  type LogFilter,
+  listDeliveries,
+  listLogNews,
+  listLogPage,
+} from '../../src/webhooks/store.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 // A log of millions must not be read through for one of its entries.
@@ -45,6 +53,39 @@ test.each<[LogFilter, string]>([
   [{ anyId: 'x' }, 'deliveries_by_reference'],
   [{ anyId: 'x', status: 'failed', integrationId: 'int_x', since }, 'deliveries_by_reference'],
 ])('a page of the log with %p is read along %s', async (filter, index) => {
+  const plans = await plansOf(async (db) => {
+    await listLogPage(db, 'org_a', filter, { limit: 50, before });
+    await listLogPage(db, 'org_a', filter, { limit: 50 });
+    await listLogNews(db, 'org_a', filter, { since, limit: 50 });
+  });
+  expect(plans.length).toBeGreaterThanOrEqual(3);
+  for (const plan of plans) {
+    expect(plan).toContain(index);
+    expect(plan).not.toContain('SCAN deliveries');
+    // The few entries of one id may be sorted; a whole log may not.
+    if (filter.anyId === undefined) expect(plan).not.toContain('TEMP B-TREE');
+  }
+});
+
+test("the deliveries of one of the provider's ids are found by it", async () => {
+  const filter = { referenceId: 'x', integrationId: 'int_x', status: 'processed' } as const;
+  const plans = await plansOf((db) => listDeliveries(db, 'org_a', filter, { limit: 20, page: 1 }));
+  expect(plans.join()).toContain('deliveries_by_reference');
+});
+
+test("an integration's days are counted without looking at their entries", async () => {
+  const plans = await plansOf((db) => countDays(db, 'int_x', since, 30));
+  expect(plans.join()).toContain('USING COVERING INDEX deliveries_by_integration');
+});
+
+test('the posts of a delivery are found by way of the drafts, not among all posts', async () => {
+  const plans = await plansOf(async (db) => listPostsOfDelivery(db, 'org_a', 'int_x', 'x', null));
+  expect(plans.join()).toContain('triggers_by_integration');
+  expect(plans.join()).not.toContain('posts_by_');
+});
+
+/** How SQLite goes about each statement that the work prepares. */
+async function plansOf(work: (db: Database) => Promise<unknown>): Promise<string[]> {
   const { db } = createTestApp();
   const statements: string[] = [];
   const { prepare } = db.$client;
@@ -52,19 +93,12 @@ test.each<[LogFilter, string]>([
     statements.push(sql);
     return prepare.call(db.$client, sql);
   }) as typeof prepare;
-  await listLogPage(db, 'org_a', filter, { limit: 50, before });
-  await listLogPage(db, 'org_a', filter, { limit: 50 });
-  await listLogNews(db, 'org_a', filter, { since, limit: 50 });
-  expect(statements.length).toBeGreaterThanOrEqual(3);
-  for (const sql of statements) {
-    const plan = prepare
+  await work(db);
+  return statements.map((sql) =>
+    prepare
       .call(db.$client, `EXPLAIN QUERY PLAN ${sql}`)
       .all()
       .map((row) => (row as { detail: string }).detail)
-      .join();
-    expect(plan).toContain(index);
-    expect(plan).not.toContain('SCAN deliveries');
-    // The few entries of one id may be sorted; a whole log may not.
-    if (filter.anyId === undefined) expect(plan).not.toContain('TEMP B-TREE');
-  }
-});
+      .join(),
+  );
+}

@@ -36,6 +36,12 @@ test.each([
   ['engines', ['social', 'quiet']],
   ['ENGINES quieter', ['quiet']],
   ['eng', ['social', 'quiet']],
+  ['en', []],
+  ['engines s', []],
+  ['engines st', []],
+  ['engines sta', ['quiet']],
+  ['it', ['cafe']],
+  ['発', ['slash']],
   ['eng quieter', []],
   ['quieter eng', ['quiet']],
   ['AND', ['quiet']],
@@ -112,6 +118,23 @@ test('the index follows every way of writing', async () => {
   expect(await ids('second')).toEqual([]);
   expect(own.db.$client.query('select count(*) as n from post_numbers').get()).toEqual({ n: 0 });
   isWhole();
+});
+
+test('where more than enough hold a word, what only begins with it is left out', async () => {
+  const own = createTestApp();
+  await own.addOrganization('org_a');
+  const many = Array.from({ length: MAX_FOUND }, (_, index) => ({ id: `p${index}`, title: 'Same' }));
+  await own.addPosts('org_a', { id: 'longer', title: 'Sameness' }, ...many);
+  const all = { ...everything, limit: MAX_FOUND };
+  const few = await searchPosts(own.db, 'org_a', 'same', all);
+  expect(few).toMatchObject({ totalItems: MAX_FOUND, isCut: true });
+  await own.addPosts('org_a', { id: 'last', title: 'Sameness again' });
+  const begun = await searchPosts(own.db, 'org_a', 'same', all);
+  expect(begun.posts.map(({ id }) => id)).toContain('last');
+  await own.addPosts('org_a', { id: 'enough', title: 'Same' });
+  const enough = await searchPosts(own.db, 'org_a', 'same', all);
+  expect(enough).toMatchObject({ totalItems: MAX_FOUND, isCut: true });
+  expect(enough.posts.map(({ id }) => id)).not.toContain('last');
 });
 
 test('pages of what was found, and an end to it', async () => {

@@ -1,0 +1,172 @@
+import type { Database } from '../../db/client.ts';
+import { commitTogether } from '../../db/group-commit.ts';
+import { openDataFolder } from '../../src/data-folder.ts';
+import { saveDraft } from '../../src/drafts/store.ts';
+import { connectIntegration } from '../../src/integrations/service.ts';
+import { embeddedKeys } from '../../src/keys/embedded.ts';
+import { READ_PERMISSION } from '../../src/keys/model.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { randomIds, randomToken } from '../../src/lib/ids.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
+import { createOrganization } from '../../src/organizations/service.ts';
+import { savePosts } from '../../src/posts/store.ts';
+import { createTrigger } from '../../src/triggers/service.ts';
+import { hashOf } from '../../src/users/service.ts';
+import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
+import { fillLog } from './dashboard-log.ts';
+import { makePost } from './dashboard-posts.ts';
+
+/** What a dashboard has to show. */
+export interface Amounts {
+  entries: number;
+  posts: number;
+}
+
+/** A large data folder, and the cookie of an owner of its organizations. */
+export interface DashboardFolder {
+  path: string;
+  /** Nine of ten entries, and nearly all posts. */
+  large: string;
+  /** The rest. */
+  small: string;
+  integrations: { github: string; linear: string; small: string };
+  triggers: { release: string; push: string };
+  cookie: string;
+}
+
+const SMALL_POSTS = 1_000;
+const KEYS = 60;
+/** How many posts were drafts of a trigger. */
+const DRAFTED = 5_000;
+const BATCH = 5_000;
+
+type Deps = ReturnType<typeof depsOf>;
+
+/** Fills a new data folder: two organizations, three integrations, a log and posts. */
+export async function fillDashboardFolder(
+  path: string,
+  amounts: Amounts,
+  onProgress: (written: number, total: number) => void,
+): Promise<DashboardFolder> {
+  const { db, secrets, close } = openDataFolder(path);
+  try {
+    const deps = depsOf(db, secrets);
+    const large = await addOrganization(deps, 'org_large');
+    const small = await addOrganization(deps, 'org_small');
+    const connect = async (type: 'github' | 'linear', organizationId: string) =>
+      (await connectIntegration(deps, type, organizationId, type === 'github' ? 'acme/rocket' : undefined))
+        .integrationId;
+    const integrations = {
+      github: await connect('github', large),
+      linear: await connect('linear', large),
+      small: await connect('github', small),
+    };
+    const trigger = async (event: 'release' | 'push') =>
+      (
+        await createTrigger(deps, {
+          integrationId: integrations.github,
+          event,
+          contentType: 'changelog',
+        })
+      ).id;
+    const triggers = { release: await trigger('release'), push: await trigger('push') };
+    const total = amounts.entries + amounts.posts;
+    // Nothing is lost that could not be made again: filling need not be safe.
+    db.$client.run('PRAGMA synchronous = OFF');
+    db.$client.run('PRAGMA cache_size = -500000');
+    const sources = [
+      { organizationId: large, integrationId: integrations.github, type: 'github' as const, ofTen: 6 },
+      { organizationId: large, integrationId: integrations.linear, type: 'linear' as const, ofTen: 3 },
+      { organizationId: small, integrationId: integrations.small, type: 'github' as const, ofTen: 1 },
+    ];
+    fillLog(db, sources, {
+      entries: amounts.entries,
+      now: systemClock.now(),
+      onProgress: (written) => onProgress(written, total),
+    });
+    await addPosts(
+      db,
+      { large, small, posts: amounts.posts, triggerId: triggers.release, github: integrations.github },
+      (written) => onProgress(amounts.entries + written, total),
+    );
+    const cookie = await signIn(db, [large, small]);
+    return { path, large, small, integrations, triggers, cookie };
+  } finally {
+    close();
+  }
+}
+
+function depsOf(db: Database, secrets: ReturnType<typeof openDataFolder>['secrets']) {
+  return { db, secrets, clock: systemClock, ids: randomIds, publicUrl: () => '' };
+}
+
+async function addOrganization(deps: Deps, id: string): Promise<string> {
+  await createOrganization(deps, { id, name: `Benchmark ${id}`, plan: 'pro' });
+  const keys = embeddedKeys(deps);
+  for (let key = 0; key < KEYS; key++) {
+    const name = `Key ${key}`;
+    await keys.createKey({ organizationId: id, name, permissions: [READ_PERMISSION], expiresAt: null });
+  }
+  return id;
+}
+
+/** The newest of the large organization's posts were drafts, each of another of its newest deliveries. */
+async function addPosts(
+  db: Database,
+  about: { large: string; small: string; posts: number; triggerId: string; github: string },
+  onProgress: (written: number) => void,
+): Promise<void> {
+  const deliveryIds = db.$client
+    .query<{ id: string }, [string, number]>(
+      `SELECT reference_id AS id FROM deliveries WHERE integration_id = ? AND status = 'processed'
+      ORDER BY created_at DESC LIMIT ?`,
+    )
+    .all(about.github, DRAFTED)
+    .map(({ id }) => id);
+  for (let start = 0; start < about.posts; start += BATCH) {
+    const indexes = Array.from({ length: Math.min(BATCH, about.posts - start) }, (_, index) => start + index);
+    const posts = indexes.map((index) =>
+      makePost(index >= about.posts - SMALL_POSTS ? about.small : about.large, index, deliveryIds[index]),
+    );
+    await savePosts(db, posts);
+    await commitTogether(db, () => {
+      for (const { id, createdAt, sourceMetadata } of posts) {
+        if (sourceMetadata?.deliveryId === undefined) continue;
+        saveDraft(db, {
+          triggerId: about.triggerId,
+          scope: 'main',
+          subject: id,
+          postId: id,
+          writtenHash: '',
+          eventKeys: [id],
+          until: createdAt,
+          suggestion: null,
+          suggestedAt: null,
+          dismissedHash: null,
+        });
+      }
+    });
+    onProgress(start + posts.length);
+  }
+}
+
+/** A person who owns the organizations, and is signed in. */
+async function signIn(db: Database, organizationIds: readonly string[]): Promise<string> {
+  const now = systemClock.now();
+  const createdAt = now.toISOString();
+  const user = { id: randomIds.newId('usr'), email: `${randomIds.newId('ann')}@acme.example`, createdAt };
+  const token = randomToken(32);
+  await commitTogether(db, () => {
+    insertUser(db, { ...user, passwordHash: null });
+    for (const organizationId of organizationIds) {
+      insertMembership(db, { userId: user.id, organizationId, role: 'owner', createdAt });
+    }
+    insertSession(db, {
+      hash: hashOf(token),
+      userId: user.id,
+      createdAt,
+      expiresAt: now.getTime() + 30 * DAY_MS,
+    });
+  });
+  return `tidings_session=${token}`;
+}

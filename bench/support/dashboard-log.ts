@@ -1,0 +1,98 @@
+import type { Database } from '../../db/client.ts';
+import { sampleOf } from '../../src/client/samples/index.ts';
+import type { IntegrationType } from '../../src/integrations/model.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
+import { providers } from '../../src/webhooks/providers/index.ts';
+import { BenchError } from './bench-error.ts';
+
+/** Whose entries they are, and how many of ten. */
+interface Source {
+  organizationId: string;
+  integrationId: string;
+  type: IntegrationType;
+  ofTen: number;
+}
+
+/** An event that only the very oldest entries have: whoever looks for it finds nothing near. */
+export const RARE_EVENT = 'deployment_status';
+
+const DAYS = 30;
+const BATCH = 20_000;
+
+/** What the log keeps of a delivery of each event, by the provider's name for it. */
+const told = {
+  push: sampleData('github', 'push'),
+  pull_request: sampleData('github', 'pull_request'),
+  release: sampleData('github', 'release'),
+  Issue: sampleData('linear', 'Issue'),
+};
+
+function sampleData(type: IntegrationType, event: string): string {
+  const payload = sampleOf({ type, repositories: [] }, event, { now: systemClock.now() });
+  const handler = providers.find(({ id }) => id === type)?.events[event];
+  const result = payload === null ? undefined : handler?.prepare(payload)();
+  if (result?.outcome !== 'processed') throw new BenchError(`a sample ${event} is not processed`);
+  return JSON.stringify(result.processed.data);
+}
+
+/**
+ * Writes so many log entries, evenly over the last 30 days, oldest first. Of a thousand 800 were processed, 140 ignored,
+ * 30 are duplicates, 20 were rejected and 10 failed. SQL of its own: the service writes one delivery at a time.
+ */
+export function fillLog(
+  db: Database,
+  sources: readonly Source[],
+  { entries, now, onProgress }: { entries: number; now: Date; onProgress: (written: number) => void },
+): void {
+  const insert = db.$client.query(insertSql(sources));
+  const stepMs = (DAYS * DAY_MS) / entries;
+  for (let written = 0; written < entries; written += BATCH) {
+    const last = entries - written;
+    const first = Math.max(1, last - BATCH + 1);
+    insert.run({ first, last, entries, now: now.getTime(), stepMs, ...told });
+    onProgress(Math.min(entries, written + BATCH));
+  }
+}
+
+/** `n` is 1 for the newest entry. Neighbours differ in everything: multiples of a prime stand for chance. */
+function insertSql(sources: readonly Source[]): string {
+  const owners = sources.flatMap((source) => Array.from({ length: source.ofTen }, () => source));
+  const ofOwner = (pick: (source: Source) => string) =>
+    `CASE n * 7 % 10 ${owners.map((owner, index) => `WHEN ${index} THEN '${pick(owner)}'`).join(' ')} END`;
+  return `
+    WITH RECURSIVE numbers(n) AS (
+      SELECT $last UNION ALL SELECT n - 1 FROM numbers WHERE n > $first
+    ),
+    chosen AS (
+      SELECT n, $now - cast(n * $stepMs AS integer) AS at, n * 7919 % 1000 AS luck,
+        ${ofOwner(({ organizationId }) => organizationId)} AS organization_id,
+        ${ofOwner(({ integrationId }) => integrationId)} AS integration_id,
+        ${ofOwner(({ type }) => type)} AS type
+      FROM numbers
+    ),
+    named AS (
+      SELECT *, strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS created_at,
+        CASE WHEN n > $entries - 100 THEN '${RARE_EVENT}' WHEN type = 'linear' THEN 'Issue'
+          WHEN luck = 500 THEN 'release' WHEN luck % 4 = 1 THEN 'pull_request' ELSE 'push' END AS event
+      FROM chosen
+    )
+    INSERT INTO deliveries (id, organization_id, integration_id, integration_type, title, status, status_code,
+      reference_id, event, action, data, reason, count, body_hash, duration_ms, retention_days, created_at, expires_at)
+    SELECT printf('dlv_%012x', at) || lower(hex(randomblob(6))), organization_id, integration_id, type,
+      'Delivery ' || n || ' of what was shipped',
+      CASE WHEN luck < 800 THEN 'processed' WHEN luck < 940 THEN 'ignored' WHEN luck < 970 THEN 'duplicate'
+        WHEN luck < 990 THEN 'rejected' ELSE 'failed' END,
+      CASE WHEN luck < 970 THEN 200 WHEN luck < 990 THEN 401 ELSE 500 END,
+      lower(hex(randomblob(16))), event,
+      CASE event WHEN 'push' THEN 'pushed' WHEN 'pull_request' THEN 'merged' WHEN 'release' THEN 'published' ELSE 'completed' END,
+      CASE WHEN luck >= 800 THEN NULL
+        WHEN event = 'push' THEN json_set($push, '$.after', printf('%040x', n), '$.pushedAt', created_at)
+        WHEN event = 'pull_request' THEN json_set($pull_request, '$.number', n, '$.mergedAt', created_at)
+        WHEN event = 'release' THEN json_set($release, '$.tagName', 'v' || n, '$.publishedAt', created_at)
+        WHEN event = 'Issue' THEN json_set($Issue, '$.id', 'issue_' || n, '$.completedAt', created_at)
+      END,
+      CASE WHEN luck >= 800 THEN 'It was not what anybody waits for' END,
+      1, randomblob(32), n % 40, ${DAYS}, created_at, at + ${DAYS * DAY_MS}
+    FROM named`;
+}
