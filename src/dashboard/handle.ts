@@ -22,6 +22,7 @@ import {
 } from './page.ts';
 import { requireSameOrigin } from './same-origin.ts';
 import { renderFragment, renderPage } from './view/document.tsx';
+import { SignedOut } from './view/signed-out.tsx';
 import { Trouble } from './view/trouble.tsx';
 
 /** What a form may hold, in bytes: a post of 200,000 characters fits several times. */
@@ -92,16 +93,24 @@ async function renderAnyway(
 }
 
 /** The visit with all that the page needs of it. Who is not signed in is led there, and back again. */
-async function admit(page: Page, visit: Visit): Promise<Visit | Redirect> {
+async function admit(page: Page, visit: Visit): Promise<Visit | View | Redirect> {
   const { deps, user, url, params } = visit;
   if (page.access === 'anyone') return visit;
-  if (user === null)
-    return redirect(`/dashboard/~/sign-in?to=${encodeURIComponent(url.pathname + url.search)}`);
+  if (user === null) return page.method === 'POST' ? keepForm(visit) : redirect(signInPath(url));
   const memberships = await listMemberships(deps.db, user.id);
   const userVisit: UserVisit = { ...visit, user, memberships };
   return page.access === 'user'
     ? userVisit
     : admitMember(page.access, userVisit, params.organizationId ?? '');
+}
+
+function signInPath({ pathname, search }: URL): string {
+  return `/dashboard/~/sign-in?to=${encodeURIComponent(pathname + search)}`;
+}
+
+/** Signing in would lead back to a page that is read: what a form held would be gone. */
+function keepForm({ url, form }: Visit): View {
+  return view('You are signed out', SignedOut({ path: url.pathname + url.search, form }), { status: 401 });
 }
 
 /** Another's organization is not there. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from '../../src/dashboard/page.ts';
 import { pages } from '../../src/dashboard/pages/index.ts';
-import { form, signedIn, visitor } from '../support/dashboard.ts';
+import { form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { connectGithub } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';
 import { createTestApp } from '../support/test-app.ts';
@@ -85,18 +85,56 @@ describe('a member is refused what is for owners, and changes nothing:', () => {
   });
 });
 
-describe('a stranger is led to the sign-in, and changes nothing:', () => {
+describe('a stranger is led to the sign-in, keeps what was typed, and changes nothing:', () => {
   test.each(signedInOnly)('%s', async (_, page) => {
     const { app, pathOf } = await createWorld();
     const before = allRows(app.db);
     for (const cookie of [undefined, 'tidings_session=guessed', 'tidings_session=']) {
       const response = await visitor(app, cookie)(pathOf(page), initOf(page));
-      expect(response.status).toBe(303);
-      expect(response.headers.get('location')).toStartWith('/dashboard/~/sign-in?to=');
+      if (page.method === 'GET') {
+        expect(response.status).toBe(303);
+        expect(response.headers.get('location')).toStartWith('/dashboard/~/sign-in?to=');
+      } else {
+        expect(response.status).toBe(401);
+        const html = await response.text();
+        expect(html).toContain('href="/dashboard/~/sign-in"');
+        expect(html).toContain(`<form method="post" action="${pathOf(page)}">`);
+        expect(html).toContain('<input type="hidden" name="name" value="Changed"/>');
+      }
     }
     expect(allRows(app.db)).toEqual(before);
   });
 });
+
+test('what was typed before the session ended can be sent again; passwords are not written into the page', async () => {
+  const { app } = await createWorld();
+  const markdown = `\r\n\r\n- "a" ${hostile}`;
+  const text = await visitor(app)('/dashboard/org_a/posts/p?x=1', form({ title: 'T', markdown }));
+  const html = await text.text();
+  expect(isHarmed(html)).toBe(false);
+  const kept = new URLSearchParams();
+  const rewriter = new HTMLRewriter().on('input', {
+    element: (input) =>
+      kept.append(decoded(input.getAttribute('name')), decoded(input.getAttribute('value'))),
+  });
+  rewriter.transform(html);
+  expect([...kept]).toEqual([
+    ['title', 'T'],
+    ['markdown', markdown],
+  ]);
+  const secret = await visitor(app)(
+    '/dashboard/~/account/password',
+    form({ current: 'Secret', password: 'New' }),
+  );
+  expect(secret.status).toBe(401);
+  expect(await secret.text()).not.toMatch(/Secret|New|<form/);
+});
+
+/** An attribute as a browser reads it, of the few entities that the renderer writes. */
+function decoded(attribute: string | null): string {
+  const entities: Record<string, string> = { '&quot;': '"', '&lt;': '<', '&amp;': '&' };
+  return (attribute ?? '').replaceAll(/&(?:quot|lt|amp);/g, (entity) => entities[entity] ?? entity);
+}
 
 test('a form that is no form, or too large, is refused', async () => {
   const { owner, app } = await createWorld();

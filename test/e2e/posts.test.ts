@@ -46,6 +46,8 @@ async function open(context: BrowserContext, address: string): Promise<{ page: P
     if (!request.url().startsWith(server.url)) trouble.push(request.url());
   });
   await page.goto(address);
+  // Who types before the page is drawn has the browser say that its first field cannot be given the focus.
+  await page.locator(':focus').waitFor();
   return { page, trouble };
 }
 

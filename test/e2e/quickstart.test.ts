@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Post } from '../../src/posts/model.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+import { curlLines } from '../support/curl.ts';
 import { root, type ServerProcess, startProcess } from '../support/server.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -29,17 +30,6 @@ async function quickstart(): Promise<ServerProcess> {
     until: 'Stop with Ctrl-C',
   });
   return server;
-}
-
-/** The URL and the headers of each `curl` line, as a shell would read them. */
-function curlLines(text: string) {
-  return Array.from(
-    text.matchAll(/^ *curl -H "([^:]+): ([^"]+)" "([^"]+)"$/gm),
-    ([, name = '', value = '', url = '']) => ({
-      url,
-      headers: { [name]: value },
-    }),
-  );
 }
 
 test('prints an organization, a key, and curl lines that work when pasted', async () => {

@@ -3,45 +3,39 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
 import { temporaryFolder } from './cli.ts';
+import { setUp } from './dashboard-browser.ts';
 import { root, type ServerProcess, startTidings } from './server.ts';
 
 // Pictures of every page of the dashboard, to be looked at: light and dark, on a phone and on a wide screen, empty
 // and full. `bun run screenshots` writes them to `screenshots/`, which Git ignores.
 
 const folder = join(root, 'screenshots');
-const password = 'correct horse battery';
 
-const looks = [
+export const looks = [
   { width: 390, colorScheme: 'light' },
   { width: 390, colorScheme: 'dark' },
   { width: 1440, colorScheme: 'light' },
   { width: 1440, colorScheme: 'dark' },
 ] as const;
 
-/** Pages of an organization, and what to follow from them, from one to the next. */
-const pages: { path: string; follow?: string[] }[] = [
+/** Pages of an organization, and for lists what to follow from them. */
+export const pages: { path: string; follow?: string }[] = [
   { path: 'start' },
-  { path: 'posts', follow: ['posts/post_'] },
+  { path: 'posts', follow: 'posts/post_' },
   { path: 'posts/~/new' },
-  { path: 'integrations', follow: ['integrations/int_', 'triggers/trg_'] },
-  { path: 'deliveries', follow: ['deliveries/dlv_'] },
+  { path: 'integrations', follow: 'integrations/int_' },
+  { path: 'deliveries', follow: 'deliveries/dlv_' },
   { path: 'settings' },
   { path: 'settings/keys' },
   { path: 'settings/members' },
 ];
 
-/** Opens the set-up link that the start printed, and becomes the owner. Returns the organization's path. */
-export async function setUp(page: Page, server: ServerProcess): Promise<string> {
-  const link = /Set up the dashboard: \S+(\/setup\?token=\S+)/.exec(server.stdout())?.[1];
-  if (link === undefined) throw new Error(`no set-up link in: ${server.stdout()}`);
-  await page.goto(`${server.url}${link}`);
-  await page.getByLabel('E-mail address').fill('ann@acme.example');
-  await page.getByLabel('Password').fill(password);
-  const organization = page.getByLabel('Your team or product');
-  if ((await organization.count()) > 0) await organization.fill('Acme Rockets');
-  await page.getByRole('button', { name: 'Begin' }).click();
-  await page.waitForURL(/\/start$/);
-  return new URL(page.url()).pathname.replace(/\/start$/, '');
+/** Opens the first thing of a list that is open. Returns whether there is one. */
+export async function followFirst(page: Page, part: string): Promise<boolean> {
+  const link = page.locator(`main a[href*="${part}"]`).first();
+  if ((await link.count()) === 0) return false;
+  await page.goto(new URL((await link.getAttribute('href')) ?? '', page.url()).href);
+  return true;
 }
 
 async function shoot(page: Page, name: string): Promise<void> {
@@ -57,18 +51,13 @@ async function shootAll(context: BrowserContext, server: ServerProcess, kind: st
   await page.goto(`${server.url}/dashboard/~/sign-in`);
   await shoot(page, `${kind}-sign-in`);
   const base = await setUp(page, server);
-  for (const { path, follow = [] } of pages) {
-    await page.goto(`${server.url}${base}/${path}`);
+  for (const { path, follow } of pages) {
+    await page.goto(`${base}/${path}`);
     const name = path.replaceAll(/[~/]+/g, '-');
     await shoot(page, `${kind}-${name}`);
-    for (const [depth, part] of follow.entries()) {
-      const link = page.locator(`main a[href*="${part}"]`).first();
-      if ((await link.count()) === 0) break;
-      await page.goto(`${server.url}${await link.getAttribute('href')}`);
-      await shoot(page, `${kind}-${name}${'-one'.repeat(depth + 1)}`);
-    }
+    if (follow !== undefined && (await followFirst(page, follow))) await shoot(page, `${kind}-${name}-one`);
   }
-  await page.goto(`${server.url}/dashboard/~/account`);
+  await page.goto(new URL('/dashboard/~/account', base).href);
   await shoot(page, `${kind}-account`);
 }
 

@@ -40,7 +40,10 @@ export function Card({ integration, base, ...rest }: CardProps) {
         <h2 class="flat">
           <a href={`${base}/integrations/${integration.id}`}>{integrationName(integration)}</a>
         </h2>
-        <span class="dim">{providerNames[integration.type]}</span>
+        {/* An integration without repositories is called after its provider. */}
+        {integration.repositories.length === 0 ? null : (
+          <span class="dim">{providerNames[integration.type]}</span>
+        )}
         <Status status={integration.enabled ? 'active' : 'disabled'} />
       </div>
       <Overview integration={integration} base={base} {...rest} />

@@ -80,7 +80,7 @@ export function Changes({ integration, base }: { integration: Integration; base:
         )}
         <span class="dim">
           {integration.enabled
-            ? 'Deliveries are refused until it is enabled again.'
+            ? 'Disabled, it refuses deliveries until it is enabled again.'
             : 'Deliveries are refused now.'}
         </span>
       </div>

@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { cliJson, temporaryFolder } from '../support/cli.ts';
+import { type OpenDashboard, openDashboard, setUp, setUpLink, watch } from '../support/dashboard-browser.ts';
+import { fillDashboard } from '../support/full-dashboard.ts';
+import { wrongWith } from '../support/page-check.ts';
+import { followFirst, pages } from '../support/screenshots.ts';
+import { type ServerProcess, startTidings } from '../support/server.ts';
+
+// Every page, light and dark, on a phone and on a wide screen: for everybody to read, within the screen and the policy.
+
+/** How long a page may take in all its looks, on a busy machine. */
+const PATIENCE_MS = 30_000;
+
+let dashboard: OpenDashboard;
+let page: Page;
+let trouble: string[];
+let failing: string;
+
+beforeAll(async () => {
+  dashboard = await openDashboard(['--demo']);
+  trouble = watch(dashboard.person, dashboard.origin);
+  page = await dashboard.person.newPage();
+  ({ failing } = await fillDashboard(dashboard));
+}, 60_000);
+
+afterAll(() => dashboard.close());
+
+/** Whether the page that is open is as it should be. */
+async function expectFine(here: Page, said = trouble): Promise<void> {
+  expect(await here.locator('h1').count()).toBe(1);
+  expect(await wrongWith(here)).toEqual([]);
+  expect(said.splice(0)).toEqual([]);
+}
+
+const open = (path: string) =>
+  page.goto(path.startsWith('/') ? `${dashboard.origin}${path}` : `${dashboard.base}/${path}`);
+const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+
+const lists = pages.flatMap(({ follow, path }) => (follow === undefined ? [] : [[path, follow] as const]));
+
+describe('full:', () => {
+  test.each(pages.map(({ path }) => path))(
+    '%s',
+    async (path) => {
+      await open(path);
+      await expectFine(page);
+    },
+    PATIENCE_MS,
+  );
+
+  test.each(lists)(
+    '%s, one of %s',
+    async (path, follow) => {
+      await open(path);
+      expect(await followFirst(page, follow)).toBe(true);
+      await expectFine(page);
+    },
+    PATIENCE_MS,
+  );
+
+  test.each([
+    ['of words that have no end', 'posts/wide'],
+    ['a search that finds nothing', 'posts?q=nothing+of+the+sort&status=draft'],
+    ['a filter that leaves nothing', 'deliveries?event=nothing'],
+    ['a page that there is not', 'nothing'],
+    ['a post that there is not', 'posts/post_nothing'],
+    ['the account', '/dashboard/~/account'],
+    ['an invitation that does not work', '/dashboard/~/invitation?token=nothing'],
+  ])(
+    '%s',
+    async (_, path) => {
+      await open(path);
+      await expectFine(page);
+    },
+    PATIENCE_MS,
+  );
+});
+
+describe('full, with something to see:', () => {
+  test(
+    'a newer text beside an edited one',
+    async () => {
+      await open('posts?q=own+words');
+      await followFirst(page, 'posts/post_');
+      await page.getByRole('region', { name: 'There is a newer text for this post.' }).waitFor();
+      await expectFine(page);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'a post that somebody else has changed meanwhile',
+    async () => {
+      await open('posts/wide');
+      await page.getByLabel('Text, in Markdown').fill('Mine');
+      await cliJson(dashboard.dataDir, ['post', 'edit', 'wide', '--title', 'Theirs']);
+      await press('Save');
+      await page.getByRole('alert').waitFor();
+      await expectFine(page);
+    },
+    PATIENCE_MS,
+  );
+
+  test.each(['rejected', 'duplicate'])(
+    'a delivery that was %s',
+    async (status) => {
+      await open(`deliveries?status=${status}`);
+      expect(await followFirst(page, 'deliveries/dlv_')).toBe(true);
+      await expectFine(page);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'a trigger that fails, and its rehearsal',
+    async () => {
+      await open('integrations');
+      await page.getByRole('link', { name: 'acme/rocket', exact: true }).click();
+      await page.getByText('Could not be done').waitFor();
+      await expectFine(page);
+      await page.goto(`${page.url()}/triggers/${failing}?rehearse=yes`);
+      await expectFine(page);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'a new trigger, and what is wrong with it',
+    async () => {
+      await open('integrations');
+      await page.getByRole('link', { name: 'acme/rocket', exact: true }).click();
+      await press('New trigger…');
+      await expectFine(page);
+      await page.getByLabel('Title, in Liquid').fill('{{ relase.name }}');
+      await press('Make the trigger');
+      await page.getByText('Did you mean release.name?').waitFor();
+      await expectFine(page);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'what is shown once',
+    async () => {
+      await open('settings/keys');
+      await page.getByText('Create New API Key').click();
+      await page.getByLabel('Name').fill('Shown once');
+      await press('Create key');
+      await page.getByRole('heading', { name: 'Copy the key now' }).waitFor();
+      await expectFine(page);
+      await page.reload();
+      await expectFine(page);
+      await open('integrations');
+      await page.getByLabel('Repository').fill('nothing');
+      await press('Connect GitHub');
+      await page.getByText('must be OWNER/NAME').waitFor();
+      await expectFine(page);
+      await press('Connect Linear');
+      await page.getByRole('heading', { name: 'Linear is almost connected' }).waitFor();
+      await expectFine(page);
+      await page.getByRole('link', { name: 'I have done this' }).click();
+      await page.getByText('Rotate the secret').click();
+      await press('Make a new secret');
+      await page.getByRole('heading', { name: 'A new secret for Linear' }).waitFor();
+      await expectFine(page);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'an invitation, for who makes it and for who gets it',
+    async () => {
+      await open('settings/members');
+      await press('Make an invitation link');
+      await page.getByRole('heading', { name: 'Pass this link on' }).waitFor();
+      await expectFine(page);
+      const link = (await page.locator('.once code').textContent()) ?? '';
+      const guests = await dashboard.browser.newContext();
+      const said = watch(guests, dashboard.origin);
+      const guest = await guests.newPage();
+      await guest.goto(link);
+      await expectFine(guest, said);
+      await guest.getByRole('link', { name: 'Sign in first' }).click();
+      await expectFine(guest, said);
+      await guest.getByLabel('E-mail address').fill('nobody@acme.example');
+      await guest.getByLabel('Password').fill('nothing of the sort');
+      await guest.getByRole('button', { name: 'Sign in' }).click();
+      await guest.getByRole('alert').waitFor();
+      await expectFine(guest, said);
+      const reset = ['user', 'reset-password', '--email', 'ann@acme.example'];
+      const { url } = await cliJson(dashboard.dataDir, reset);
+      await guest.goto(`${dashboard.origin}${new URL(url).pathname}${new URL(url).search}`);
+      await expectFine(guest, said);
+      await guests.close();
+    },
+    PATIENCE_MS,
+  );
+});
+
+describe('empty:', () => {
+  const folder = temporaryFolder();
+  let server: ServerProcess;
+  let base: string;
+  let first: Page;
+  let said: string[];
+
+  beforeAll(async () => {
+    server = await startTidings(folder.path, [], { until: 'Set up the dashboard' });
+    const person = await dashboard.browser.newContext();
+    said = watch(person, new URL(setUpLink(server)).origin);
+    first = await person.newPage();
+  }, 60_000);
+
+  afterAll(async () => {
+    await server.stop();
+    folder.remove();
+  }, PATIENCE_MS);
+
+  test(
+    'sign-in and set-up',
+    async () => {
+      await first.goto(new URL('/dashboard', setUpLink(server)).href);
+      await first.getByText('Nobody has an account yet.').waitFor();
+      await expectFine(first, said);
+      await first.goto(setUpLink(server));
+      await expectFine(first, said);
+      base = await setUp(first, server);
+      expect(said).toEqual([]);
+    },
+    PATIENCE_MS,
+  );
+
+  test.each(pages.map(({ path }) => path))(
+    '%s',
+    async (path) => {
+      await first.goto(`${base}/${path}`);
+      await expectFine(first, said);
+    },
+    PATIENCE_MS,
+  );
+});

@@ -1,0 +1,46 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { looks } from './screenshots.ts';
+
+/**
+ * What is wrong with the page that is open, in each look: what axe finds, what is too small to be touched on a phone,
+ * and whether it can be moved sideways, as it is and with all unfolded that can be.
+ */
+export async function wrongWith(page: Page): Promise<string[]> {
+  const wrong: string[] = [];
+  // The page's own policy would refuse a script element; this is no part of the page.
+  await page.evaluate(axe.source);
+  for (const { width, colorScheme } of looks) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    const found = await page.evaluate(look);
+    wrong.push(...found.map((each) => `${width} ${colorScheme}: ${each}`));
+  }
+  return wrong;
+}
+
+/** Runs in the page. */
+async function look(): Promise<string[]> {
+  const { axe: checker } = globalThis as unknown as { axe: typeof axe };
+  const wrong: string[] = [];
+  const every = (selector: string) => Array.from(document.querySelectorAll<HTMLElement>(selector));
+  const measure = (when: string) => {
+    const { scrollWidth } = document.documentElement;
+    if (scrollWidth > innerWidth) wrong.push(`${when}, it is ${scrollWidth} wide`);
+  };
+  const folded = every('details:not([open])') as HTMLDetailsElement[];
+  measure('folded');
+  for (const details of folded) details.open = true;
+  measure('unfolded');
+  const { violations } = await checker.run({ resultTypes: ['violations'] });
+  for (const { id, nodes } of violations) wrong.push(`${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  if (innerWidth < 500) {
+    const targets = every('button, .button, summary, select, textarea, nav a, label.check, input');
+    for (const target of targets.filter((each) => !each.matches('.check input, .prose input'))) {
+      const { width, height } = target.getBoundingClientRect();
+      if (width > 0 && height < 44) wrong.push(`${height} px high: ${target.outerHTML.slice(0, 150)}`);
+    }
+  }
+  for (const details of folded) details.open = false;
+  return wrong;
+}
