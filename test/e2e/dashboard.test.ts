@@ -145,6 +145,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
     .getByRole('article')
     .filter({ hasText: 'Rocket 2.4.0: quieter engines' })
     .getByText('Quiet mode')
+    .first()
     .waitFor();
   await go('Posts');
   expect(await link('Rocket 2.4.0: quieter engines').count()).toBe(1);
