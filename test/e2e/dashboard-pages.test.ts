@@ -22,7 +22,7 @@ beforeAll(async () => {
   trouble = watch(dashboard.person, dashboard.origin);
   page = await dashboard.person.newPage();
   ({ failing } = await fillDashboard(dashboard));
-}, 60_000);
+}, 120_000);
 
 afterAll(() => dashboard.close());
 
@@ -210,7 +210,7 @@ describe('empty:', () => {
     const person = await dashboard.browser.newContext();
     said = watch(person, new URL(setUpLink(server)).origin);
     first = await person.newPage();
-  }, 60_000);
+  }, 120_000);
 
   afterAll(async () => {
     await server.stop();

@@ -32,7 +32,7 @@ export async function openDashboard(words: readonly string[] = []): Promise<Open
   };
   try {
     const person = await browser.newContext({ reducedMotion: 'reduce' });
-    person.setDefaultTimeout(10_000);
+    person.setDefaultTimeout(30_000);
     const page = await person.newPage();
     const base = await setUp(page, server);
     await page.close();
