@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { readConfig } from '../src/config.ts';
 import { openDataFolder } from '../src/data-folder.ts';
 import { sweep } from '../src/jobs/sweep.ts';
 import { systemClock } from '../src/lib/clock.ts';
@@ -61,7 +62,7 @@ function addExpired(dataDir: string, count: number): void {
 }
 
 async function measure(data: DataFolder, defer: Defer) {
-  const config = { host: '127.0.0.1', port: 0, dataDir: data.path, logLevel: 'warn' as const };
+  const config = readConfig({ PORT: '0', DATA_DIR: data.path, LOG_LEVEL: 'warn' }, {});
   const services = await openServices(config, 'server');
   const server = startServer(services, config);
   defer(async () => {

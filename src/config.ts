@@ -81,6 +81,20 @@ export const settings = {
     expected: 'a number of milliseconds from 1 to 60000',
     help: 'how long to wait for Unkey before answering 503',
   },
+  GITHUB_API_URL: {
+    flag: '--github-api-url <url>',
+    schema: HttpUrl,
+    default: 'https://api.github.com',
+    expected: 'an http or https URL, such as https://github.example.com/api/v3',
+    help: "GitHub's API; for Enterprise Server https://HOST/api/v3",
+  },
+  LINEAR_API_URL: {
+    flag: '--linear-api-url <url>',
+    schema: HttpUrl,
+    default: 'https://api.linear.app/graphql',
+    expected: 'an http or https URL, such as https://api.linear.app/graphql',
+    help: "Linear's GraphQL API",
+  },
   LOG_LEVEL: {
     flag: '--log-level <level>',
     schema: LogLevel,
@@ -107,6 +121,8 @@ export interface Config {
   secretKey?: string | undefined;
   /** Present when Unkey keeps the keys. */
   unkey?: UnkeyConfig | undefined;
+  /** Where providers' own APIs are, without a trailing slash. */
+  providerApis: Readonly<Record<'github' | 'linear', string>>;
   logLevel: Static<typeof LogLevel>;
 }
 
@@ -159,6 +175,10 @@ export function readConfig(flags: Environment = {}, environment: Environment = B
     dataDir: read('DATA_DIR'),
     secretKey: read('SECRET_KEY'),
     unkey: rootKey === undefined ? undefined : { rootKey, ...unkey },
+    providerApis: {
+      github: read('GITHUB_API_URL').replace(/\/+$/, ''),
+      linear: read('LINEAR_API_URL').replace(/\/+$/, ''),
+    },
     logLevel: read('LOG_LEVEL'),
   };
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));

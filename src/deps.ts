@@ -1,4 +1,5 @@
 import type { Database } from '../db/client.ts';
+import type { OpenProviderApi } from './hooks/model.ts';
 import type { KeyService } from './keys/service.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Ids } from './lib/ids.ts';
@@ -16,6 +17,8 @@ export interface Deps {
   readonly secrets: SecretBox;
   /** How other servers are asked. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
+  /** How a provider's own API is asked, on behalf of a token. */
+  readonly openProviderApi: OpenProviderApi;
   /** What links begin with, without a trailing slash. A function: with `PORT=0` it is known only after listening. */
   readonly publicUrl: () => string;
 }

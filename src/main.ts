@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
 import type { Deps } from './deps.ts';
 import { threadedComposer } from './drafts/thread.ts';
+import { providerApis } from './hooks/api/open.ts';
 import { serverJobs, startJobs } from './jobs/jobs.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import type { KeyService } from './keys/service.ts';
@@ -28,6 +29,7 @@ export async function openServices(config: Config, role: Role = 'command'): Prom
     ...base,
     keys,
     fetch: (request) => fetch(request),
+    openProviderApi: providerApis(config.providerApis),
     publicUrl: () => publicUrlOf(config, config.port),
     async close() {
       try {

@@ -2,7 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import { ConfigError, readConfig } from '../src/config.ts';
 
 test('defaults, with nothing set', () => {
-  expect(readConfig({}, {})).toEqual({ host: '127.0.0.1', port: 3000, dataDir: './data', logLevel: 'info' });
+  expect(readConfig({}, {})).toEqual({
+    host: '127.0.0.1',
+    port: 3000,
+    dataDir: './data',
+    providerApis: { github: 'https://api.github.com', linear: 'https://api.linear.app/graphql' },
+    logLevel: 'info',
+  });
 });
 
 test('everything from the environment', () => {
@@ -19,6 +25,8 @@ test('everything from the environment', () => {
         UNKEY_API_ID: 'api_1',
         UNKEY_BASE_URL: 'http://localhost:9',
         UNKEY_TIMEOUT_MS: '50',
+        GITHUB_API_URL: 'https://github.example.com/api/v3/',
+        LINEAR_API_URL: 'http://localhost:8/graphql',
         LOG_LEVEL: 'silent',
       },
     ),
@@ -29,6 +37,7 @@ test('everything from the environment', () => {
     dataDir: '/data',
     secretKey: 'q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s=',
     unkey: { rootKey: 'unkey_root', apiId: 'api_1', baseUrl: 'http://localhost:9', timeoutMs: 50 },
+    providerApis: { github: 'https://github.example.com/api/v3', linear: 'http://localhost:8/graphql' },
     logLevel: 'silent',
   });
 });
@@ -55,6 +64,7 @@ describe('a wrong value is refused by the name of its variable', () => {
     ['PUBLIC_URL', 'https://x.test/?a', 'PUBLIC_URL must be'],
     ['UNKEY_TIMEOUT_MS', '0', 'UNKEY_TIMEOUT_MS must be a number of milliseconds from 1 to 60000, not "0"'],
     ['UNKEY_BASE_URL', 'https://x.test/v2', 'UNKEY_BASE_URL must be an http or https URL without a path'],
+    ['GITHUB_API_URL', 'github.example.com', 'GITHUB_API_URL must be an http or https URL'],
     ['LOG_LEVEL', 'verbose', 'LOG_LEVEL must be one of debug, info, warn, error, silent, not "verbose"'],
   ])('%s=%s', (name, value, message) => {
     expect(() => readConfig({}, { [name]: value })).toThrow(message);

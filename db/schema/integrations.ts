@@ -16,6 +16,10 @@ export const integrations = sqliteTable(
     /** The secret before the last rotation, taken until the time beside it. */
     previousSecret: blob('previous_secret', { mode: 'buffer' }),
     previousSecretUntil: text('previous_secret_until'),
+    /** What Tidings may ask the provider's API with. Null: the webhook is set up by hand. */
+    token: blob({ mode: 'buffer' }),
+    /** When somebody last looked for deliveries that never arrived. */
+    missedCheckedAt: text('missed_checked_at'),
     createdAt: text('created_at').notNull(),
   },
   (table) => [

@@ -2,6 +2,7 @@ import { type Database, openDatabase } from '../../db/client.ts';
 import { createApp } from '../../src/app.ts';
 import type { Deps } from '../../src/deps.ts';
 import { composeDraft } from '../../src/drafts/compose.ts';
+import type { OpenProviderApi } from '../../src/hooks/model.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import type { CreatedKey } from '../../src/keys/model.ts';
 import type { KeyService } from '../../src/keys/service.ts';
@@ -37,6 +38,7 @@ export function createTestApp(
     keys?: (base: Omit<Deps, 'keys'>) => KeyService;
     providers?: readonly Provider[];
     clock?: MovableClock;
+    openProviderApi?: OpenProviderApi;
   } = {},
 ): TestApp {
   const db = openDatabase(':memory:');
@@ -51,6 +53,9 @@ export function createTestApp(
     log,
     secrets,
     fetch: (request: Request) => app.fetch(request),
+    openProviderApi:
+      overrides.openProviderApi ??
+      (() => Promise.reject(new Error('this test has no stand-in for a provider'))),
     publicUrl: () => PUBLIC_URL,
   };
   const deps: Deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };
