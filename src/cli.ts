@@ -1,7 +1,7 @@
 #!/usr/bin/env bun
 import { Command, CommanderError } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
-import type { CliContext } from './cli/context.ts';
+import { type CliContext, CommandFailed } from './cli/context.ts';
 import { addDeliveryCommands } from './cli/delivery.ts';
 import { addIntegrationCommands } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
@@ -28,6 +28,7 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
+    if (error instanceof CommandFailed) return FAILED;
     if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
     if (error instanceof AppError || error instanceof DataFolderError) {
       return fail(context, error.message, FAILED);

@@ -5,12 +5,14 @@ import { openDataFolder } from './data-folder.ts';
 import type { Deps } from './deps.ts';
 import { threadedComposer } from './drafts/thread.ts';
 import { providerApis } from './hooks/api/open.ts';
+import { listIntegrations } from './integrations/store.ts';
 import { serverJobs, startJobs } from './jobs/jobs.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import type { KeyService } from './keys/service.ts';
 import { systemClock } from './lib/clock.ts';
 import { randomIds } from './lib/ids.ts';
 import { createLog } from './lib/log.ts';
+import { trackUptime, type Uptime } from './uptime/pauses.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
 const DRAIN_MS = 8_000;
@@ -81,7 +83,9 @@ export function startServer(services: Services, config: Config): RunningServer {
     development: false,
   });
   const composer = threadedComposer();
-  const jobs = startJobs(serverJobs(services, composer.compose), services.log);
+  const uptime = trackUptime(services);
+  const begun = beginRun(services, uptime);
+  const jobs = startJobs(serverJobs({ ...services, publicUrl }, composer.compose, uptime), services.log);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
 
   return {
@@ -95,8 +99,27 @@ export function startServer(services: Services, config: Config): RunningServer {
       while (server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
       await server.stop(true);
       await jobsStopped;
+      await begun;
+      await uptime.beat();
       composer.close();
       rehearsals.close();
     },
   };
+}
+
+/** Says so when the server had been away for long enough that deliveries may have been missed. */
+async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
+  try {
+    const pause = await uptime.begin();
+    if (pause === null) return;
+    const integrations = await listIntegrations(db);
+    const asked = integrations.filter(({ type, hasToken }) => type === 'github' && hasToken);
+    if (asked.length === 0) return;
+    log.warn(
+      { pause, integrations: asked.map(({ id }) => id) },
+      'deliveries may have been missed while the server was away: tidings integration missed ID lists them',
+    );
+  } catch (error) {
+    log.error({ err: error }, 'the start of the server could not be written down');
+  }
 }

@@ -49,7 +49,7 @@ const layers: [name: string, contains: (path: string) => boolean][] = [
   [
     'services',
     is(
-      'src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers,users,hooks}/**',
+      'src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers,users,hooks,uptime}/**',
       'src/data-folder.ts',
     ),
   ],

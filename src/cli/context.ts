@@ -32,3 +32,8 @@ export async function withServices<Result>(
     await services.close();
   }
 }
+
+/** The work failed, and what was printed says all there is to say: exit code 1, without another word. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
+}

@@ -1,38 +1,17 @@
 import type { Command } from 'commander';
-import type { Connected, Integration } from '../integrations/model.ts';
-import { connectIntegration, rotateSecret } from '../integrations/service.ts';
-import { deleteIntegration, listIntegrations, setEnabled } from '../integrations/store.ts';
+import { disconnectIntegration } from '../hooks/disconnect.ts';
+import { rotateSecret } from '../hooks/rotate.ts';
+import type { Integration } from '../integrations/model.ts';
+import { listIntegrations, setEnabled } from '../integrations/store.ts';
 import { type CliContext, withServices } from './context.ts';
+import { addConnectCommands, ONCE } from './integration-connect.ts';
+import { addDoctorCommands } from './integration-doctor.ts';
+import { addPlaceCommands } from './integration-places.ts';
 import { fields, print, table } from './output.ts';
 
 export function addIntegrationCommands(program: Command, context: CliContext): void {
   const group = program.command('integration').description('connect GitHub and Linear');
-  const connect = group.command('connect').description('make a webhook URL and its secret');
-
-  connect
-    .command('github')
-    .description('for a repository on GitHub')
-    .requiredOption('--organization <id>', 'the organization')
-    .requiredOption('--repository <owner/name>', 'the repository')
-    .action(async (options: { organization: string; repository: string }, command: Command) => {
-      const connected = await withServices(context, command, (services) =>
-        connectIntegration(services, 'github', options.organization, options.repository),
-      );
-      print(context.terminal, command, connected, (made) =>
-        describeConnected(made, githubSteps(options.repository)),
-      );
-    });
-
-  connect
-    .command('linear')
-    .description('for a workspace on Linear')
-    .requiredOption('--organization <id>', 'the organization')
-    .action(async ({ organization }: { organization: string }, command: Command) => {
-      const connected = await withServices(context, command, (services) =>
-        connectIntegration(services, 'linear', organization),
-      );
-      print(context.terminal, command, connected, (made) => describeConnected(made, LINEAR_STEPS));
-    });
+  addConnectCommands(group, context);
 
   group
     .command('list')
@@ -45,7 +24,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
       print(context.terminal, command, integrations, (all) =>
         all.length === 0
           ? 'No integration yet. Make one: tidings integration connect github --organization ID --repository OWNER/NAME'
-          : table(['ID', 'TYPE', 'STATUS', 'ORGANIZATION', 'REPOSITORIES'], all.map(row)),
+          : table(['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES'], all.map(row)),
       );
     });
 
@@ -65,7 +44,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
 
   group
     .command('rotate-secret')
-    .description('make a new secret; the old one is taken for another 24 hours')
+    .description('make a new secret, and set it at the provider; the old one is taken for another 24 hours')
     .argument('<id>', 'the integration')
     .action(async (id: string, _options: object, command: Command) => {
       const rotated = await withServices(context, command, (services) => rotateSecret(services, id));
@@ -77,40 +56,29 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
       );
     });
 
+  addPlaceCommands(group, context);
+  addDoctorCommands(group, context);
+
   group
     .command('disconnect')
-    .description('remove an integration for good; its deliveries stay in the log')
+    .description('remove an integration and its webhooks for good; its deliveries stay in the log')
     .argument('<id>', 'the integration')
-    .action(async (id: string, _options: object, command: Command) => {
-      await withServices(context, command, ({ db }) => deleteIntegration(db, id));
-      print(context.terminal, command, { id, deleted: true }, () => `Disconnected: ${id}`);
+    .option('--force', 'also when the provider does not delete a webhook')
+    .action(async (id: string, { force = false }: { force?: boolean }, command: Command) => {
+      const { left } = await withServices(context, command, (services) =>
+        disconnectIntegration(services, id, { force }),
+      );
+      const outcome = { id, deleted: true, ...(left.length === 0 ? {} : { left }) };
+      print(context.terminal, command, outcome, () =>
+        left.length === 0
+          ? `Disconnected: ${id}`
+          : `Disconnected: ${id}\nThe webhook was left at ${left.join(', ')}: delete it there by hand.`,
+      );
     });
 }
 
-const ONCE = 'Copy the secret now: it is shown this once.';
-
-const LINEAR_STEPS = `At Linear: Settings, API, New webhook. Paste the URL and the secret, and choose Issues, Projects and
-Project updates.`;
-
-function githubSteps(repository: string): string {
-  return `At https://github.com/${repository}/settings/hooks/new: paste the URL and the secret, choose the content type
-application/json, and the events that you want.`;
-}
-
-function describeConnected(
-  { integrationId, repositoryId, webhookUrl, secret }: Connected,
-  steps: string,
-): string {
-  const description = fields({
-    Integration: integrationId,
-    ...(repositoryId === undefined ? {} : { Repository: repositoryId }),
-    'Webhook URL': webhookUrl,
-    Secret: secret,
-  });
-  return `${description}\n\n${ONCE}\n${steps}`;
-}
-
-function row({ id, type, enabled, organizationId, repositories }: Integration): string[] {
+function row({ id, type, enabled, organizationId, repositories, hasToken }: Integration): string[] {
   const names = repositories.map(({ fullName }) => fullName).join(', ');
-  return [id, type, enabled ? 'enabled' : 'disabled', organizationId, names || '–'];
+  const status = enabled ? 'enabled' : 'disabled';
+  return [id, type, status, hasToken ? 'managed' : 'by hand', organizationId, names || '–'];
 }

@@ -33,3 +33,18 @@ export function sinceWhen(text: string, now: Date): Date {
   const [, amount = '0', unit = ''] = SPAN.exec(text) ?? [];
   return parseTime(text) ?? new Date(now.getTime() - Number(amount) * (SPAN_MS[unit] ?? 0));
 }
+
+/** How much of standard input may be a token, in characters. */
+const MAX_INPUT = 10_000;
+
+/** A token as it was given, or what standard input says for `-`: so that it stands in no list of processes. */
+export async function readToken(given: string): Promise<string> {
+  if (given !== '-') return given;
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of Bun.stdin.stream()) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > MAX_INPUT) break;
+  }
+  return text;
+}

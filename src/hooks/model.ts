@@ -149,3 +149,39 @@ export interface Hook {
   retryAt: number | null;
   attempts: number;
 }
+
+/** What became of a delivery, as the provider's list and the log tell it together. */
+export type Fate =
+  /** The log has it as taken. */
+  | 'arrived'
+  /** Somebody answered, and the log does not have it as taken. */
+  | 'failed'
+  /** Nobody answered. */
+  | 'never-arrived';
+
+export interface ComparedDelivery {
+  deliveryId: string;
+  place: string;
+  event: string;
+  action: string | null;
+  /** When the provider tried first. ISO 8601. */
+  deliveredAt: string;
+  fate: Fate;
+  /** How often the provider tried. */
+  attempts: number;
+  /** Why it is not there, in words; null when it arrived. */
+  reason: string | null;
+}
+
+/** One thing that deliveries depend on, and how it is. */
+export interface Check {
+  name: 'enabled' | 'reachability' | 'hook' | 'last-delivery' | 'ping' | 'secret' | 'missed';
+  /** The repository or team, where it is about one. */
+  place?: string;
+  status: 'ok' | 'warning' | 'failed';
+  message: string;
+  /** What to do about it. */
+  advice?: string;
+  /** The deliveries that are missing, for `missed`. */
+  missed?: readonly ComparedDelivery[];
+}

@@ -5,6 +5,12 @@ import type { Plan } from '../organizations/model.ts';
 export const IntegrationType = Type.Union([Type.Literal('github'), Type.Literal('linear')]);
 export type IntegrationType = Static<typeof IntegrationType>;
 
+/** As people write them. */
+export const providerNames: Readonly<Record<IntegrationType, string>> = {
+  github: 'GitHub',
+  linear: 'Linear',
+};
+
 /** How long a secret that was rotated away is still taken, in milliseconds. */
 export const PREVIOUS_SECRET_MS = DAY_MS;
 
@@ -22,6 +28,8 @@ export interface Integration {
   type: IntegrationType;
   enabled: boolean;
   repositories: Repository[];
+  /** Whether Tidings keeps its webhooks at the provider, with a token; otherwise they are set up by hand. */
+  hasToken: boolean;
   createdAt: string;
 }
 

@@ -2,14 +2,8 @@ import type { Deps } from '../deps.ts';
 import { randomToken } from '../lib/ids.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
-import {
-  type Connected,
-  type IntegrationType,
-  PREVIOUS_SECRET_MS,
-  type ReceivingIntegration,
-  RepositoryName,
-} from './model.ts';
-import { getReceivingIntegration, insertIntegration, replaceSecret } from './store.ts';
+import { type Connected, type IntegrationType, type ReceivingIntegration, RepositoryName } from './model.ts';
+import { getReceivingIntegration, insertIntegration } from './store.ts';
 
 /** How much randomness a webhook secret carries, in bytes. */
 const SECRET_BYTES = 32;
@@ -17,7 +11,7 @@ const SECRET_BYTES = 32;
 type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'publicUrl'>;
 
 /**
- * Makes an integration with a new secret, for one repository when `repository` (`owner/name`) is given.
+ * Connects by hand: makes an integration with a new secret, which a person sets at the provider, for one repository when `repository` (`owner/name`) is given.
  * Throws `AppError` 400 for a bad name and 404 when there is no such organization.
  */
 export async function connectIntegration(
@@ -30,7 +24,7 @@ export async function connectIntegration(
   await getOrganization(deps.db, organizationId);
   const integrationId = deps.ids.newId('int');
   const repositoryId = repository === undefined ? undefined : deps.ids.newId('repo');
-  const secret = randomToken(SECRET_BYTES);
+  const { secret, sealed } = newSecret(deps, integrationId);
   const createdAt = deps.clock.now().toISOString();
   await insertIntegration(
     deps.db,
@@ -39,12 +33,12 @@ export async function connectIntegration(
       organizationId,
       type,
       enabled: true,
-      secret: deps.secrets.seal(secret, contextOf(integrationId)),
+      secret: sealed,
       createdAt,
     },
     repositoryId === undefined || repository === undefined
-      ? null
-      : { id: repositoryId, integrationId, fullName: repository, createdAt },
+      ? []
+      : [{ id: repositoryId, integrationId, fullName: repository, createdAt }],
   );
   return {
     integrationId,
@@ -54,12 +48,13 @@ export async function connectIntegration(
   };
 }
 
-/** Makes a new secret; the old one is taken for another 24 h. Throws `AppError` 404. */
-export async function rotateSecret(deps: Needs, integrationId: string): Promise<{ secret: string }> {
+/** A webhook secret that nobody can guess, as people and as the database keep it. */
+export function newSecret(
+  { secrets }: Pick<Deps, 'secrets'>,
+  integrationId: string,
+): { secret: string; sealed: Buffer } {
   const secret = randomToken(SECRET_BYTES);
-  const until = new Date(deps.clock.now().getTime() + PREVIOUS_SECRET_MS);
-  await replaceSecret(deps.db, integrationId, deps.secrets.seal(secret, contextOf(integrationId)), until);
-  return { secret };
+  return { secret, sealed: secrets.seal(secret, contextOf(integrationId)) };
 }
 
 /** The secrets that a delivery may be signed with now, the present one first. Throws `WrongSecretKey`. */

@@ -8,15 +8,36 @@ import type { Integration, ReceivingIntegration, Repository } from './model.ts';
 type NewIntegration = typeof integrations.$inferInsert;
 type NewRepository = typeof repositories.$inferInsert;
 
-/** Both or neither. */
+/** All or nothing, with what `also` writes (synchronous). */
 export function insertIntegration(
   db: Database,
   integration: NewIntegration,
-  repository: NewRepository | null,
+  newRepositories: readonly NewRepository[],
+  also: () => void = () => undefined,
 ): Promise<void> {
   return commitTogether(db, () => {
     db.insert(integrations).values(integration).run();
+    for (const repository of newRepositories) db.insert(repositories).values(repository).run();
+    also();
+  });
+}
+
+/** One more, or none, with what `also` writes (synchronous). */
+export function insertRepository(
+  db: Database,
+  repository: NewRepository | null,
+  also: () => void = () => undefined,
+): Promise<void> {
+  return commitTogether(db, () => {
     if (repository !== null) db.insert(repositories).values(repository).run();
+    also();
+  });
+}
+
+/** With the triggers that are for it alone; its deliveries stay in the log. */
+export function deleteRepository(db: Database, id: string): Promise<void> {
+  return commitTogether(db, () => {
+    db.delete(repositories).where(eq(repositories.id, id)).run();
   });
 }
 
@@ -45,6 +66,7 @@ function select(db: Database, filter: SQL | undefined): Integration[] {
       type,
       enabled,
       repositories: [],
+      hasToken: integration.token !== null,
       createdAt,
     };
     if (repository !== null) entry.repositories.push({ id: repository.id, fullName: repository.fullName });
@@ -90,18 +112,78 @@ export async function setEnabled(db: Database, id: string, enabled: boolean): Pr
   return getIntegration(db, id);
 }
 
-/** The present secret becomes the previous one, taken until `until`. Throws `AppError` 404. */
-export async function replaceSecret(db: Database, id: string, secret: Buffer, until: Date): Promise<void> {
+/**
+ * The present secret becomes the previous one, taken until `until`; with what `also` writes (synchronous). Throws
+ * `AppError` 404.
+ */
+export async function replaceSecret(
+  db: Database,
+  id: string,
+  secret: Buffer,
+  until: Date,
+  also: () => void = () => undefined,
+): Promise<void> {
   const previous = { previousSecret: sql`${integrations.secret}`, previousSecretUntil: until.toISOString() };
-  const replaced = await commitTogether(db, () =>
-    db
+  const replaced = await commitTogether(db, () => {
+    also();
+    return db
       .update(integrations)
       .set({ secret, ...previous })
       .where(eq(integrations.id, id))
       .returning({ id: integrations.id })
-      .all(),
-  );
+      .all();
+  });
   if (replaced.length === 0) throw integrationNotFound(id);
+}
+
+/** Sets the secrets as they are to be. */
+export function restoreSecrets(
+  db: Database,
+  id: string,
+  secrets: Pick<ReceivingIntegration, 'secret' | 'previousSecret' | 'previousSecretUntil'>,
+): Promise<void> {
+  return commitTogether(db, () => {
+    db.update(integrations).set(secrets).where(eq(integrations.id, id)).run();
+  });
+}
+
+/** The token that the provider's API is asked with, sealed; null when the webhook is set up by hand. */
+export async function findSealedToken(db: Database, id: string): Promise<Buffer | null> {
+  const row = db
+    .select({ token: integrations.token })
+    .from(integrations)
+    .where(eq(integrations.id, id))
+    .get();
+  return row?.token ?? null;
+}
+
+/** With what `also` writes (synchronous). */
+export function setSealedToken(
+  db: Database,
+  id: string,
+  token: Buffer,
+  also: () => void = () => undefined,
+): Promise<void> {
+  return commitTogether(db, () => {
+    db.update(integrations).set({ token }).where(eq(integrations.id, id)).run();
+    also();
+  });
+}
+
+/** When somebody last looked for deliveries that never arrived. ISO 8601; null for never. */
+export async function findMissedCheckedAt(db: Database, id: string): Promise<string | null> {
+  const row = db
+    .select({ at: integrations.missedCheckedAt })
+    .from(integrations)
+    .where(eq(integrations.id, id))
+    .get();
+  return row?.at ?? null;
+}
+
+export function setMissedCheckedAt(db: Database, id: string, at: Date): Promise<void> {
+  return commitTogether(db, () => {
+    db.update(integrations).set({ missedCheckedAt: at.toISOString() }).where(eq(integrations.id, id)).run();
+  });
 }
 
 /** With its repositories; its deliveries stay in the log. Throws `AppError` 404. */

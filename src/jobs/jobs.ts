@@ -1,7 +1,9 @@
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
+import { syncHooks } from '../hooks/sync.ts';
 import type { Logger } from '../lib/log.ts';
 import { runTriggers } from '../triggers/run.ts';
+import { BEAT_MS, type Uptime } from '../uptime/pauses.ts';
 import { sweep } from './sweep.ts';
 
 /** Something that the server does by itself, now and then. Each can also be run by hand: `run()`. */
@@ -14,10 +16,7 @@ export interface Job {
 }
 
 /** Everything that the server does by itself. */
-export function serverJobs(
-  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'keys' | 'log'>,
-  compose: Compose,
-): Job[] {
+export function serverJobs(deps: Deps, compose: Compose, uptime: Pick<Uptime, 'beat'>): Job[] {
   const { db, clock, keys, log } = deps;
   return [
     { name: 'record-key-usage', every: 1_000, run: () => keys.flush() },
@@ -28,6 +27,14 @@ export function serverJobs(
         await runTriggers(deps, compose, signal);
       },
     },
+    {
+      name: 'sync-hooks',
+      every: 2_000,
+      async run(signal) {
+        await syncHooks(deps, signal);
+      },
+    },
+    { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
     {
       name: 'sweep',
       every: '*/5 * * * *',

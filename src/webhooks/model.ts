@@ -12,6 +12,11 @@ export const retentionDaysOf: Readonly<Record<Plan, number>> = { free: 7, pro: 3
 export const deliveryStatuses = ['processed', 'ignored', 'duplicate', 'rejected', 'failed'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
+/** Whether a delivery of this status needs no other. */
+export function isTaken(status: DeliveryStatus): boolean {
+  return status === 'processed' || status === 'ignored' || status === 'duplicate';
+}
+
 /** An entry of the delivery log. */
 export interface Delivery {
   id: string;

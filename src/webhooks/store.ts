@@ -21,7 +21,7 @@ import { deliveries, deliveryClaims } from '../../db/schema/index.ts';
 import type { IntegrationType } from '../integrations/model.ts';
 import { AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { DEDUP_WINDOW_MS, type Delivery, type DeliveryStatus } from './model.ts';
+import { DEDUP_WINDOW_MS, type Delivery, type DeliveryStatus, isTaken } from './model.ts';
 
 /** An entry to write, with the hash of its body where the sender was verified. */
 export type NewDelivery = Delivery & { bodyHash: Buffer | null };
@@ -339,6 +339,46 @@ export function deleteExpiredDeliveries(db: Database, asOf: Date, limit: number)
   );
 }
 
+/** The newest ping that was taken at `since` or later; of one repository where one is given. */
+export async function findPing(
+  db: Database,
+  integrationId: string,
+  repositoryId: string | null,
+  since: Date,
+): Promise<{ id: string; createdAt: string } | null> {
+  const found = db
+    .select({ id: deliveries.id, createdAt: deliveries.createdAt })
+    .from(deliveries)
+    .where(
+      and(
+        eq(deliveries.integrationId, integrationId),
+        gte(deliveries.createdAt, since.toISOString()),
+        eq(deliveries.event, 'ping'),
+        eq(deliveries.statusCode, 200),
+        repositoryId === null ? undefined : eq(deliveries.repositoryId, repositoryId),
+      ),
+    )
+    .orderBy(desc(deliveries.createdAt))
+    .limit(1)
+    .get();
+  return found ?? null;
+}
+
+/** What the log says of deliveries: the entry of each that says most, what was taken before what was not. */
+export async function listLogged(
+  db: Database,
+  integrationId: string,
+  deliveryIds: readonly string[],
+): Promise<Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>> {
+  const found = new Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>();
+  for (const deliveryId of deliveryIds) {
+    const entries = statements(db).logged.all({ integrationId, deliveryId });
+    const best = entries.find(({ status }) => isTaken(status)) ?? entries[0];
+    if (best !== undefined) found.set(deliveryId, best);
+  }
+  return found;
+}
+
 function changesOf(db: Database, statement: SQL): Promise<number> {
   return commitTogether(db, () => (db.run(statement) as unknown as { changes: number }).changes);
 }
@@ -389,6 +429,18 @@ const statements = prepared((db) => {
   return {
     day: db.select({ status: ofDay.status, entries: count() }).from(ofDay).groupBy(ofDay.status).prepare(),
     insert: insert().prepare(),
+    logged: db
+      .select({ id: deliveries.id, status: deliveries.status, reason: deliveries.reason })
+      .from(deliveries)
+      .where(
+        and(
+          eq(deliveries.referenceId, sql.placeholder('deliveryId')),
+          eq(deliveries.integrationId, sql.placeholder('integrationId')),
+        ),
+      )
+      .orderBy(desc(deliveries.createdAt))
+      .limit(20)
+      .prepare(),
     count: insert()
       .onConflictDoUpdate({ target: deliveries.id, set: { count: sql`${deliveries.count} + 1` } })
       .prepare(),

@@ -71,9 +71,9 @@ test('ends between two batches when the server stops', async () => {
 });
 
 test('the job says what it removed, and nothing when there was nothing', async () => {
-  const job = serverJobs(app.deps, () => Promise.reject(new Error('no draft is made here'))).find(
-    ({ name }) => name === 'sweep',
-  );
+  const job = serverJobs(app.deps, () => Promise.reject(new Error('no draft is made here')), {
+    beat: async () => undefined,
+  }).find(({ name }) => name === 'sweep');
   expect(job?.every).toBe('*/5 * * * *');
   const said = () => app.logged.filter(({ job }) => job === 'sweep');
   await job?.run(new AbortController().signal);

@@ -11,6 +11,7 @@ export const issue: TriggerKind = {
   provider: 'linear',
   filters: ['label', 'team', 'project'],
   isRolling: true,
+  needs: ['Issue'],
 
   scopesOf({ filters }, event) {
     return isIssueCompleted(event) && isIssueMeant(filters, event) ? [scopeOf(filters, event)] : [];

@@ -39,6 +39,8 @@ export interface TriggerKind {
   filters: readonly (keyof TriggerFilters)[];
   /** Whether its draft goes on until something closes it. */
   isRolling: boolean;
+  /** What the provider must deliver for it, as the provider calls its events. */
+  needs: readonly string[];
   /** The scopes that an event touches as it is; none when it means nothing to the trigger. */
   scopesOf(
     trigger: Pick<Trigger, 'filters'>,

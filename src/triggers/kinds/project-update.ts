@@ -8,6 +8,7 @@ export const projectUpdate: TriggerKind = {
   provider: 'linear',
   filters: ['project'],
   isRolling: false,
+  needs: ['InitiativeUpdate', 'ProjectUpdate'],
 
   scopesOf({ filters }, event) {
     if (event.type !== 'project_update') return [];

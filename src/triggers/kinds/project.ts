@@ -8,6 +8,7 @@ export const project: TriggerKind = {
   provider: 'linear',
   filters: ['project'],
   isRolling: false,
+  needs: ['Project'],
 
   scopesOf({ filters }, event) {
     if (event.type !== 'project' || !event.data.isCompleted) return [];

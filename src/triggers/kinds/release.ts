@@ -8,6 +8,7 @@ export const release: TriggerKind = {
   provider: 'github',
   filters: ['branch', 'prereleases', 'tag'],
   isRolling: false,
+  needs: ['pull_request', 'push', 'release'],
 
   scopesOf({ filters }, event, { repositoryId }) {
     if (event.branch === null || !isMeant(filters, event)) return [];

@@ -9,6 +9,7 @@ import { subjectOf } from './release.ts';
 export const push: TriggerKind = rollingBranch({
   event: 'push',
   action: 'pushed',
+  needs: ['pull_request', 'push', 'release'],
   filters: ['branch', 'prereleases', 'tag'],
 });
 
@@ -16,11 +17,12 @@ export const push: TriggerKind = rollingBranch({
 export const pullRequest: TriggerKind = rollingBranch({
   event: 'pull_request',
   action: 'merged',
+  needs: ['pull_request', 'release'],
   filters: ['branch', 'label', 'prereleases', 'tag'],
 });
 
 function rollingBranch(
-  kind: Pick<TriggerKind, 'action' | 'filters'> & { event: 'push' | 'pull_request' },
+  kind: Pick<TriggerKind, 'action' | 'filters' | 'needs'> & { event: 'push' | 'pull_request' },
 ): TriggerKind {
   const tells = (event: ShippedEvent) => event.type === 'pull_request' || event.type === kind.event;
   return {

@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import type { Integration } from '../../../integrations/model.ts';
+import { providerNames } from '../../../integrations/model.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import type { Delivery } from '../../../webhooks/model.ts';
 import { exactly, When } from '../../view/when.tsx';
-import { providerNames } from './filter.ts';
 import { integrationName } from './rows.tsx';
 
 /** What is known of a delivery beside what it said. */

@@ -1,4 +1,4 @@
-import type { IntegrationType } from '../../../integrations/model.ts';
+import { type IntegrationType, providerNames } from '../../../integrations/model.ts';
 import { isId } from '../../../lib/ids.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../../../webhooks/model.ts';
@@ -11,11 +11,6 @@ export const spans = [
   { value: '7d', label: 'Last 7 days', ms: 7 * DAY_MS },
   { value: '30d', label: 'Last 30 days', ms: 30 * DAY_MS },
 ] as const;
-
-export const providerNames: Readonly<Record<IntegrationType, string>> = {
-  github: 'GitHub',
-  linear: 'Linear',
-};
 
 /** The longest event name or delivery id that is looked for. */
 const MAX_LENGTH = 200;

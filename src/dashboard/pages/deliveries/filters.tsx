@@ -1,9 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Integration } from '../../../integrations/model.ts';
+import { providerNames } from '../../../integrations/model.ts';
 import { isId } from '../../../lib/ids.ts';
 import { deliveryStatuses } from '../../../webhooks/model.ts';
 import { type Option, Select } from '../../view/select.tsx';
-import { filterNames, logPath, providerNames, spans } from './filter.ts';
+import { filterNames, logPath, spans } from './filter.ts';
 import { integrationName } from './rows.tsx';
 
 /** The form that narrows the log: each field is a part of the address. */

@@ -1,9 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Integration } from '../../../integrations/model.ts';
+import { providerNames } from '../../../integrations/model.ts';
 import type { Delivery } from '../../../webhooks/model.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
-import { providerNames, writePosition } from './filter.ts';
+import { writePosition } from './filter.ts';
 
 /** What rows are shown with. */
 export interface RowContext {

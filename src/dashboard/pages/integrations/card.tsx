@@ -1,13 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import type { Integration } from '../../../integrations/model.ts';
+import { providerNames } from '../../../integrations/model.ts';
 import { webhookUrl } from '../../../integrations/service.ts';
 import { countDays, listLogPage } from '../../../webhooks/store.ts';
 import type { MemberVisit } from '../../page.ts';
 import { ToCopy } from '../../view/copy.tsx';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
-import { providerNames } from '../deliveries/filter.ts';
 import { integrationName } from '../deliveries/rows.tsx';
 import { inWords, Picture } from './picture.tsx';
 

@@ -1,12 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { rotateSecret } from '../../../hooks/rotate.ts';
 import type { Integration } from '../../../integrations/model.ts';
-import { rotateSecret } from '../../../integrations/service.ts';
+import { providerNames } from '../../../integrations/model.ts';
 import { deleteIntegration, setEnabled } from '../../../integrations/store.ts';
 import { once } from '../../once.ts';
 import { type Page, post, redirect, view } from '../../page.ts';
 import { ToCopy } from '../../view/copy.tsx';
 import { Action } from '../../view/form.tsx';
-import { providerNames } from '../deliveries/filter.ts';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
 

@@ -1,10 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { providerNames } from '../../../integrations/model.ts';
 import { findTriggers } from '../../../triggers/service.ts';
 import { listRuns } from '../../../triggers/store.ts';
 import { get, type Page, view } from '../../page.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
-import { providerNames } from '../deliveries/filter.ts';
 import { integrationName } from '../deliveries/rows.tsx';
 import { TriggerList } from '../triggers/list.tsx';
 import { Runs } from '../triggers/runs.tsx';

@@ -1,0 +1,196 @@
+import type { Deps } from '../deps.ts';
+import type { Integration, IntegrationType } from '../integrations/model.ts';
+import { newSecret } from '../integrations/service.ts';
+import {
+  deleteIntegration,
+  getIntegration,
+  insertIntegration,
+  listIntegrations,
+} from '../integrations/store.ts';
+import { AppError } from '../lib/app-error.ts';
+import { getOrganization } from '../organizations/store.ts';
+import { makeHook } from './make.ts';
+import { ALL_PUBLIC_TEAMS, type Hook, type Place, type ProviderApi, ProviderProblem } from './model.ts';
+import { pingAndWait } from './ping.ts';
+import { insertHooks, listHooks, newHook } from './store.ts';
+import { requireToken, sealToken } from './token.ts';
+import { urlOf } from './wish.ts';
+
+/** How many repositories or teams are connected in one go. */
+export const MAX_PLACES = 100;
+
+/** How long the server's own job leaves hooks alone that somebody works on, in milliseconds. */
+export const HANDS_OFF_MS = 120_000;
+
+export interface ConnectRequest {
+  type: IntegrationType;
+  organizationId: string;
+  token: string;
+  /** Names or ids. For Linear without any: all public teams. */
+  places: readonly string[];
+}
+
+/** One place that was connected. */
+export interface ConnectedPlace {
+  place: string;
+  repositoryId?: string;
+  webhookUrl: string;
+  hookId: string;
+  /** Whether the provider's ping arrived; null where the provider sends none. */
+  hasPinged: boolean | null;
+}
+
+export interface ConnectedHooks {
+  integrationId: string;
+  places: ConnectedPlace[];
+}
+
+export type HookNeeds = Pick<
+  Deps,
+  'db' | 'clock' | 'ids' | 'log' | 'secrets' | 'publicUrl' | 'openProviderApi'
+>;
+
+/**
+ * Connects with a token: an integration whose hooks Tidings makes at the provider, each pinged. All or nothing: when a
+ * place cannot be connected, what was made is taken back on both sides. Throws `ProviderProblem`, and `AppError` 400,
+ * 404 and 409.
+ */
+export async function connectWithToken(deps: HookNeeds, request: ConnectRequest): Promise<ConnectedHooks> {
+  const { type, organizationId } = request;
+  const token = requireToken(request.token);
+  await getOrganization(deps.db, organizationId);
+  const api = await deps.openProviderApi(type, token);
+  const places = await findPlaces(api, request);
+  await requireNew(deps, organizationId, type, places);
+
+  const integrationId = deps.ids.newId('int');
+  const startedAt = deps.clock.now();
+  const createdAt = startedAt.toISOString();
+  const repositories =
+    type === 'github' ? places.map(({ id }) => newRepository(deps, integrationId, id)) : [];
+  const hooks = places.map((place, index) => ({
+    ...newHook(integrationId, place, repositories[index]?.id ?? null),
+    retryAt: startedAt.getTime() + HANDS_OFF_MS,
+  }));
+  const { sealed } = newSecret(deps, integrationId);
+  const token_ = sealToken(deps, integrationId, token);
+  const row = { id: integrationId, organizationId, type, enabled: true, secret: sealed, createdAt };
+  await insertIntegration(deps.db, { ...row, token: token_ }, repositories, () =>
+    insertHooks(deps.db, hooks, createdAt),
+  );
+
+  const integration = await getIntegration(deps.db, integrationId);
+  try {
+    return { integrationId, places: await makeAndPing(deps, api, integration, hooks, startedAt) };
+  } catch (error) {
+    const left = await takeBack(deps, api, await listHooks(deps.db, integrationId));
+    await deleteIntegration(deps.db, integrationId);
+    throw withEnding(error, `${left}Nothing was connected.`);
+  }
+}
+
+/** Makes the hooks, one after the other, then waits for their pings. */
+export async function makeAndPing(
+  deps: HookNeeds,
+  api: ProviderApi,
+  integration: Integration,
+  hooks: readonly Hook[],
+  startedAt: Date,
+): Promise<ConnectedPlace[]> {
+  const made: Hook[] = [];
+  for (const hook of hooks) made.push(await makeHook(deps, api, integration, hook));
+  return Promise.all(
+    made.map(async (hook) => {
+      const webhookUrl = urlOf(deps, integration, hook);
+      return {
+        place: hook.placeName,
+        ...(hook.repositoryId === null ? {} : { repositoryId: hook.repositoryId }),
+        webhookUrl,
+        hookId: hook.remoteId ?? '',
+        hasPinged: await pingAndWait(deps, api, hook, webhookUrl, startedAt),
+      };
+    }),
+  );
+}
+
+async function findPlaces(api: ProviderApi, { type, places }: ConnectRequest): Promise<Place[]> {
+  const names = places.length === 0 && type === 'linear' ? [ALL_PUBLIC_TEAMS] : places;
+  if (names.length === 0) throw new AppError(400, 'Name at least one repository, as OWNER/NAME');
+  if (names.length > MAX_PLACES) {
+    throw new AppError(400, `At most ${MAX_PLACES} can be connected in one go, not ${names.length}`);
+  }
+  const found = new Map<string, Place>();
+  for (const name of names) {
+    const place = await getAdministrable(api, name);
+    found.set(place.id, place);
+  }
+  return [...found.values()];
+}
+
+export async function getAdministrable(api: ProviderApi, name: string): Promise<Place> {
+  const place = await api.getPlace(name);
+  if (place.canAdminister) return place;
+  throw new ProviderProblem(
+    'missing-permission',
+    api.type === 'github'
+      ? `The owner of the token may not administer ${place.name}. Webhooks need a token of somebody with the role Admin there`
+      : 'The owner of the token may not administer webhooks. Linear lets only admins of the workspace do that',
+  );
+}
+
+/** Two integrations of one repository would make every draft twice. */
+async function requireNew(
+  { db }: Pick<Deps, 'db'>,
+  organizationId: string,
+  type: IntegrationType,
+  places: readonly Place[],
+): Promise<void> {
+  if (type !== 'github') return;
+  for (const { id, repositories } of await listIntegrations(db, organizationId)) {
+    for (const { fullName } of repositories) {
+      if (!places.some((place) => place.id.toLowerCase() === fullName.toLowerCase())) continue;
+      throw new AppError(
+        409,
+        `${fullName} is connected already, by ${id}. To let Tidings manage its webhook: tidings integration set-token ${id} --token TOKEN`,
+      );
+    }
+  }
+}
+
+export function newRepository({ ids, clock }: HookNeeds, integrationId: string, fullName: string) {
+  return { id: ids.newId('repo'), integrationId, fullName, createdAt: clock.now().toISOString() };
+}
+
+/** Deletes at the provider what was made there. Says what could not be deleted, as a sentence; empty when all was. */
+export async function takeBack(
+  { log }: Pick<Deps, 'log'>,
+  api: ProviderApi,
+  hooks: readonly Hook[],
+): Promise<string> {
+  const left: string[] = [];
+  for (const { placeId, placeName, remoteId } of hooks) {
+    if (remoteId === null) continue;
+    try {
+      await api.deleteHook(placeId, remoteId);
+    } catch (error) {
+      log.warn({ err: error, placeId, hookId: remoteId }, 'a hook could not be deleted at the provider');
+      left.push(`The hook ${remoteId} of ${placeName} could not be deleted again: delete it by hand. `);
+    }
+  }
+  return left.join('');
+}
+
+/** The same failure, its message continued. */
+export function withEnding(error: unknown, ending: string): unknown {
+  if (error instanceof ProviderProblem) {
+    return new ProviderProblem(error.kind, sentences(error.message, ending), {
+      cause: error.cause,
+      retryAt: error.retryAt ?? undefined,
+    });
+  }
+  return error;
+}
+
+function sentences(one: string, other: string): string {
+  return `${one.replace(/\.$/, '')}. ${other}`;
+}

@@ -1,0 +1,128 @@
+import { type Integration, providerNames } from '../integrations/model.ts';
+import { getIntegration } from '../integrations/store.ts';
+import { listLogPage } from '../webhooks/store.ts';
+import type { HookNeeds } from './connect.ts';
+import { diagnoseHook } from './diagnose-hook.ts';
+import { findMissed } from './missed.ts';
+import { type Check, ProviderProblem } from './model.ts';
+import { checkReach } from './reach.ts';
+import { listHooks } from './store.ts';
+import { findApi } from './token.ts';
+
+export interface Diagnosis {
+  integrationId: string;
+  /** Whether nothing has failed; there may be warnings. */
+  ok: boolean;
+  checks: Check[];
+}
+
+type Needs = HookNeeds & { fetch: (request: Request) => Response | Promise<Response> };
+
+/** How many of the newest entries of the log are looked at. */
+const ENTRIES = 200;
+
+/**
+ * Looks at everything that deliveries of an integration depend on: the way here, the hooks at the provider, the secret,
+ * and what did not arrive. Changes nothing. Throws `AppError` 404.
+ */
+export async function diagnose(deps: Needs, integrationId: string): Promise<Diagnosis> {
+  const integration = await getIntegration(deps.db, integrationId);
+  const checks: Check[] = [
+    checkEnabled(integration),
+    await checkReach(deps, integration),
+    ...(await checkProvider(deps, integration)),
+    await checkSecret(deps, integration),
+    ...(await checkMissed(deps, integration)),
+  ];
+  return { integrationId, ok: checks.every(({ status }) => status !== 'failed'), checks };
+}
+
+function checkEnabled({ id, enabled }: Integration): Check {
+  return enabled
+    ? { name: 'enabled', status: 'ok', message: 'Deliveries are taken' }
+    : {
+        name: 'enabled',
+        status: 'failed',
+        message: 'The integration is disabled: deliveries are refused with 403',
+        advice: `tidings integration enable ${id}`,
+      };
+}
+
+async function checkProvider(deps: Needs, integration: Integration): Promise<Check[]> {
+  const { id, type } = integration;
+  const api = await findApi(deps, integration);
+  if (api === null) {
+    return [
+      {
+        name: 'hook',
+        status: 'warning',
+        message: `The webhook was set up by hand: what ${providerNames[type]} has cannot be looked at`,
+        advice: `With a token it can: tidings integration set-token ${id} --token TOKEN`,
+      },
+    ];
+  }
+  const checks: Check[] = [];
+  for (const hook of await listHooks(deps.db, id)) {
+    try {
+      checks.push(...(await diagnoseHook(deps, api, integration, hook)));
+    } catch (error) {
+      if (!(error instanceof ProviderProblem)) throw error;
+      checks.push({ name: 'hook', place: hook.placeName, status: 'failed', message: error.message });
+      // The others would be told the same.
+      if (['bad-token', 'rate-limited', 'provider-failed'].includes(error.kind)) break;
+    }
+  }
+  return checks;
+}
+
+/** Whether what came lately was signed with the right secret. */
+async function checkSecret({ db }: Needs, { id, organizationId, type }: Integration): Promise<Check> {
+  const { entries } = await listLogPage(db, organizationId, { integrationId: id }, { limit: ENTRIES });
+  const verified = entries.find(({ status, statusCode }) => status !== 'rejected' || statusCode === 400);
+  const refused = entries.find(({ statusCode }) => statusCode === 401);
+  if (refused !== undefined && (verified === undefined || refused.createdAt > verified.createdAt)) {
+    return {
+      name: 'secret',
+      status: 'failed',
+      message:
+        `The newest delivery was refused for its signature, at ${refused.createdAt}. ${refused.reason ?? ''}`.trim(),
+      advice: `tidings integration rotate-secret ${id}`,
+    };
+  }
+  if (verified === undefined) {
+    return {
+      name: 'secret',
+      status: 'warning',
+      message: 'No delivery has come yet that would show that the secret is right',
+      advice: `Let ${providerNames[type]} send one, or try the way here: tidings send ${type} ${type === 'github' ? 'release' : 'Issue'} --integration ${id}`,
+    };
+  }
+  return {
+    name: 'secret',
+    status: 'ok',
+    message: `The newest delivery, at ${verified.createdAt}, was signed with the right secret`,
+  };
+}
+
+async function checkMissed(deps: Needs, integration: Integration): Promise<Check[]> {
+  const api = await findApi(deps, integration);
+  if (api?.listAttempts === undefined) return [];
+  try {
+    const { counts, missed, since } = await findMissed(deps, integration.id);
+    const told = `${counts.arrived} arrived, ${counts.failed} failed, ${counts['never-arrived']} never arrived since ${since}`;
+    if (missed.length === 0)
+      return [{ name: 'missed', status: 'ok', message: `No delivery is missing: ${told}` }];
+    return [
+      {
+        name: 'missed',
+        status: 'failed',
+        message: `${missed.length === 1 ? '1 delivery is' : `${missed.length} deliveries are`} missing: ${told}`,
+        advice: `tidings integration missed ${integration.id} --redeliver`,
+        missed,
+      },
+    ];
+  } catch (error) {
+    if (!(error instanceof ProviderProblem)) throw error;
+    return [{ name: 'missed', status: 'warning', message: `What is missing is not known: ${error.message}` }];
+  }
+}

@@ -1,0 +1,168 @@
+import { getIntegration, setMissedCheckedAt } from '../integrations/store.ts';
+import { AppError } from '../lib/app-error.ts';
+import { DAY_MS } from '../lib/time.ts';
+import { letOthersIn } from '../lib/turns.ts';
+import { isTaken } from '../webhooks/model.ts';
+import { listLogged } from '../webhooks/store.ts';
+import type { HookNeeds } from './connect.ts';
+import {
+  type ComparedDelivery,
+  type Fate,
+  type Hook,
+  type ProviderApi,
+  ProviderProblem,
+  type RemoteAttempt,
+} from './model.ts';
+import { listHooks } from './store.ts';
+import { requireApi } from './token.ts';
+
+/** How far back GitHub tells of its deliveries, in milliseconds. */
+export const TOLD_FOR_MS = 3 * DAY_MS;
+
+/** How many deliveries are asked for again in one go. */
+export const MAX_REDELIVERED = 500;
+
+export interface Comparison {
+  integrationId: string;
+  /** What was compared: from then on. ISO 8601. */
+  since: string;
+  counts: Record<Fate, number>;
+  /** What is not in the log as taken, oldest first. */
+  missed: ComparedDelivery[];
+  /** Whether the provider told only of the newest. */
+  isCut: boolean;
+}
+
+interface Compared extends ComparedDelivery {
+  hook: Hook;
+  newestAttemptId: string;
+}
+
+/**
+ * Compares what the provider says that it delivered in the last three days with the log. Pings do not count. Throws
+ * `ProviderProblem`, and `AppError` 404, and 409 for an integration whose provider does not tell.
+ */
+export async function findMissed(deps: HookNeeds, integrationId: string): Promise<Comparison> {
+  const { since, compared, isCut } = await compare(deps, integrationId);
+  await setMissedCheckedAt(deps.db, integrationId, deps.clock.now());
+  const counts = { arrived: 0, failed: 0, 'never-arrived': 0 };
+  for (const { fate } of compared) counts[fate]++;
+  const missed = compared
+    .filter(({ fate }) => fate !== 'arrived')
+    .map(({ hook: _, newestAttemptId: __, ...delivery }) => delivery);
+  return { integrationId, since: since.toISOString(), counts, missed, isCut };
+}
+
+export interface Redelivered {
+  deliveryId: string;
+  /** Whether the provider said that it will send it again. */
+  isAsked: boolean;
+  /** Why not, in words; null when it will. */
+  problem: string | null;
+}
+
+/**
+ * Asks the provider to send what was missed again: these deliveries, or all. What the log has as taken is never asked
+ * for. Stops at the first failure that would befall the others too. Throws as `findMissed` does, and `AppError` 404 for
+ * a delivery that is not among those that were missed.
+ */
+export async function redeliverMissed(
+  deps: HookNeeds,
+  integrationId: string,
+  wanted: readonly string[] | 'all',
+): Promise<Redelivered[]> {
+  const { api, compared } = await compare(deps, integrationId);
+  const missed = compared.filter(({ fate }) => fate !== 'arrived');
+  if (wanted !== 'all') {
+    const unknown = wanted.find((id) => !missed.some(({ deliveryId }) => deliveryId === id));
+    if (unknown !== undefined) {
+      throw new AppError(404, `Delivery ${unknown} is not among those that were missed: look again`);
+    }
+  }
+  const chosen = missed.filter(({ deliveryId }) => wanted === 'all' || wanted.includes(deliveryId));
+  const results: Redelivered[] = [];
+  for (const { deliveryId, hook, newestAttemptId } of chosen.slice(0, MAX_REDELIVERED)) {
+    const problem = await redeliver(api, hook, newestAttemptId);
+    results.push({ deliveryId, isAsked: problem === null, problem: problem?.message ?? null });
+    if (problem !== null && problem.kind !== 'refused') break;
+  }
+  return results;
+}
+
+async function redeliver(api: ProviderApi, hook: Hook, attemptId: string): Promise<ProviderProblem | null> {
+  try {
+    if (hook.remoteId !== null) await api.redeliver?.(hook.placeId, hook.remoteId, attemptId);
+    return null;
+  } catch (error) {
+    if (error instanceof ProviderProblem) return error;
+    throw error;
+  }
+}
+
+/** Oldest first. */
+async function compare(deps: HookNeeds, integrationId: string) {
+  const integration = await getIntegration(deps.db, integrationId);
+  const api = await requireApi(deps, integration);
+  if (api.listAttempts === undefined) {
+    throw new AppError(
+      409,
+      'Linear tells nobody what it delivered; it tries again by itself, for up to 7 hours',
+    );
+  }
+  const now = deps.clock.now().getTime();
+  const since = new Date(Math.max(now - TOLD_FOR_MS, Date.parse(integration.createdAt)));
+  const compared: Compared[] = [];
+  let isCut = false;
+  for (const hook of await listHooks(deps.db, integrationId)) {
+    if (hook.remoteId === null) continue;
+    const told = await api.listAttempts(hook.placeId, hook.remoteId, since);
+    isCut ||= told.isCut;
+    const byDelivery = Map.groupBy(told.attempts, ({ deliveryId }) => deliveryId);
+    const logged = await listLogged(deps.db, integrationId, [...byDelivery.keys()]);
+    for (const [deliveryId, attempts] of byDelivery) {
+      const entry = logged.get(deliveryId);
+      const [newest] = attempts;
+      if (newest === undefined || newest.event === 'ping') continue;
+      compared.push({
+        ...describe(deliveryId, attempts, entry),
+        hook,
+        place: hook.placeName,
+        newestAttemptId: newest.id,
+      });
+    }
+    await letOthersIn();
+  }
+  compared.sort((one, other) => (one.deliveredAt < other.deliveredAt ? -1 : 1));
+  return { api, since, compared, isCut };
+}
+
+/** `attempts`: newest first, at least one. */
+function describe(
+  deliveryId: string,
+  attempts: readonly RemoteAttempt[],
+  entry: { status: Parameters<typeof isTaken>[0]; reason: string | null } | undefined,
+): Omit<ComparedDelivery, 'place'> {
+  const newest = attempts[0];
+  const first = attempts.at(-1);
+  const told = {
+    deliveryId,
+    event: newest?.event ?? '',
+    action: newest?.action ?? null,
+    deliveredAt: first?.deliveredAt ?? '',
+    attempts: attempts.length,
+  };
+  if (entry !== undefined && isTaken(entry.status)) return { ...told, fate: 'arrived', reason: null };
+  const answered = attempts.find(({ statusCode }) => statusCode !== null);
+  if (entry !== undefined)
+    return { ...told, fate: 'failed', reason: entry.reason ?? `It was ${entry.status}` };
+  if (answered === undefined) return { ...told, fate: 'never-arrived', reason: newest?.status ?? null };
+  const said = `${answered.statusCode} ${answered.status}`;
+  return {
+    ...told,
+    fate: 'failed',
+    reason:
+      (answered.statusCode ?? 0) < 300
+        ? `It was answered with ${said}, and the log does not have it: something else answered, or the data was restored from a backup`
+        : `It was answered with ${said}, and the log does not have it: something between the provider and Tidings answered`,
+  };
+}

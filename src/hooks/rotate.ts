@@ -1,0 +1,71 @@
+import { type Integration, PREVIOUS_SECRET_MS } from '../integrations/model.ts';
+import { newSecret } from '../integrations/service.ts';
+import {
+  getIntegration,
+  getReceivingIntegration,
+  replaceSecret,
+  restoreSecrets,
+} from '../integrations/store.ts';
+import { HANDS_OFF_MS, type HookNeeds, withEnding } from './connect.ts';
+import { makeHook } from './make.ts';
+import { type Hook, type ProviderApi, ProviderProblem } from './model.ts';
+import { listHooks, markSecretChanged, updateHook } from './store.ts';
+import { findApi } from './token.ts';
+
+/**
+ * Makes a new secret; the old one is taken for another 24 h. With a token the new one is set at the provider, and since
+ * both are taken from before it is set until long after, no delivery is refused in between. When the provider does
+ * not take it, the hooks that have it are given the old one again and the old one stays. Throws `ProviderProblem`, and
+ * `AppError` 404.
+ */
+export async function rotateSecret(deps: HookNeeds, id: string): Promise<{ secret: string }> {
+  const { db, clock } = deps;
+  const integration = await getIntegration(db, id);
+  const api = await findApi(deps, integration);
+  const { secret, sealed } = newSecret(deps, id);
+  const now = clock.now();
+  const until = new Date(now.getTime() + PREVIOUS_SECRET_MS);
+  if (api === null) {
+    await replaceSecret(db, id, sealed, until);
+    return { secret };
+  }
+
+  const { secret: present, previousSecret, previousSecretUntil } = await getReceivingIntegration(db, id);
+  const before = { secret: present, previousSecret, previousSecretUntil };
+  const hooks = await listHooks(db, id);
+  await replaceSecret(db, id, sealed, until, () => markSecretChanged(db, id, now.getTime() + HANDS_OFF_MS));
+  const changed: Hook[] = [];
+  try {
+    for (const hook of hooks) changed.push(await makeHook(deps, api, integration, hook));
+  } catch (error) {
+    // Without a clear answer the hook may have the new secret all the same.
+    const isRefused = error instanceof ProviderProblem && error.kind !== 'provider-failed';
+    const previous = { previousSecret: sealed, previousSecretUntil: until.toISOString() };
+    await restoreSecrets(db, id, changed.length === 0 && isRefused ? before : { ...before, ...previous });
+    await setBack(deps, api, integration, hooks, changed.length, isRefused);
+    throw withEnding(error, 'The secret was not rotated.');
+  }
+  return { secret };
+}
+
+/** Gives the hooks that have the new secret the old one again. What cannot be done now the server's job does. */
+async function setBack(
+  deps: HookNeeds,
+  api: ProviderApi,
+  integration: Integration,
+  hooks: readonly Hook[],
+  changedCount: number,
+  isRefused: boolean,
+): Promise<void> {
+  for (const [index, hook] of hooks.entries()) {
+    if (index < changedCount) {
+      await makeHook(deps, api, integration, hook).catch((error: unknown) =>
+        deps.log.warn({ err: error, placeId: hook.placeId }, 'the old secret could not be set back yet'),
+      );
+    } else {
+      const hasPresentSecret = hook.hasPresentSecret && (index > changedCount || isRefused);
+      const { retryAt, attempts } = hook;
+      await updateHook(deps.db, hook, { hasPresentSecret, retryAt, attempts });
+    }
+  }
+}

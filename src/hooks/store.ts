@@ -1,0 +1,106 @@
+import { and, asc, eq, isNotNull, isNull, lte, or } from 'drizzle-orm';
+import type { Database } from '../../db/client.ts';
+import { commitTogether } from '../../db/group-commit.ts';
+import { hooks, integrations } from '../../db/schema/index.ts';
+import type { Hook } from './model.ts';
+
+const columns = {
+  integrationId: hooks.integrationId,
+  placeId: hooks.placeId,
+  placeName: hooks.placeName,
+  repositoryId: hooks.repositoryId,
+  remoteId: hooks.remoteId,
+  events: hooks.events,
+  hasPresentSecret: hooks.hasPresentSecret,
+  problem: hooks.problem,
+  retryAt: hooks.retryAt,
+  attempts: hooks.attempts,
+};
+
+/** A hook that is yet to be made at the provider. */
+export function newHook(
+  integrationId: string,
+  place: { id: string; name: string },
+  repositoryId: string | null,
+): Hook {
+  return {
+    integrationId,
+    placeId: place.id,
+    placeName: place.name,
+    repositoryId,
+    remoteId: null,
+    events: [],
+    hasPresentSecret: false,
+    problem: null,
+    retryAt: null,
+    attempts: 0,
+  };
+}
+
+/** Synchronous, for a transaction of the caller's. One that is there already stays as it is. */
+export function insertHooks(db: Database, rows: readonly Hook[], createdAt: string): void {
+  for (const row of rows) {
+    db.insert(hooks)
+      .values({ ...row, events: [...row.events], createdAt })
+      .onConflictDoNothing()
+      .run();
+  }
+}
+
+/** Of one integration, by the names of their places. */
+export async function listHooks(db: Database, integrationId: string): Promise<Hook[]> {
+  return db
+    .select(columns)
+    .from(hooks)
+    .where(eq(hooks.integrationId, integrationId))
+    .orderBy(asc(hooks.placeName), asc(hooks.placeId))
+    .all();
+}
+
+/** Those of all integrations that have a token and may be tried now, the ones that were tried least first. */
+export async function listSyncableHooks(db: Database, now: Date): Promise<Hook[]> {
+  return db
+    .select(columns)
+    .from(hooks)
+    .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
+    .where(and(isNotNull(integrations.token), or(isNull(hooks.retryAt), lte(hooks.retryAt, now.getTime()))))
+    .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId))
+    .all();
+}
+
+/** What is known of the hook now. Nothing when it was taken away meanwhile. */
+export function updateHook(
+  db: Database,
+  { integrationId, placeId }: Pick<Hook, 'integrationId' | 'placeId'>,
+  changes: Partial<Omit<Hook, 'integrationId' | 'placeId' | 'repositoryId'>>,
+): Promise<void> {
+  const { events, ...rest } = changes;
+  return commitTogether(db, () => {
+    db.update(hooks)
+      .set({ ...rest, ...(events === undefined ? {} : { events: [...events] }) })
+      .where(and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId)))
+      .run();
+  });
+}
+
+/**
+ * The secret that they were given is not the present one any more; the job leaves them alone until `retryAt`, in
+ * milliseconds since 1970. Synchronous, for a transaction of the caller's.
+ */
+export function markSecretChanged(db: Database, integrationId: string, retryAt: number): void {
+  db.update(hooks)
+    .set({ hasPresentSecret: false, retryAt, attempts: 0 })
+    .where(eq(hooks.integrationId, integrationId))
+    .run();
+}
+
+export function deleteHook(
+  db: Database,
+  { integrationId, placeId }: Pick<Hook, 'integrationId' | 'placeId'>,
+): Promise<void> {
+  return commitTogether(db, () => {
+    db.delete(hooks)
+      .where(and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId)))
+      .run();
+  });
+}

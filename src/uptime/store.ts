@@ -1,0 +1,37 @@
+import { desc, eq, lt } from 'drizzle-orm';
+import type { Database } from '../../db/client.ts';
+import { commitTogether } from '../../db/group-commit.ts';
+import { serverRuns } from '../../db/schema/index.ts';
+
+/** A time that the server ran. ISO 8601. */
+export interface ServerRun {
+  id: string;
+  startedAt: string;
+  aliveAt: string;
+}
+
+/** Of runs that ended longer ago than this nothing is kept, in milliseconds. */
+const KEPT_MS = 30 * 86_400_000;
+
+/** Begins a run, and forgets those that ended long ago. */
+export function insertRun(db: Database, id: string, now: Date): Promise<void> {
+  const at = now.toISOString();
+  return commitTogether(db, () => {
+    db.delete(serverRuns)
+      .where(lt(serverRuns.aliveAt, new Date(now.getTime() - KEPT_MS).toISOString()))
+      .run();
+    db.insert(serverRuns).values({ id, startedAt: at, aliveAt: at }).run();
+  });
+}
+
+/** The run is known to go on at this time. */
+export function extendRun(db: Database, id: string, now: Date): Promise<void> {
+  return commitTogether(db, () => {
+    db.update(serverRuns).set({ aliveAt: now.toISOString() }).where(eq(serverRuns.id, id)).run();
+  });
+}
+
+/** The newest runs, the newest first. */
+export async function listRuns(db: Database, limit: number): Promise<ServerRun[]> {
+  return db.select().from(serverRuns).orderBy(desc(serverRuns.startedAt)).limit(limit).all();
+}
