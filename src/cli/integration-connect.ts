@@ -96,8 +96,9 @@ async function connectManually(
   const connected = await withServices(context, command, (services) =>
     connectByHand(services, type, organizationId, repositories),
   );
-  const steps = type === 'linear' ? LINEAR_STEPS : githubSteps(connected.repositories);
-  print(context.terminal, command, connected, (made) => describeConnected(made, steps));
+  const { repositories: several, ...single } = connected;
+  const steps = type === 'linear' ? LINEAR_STEPS : githubSteps(several);
+  print(context.terminal, command, several.length > 1 ? connected : single, (made) => describeConnected(made, steps));
 }
 
 async function showPlaces(

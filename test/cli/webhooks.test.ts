@@ -68,7 +68,7 @@ describe('integration', () => {
     );
     expect(stdout).toContain('Copy the secret now');
     expect(stdout).toContain('https://github.com/a/b/settings/hooks/new');
-    expect((await run('integration', 'list')).stdout).toMatch(/ github +enabled +acme +a\/b/);
+    expect((await run('integration', 'list')).stdout).toMatch(/ github +enabled +by hand +acme +a\/b/);
   });
 
   test('disable, enable, rotate, disconnect', async () => {
