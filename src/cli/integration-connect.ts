@@ -98,7 +98,9 @@ async function connectManually(
   );
   const { repositories: several, ...single } = connected;
   const steps = type === 'linear' ? LINEAR_STEPS : githubSteps(several);
-  print(context.terminal, command, several.length > 1 ? connected : single, (made) => describeConnected(made, steps));
+  print(context.terminal, command, several.length > 1 ? connected : single, (made) =>
+    describeConnected(made, steps),
+  );
 }
 
 async function showPlaces(

@@ -9,7 +9,7 @@ import {
 } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { makeHook } from './make.ts';
+import { findByUrl, isProblem, makeHook } from './make.ts';
 import { ALL_PUBLIC_TEAMS, type Hook, type Place, type ProviderApi, ProviderProblem } from './model.ts';
 import { pingAndWait } from './ping.ts';
 import { insertHooks, listHooks, newHook } from './store.ts';
@@ -83,7 +83,7 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
   try {
     return { integrationId, places: await makeAndPing(deps, api, integration, hooks, startedAt) };
   } catch (error) {
-    const left = await takeBack(deps, api, await listHooks(deps.db, integrationId));
+    const left = await takeBack(deps, api, integration, await listHooks(deps.db, integrationId), error);
     await deleteIntegration(deps.db, integrationId);
     throw withEnding(error, `${left}Nothing was connected.`);
   }
@@ -161,20 +161,28 @@ export function newRepository({ ids, clock }: HookNeeds, integrationId: string, 
   return { id: ids.newId('repo'), integrationId, fullName, createdAt: clock.now().toISOString() };
 }
 
-/** Deletes at the provider what was made there. Says what could not be deleted, as a sentence; empty when all was. */
+/**
+ * Deletes at the provider what was made there before `error`, also what may have been made although no answer came. Says
+ * what could not be deleted, as a sentence; empty when nothing is left.
+ */
 export async function takeBack(
-  { log }: Pick<Deps, 'log'>,
+  deps: HookNeeds,
   api: ProviderApi,
+  integration: Integration,
   hooks: readonly Hook[],
+  error: unknown,
 ): Promise<string> {
   const left: string[] = [];
-  for (const { placeId, placeName, remoteId } of hooks) {
-    if (remoteId === null) continue;
+  for (const hook of hooks) {
+    const { placeId, placeName, remoteId } = hook;
     try {
-      await api.deleteHook(placeId, remoteId);
-    } catch (error) {
-      log.warn({ err: error, placeId, hookId: remoteId }, 'a hook could not be deleted at the provider');
-      left.push(`The hook ${remoteId} of ${placeName} could not be deleted again: delete it by hand. `);
+      const isUncertain = remoteId === null && isProblem(error, 'provider-failed');
+      const id = isUncertain ? await findByUrl(api, placeId, urlOf(deps, integration, hook)) : remoteId;
+      if (id !== null) await api.deleteHook(placeId, id);
+    } catch (failure) {
+      const { id: integrationId } = integration;
+      deps.log.warn({ err: failure, integrationId, placeId }, 'a hook may be left at the provider');
+      left.push(`Look at the webhooks of ${placeName}: one may be left there that could not be deleted. `);
     }
   }
   return left.join('');

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { Integration } from '../integrations/model.ts';
+import { revealSecret } from '../integrations/service.ts';
 import { type Hook, type HookWish, type ProviderApi, ProviderProblem } from './model.ts';
 import { updateHook } from './store.ts';
 import { wishFor } from './wish.ts';
@@ -18,7 +19,9 @@ export async function makeHook(
 ): Promise<Hook> {
   const wish = await wishFor(deps, integration, hook);
   const remoteId = await putHook(api, hook, wish);
-  const made = { remoteId, events: wish.events, hasPresentSecret: true };
+  // Somebody may have rotated the secret meanwhile: then the job sets the newer one.
+  const hasPresentSecret = (await revealSecret(deps, integration.id)) === wish.secret;
+  const made = { remoteId, events: wish.events, hasPresentSecret };
   const well = { problem: null, retryAt: null, attempts: 0 };
   await updateHook(deps.db, hook, { ...made, ...well });
   return { ...hook, ...made, ...well };
@@ -46,7 +49,7 @@ async function putHook(api: ProviderApi, { placeId, remoteId }: Hook, wish: Hook
   }
 }
 
-async function findByUrl(api: ProviderApi, placeId: string, url: string): Promise<string | null> {
+export async function findByUrl(api: ProviderApi, placeId: string, url: string): Promise<string | null> {
   const found = (await api.listHooks(placeId)).find((hook) => hook.url === url);
   return found?.id ?? null;
 }

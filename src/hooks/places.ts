@@ -64,7 +64,7 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
     return added;
   } catch (error) {
     const made = (await listHooks(deps.db, integrationId)).filter(({ placeId }) => placeId === place.id);
-    const left = await takeBack(deps, api, made);
+    const left = await takeBack(deps, api, integration, made, error);
     await deleteHook(deps.db, hook);
     if (repository !== null) await deleteRepository(deps.db, repository.id);
     throw withEnding(error, `${left}Nothing was added.`);
