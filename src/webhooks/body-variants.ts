@@ -1,7 +1,7 @@
-import { createScanner } from 'jsonc-parser';
+import { compactJson, indentJson } from './json-layout.ts';
 
-// What a body may have been before something on its way changed it. Everything here is linear in the body, and
-// nothing builds a tree of it: it comes from an unverified sender.
+// What a body may have been before something on its way changed it. It comes from an unverified sender: everything here
+// is linear in its length.
 
 export interface BodyVariant {
   cause: 'body-altered' | 'form';
@@ -74,46 +74,34 @@ function* asForm(text: string): Generator<string> {
   yield `payload=${strict}`;
 }
 
-/** The kinds of token that are no JSON: the end of the text, and what the scanner does not know. */
-const KIND_UNKNOWN = 16;
-const KIND_END = 17;
+/** Deeper JSON is not parsed: writing it would take long, or run out of stack. No provider nests by the dozen. */
+const MAX_DEPTH = 64;
 
-/** How much longer than the text indented JSON may be: nesting makes it grow with the square. */
+/** How much longer than compact JSON the indented one may be. */
 const MAX_GROWTH = 4;
 
-/**
- * The same JSON in other ways of writing: compact, compact with no more escapes than are needed, and indented by two
- * spaces. Numbers and the order of fields stay. Nothing when it is no JSON, as far as tokens say.
- */
-function writeAnew(text: string): Iterable<string> {
-  const scanner = createScanner(text, true);
-  const maxLength = text.length * MAX_GROWTH + 1024;
-  let compact = '';
-  let unescaped = '';
-  let indented = '';
-  let depth = 0;
-  let before = '';
-  for (let kind: number = scanner.scan(); kind !== KIND_END; kind = scanner.scan()) {
-    if (kind === KIND_UNKNOWN || scanner.getTokenError() !== 0) return [];
-    const start = scanner.getTokenOffset();
-    const token = text.slice(start, start + scanner.getTokenLength());
-    const isClosing = token === '}' || token === ']';
-    if (isClosing) depth--;
-    compact += token;
-    unescaped += token.includes('\\') ? JSON.stringify(scanner.getTokenValue()) : token;
-    if (indented.length < maxLength) indented += gap(before, isClosing, depth) + token;
-    if (token === '{' || token === '[') depth++;
-    before = token;
-  }
-  return new Set([compact, unescaped, ...(indented.length < maxLength ? [indented, `${indented}\n`] : [])]);
+/** The same JSON in other ways of writing: compact, compact with no more escapes than are needed, and indented. */
+function* writeAnew(text: string): Generator<string> {
+  const { compact, depth } = compactJson(Buffer.from(text));
+  const written = Buffer.from(compact).toString();
+  yield written;
+  if (depth > MAX_DEPTH) return;
+  if (written.includes('\\')) yield* parseAnew(written);
+  const indented = indentJson(compact, compact.length * MAX_GROWTH + 1024);
+  if (indented === null) return;
+  const lines = Buffer.from(indented).toString();
+  yield lines;
+  yield `${lines}\n`;
 }
 
-/** What stands before a token in indented JSON. */
-function gap(before: string, isClosing: boolean, depth: number): string {
-  if (before === ':') return ' ';
-  const isOpen = before === '{' || before === '[';
-  const isNewLine = isClosing ? !isOpen : isOpen || before === ',';
-  return isNewLine ? `\n${'  '.repeat(Math.max(depth, 0))}` : '';
+function* parseAnew(json: string): Generator<string> {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return;
+  }
+  yield JSON.stringify(value);
 }
 
 /** The text with its byte order mark; null when the bytes are not UTF-8. */

@@ -4,6 +4,9 @@ import { type BodyVariant, bodyVariants } from './body-variants.ts';
 // Why a signature may be wrong, found by making the usual mistakes on purpose: a candidate is a secret and a body that
 // may have been signed instead. Knows neither the database nor the provider.
 
+/** The largest body that is examined, in bytes. Most deliveries have less than 30 KiB. */
+export const MAX_EXAMINED_BYTES = 128 * 1024;
+
 /** Of a refused signature. The last three say that nothing was found, and that nothing was looked for. */
 export type SignatureCause =
   | 'previous-secret'

@@ -5,13 +5,10 @@ import { getIntegration } from '../integrations/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Provider } from './provider.ts';
 import { WrongSignature } from './refusal.ts';
-import { type Candidate, candidates, type Found, findCause } from './signature-cause.ts';
+import { type Candidate, candidates, type Found, findCause, MAX_EXAMINED_BYTES } from './signature-cause.ts';
 import { type Known, nameOf, reasonFor } from './signature-words.ts';
 
-// An unverified sender can have this work done: each bound below is what it can make us do.
-
-/** The largest body that is examined, in bytes. Most deliveries have less than 30 KiB. */
-export const MAX_EXAMINED_BYTES = 256 * 1024;
+// An unverified sender can have this work done: bounds keep one examination to some 15 ms, and their number small.
 
 /** How many other integrations are looked at, the newest first. */
 export const MAX_OTHERS = 50;

@@ -1,7 +1,7 @@
 import type { Integration } from '../integrations/model.ts';
 import type { Provider } from './provider.ts';
 import { providers } from './providers/index.ts';
-import type { Found } from './signature-cause.ts';
+import { type Found, MAX_EXAMINED_BYTES } from './signature-cause.ts';
 import { count } from './text.ts';
 
 /** How many of the organization's other integrations were looked at, and whether there are more. */
@@ -40,7 +40,7 @@ export function reasonFor(
       return `It was signed with the secret of this integration, but the body was changed on its way: ${detail}. ${passThrough(name)}${choose}.`;
     }
     case 'too-large':
-      return `${wrong}. The body has more than 256 KiB, so the cause was not looked for; a smaller delivery will tell. ${again}`;
+      return `${wrong}. The body has more than ${MAX_EXAMINED_BYTES / 1024} KiB, so the cause was not looked for; a smaller delivery will tell. ${again}`;
     case 'not-examined':
       return `${wrong}. The cause was not looked for again: enough refused deliveries were examined in this minute. The other entries of this minute say what was found.`;
     case 'unknown':
