@@ -84,7 +84,7 @@ function Reason({
       <strong>{words}</strong>
       {reason ? <p class="reason">{reason}</p> : null}
       {secretsMeant(entry, integrations).map((each) => (
-        <p>
+        <p class="reason">
           <a href={`${base}/integrations/${each.id}`}>Open the integration {integrationName(each)}</a>
         </p>
       ))}
