@@ -56,13 +56,14 @@ async function examine(
   deps: Needs,
   { provider, integration, signature, body }: Refused,
 ): Promise<{ found: Found; known: Known }> {
-  let tried = { others: 0, hasMore: false };
+  let tried = { hasPrevious: integration.previousSecret !== null, others: 0, hasMore: false };
   const secrets = {
     accepted: acceptedSecrets(deps, integration),
     expired: expiredSecret(deps, integration),
     async others() {
       const others = await listOtherSecrets(deps, integration, MAX_OTHERS + 1);
-      tried = { others: Math.min(others.length, MAX_OTHERS), hasMore: others.length > MAX_OTHERS };
+      const hasMore = others.length > MAX_OTHERS;
+      tried = { ...tried, others: Math.min(others.length, MAX_OTHERS), hasMore };
       return others.slice(0, MAX_OTHERS);
     },
   };

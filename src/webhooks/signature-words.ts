@@ -4,8 +4,9 @@ import { providers } from './providers/index.ts';
 import { type Found, MAX_EXAMINED_BYTES } from './signature-cause.ts';
 import { count } from './text.ts';
 
-/** How many of the organization's other integrations were looked at, and whether there are more. */
-interface OthersTried {
+/** Whether there was a previous secret, how many other integrations were looked at, and whether there are more. */
+interface Tried {
+  hasPrevious: boolean;
   others: number;
   hasMore: boolean;
 }
@@ -15,7 +16,7 @@ export interface Known {
   /** The integration whose secret it is, by its name. */
   other?: string;
   /** Absent when the search itself failed. */
-  tried?: OthersTried;
+  tried?: Tried;
 }
 
 /** Why a signature was refused and what to do about it, for people of the integration's organization. */
@@ -54,9 +55,9 @@ function passThrough(name: string): string {
   return `Whatever stands between ${name} and Tidings, such as a proxy or a function, must pass the bytes through as they are`;
 }
 
-function triedWords({ others, hasMore }: OthersTried): string {
+function triedWords({ hasPrevious, others, hasMore }: Tried): string {
   const words = [
-    'its previous secret',
+    ...(hasPrevious ? ['its previous secret'] : []),
     ...(others === 0 ? [] : [`the secrets of ${othersWords(others, hasMore)}`]),
     'white space and quotation marks around its secret',
     'JSON that was written anew',

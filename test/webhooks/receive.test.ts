@@ -233,7 +233,7 @@ describe('what is refused', () => {
       () => githubRequest(connected, 'no JSON', { secret: 'x' }),
       401,
       'Invalid webhook signature',
-      'The signature was not made with the secret of this integration, and none of the usual causes was found. Tried: its previous secret; white space and quotation marks around its secret; JSON that was written anew; line ends and byte order marks that were changed; a form in place of JSON and JSON in place of a form. Set the secret at GitHub anew, or rotate it and set the new one.',
+      'The signature was not made with the secret of this integration, and none of the usual causes was found. Tried: white space and quotation marks around its secret; JSON that was written anew; line ends and byte order marks that were changed; a form in place of JSON and JSON in place of a form. Set the secret at GitHub anew, or rotate it and set the new one.',
     ],
     [
       'no JSON',

@@ -276,11 +276,14 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
   test('with something else is unknown, and says what was tried', async () => {
     expect(await send({ secret: 'another' })).toEqual({
       signature: 'unknown',
-      reason: `The signature was not made with the secret of this integration, and none of the usual causes was found. Tried: its previous secret; white space and quotation marks around its secret; JSON that was written anew; line ends and byte order marks that were changed; a form in place of JSON and JSON in place of a form. Set the secret at ${name} anew, or rotate it and set the new one.`,
+      reason: `The signature was not made with the secret of this integration, and none of the usual causes was found. Tried: white space and quotation marks around its secret; JSON that was written anew; line ends and byte order marks that were changed; a form in place of JSON and JSON in place of a form. Set the secret at ${name} anew, or rotate it and set the new one.`,
     });
     await senders[other].connect();
     const { reason } = await send({ secret: 'another' });
-    expect(reason).toContain('; the secrets of 1 other integration of this organization; ');
+    expect(reason).toContain('Tried: the secrets of 1 other integration of this organization; white space');
+    await rotateSecret(app.deps, connected.integrationId);
+    const rotated = await send({ secret: 'another' });
+    expect(rotated.reason).toContain('Tried: its previous secret; the secrets of 1 other');
   });
 });
 
