@@ -153,7 +153,7 @@ function describeDelivery(entry: Delivery): string {
     Delivery: entry.id,
     What: oneLine(entry.title, 200),
     Status: `${entry.status}, answered ${entry.statusCode} in ${entry.durationMs} ms`,
-    ...(entry.reason === null ? {} : { Why: oneLine(entry.reason, 300) }),
+    ...(entry.reason === null ? {} : { Why: oneLine(entry.reason, 600) }),
     ...(entry.replayOf === null ? {} : { 'Replay of': entry.replayOf }),
     ...(entry.count > 1 ? { Arrivals: String(entry.count) } : {}),
     Event: [entry.payload.event, entry.payload.action].filter((part) => part !== null).join(', ') || null,

@@ -51,6 +51,12 @@ export interface ReceivingIntegration {
   plan: Plan;
 }
 
+/** What a delivery may be signed with, encrypted. */
+export type SealedSecrets = Pick<
+  ReceivingIntegration,
+  'id' | 'secret' | 'previousSecret' | 'previousSecretUntil'
+>;
+
 /** The answer to connecting, and the one time that the secret is told. */
 export interface Connected {
   integrationId: string;

@@ -1,9 +1,16 @@
 import type { Deps } from '../deps.ts';
 import { randomToken } from '../lib/ids.ts';
+import { WrongSecretKey } from '../lib/secret-box.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { type Connected, type IntegrationType, type ReceivingIntegration, RepositoryName } from './model.ts';
-import { getReceivingIntegration, insertIntegration } from './store.ts';
+import {
+  type Connected,
+  type IntegrationType,
+  type ReceivingIntegration,
+  RepositoryName,
+  type SealedSecrets,
+} from './model.ts';
+import { getReceivingIntegration, insertIntegration, listOtherSealedSecrets } from './store.ts';
 
 /** How much randomness a webhook secret carries, in bytes. */
 const SECRET_BYTES = 32;
@@ -60,7 +67,7 @@ export function newSecret(
 /** The secrets that a delivery may be signed with now, the present one first. Throws `WrongSecretKey`. */
 export function acceptedSecrets(
   { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>,
-  { id, secret, previousSecret, previousSecretUntil }: ReceivingIntegration,
+  { id, secret, previousSecret, previousSecretUntil }: SealedSecrets,
 ): string[] {
   const accepted = [secrets.open(secret, contextOf(id))];
   if (
@@ -97,4 +104,43 @@ export function webhookUrl(
 
 function contextOf(integrationId: string): string {
   return `webhook secret of ${integrationId}`;
+}
+
+/**
+ * The secret before the last rotation, once it is no longer taken: what a provider that was forgotten signs with. Null
+ * without one, and when it cannot be read.
+ */
+export function expiredSecret(
+  { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>,
+  { id, previousSecret, previousSecretUntil }: SealedSecrets,
+): string | null {
+  const isTaken = previousSecretUntil !== null && previousSecretUntil > clock.now().toISOString();
+  if (previousSecret === null || isTaken) return null;
+  return readable(() => secrets.open(previousSecret, contextOf(id)));
+}
+
+/**
+ * The secrets that the organization's other integrations take now, of the newest `limit` of them; one whose secrets
+ * cannot be read is left out. For telling a mistake only: none of them opens anything for this integration.
+ */
+export async function listOtherSecrets(
+  deps: Pick<Deps, 'db' | 'secrets' | 'clock'>,
+  integration: Pick<ReceivingIntegration, 'id' | 'organizationId'>,
+  limit: number,
+): Promise<{ id: string; secrets: string[] }[]> {
+  const others = await listOtherSealedSecrets(deps.db, integration, limit);
+  return others.map((other) => ({
+    id: other.id,
+    secrets: readable(() => acceptedSecrets(deps, other)) ?? [],
+  }));
+}
+
+/** Null for what was sealed under a key that is no longer here. */
+function readable<Value>(open: () => Value): Value | null {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof WrongSecretKey) return null;
+    throw error;
+  }
 }

@@ -1,9 +1,9 @@
-import { asc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, ne, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { integrations, organizations, repositories } from '../../db/schema/index.ts';
 import { AppError } from '../lib/app-error.ts';
-import type { Integration, ReceivingIntegration, Repository } from './model.ts';
+import type { Integration, ReceivingIntegration, Repository, SealedSecrets } from './model.ts';
 
 type NewIntegration = typeof integrations.$inferInsert;
 type NewRepository = typeof repositories.$inferInsert;
@@ -223,4 +223,24 @@ const statements = prepared((db) => ({
 
 function integrationNotFound(id: string): AppError {
   return new AppError(404, `Integration ${id} not found; "integration list" shows those there are`);
+}
+
+/** Those of the organization's other integrations, the newest `limit` first. Never another organization's. */
+export async function listOtherSealedSecrets(
+  db: Database,
+  { id, organizationId }: Pick<ReceivingIntegration, 'id' | 'organizationId'>,
+  limit: number,
+): Promise<SealedSecrets[]> {
+  return db
+    .select({
+      id: integrations.id,
+      secret: integrations.secret,
+      previousSecret: integrations.previousSecret,
+      previousSecretUntil: integrations.previousSecretUntil,
+    })
+    .from(integrations)
+    .where(and(eq(integrations.organizationId, organizationId), ne(integrations.id, id)))
+    .orderBy(desc(integrations.createdAt), desc(integrations.id))
+    .limit(limit)
+    .all();
 }

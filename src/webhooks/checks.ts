@@ -5,6 +5,7 @@ import { findRepository } from '../integrations/store.ts';
 import type { Arrival } from './addressee.ts';
 import { type DeliveryHeaders, MalformedPayload, type Provider, prepareEvent } from './provider.ts';
 import { Refusal, tooLarge } from './refusal.ts';
+import type { Diagnose } from './signature-doctor.ts';
 
 // What a delivery must pass, in the order in which the receiver asks. Each throws `Refusal`.
 
@@ -56,18 +57,21 @@ export async function requireBody(arrival: Arrival): Promise<Uint8Array> {
   return body;
 }
 
-/** 401 unless one of the secrets in force signed the bytes as they came. Before anything is parsed or claimed. */
-export function requireSignature(
+/**
+ * 401 unless one of the secrets in force signed the bytes as they came. Before anything is parsed or claimed; what is
+ * refused is examined by `diagnose` first, for the log.
+ */
+export async function requireSignature(
   deps: Needs,
+  diagnose: Diagnose,
   provider: Provider,
   integration: ReceivingIntegration,
   { signature }: DeliveryHeaders,
   body: Uint8Array,
-): void {
+): Promise<void> {
   const secrets = acceptedSecrets(deps, integration);
   if (secrets.some((secret) => provider.isSigned(body, signature, secret))) return;
-  const reason = `The signature was not made with the secret of this integration. Set the secret at ${provider.name} anew, or rotate it.`;
-  throw new Refusal(401, 'Invalid webhook signature', 'Signature does not match', reason);
+  throw await diagnose({ provider, integration, signature, body });
 }
 
 /** What the event comes to, once `process` is called, and its repository. 400 that names the field at fault. */

@@ -14,6 +14,7 @@ import { retentionDaysOf } from './model.ts';
 import type { DeliveryHeaders, EventResult, Provider } from './provider.ts';
 import { recordFailure } from './record-failure.ts';
 import { tooLarge } from './refusal.ts';
+import { createSignatureDoctor } from './signature-doctor.ts';
 import { type NewDelivery, type Outcome, takeDelivery } from './store.ts';
 import { cutLine } from './text.ts';
 
@@ -36,6 +37,7 @@ type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log'>;
  * `AppError` for a refusal and whatever a handler threw; both are in the log by then, once the integration is known.
  */
 export function createReceiver(deps: Needs, providers: readonly Provider[]) {
+  const diagnose = createSignatureDoctor(deps);
   return async function receive(arrival: Arrival): Promise<Received> {
     const startedAt = performance.now();
     const { provider, repositoryId, integration } = await requireAddressee(deps, providers, arrival);
@@ -50,7 +52,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
       entry.referenceId = headers.deliveryId;
       entry.payload.event = headers.event;
       const body = await requireBody(arrival);
-      requireSignature(deps, provider, integration, headers, body);
+      await requireSignature(deps, diagnose, provider, integration, headers, body);
       entry.headers = toldHeaders(provider, arrival.headers);
       entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
       const { process, repository } = readEvent(deps, provider, headers, arrival.headers, body);

@@ -1,11 +1,11 @@
 import type { Deps } from '../deps.ts';
 import { derivedId } from '../lib/ids.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, WrongSignature } from './refusal.ts';
 import { countDelivery, type NewDelivery, recordDelivery } from './store.ts';
 
 /**
  * What was refused or failed. An unverified sender can make us store little: refusals of one integration that end
- * alike within a minute share an entry.
+ * alike within a minute share an entry, wrong signatures those of one cause.
  */
 export async function recordFailure(
   deps: Pick<Deps, 'db' | 'clock' | 'log'>,
@@ -24,8 +24,11 @@ export async function recordFailure(
     const refused = { ...entry, statusCode, status: 'rejected' as const, title, reason };
     if (error.isVerified) return await recordDelivery(deps.db, refused, now);
     const minute = entry.createdAt.slice(0, 16);
-    const id = derivedId('dlv', entry.integrationId, minute, String(statusCode));
-    await countDelivery(deps.db, { ...refused, id, repositoryId: null }, now);
+    const told = error instanceof WrongSignature ? error.told : null;
+    const cause = told === null ? [] : [told.signature];
+    const id = derivedId('dlv', entry.integrationId, minute, String(statusCode), ...cause);
+    const payload = { ...entry.payload, data: told };
+    await countDelivery(deps.db, { ...refused, id, repositoryId: null, payload }, now);
   } catch (failure) {
     deps.log.error(
       { err: failure, integrationId: entry.integrationId },

@@ -1,4 +1,5 @@
 import { AppError } from '../lib/app-error.ts';
+import type { SignatureCause } from './signature-cause.ts';
 
 /**
  * A delivery that is not taken: what the sender is told, and what the log says of it. `isVerified`: the sender
@@ -14,6 +15,20 @@ export class Refusal extends AppError {
     cause?: unknown,
   ) {
     super(status, message, { cause });
+  }
+}
+
+/**
+ * A signature that no secret in force made. The log tells the likely cause; the sender is told the same whatever it is,
+ * as it has proved nothing.
+ */
+export class WrongSignature extends Refusal {
+  constructor(
+    /** For programs: the cause and, where the secret is another integration's, which one. */
+    readonly told: { signature: SignatureCause; integrationId?: string },
+    reason: string,
+  ) {
+    super(401, 'Invalid webhook signature', 'Signature does not match', reason);
   }
 }
 

@@ -4,7 +4,7 @@ import { setPlan } from '../../src/organizations/store.ts';
 import type { DeliveryStatus } from '../../src/webhooks/model.ts';
 import { insertDelivery, MAX_LOOKED_AT, type NewDelivery } from '../../src/webhooks/store.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
-import { connectGithub, connectLinear, logOf } from '../support/deliveries.ts';
+import { connectGithub, connectLinear, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
@@ -275,4 +275,31 @@ test('nothing that is read writes', async () => {
   expect(allRows(app.db)).toEqual(before);
   expect(await runAll(app)).toBe(0);
   expect(await postsOf(app)).toEqual([]);
+});
+
+test('a refused signature says why, and leads to the integrations that are meant', async () => {
+  const connected = await connectGithub(app, 'org_a');
+  const other = await connectGithub(app, 'org_a', 'acme/pad');
+  const entryOf = async (secret: string) => {
+    app.clock.advance(60_000);
+    await app.request(...githubRequest(connected, '{"body":"private"}', { event: 'push', secret }));
+    const [entry] = await logOf(app);
+    return (await visit(`${LOG}/${entry?.id}`)).text();
+  };
+  const linkTo = ({ integrationId }: { integrationId: string }, name: string) =>
+    `<a href="/dashboard/org_a/integrations/${integrationId}">Open the integration ${name}</a>`;
+
+  const mixedUp = await entryOf(other.secret);
+  expect(mixedUp).toContain('It was signed with the secret of another integration of this organization');
+  expect(mixedUp).toContain(`GitHub, acme/pad (${other.integrationId})`);
+  expect(mixedUp).toContain(linkTo(connected, 'acme/rocket'));
+  expect(mixedUp).toContain(linkTo(other, 'acme/pad'));
+  // What the sender said is not kept, and our own word for the cause is not shown as if it were that.
+  expect(mixedUp).toContain('Only what was processed is kept');
+  expect(mixedUp).not.toContain('private');
+
+  const surrounded = await entryOf(`${connected.secret}\n`);
+  expect(surrounded).toContain('and a line break behind it. Set the secret at GitHub again');
+  expect(surrounded).toContain(linkTo(connected, 'acme/rocket'));
+  expect(surrounded).not.toContain(linkTo(other, 'acme/pad'));
 });

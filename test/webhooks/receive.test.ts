@@ -233,7 +233,7 @@ describe('what is refused', () => {
       () => githubRequest(connected, 'no JSON', { secret: 'x' }),
       401,
       'Invalid webhook signature',
-      'The signature was not made with the secret of this integration. Set the secret at GitHub anew, or rotate it.',
+      'The signature was not made with the secret of this integration, and none of the usual causes was found. Tried: white space and quotation marks around its secret; JSON that was written anew; line ends and byte order marks that were changed; a form in place of JSON and JSON in place of a form. Set the secret at GitHub anew, or rotate it and set the new one.',
     ],
     [
       'no JSON',
@@ -260,7 +260,12 @@ describe('what is refused', () => {
     if (reason === null) expect(log).toEqual([]);
     else
       expect(log).toMatchObject([
-        { status: 'rejected', statusCode: status, reason, payload: { data: null } },
+        {
+          status: 'rejected',
+          statusCode: status,
+          reason,
+          payload: { data: status === 401 ? { signature: 'unknown' } : null },
+        },
       ]);
   });
 
@@ -304,14 +309,16 @@ describe('what is refused', () => {
 describe('what a sender without the secret can make us store', () => {
   const forged = () => githubRequest(connected, { a: 'x'.repeat(10_000) }, { secret: 'wrong' });
 
-  test('is one entry a minute, which counts, and holds no payload', async () => {
+  test('is one entry a minute for each cause, which counts, and holds no payload', async () => {
     for (let n = 0; n < 50; n++) await app.request(...forged());
     app.clock.advance(60_000);
     for (let n = 0; n < 3; n++) await app.request(...forged());
     const log = await logOf(app);
-    expect(log.map(({ count, statusCode }) => ({ count, statusCode }))).toEqual([
-      { count: 3, statusCode: 401 },
-      { count: 50, statusCode: 401 },
+    const told = log.map(({ count, statusCode, payload }) => [statusCode, payload.data?.signature, count]);
+    expect(told.sort()).toEqual([
+      [401, 'not-examined', 47],
+      [401, 'unknown', 3],
+      [401, 'unknown', 3],
     ]);
     expect(JSON.stringify(log)).not.toContain('xxxx');
   });

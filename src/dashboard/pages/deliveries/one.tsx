@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import type { Integration } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { listCaused } from '../../../triggers/caused.ts';
@@ -12,7 +13,7 @@ import { Caused } from './caused.tsx';
 import { Facts } from './facts.tsx';
 import { requireDelivery } from './find.ts';
 import { Payload } from './payload.tsx';
-import { sourceOf } from './rows.tsx';
+import { integrationName, sourceOf } from './rows.tsx';
 
 /** One entry of the log. */
 export const delivery: Page = get(
@@ -42,12 +43,12 @@ export async function showDelivery(visit: MemberVisit, entry: Delivery, error?: 
         </span>
       </p>
       <FormError error={error?.message} />
-      <Reason entry={entry} />
+      <Reason entry={entry} integrations={integrations} base={base} />
       <Actions entry={entry} integration={integration} base={base} />
       <div class="two">
         <section aria-labelledby="payload">
           <h2 id="payload">What it said</h2>
-          <Payload data={payload.data} status={status} />
+          <Payload data={status === 'rejected' ? null : payload.data} status={status} />
         </section>
         <section aria-labelledby="facts">
           <h2 id="facts">Facts</h2>
@@ -60,8 +61,17 @@ export async function showDelivery(visit: MemberVisit, entry: Delivery, error?: 
   );
 }
 
-/** What the status means here, in words. */
-function Reason({ entry: { status, reason, count } }: { entry: Delivery }) {
+/** What the status means here, in words, and where to mend it. */
+function Reason({
+  entry,
+  integrations,
+  base,
+}: {
+  entry: Delivery;
+  integrations: readonly Integration[];
+  base: string;
+}) {
+  const { status, reason, count } = entry;
   if (status === 'processed') return null;
   const words = {
     ignored: 'It was taken, and means nothing to Tidings.',
@@ -73,6 +83,11 @@ function Reason({ entry: { status, reason, count } }: { entry: Delivery }) {
     <div class="note">
       <strong>{words}</strong>
       {reason ? <p class="reason">{reason}</p> : null}
+      {secretsMeant(entry, integrations).map((each) => (
+        <p class="reason">
+          <a href={`${base}/integrations/${each.id}`}>Open the integration {integrationName(each)}</a>
+        </p>
+      ))}
       {count > 1 ? (
         <p class="reason">
           {count.toLocaleString('en')} such deliveries came within a minute. They share this entry.
@@ -80,4 +95,14 @@ function Reason({ entry: { status, reason, count } }: { entry: Delivery }) {
       ) : null}
     </div>
   );
+}
+
+/** Whose secret and URL to look at when a signature was refused: the integration, and the one that was mixed up with it. */
+function secretsMeant(
+  { status, payload, integrationId }: Delivery,
+  integrations: readonly Integration[],
+): Integration[] {
+  if (status !== 'rejected' || payload.data?.signature === undefined) return [];
+  const ids = [integrationId, payload.data.integrationId];
+  return integrations.filter(({ id }) => ids.includes(id));
 }
