@@ -117,10 +117,11 @@ function toAttempt({
 }
 
 /**
- * GitHub writes 502 (`failed to connect to host`) and 504 (`timed out`) also where nobody answered. What was really
- * answered is `OK` or `Invalid HTTP Response: 502`.
+ * GitHub writes 502 (`failed to connect to host`) and 504 (`timed out`) also where nobody answered, and 422 where
+ * somebody answered with another failure: what was really answered stands in `Invalid HTTP Response: 404`.
  */
 function answeredWith(code: number | null, words: string): number | null {
-  const isAnswer = words === 'OK' || /^invalid http response/i.test(words);
-  return code === 0 || (!isAnswer && (code === 502 || code === 504)) ? null : code;
+  const answered = /^invalid http response: (\d{3})\b/i.exec(words)?.[1];
+  if (answered !== undefined) return Number(answered);
+  return code === 0 || code === 502 || code === 504 ? null : code;
 }

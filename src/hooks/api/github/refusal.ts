@@ -6,10 +6,14 @@ export interface Refusal {
   words: string;
 }
 
+/** What Octokit's errors tell of an answer. */
+type Answer = Pick<Refusal, 'status' | 'headers'> & { data: unknown };
+
 /** The refusal that an error of Octokit's carries; null for any other error. */
 export function refusalOf(error: unknown, secrets: readonly string[]): Refusal | null {
-  if (!(error instanceof Error) || !('response' in error)) return null;
-  const { status, headers, data } = error.response as Omit<Refusal, 'words'> & { data: unknown };
+  const { response } = error instanceof Error ? (error as Error & { response?: Answer }) : {};
+  if (response === undefined) return null;
+  const { status, headers, data } = response;
   return { status, headers, words: scrubbed(wordsOf(data), secrets) };
 }
 
