@@ -25,6 +25,8 @@ export interface TestApp {
   readonly clock: MovableClock;
   /** Each line that was logged, parsed. */
   readonly logged: Record<string, unknown>[];
+  /** What the app answers. */
+  fetch(request: Request): Response | Promise<Response>;
   /** Sends a request to the app, and fails the test when the answer is not what the OpenAPI document says. */
   request(path: string, init?: RequestInit): Promise<Response>;
   addOrganization(id: string): Promise<Organization>;
@@ -39,6 +41,7 @@ export function createTestApp(
     providers?: readonly Provider[];
     clock?: MovableClock;
     openProviderApi?: OpenProviderApi;
+    publicUrl?: () => string;
   } = {},
 ): TestApp {
   const db = openDatabase(':memory:');
@@ -56,7 +59,7 @@ export function createTestApp(
     openProviderApi:
       overrides.openProviderApi ??
       (() => Promise.reject(new Error('this test has no stand-in for a provider'))),
-    publicUrl: () => PUBLIC_URL,
+    publicUrl: overrides.publicUrl ?? (() => PUBLIC_URL),
   };
   const deps: Deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };
   const app = createApp(
@@ -70,6 +73,7 @@ export function createTestApp(
     db,
     clock,
     logged,
+    fetch: app.fetch,
     async request(path, init) {
       const response = await app.fetch(new Request(`http://localhost${path}`, init));
       await conformance(app.fetch).check(init?.method ?? 'GET', path, response.clone());
