@@ -160,8 +160,9 @@ test('a ping and a redelivery arrive, and every attempt is told of', async () =>
 
 test('a hook that a person made otherwise is told of as it is', async () => {
   using world = start();
-  const { api, repository } = world;
+  const { api, github, repository } = world;
   const { id } = await api.createHook('acme/rocket', WISH);
+  await github.settled();
   Object.assign(repository.hooks[0] ?? {}, {
     config: { url: WISH.url, content_type: 'form', insecure_ssl: '1' },
     events: ['release', '*'],
