@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import type { GithubOptions } from '../../../src/hooks/api/github/client.ts';
 import { githubApi } from '../../../src/hooks/api/github.ts';
 import { type HookWish, type ProblemKind, ProviderProblem } from '../../../src/hooks/model.ts';
@@ -160,8 +160,9 @@ test('a ping and a redelivery arrive, and every attempt is told of', async () =>
 
 test('a hook that a person made otherwise is told of as it is', async () => {
   using world = start();
-  const { api, repository } = world;
+  const { api, github, repository } = world;
   const { id } = await api.createHook('acme/rocket', WISH);
+  await github.settled();
   Object.assign(repository.hooks[0] ?? {}, {
     config: { url: WISH.url, content_type: 'form', insecure_ssl: '1' },
     events: ['release', '*'],
@@ -657,4 +658,34 @@ test('an address that lists no repositories', async () => {
     kind: 'provider-failed',
     message: `What answers at ${world.github.url} is not GitHub's API: it lists no repositories. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.`,
   });
+});
+
+test('a list of which a page fails is none', async () => {
+  using world = start();
+  for (let number = 0; number < 100; number++) {
+    world.github.addRepository(`acme/r${number}`, { rights: { mona: 'read' } });
+  }
+  world.github.failNext('answers 403 for its rate limit', { after: 1 });
+  expect((await problemOf(world.api.listPlaces())).kind).toBe('rate-limited');
+  expect((await world.api.listPlaces()).places).toHaveLength(101);
+});
+
+test('nothing is written to the console, whatever GitHub says of its routes', async () => {
+  using world = start();
+  const said = [spyOn(console, 'warn'), spyOn(console, 'error'), spyOn(console, 'log')];
+  const headers = { deprecation: 'Sat, 21 Nov 2026 00:00:00 GMT', sunset: 'Sun, 21 Nov 2027 00:00:00 GMT' };
+  world.github.failNext(() => Response.json([], { headers }));
+  expect((await world.api.listPlaces()).places).toEqual([]);
+  expect(said.flatMap((spy) => spy.mock.calls)).toEqual([]);
+  for (const spy of said) spy.mockRestore();
+});
+
+test('the cause tells what GitHub answered, and nothing of what it was sent', async () => {
+  using world = start();
+  await world.api.createHook('acme/rocket', WISH);
+  const { cause } = await problemOf(world.api.createHook('acme/rocket', WISH), world.token);
+  expect(String(cause)).toBe(
+    'Error: GitHub answered 422: Hook already exists on this repository (request F00D:2)',
+  );
+  expect(Object.keys(cause as Error)).toEqual([]);
 });
