@@ -61,7 +61,13 @@ function addExpired(dataDir: string, count: number): void {
 }
 
 async function measure(data: DataFolder, defer: Defer) {
-  const config = { host: '127.0.0.1', port: 0, dataDir: data.path, logLevel: 'warn' as const };
+  const config = {
+    host: '127.0.0.1',
+    port: 0,
+    dataDir: data.path,
+    logLevel: 'warn',
+    logFormat: 'auto',
+  } as const;
   const services = await openServices(config, 'server');
   const server = startServer(services, config);
   defer(async () => {

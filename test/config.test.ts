@@ -2,7 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import { ConfigError, readConfig } from '../src/config.ts';
 
 test('defaults, with nothing set', () => {
-  expect(readConfig({}, {})).toEqual({ host: '127.0.0.1', port: 3000, dataDir: './data', logLevel: 'info' });
+  expect(readConfig({}, {})).toEqual({
+    host: '127.0.0.1',
+    port: 3000,
+    dataDir: './data',
+    logLevel: 'info',
+    logFormat: 'auto',
+  });
 });
 
 test('everything from the environment', () => {
@@ -20,6 +26,8 @@ test('everything from the environment', () => {
         UNKEY_BASE_URL: 'http://localhost:9',
         UNKEY_TIMEOUT_MS: '50',
         LOG_LEVEL: 'silent',
+        LOG_FORMAT: 'json',
+        METRICS_TOKEN: 'a-token-of-sixteen',
       },
     ),
   ).toEqual({
@@ -30,6 +38,8 @@ test('everything from the environment', () => {
     secretKey: 'q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s=',
     unkey: { rootKey: 'unkey_root', apiId: 'api_1', baseUrl: 'http://localhost:9', timeoutMs: 50 },
     logLevel: 'silent',
+    logFormat: 'json',
+    metricsToken: 'a-token-of-sixteen',
   });
 });
 
@@ -55,20 +65,27 @@ describe('a wrong value is refused by the name of its variable', () => {
     ['PUBLIC_URL', 'https://x.test/?a', 'PUBLIC_URL must be'],
     ['UNKEY_TIMEOUT_MS', '0', 'UNKEY_TIMEOUT_MS must be a number of milliseconds from 1 to 60000, not "0"'],
     ['UNKEY_BASE_URL', 'https://x.test/v2', 'UNKEY_BASE_URL must be an http or https URL without a path'],
+    ['LOG_FORMAT', 'text', 'LOG_FORMAT must be one of auto, json, pretty, not "text"'],
     ['LOG_LEVEL', 'verbose', 'LOG_LEVEL must be one of debug, info, warn, error, silent, not "verbose"'],
   ])('%s=%s', (name, value, message) => {
     expect(() => readConfig({}, { [name]: value })).toThrow(message);
   });
 
   test('all of them at once, and a secret is not repeated', () => {
-    const wrong = { PORT: 'x', LOG_LEVEL: 'y', UNKEY_ROOT_KEY: 'se cret', SECRET_KEY: 'too short' };
+    const wrong = {
+      PORT: 'x',
+      LOG_LEVEL: 'y',
+      UNKEY_ROOT_KEY: 'se cret',
+      SECRET_KEY: 'too short',
+      METRICS_TOKEN: 'guess',
+    };
     expect(() => readConfig({}, wrong)).toThrow(ConfigError);
     try {
       readConfig({}, wrong);
     } catch (error) {
       const { message } = error as Error;
-      expect(message.split('\n')).toHaveLength(4);
-      expect(message).not.toMatch(/se cret|too short/);
+      expect(message.split('\n')).toHaveLength(5);
+      expect(message).not.toMatch(/se cret|too short|guess/);
     }
   });
 });

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { randomToken } from '../lib/ids.ts';
+import { WrongSecretKey } from '../lib/secret-box.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import {
@@ -76,6 +77,18 @@ export function acceptedSecrets(
     accepted.push(secrets.open(previousSecret, contextOf(id)));
   }
   return accepted;
+}
+
+/** Whether each stored secret opens with the key of the data folder. */
+export function secretsOpen({ secrets }: Pick<Deps, 'secrets'>, given: ReceivingIntegration): boolean {
+  const { id, secret, previousSecret } = given;
+  try {
+    for (const sealed of [secret, previousSecret]) if (sealed !== null) secrets.open(sealed, contextOf(id));
+    return true;
+  } catch (error) {
+    if (error instanceof WrongSecretKey) return false;
+    throw error;
+  }
 }
 
 /** The present secret, to sign a test delivery with. Throws `AppError` 404 and `WrongSecretKey`. */
