@@ -8,6 +8,7 @@ import type { CreatedKey } from '../../src/keys/model.ts';
 import type { KeyService } from '../../src/keys/service.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
+import { createMetrics } from '../../src/metrics/instruments.ts';
 import type { Organization } from '../../src/organizations/model.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import type { OwnedPost } from '../../src/posts/store.ts';
@@ -54,6 +55,7 @@ export function createTestApp(
     clock,
     ids: countingIds(),
     log,
+    metrics: createMetrics(),
     secrets,
     fetch: (request: Request) => app.fetch(request),
     openProviderApi:
