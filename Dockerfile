@@ -11,19 +11,18 @@ COPY src src
 # Git's history is not in here, so the commit is told.
 ARG COMMIT=""
 RUN bun build.ts --outdir /out --commit "$COMMIT"
-# The binary is linked with glibc alone. A volume that is mounted for the first time takes owner and mode of the folder
-# that it covers, and a copy of files gives them one time: that of the commit.
+# The binary is linked with glibc alone. All files get one time, that of the commit.
 ARG SOURCE_DATE_EPOCH=0
-RUN mkdir -p /root-fs/usr/local/bin /root-fs/data \
+RUN mkdir -p /root-fs/usr/local/bin /data \
   && mv /out/tidings /root-fs/usr/local/bin/ \
   && ldd /root-fs/usr/local/bin/tidings | grep -o '/lib[^ ]*' | xargs -I{} cp --parents -L {} /root-fs \
   && chmod -R u=rwX,go=rX /root-fs \
-  && chown 65532:65532 /root-fs/data \
-  && chmod 0700 /root-fs/data \
-  && find /root-fs -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
+  && find /root-fs /data -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 
 FROM scratch
 COPY --from=build /root-fs /
+# A volume that is mounted here for the first time belongs to whom the folder that it covers belongs to.
+COPY --from=build --chown=65532:65532 /data /data
 ARG COMMIT=""
 ARG VERSION=""
 LABEL org.opencontainers.image.title="Tidings" \
