@@ -13,6 +13,10 @@ import { until } from '../support/until.ts';
 // The binary is built once, with the build script, and run where nothing else is.
 setDefaultTimeout(60_000);
 
+// In this process a service may have been opened, which keeps its files from everybody else; the binary, which runs as
+// another user, has to read what is written here.
+const umask = process.umask(0o022);
+
 const folder = temporaryFolder();
 const built = join(folder.path, 'built');
 mkdirSync(built);
@@ -49,7 +53,10 @@ const serve = (words: string[] = [], environment: Record<string, string> = {}, w
     until: waitFor,
   });
 
-afterAll(folder.remove);
+afterAll(() => {
+  process.umask(umask);
+  folder.remove();
+});
 
 test('the checksum file is that of the binary, and a second build gives the same bytes', async () => {
   const again = join(folder.path, 'again');
@@ -91,7 +98,7 @@ describe(`in ${bare.kind}`, () => {
   });
 
   afterAll(async () => {
-    await server.stop('SIGKILL');
+    await server?.stop('SIGKILL');
   });
 
   test.each([
