@@ -34,7 +34,9 @@ const command = new Command('build')
   .addOption(new Option('--target <target...>', 'for these').choices(targets))
   .option('--outdir <folder>', 'where it goes', join(root, 'dist'))
   .option('--commit <id>', 'what --version tells, where git does not know it', readCommit)
-  .action(async ({ all, target, outdir, commit = commitHere() }: Options) => {
+  .action(async ({ all, target, outdir, commit: told }: Options) => {
+    // A container's build passes an empty one when it was given none.
+    const commit = told || commitHere();
     const wanted = all ? targets : (target ?? [null]);
     const failed: string[] = [];
     for (const one of wanted) {
@@ -104,9 +106,8 @@ function git(...words: string[]): string | null {
   return success ? stdout.toString().trim() : null;
 }
 
-function readCommit(text: string): string | undefined {
-  // A container's build passes an empty one when it was given none.
-  if (text === '') return undefined;
+function readCommit(text: string): string {
+  if (text === '') return '';
   const [, digits, dirty = ''] = /^([0-9a-f]{7})[0-9a-f]{0,33}(-dirty)?$/.exec(text) ?? [];
   if (digits === undefined) throw new InvalidArgumentError('It must be 7 to 40 hexadecimal digits.');
   return digits + dirty;

@@ -20,11 +20,14 @@ export interface BareFolder {
 }
 
 /** Builds the binary into a folder. Returns the path of the binary. Throws with what was said when it cannot be built. */
-export function buildBinary(folder: string): string {
-  const { success, stderr } = Bun.spawnSync([process.execPath, join(root, 'build.ts'), '--outdir', folder], {
-    cwd: folder,
-    stderr: 'pipe',
-  });
+export function buildBinary(folder: string, words: readonly string[] = []): string {
+  const { success, stderr } = Bun.spawnSync(
+    [process.execPath, join(root, 'build.ts'), '--outdir', folder, ...words],
+    {
+      cwd: folder,
+      stderr: 'pipe',
+    },
+  );
   if (!success) throw new Error(stderr.toString());
   return join(folder, 'tidings');
 }
