@@ -1,6 +1,8 @@
 #!/usr/bin/env bun
 import { Command, CommanderError } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
+import { BackupError } from './backup/model.ts';
+import { addBackupCommands } from './cli/backup.ts';
 import type { CliContext } from './cli/context.ts';
 import { addDeliveryCommands } from './cli/delivery.ts';
 import { addIntegrationCommands } from './cli/integration.ts';
@@ -29,7 +31,7 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
     if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
-    if (error instanceof AppError || error instanceof DataFolderError) {
+    if (error instanceof AppError || error instanceof DataFolderError || error instanceof BackupError) {
       return fail(context, error.message, FAILED);
     }
     if (hasCode(error, 'EADDRINUSE', 'EACCES')) {
@@ -66,6 +68,7 @@ function buildProgram(context: CliContext): Command {
   addSendCommand(program, context);
   addUserCommands(program, context);
   addSweepCommand(program, context);
+  addBackupCommands(program, context);
   return program;
 }
 

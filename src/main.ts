@@ -1,5 +1,6 @@
 import type { Role } from '../db/client.ts';
 import { createApp } from './app.ts';
+import { backupJobs } from './backup/job.ts';
 import type { Config } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
 import type { Deps } from './deps.ts';
@@ -79,7 +80,10 @@ export function startServer(services: Services, config: Config): RunningServer {
     development: false,
   });
   const composer = threadedComposer();
-  const jobs = startJobs(serverJobs(services, composer.compose), services.log);
+  const jobs = startJobs(
+    [...serverJobs(services, composer.compose), ...backupJobs(config, services)],
+    services.log,
+  );
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
 
   return {

@@ -49,8 +49,9 @@ const layers: [name: string, contains: (path: string) => boolean][] = [
   [
     'services',
     is(
-      'src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers,users}/**',
+      'src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers,users,backup}/**',
       'src/data-folder.ts',
+      'src/secret-key.ts',
     ),
   ],
   ['http', is('src/http/**', 'src/docs/*.tsx', 'src/dashboard/**')],
