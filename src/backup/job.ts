@@ -3,8 +3,10 @@ import { resolve } from 'node:path';
 import type { BackupsConfig, Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import type { Job } from '../jobs/jobs.ts';
+import { recordFailure } from './last-backup.ts';
 import type { S3Access } from './model.ts';
 import { openPlace, removePartials } from './place.ts';
+import { asBackupError } from './service.ts';
 import { backupInThread } from './thread.ts';
 
 /** The names of scheduled backups, which sort as time does. Nothing else is ever removed. */
@@ -23,18 +25,25 @@ export function backupJobs(
       name: 'backup',
       every: backups.schedule,
       async run(signal) {
-        const createdAt = clock.now();
-        const source = { dataDir: resolve(dataDir), createdAt };
-        const dir = backups.dir.startsWith('s3://') ? backups.dir.replace(/\/+$/, '') : resolve(backups.dir);
-        await removeLeftovers(dir, source.dataDir);
-        const target = `${dir}/${nameOf(createdAt)}`;
-        const { file, bytes, sha256 } = await backupInThread({ source, target, s3 }, signal);
-        const removed = await rotate({ ...backups, dir }, s3);
-        log.info({ job: 'backup', file, bytes, sha256, removed }, 'backup made and checked');
+        const source = { dataDir: resolve(dataDir), createdAt: clock.now() };
+        const dir = isStore(backups.dir) ? backups.dir.replace(/\/+$/, '') : resolve(backups.dir);
+        const target = `${dir}/${nameOf(source.createdAt)}`;
+        try {
+          await removeLeftovers(dir, source.dataDir);
+          const { file, bytes, sha256 } = await backupInThread({ source, target, s3 }, signal);
+          const removed = await rotate({ ...backups, dir }, s3);
+          log.info({ job: 'backup', file, bytes, sha256, removed }, 'backup made and checked');
+        } catch (error) {
+          const { message } = asBackupError(error, 'The backup was not made');
+          await recordFailure(source.dataDir, source.createdAt, target, message);
+          throw error;
+        }
       },
     },
   ];
 }
+
+const isStore = (dir: string) => dir.startsWith('s3://');
 
 function nameOf(at: Date): string {
   return `tidings-${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;
@@ -42,8 +51,8 @@ function nameOf(at: Date): string {
 
 /** What a killed server left behind: beside the backups or, on the way to a store, in the data folder. */
 async function removeLeftovers(dir: string, dataDir: string): Promise<void> {
-  if (!dir.startsWith('s3://')) mkdirSync(dir, { recursive: true, mode: 0o700 });
-  await removePartials(dir.startsWith('s3://') ? dataDir : dir, isScheduled);
+  if (!isStore(dir)) mkdirSync(dir, { recursive: true, mode: 0o700 });
+  await removePartials(isStore(dir) ? dataDir : dir, isScheduled);
 }
 
 /** Removes the oldest scheduled backups, so that `keep` are left. Returns how many it removed. */

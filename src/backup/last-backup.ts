@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { randomToken } from '../lib/ids.ts';
 import type { Backup } from './model.ts';
 
-/** What became of the last backups of a data folder, scheduled or by hand. */
+/** What became of the last backups of a data folder. */
 export interface LastBackup {
-  /** The last that was made and checked. `at`: when it began. */
+  /** The last that was made and checked, on schedule or by hand. `at`: when it began. */
   success: ({ at: string } & Pick<Backup, 'file' | 'bytes' | 'sha256'>) | null;
-  /** Present when a later one failed. */
+  /** Present when a later one, on schedule, failed. */
   failure: { at: string; file: string; error: string } | null;
 }
 

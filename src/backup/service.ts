@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { takeLock } from '../../db/lock.ts';
 import { databaseFile, lockFile } from '../data-folder.ts';
-import { recordFailure, recordSuccess } from './last-backup.ts';
+import { recordSuccess } from './last-backup.ts';
 import { type Backup, BackupError, type S3Access } from './model.ts';
 import { openPlace, splitTarget } from './place.ts';
 import type { BackupSource } from './prepare.ts';
 
 /**
  * Makes and checks a backup at `target`, a path or `s3://bucket/key`, while the server may be running, and remembers
- * what became of it. Throws `BackupError`, one line for whatever it was; what was at `target` is then as it was.
+ * it as the last one. Throws `BackupError`, one line for whatever it was; what was at `target` is then as it was.
  */
 export async function makeBackup(
   source: BackupSource,
@@ -26,10 +26,7 @@ export async function makeBackup(
     await recordSuccess(source.dataDir, backup);
     return backup;
   } catch (error) {
-    const failure = asBackupError(error, 'The backup was not made');
-    // Where the disk is full, what went wrong cannot be remembered either.
-    await recordFailure(source.dataDir, source.createdAt, target, failure.message).catch(() => undefined);
-    throw failure;
+    throw asBackupError(error, 'The backup was not made');
   }
 }
 

@@ -27,7 +27,7 @@ export function swapIn(fresh: string, target: string, now: Date): string | null 
 }
 
 function keep(target: string, now: Date): string {
-  const keptAs = `${target}.before-restore-${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
+  const keptAs = `${target}.before-restore-${now.toISOString().replaceAll(/[-:.]/g, '')}`;
   // A database that cannot be opened any more keeps its log, should somebody try to rescue it.
   const isWhole = settle(target);
   const suffixes = isWhole ? [''] : ['', '-wal'];

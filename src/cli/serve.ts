@@ -4,6 +4,7 @@ import { readConfig, settings } from '../config.ts';
 import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../demo/service.ts';
 import { openServices, startServer } from '../main.ts';
 import { createSetupLink } from '../users/service.ts';
+import { warnOfClock } from '../webhooks/clock-check.ts';
 import { type CliContext, flagsOf } from './context.ts';
 
 export function addServeCommand(program: Command, context: CliContext): void {
@@ -21,6 +22,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
       const config = readConfig(flagsOf(command), context.environment);
       const services = await openServices(config, 'server');
       try {
+        await warnOfClock(services);
         const shown = demo ? await openDemo(services, join(config.dataDir, 'demo.key')) : null;
         const stopped = stopSignal();
         const server = startServer(services, config);

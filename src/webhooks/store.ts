@@ -9,6 +9,7 @@ import {
   isNotNull,
   lt,
   lte,
+  max,
   ne,
   or,
   type SQL,
@@ -312,6 +313,26 @@ export async function measureLog(db: Database, organizationId: string, since: Da
     recent: counted(and(isOurs, gte(deliveries.createdAt, since.toISOString()))),
     oldest: oldest?.at ?? null,
   };
+}
+
+/** When the newest delivery that is known was taken or logged, or null. */
+export async function findNewestDeliveryTime(db: Database): Promise<Date | null> {
+  // Both are read from the end of an index; the newest entry of all would take the reading of all.
+  const claim = db
+    .select({ expiresAt: max(deliveryClaims.expiresAt) })
+    .from(deliveryClaims)
+    .get();
+  const entry = db
+    .select({ createdAt: deliveries.createdAt })
+    .from(deliveries)
+    .orderBy(sql`rowid desc`)
+    .limit(1)
+    .get();
+  const times = [
+    ...(claim?.expiresAt ? [claim.expiresAt - DEDUP_WINDOW_MS] : []),
+    ...(entry === undefined ? [] : [Date.parse(entry.createdAt)]),
+  ];
+  return times.length === 0 ? null : new Date(Math.max(...times));
 }
 
 /** How many claims and entries are past their time. */
