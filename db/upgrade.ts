@@ -1,5 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import { copyFileSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { closeSync, copyFileSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { migrate, migrations, readVersion } from './migrate.ts';
 import { inspectDatabase, snapshotInto } from './snapshot.ts';
@@ -47,6 +47,7 @@ function copyAndRehearse(sqlite: Sqlite, file: string, schema: number): void {
     // Another process may have been quicker, and what was copied is its work.
     const before = rehearse(rehearsal);
     if (before !== schema) return;
+    bringToDisk(partial);
     renameSync(partial, copyName(file, schema));
     removeOlderCopies(file, schema);
   } catch (error) {
@@ -58,6 +59,12 @@ function copyAndRehearse(sqlite: Sqlite, file: string, schema: number): void {
   } finally {
     removeAll();
   }
+}
+
+function bringToDisk(file: string): void {
+  const handle = openSync(file, 'r');
+  fsyncSync(handle);
+  closeSync(handle);
 }
 
 /** Upgrades and checks a copy. Returns the schema that it had. */

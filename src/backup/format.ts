@@ -20,6 +20,9 @@ const MAX_HEADER_BYTES = 64 * 1024;
 
 const CHUNK_BYTES = 1024 * 1024;
 
+/** How much is written before it is brought to the disk: all at once would hold up the commits of the server. */
+const SYNC_BYTES = 4 * 1024 * 1024;
+
 /** What a backup is found to be, once its checksum is right. */
 export interface BackupFacts {
   header: BackupHeader;
@@ -31,9 +34,14 @@ export interface BackupFacts {
 export async function writeBackup(header: BackupHeader, database: string, file: string): Promise<void> {
   await using target = await open(file, 'wx', 0o600);
   const hasher = new Bun.CryptoHasher('sha256');
+  let unsynced = 0;
   const write = async (chunk: Uint8Array) => {
     hasher.update(chunk);
     await writeAll(target, chunk);
+    unsynced += chunk.length;
+    if (unsynced < SYNC_BYTES) return;
+    await target.datasync();
+    unsynced = 0;
   };
   await write(Buffer.from(`${JSON.stringify(header)}\n`));
   await using source = await open(database, 'r');
