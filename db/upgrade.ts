@@ -1,5 +1,15 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import { closeSync, copyFileSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { migrate, migrations, readVersion } from './migrate.ts';
 import { inspectDatabase, snapshotInto } from './snapshot.ts';

@@ -17,11 +17,15 @@ import { addUserCommands } from './cli/user.ts';
 import { ConfigError, settings } from './config.ts';
 import { DataFolderError } from './data-folder.ts';
 import { AppError } from './lib/app-error.ts';
+import { WrongSecretKey } from './lib/secret-box.ts';
 
 /** The work failed. */
 const FAILED = 1;
 /** The words were wrong: an unknown command, a missing option, a value that a setting does not take. */
 const MISUSED = 2;
+
+/** What a person can mend, told in one line. */
+const mendable = [AppError, BackupError, DataFolderError, WrongSecretKey];
 
 /** Runs one command. Returns the exit code; never throws for what a person can mend. */
 export async function runCli(words: readonly string[], context: CliContext): Promise<number> {
@@ -31,9 +35,8 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
     if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
-    if (error instanceof AppError || error instanceof DataFolderError || error instanceof BackupError) {
-      return fail(context, error.message, FAILED);
-    }
+    if (mendable.some((kind) => error instanceof kind))
+      return fail(context, (error as Error).message, FAILED);
     if (hasCode(error, 'EADDRINUSE', 'EACCES')) {
       return fail(context, `${error.message} PORT names another port; 0 picks a free one.`, FAILED);
     }

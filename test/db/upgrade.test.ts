@@ -77,7 +77,8 @@ describe('every schema that there was', () => {
         // What was there is what it was; columns may have come since.
         for (const [index, row] of rows.entries()) {
           const columns = Object.keys(after[table]?.[index] ?? {}).filter((name) => name in row);
-          for (const column of columns) expect([table, column, after[table]?.[index]?.[column]]).toEqual([table, column, row[column]]);
+          for (const column of columns)
+            expect([table, column, after[table]?.[index]?.[column]]).toEqual([table, column, row[column]]);
         }
       }
       expect(sqlite.query('PRAGMA integrity_check').values()).toEqual([['ok']]);
@@ -98,7 +99,9 @@ describe('an upgrade', () => {
     expect(readdirSync(folder.path).filter((name) => /upgrade/.test(name))).toEqual([
       'tidings.db.before-upgrade-7',
     ]);
-    expect(read(`${file()}.before-upgrade-7`, (sqlite) => [schemaOf(sqlite), rowsOf(sqlite)])).toEqual(before);
+    expect(read(`${file()}.before-upgrade-7`, (sqlite) => [schemaOf(sqlite), rowsOf(sqlite)])).toEqual(
+      before,
+    );
     // A second start has nothing to do, and leaves the copy.
     closeDatabase(openDatabase(file()));
     expect(readdirSync(folder.path)).toContain('tidings.db.before-upgrade-7');
@@ -113,7 +116,9 @@ describe('an upgrade', () => {
     const { exitCode, stderr } = await cli(folder.path, ['organization', 'list']);
     expect(exitCode).toBe(1);
     expect(stderr.split('\n')).toHaveLength(2);
-    expect(stderr).toStartWith(`error: The data folder ${folder.path} cannot be used: the upgrade of the database from schema 6 to ${migrations.length} was tried on a copy and failed: `);
+    expect(stderr).toStartWith(
+      `error: The data folder ${folder.path} cannot be used: the upgrade of the database from schema 6 to ${migrations.length} was tried on a copy and failed: `,
+    );
     expect(stderr).toContain('The database is as it was: go on with the version of Tidings that you had');
     expect(read(file(), (sqlite) => [schemaOf(sqlite), rowsOf(sqlite)])).toEqual(before);
     expect(readdirSync(folder.path).filter((name) => /upgrade/.test(name))).toEqual([]);
@@ -122,7 +127,7 @@ describe('an upgrade', () => {
   test('a row that refers to nothing is found on the copy', async () => {
     await loadFixture(8);
     const broken = new Sqlite(file());
-    broken.run("DELETE FROM users");
+    broken.run('DELETE FROM users');
     broken.close();
     expect(() => openDatabase(file())).toThrow(/tried on a copy and failed: \d+ rows refer to others/);
     expect(read(file(), (sqlite) => sqlite.query('PRAGMA user_version').values())).toEqual([[8]]);

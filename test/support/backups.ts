@@ -9,7 +9,11 @@ export async function fillFolder(dataDir: string): Promise<{ integrationId: stri
   await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
   await json('key', 'create', '--organization', 'acme', '--name', 'Site');
   const file = join(dataDir, 'posts.json');
-  const posts = Array.from({ length: 20 }, (_, n) => ({ id: `post_${n}`, title: `Post ${n}`, markdown: `Words ${n}` }));
+  const posts = Array.from({ length: 20 }, (_, n) => ({
+    id: `post_${n}`,
+    title: `Post ${n}`,
+    markdown: `Words ${n}`,
+  }));
   await Bun.write(file, JSON.stringify(posts));
   await json('post', 'import', '--organization', 'acme', file);
   return json('integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b');

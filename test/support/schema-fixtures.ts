@@ -63,13 +63,13 @@ function insert(sqlite: Sqlite, table: string, sql: string, row: number): string
     .all();
   const values = columns.map((column) => {
     const parent = parents.find(({ from }) => from === column.name);
-    return parent === undefined ? valueOf(table, column, sql, row) : `'${parent.table} ${row}'`;
+    return parent === undefined ? valueFor(table, column, sql, row) : `'${parent.table} ${row}'`;
   });
   return `INSERT INTO "${table}" (${columns.map(({ name }) => `"${name}"`).join(', ')}) VALUES (${values.join(', ')})`;
 }
 
 /** The first row has everything; the second has nothing where nothing may be. */
-function valueOf(table: string, { name, type, notnull, pk }: Column, sql: string, row: number): string {
+function valueFor(table: string, { name, type, notnull, pk }: Column, sql: string, row: number): string {
   const affinity = type.toLowerCase();
   if (row === 1 && notnull === 0 && pk === 0) return 'NULL';
   const [, choices] = new RegExp(`"${name}" in \\(([^)]+)\\)`).exec(sql) ?? [];
