@@ -7,6 +7,7 @@ import { recordFailure } from './last-backup.ts';
 import type { S3Access } from './model.ts';
 import { openPlace, removePartials } from './place.ts';
 import { asBackupError } from './service.ts';
+import { isStore } from './target.ts';
 import { backupInThread } from './thread.ts';
 
 /** The names of scheduled backups, which sort as time does. Nothing else is ever removed. */
@@ -42,8 +43,6 @@ export function backupJobs(
     },
   ];
 }
-
-const isStore = (dir: string) => dir.startsWith('s3://');
 
 function nameOf(at: Date): string {
   return `tidings-${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;

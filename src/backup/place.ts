@@ -1,10 +1,11 @@
 import { existsSync, renameSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { syncFolder } from '../secret-key.ts';
 import { type Backup, BackupError, type S3Access } from './model.ts';
 import { type BackupSource, PARTIAL, prepareBackup } from './prepare.ts';
 import { s3Place } from './s3.ts';
+import { isStore } from './target.ts';
 
 /** Where backups are kept: a folder, or a bucket and a prefix in it. */
 export interface Place {
@@ -15,22 +16,9 @@ export interface Place {
   remove(name: string): Promise<void>;
 }
 
-/** Folder and name of a backup, or bucket, prefix and name. */
-export function splitTarget(target: string): { place: string; name: string } {
-  const isS3 = target.startsWith('s3://');
-  const path = isS3 ? target : resolve(target);
-  const cut = path.lastIndexOf('/');
-  const place = path.slice(0, cut) || '/';
-  const name = path.slice(cut + 1);
-  if (isS3 && (name === '' || cut < 's3://x'.length)) {
-    throw new BackupError(`${target} names no backup: it must be s3://bucket/key`);
-  }
-  return isS3 ? { place, name } : { place: dirname(path), name: basename(path) };
-}
-
 /** `place`: a folder, or `s3://bucket/prefix`. */
 export function openPlace(place: string, access: S3Access | undefined): Place {
-  return place.startsWith('s3://') ? s3Place(place, access) : folderPlace(resolve(place));
+  return isStore(place) ? s3Place(place, access) : folderPlace(resolve(place));
 }
 
 function folderPlace(folder: string): Place {

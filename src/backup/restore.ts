@@ -12,6 +12,7 @@ import { BackupError, type BackupHeader, type S3Access } from './model.ts';
 import { download } from './s3.ts';
 import { asBackupError } from './service.ts';
 import { swapIn } from './swap.ts';
+import { isStore } from './target.ts';
 
 export interface RestoreOptions {
   dataDir: string;
@@ -76,7 +77,7 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
   };
   removeAll();
   try {
-    const isRemote = file.startsWith('s3://');
+    const isRemote = isStore(file);
     if (isRemote) await download(file, s3, fetched);
     const { header } = await readable(isRemote ? fetched : file, file);
     const key = keyToUse(folder, header, options);

@@ -3,6 +3,7 @@ import { S3Client, type S3File } from 'bun';
 import { type Backup, BackupError, type S3Access } from './model.ts';
 import type { Place } from './place.ts';
 import { prepareBackup } from './prepare.ts';
+import { splitTarget } from './target.ts';
 
 /** Of a multipart upload, in bytes. With two under way, an upload holds some 16 MB. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -47,12 +48,12 @@ export function s3Place(place: string, access: S3Access | undefined): Place {
 
 /** Copies an object into the new file `target`. Throws `BackupError`. */
 export async function download(url: string, access: S3Access | undefined, target: string): Promise<void> {
-  const cut = url.lastIndexOf('/');
-  const { client, prefix } = openBucket(url.slice(0, cut), access);
+  const { place, name } = splitTarget(url);
+  const { client, prefix } = openBucket(place, access);
   const writer = Bun.file(target).writer();
   try {
     await told(url, async () => {
-      for await (const chunk of client.file(prefix + url.slice(cut + 1)).stream()) {
+      for await (const chunk of client.file(prefix + name).stream()) {
         writer.write(chunk);
         await writer.flush();
       }

@@ -3,8 +3,9 @@ import { takeLock } from '../../db/lock.ts';
 import { databaseFile, lockFile } from '../data-folder.ts';
 import { recordSuccess } from './last-backup.ts';
 import { type Backup, BackupError, type S3Access } from './model.ts';
-import { openPlace, splitTarget } from './place.ts';
+import { openPlace } from './place.ts';
 import type { BackupSource } from './prepare.ts';
+import { splitTarget } from './target.ts';
 
 /**
  * Makes and checks a backup at `target`, a path or `s3://bucket/key`, while the server may be running, and remembers
