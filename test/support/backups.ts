@@ -4,7 +4,9 @@ import { cliJson } from './cli.ts';
 import { allRows } from './rows.ts';
 
 /** A data folder with a little of what people have, and a secret. */
-export async function fillFolder(dataDir: string): Promise<{ integrationId: string; secret: string }> {
+export async function fillFolder(
+  dataDir: string,
+): Promise<{ integrationId: string; secret: string; webhookUrl: string }> {
   const json = (...words: string[]) => cliJson(dataDir, words);
   await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
   await json('key', 'create', '--organization', 'acme', '--name', 'Site');
