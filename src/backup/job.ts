@@ -37,6 +37,8 @@ export function backupJobs(
         } catch (error) {
           const { message } = asBackupError(error, 'The backup was not made');
           await recordFailure(source.dataDir, source.createdAt, target, message);
+          // A thread that was ended removes nothing itself.
+          await removeLeftovers(dir, source.dataDir).catch(() => undefined);
           throw error;
         }
       },

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backupJobs } from '../../src/backup/job.ts';
 import { lastBackup } from '../../src/backup/last-backup.ts';
@@ -9,6 +9,7 @@ import { fillFolder, rowsIn } from '../support/backups.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { fixedClock } from '../support/clock.ts';
 import { S3_ACCESS, startS3Server } from '../support/s3-server.ts';
+import { until } from '../support/until.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let logged: Record<string, unknown>[];
@@ -147,8 +148,13 @@ describe('one that fails', () => {
   test('because the service stops says so, and does not wait for it', async () => {
     const abort = new AbortController();
     const running = scheduled({}).run(abort.signal).catch(String);
+    await until(
+      async () => existsSync(backups()) && readdirSync(backups()).length > 0,
+      (hasBegun) => hasBegun,
+    );
     abort.abort();
     expect(await running).toContain('The backup was not made: the service is stopping');
+    expect(readdirSync(backups())).toEqual([]);
     expect((await lastBackup(dataDir())).success).toBeNull();
   });
 });

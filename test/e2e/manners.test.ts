@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { hmacSha256 } from '../../src/webhooks/signature.ts';
 import { fillFolder } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+import { fixtures } from '../support/schema-fixtures.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { fillUp, insideOf, mayMount, startOnMount } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
@@ -203,6 +204,19 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount)', ()
     for (const name of ['tidings.db', 'tidings.lock']) writeFileSync(join(nothing, name), '');
     const server = await kept(startOnMount(mount, nothing));
     expect((await fetch(`${server.url}/ping`)).status).toBe(200);
+  });
+
+  test('an upgrade that has no room for its copies is one line, and does not begin', async () => {
+    const seed = join(folder.path, 'seed');
+    const mount = join(folder.path, 'mount');
+    mkdirSync(seed);
+    mkdirSync(mount);
+    const sqlite = new Sqlite(join(seed, 'tidings.db'), { create: true });
+    sqlite.run(await Bun.file(join(fixtures, '8.sql')).text());
+    sqlite.close();
+    expect(await refusalOf(startOnMount(mount, seed))).toMatch(
+      /^The data folder \S+ cannot be used: the upgrade of the database from schema 8 to \d+ needs \d+ MB of free disk, and there are [1-4] MB: make room/,
+    );
   });
 
   test('a disk that fills up while it runs: 500, not 200; reads go on; with room again all is as before', async () => {
