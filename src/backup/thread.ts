@@ -1,7 +1,8 @@
 import { type Backup, BackupError, type S3Access } from './model.ts';
 import type { BackupSource } from './prepare.ts';
 
-const MAIN = new URL('./thread-main.ts', import.meta.url);
+// A binary holds all threads in one folder: their names must differ.
+const MAIN = new URL('./backup-thread.ts', import.meta.url);
 
 /** What goes to the thread, and what comes back from it. */
 export interface BackupRequest {
