@@ -177,6 +177,14 @@ test('a clock that was set back is one line in the log, and nothing is taken twi
   expect(JSON.parse(said[0] ?? '')).toMatchObject({ level: 'warn' });
 });
 
+// Permissions do not bind root, for whom a mount stands below.
+test.skipIf(process.getuid?.() === 0)('a folder of somebody else is one line', async () => {
+  mkdirSync(dataDir(), { mode: 0o555 });
+  expect(await refusalOf(startTidings(dataDir()))).toStartWith(
+    `The data folder ${dataDir()} cannot be used: it cannot be written to (EACCES`,
+  );
+});
+
 describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount)', () => {
   test('a folder that cannot be written to is one line', async () => {
     await fillFolder(dataDir());

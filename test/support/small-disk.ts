@@ -6,7 +6,9 @@ import { root, type ServerProcess, startProcess } from './server.ts';
 // ends with the process. Only who may mount can do that.
 
 /** Whether this user may mount. Where not, tests that need it are reported as skipped. */
-export const mayMount = Bun.spawnSync(['unshare', '-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).success;
+export const mayMount =
+  Bun.which('unshare') !== null &&
+  Bun.spawnSync(['unshare', '-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).success;
 
 /** Starts a server whose data folder is a mount that holds what `seed` does. */
 export async function startOnMount(
