@@ -92,9 +92,13 @@ export const settings = {
   },
   LINEAR_API_URL: {
     flag: '--linear-api-url <url>',
-    schema: HttpUrl,
+    // Linear's SDK takes http only on this machine.
+    schema: Type.String({
+      pattern: '^(https://|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])[:/])[^\\s?#]+$',
+      maxLength: 2048,
+    }),
     default: 'https://api.linear.app/graphql',
-    expected: 'an http or https URL, such as https://api.linear.app/graphql',
+    expected: 'an https URL, such as https://api.linear.app/graphql',
     help: "Linear's GraphQL API",
   },
   BACKUP_DIR: {

@@ -92,6 +92,7 @@ describe('a wrong value is refused by the name of its variable', () => {
     ['UNKEY_TIMEOUT_MS', '0', 'UNKEY_TIMEOUT_MS must be a number of milliseconds from 1 to 60000, not "0"'],
     ['UNKEY_BASE_URL', 'https://x.test/v2', 'UNKEY_BASE_URL must be an http or https URL without a path'],
     ['GITHUB_API_URL', 'github.example.com', 'GITHUB_API_URL must be an http or https URL'],
+    ['LINEAR_API_URL', 'http://linear.example.com/graphql', 'LINEAR_API_URL must be an https URL'],
     ['LOG_FORMAT', 'text', 'LOG_FORMAT must be one of auto, json, pretty, not "text"'],
     ['BACKUP_SCHEDULE', 'daily', 'BACKUP_SCHEDULE must be a cron expression, such as "0 3 * * *"'],
     ['BACKUP_SCHEDULE', '0 25 * * *', 'BACKUP_SCHEDULE must be'],

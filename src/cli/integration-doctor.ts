@@ -57,7 +57,7 @@ function describe({ name, place, status, message, advice, missed }: Check): stri
   const subject = place === undefined ? name : `${name} (${place})`;
   return [
     `${MARKS[status]} ${subject}: ${message}`,
-    ...(advice === undefined ? [] : [`    → ${advice}`]),
+    ...(advice === undefined ? [] : [`    ${advice}`]),
     ...(missed === undefined ? [] : ['', missedTable(missed.slice(0, 20)), '']),
   ].join('\n');
 }

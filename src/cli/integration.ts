@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { disconnectIntegration } from '../hooks/disconnect.ts';
 import { rotateSecret } from '../hooks/rotate.ts';
-import type { Integration } from '../integrations/model.ts';
-import { listIntegrations, setEnabled } from '../integrations/store.ts';
+import { type Integration, providerNames } from '../integrations/model.ts';
+import { getIntegration, listIntegrations, setEnabled } from '../integrations/store.ts';
 import { type CliContext, withServices } from './context.ts';
 import { addConnectCommands, ONCE } from './integration-connect.ts';
 import { addDoctorCommands } from './integration-doctor.ts';
@@ -47,12 +47,18 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
     .description('make a new secret, and set it at the provider; the old one is taken for another 24 hours')
     .argument('<id>', 'the integration')
     .action(async (id: string, _options: object, command: Command) => {
-      const rotated = await withServices(context, command, (services) => rotateSecret(services, id));
+      const { rotated, integration } = await withServices(context, command, async (services) => ({
+        rotated: await rotateSecret(services, id),
+        integration: await getIntegration(services.db, id),
+      }));
+      const next = integration.hasToken
+        ? `It is set at ${providerNames[integration.type]} already: nothing is left to do.`
+        : `${ONCE} Set it at ${providerNames[integration.type]}.`;
       print(
         context.terminal,
         command,
         rotated,
-        ({ secret }) => `${fields({ Secret: secret })}\n\n${ONCE} The old one is taken for another 24 hours.`,
+        ({ secret }) => `${fields({ Secret: secret })}\n\n${next} The old one is taken for another 24 hours.`,
       );
     });
 

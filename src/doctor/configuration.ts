@@ -1,9 +1,9 @@
 import { variableNames } from '../config.ts';
+import { isLocal } from '../hooks/reach.ts';
 import { listIntegrations } from '../integrations/store.ts';
+import { lastPublicUrl } from '../uptime/store.ts';
 import { type Check, check, databaseCheck, failed, ok, warning } from './check.ts';
 import { misspeltVariables } from './misspelt.ts';
-
-const LOCAL = /^https?:\/\/(localhost|127\.|\[::1\]|0\.0\.0\.0)/i;
 
 export const configurationChecks: readonly Check[] = [
   check('settings', ({ wrongSettings }) =>
@@ -19,17 +19,17 @@ export const configurationChecks: readonly Check[] = [
     return warning(`Set, and read by nobody: ${names.join(', ')}`, 'Rename it, or remove it');
   }),
 
-  databaseCheck('public url', async ({ config: { publicUrl }, db }) => {
-    const shown = publicUrl ?? 'http://localhost:PORT, as PUBLIC_URL is not set';
-    const isReachable = publicUrl !== undefined && !LOCAL.test(publicUrl);
+  databaseCheck('public url', async ({ config, db }) => {
+    const set = config.publicUrl ?? lastPublicUrl(db);
+    const shown = set ?? `http://localhost:${config.port}, as PUBLIC_URL is not set`;
     if ((await listIntegrations(db)).length === 0) return ok(`Links begin with ${shown}`);
-    if (!isReachable) {
+    if (set === null || isLocal(set)) {
       return warning(
-        `Webhook URLs begin with ${shown}: no provider can reach that`,
+        `Webhook URLs begin with ${shown}: providers on the internet cannot reach that`,
         'Set PUBLIC_URL to the https address under which the internet reaches this server',
       );
     }
-    return publicUrl.startsWith('https:')
+    return set.startsWith('https:')
       ? ok(`Links and webhook URLs begin with ${shown}`)
       : warning(
           `Webhook URLs begin with ${shown}: without https, anybody on the way reads what is delivered`,

@@ -109,6 +109,11 @@ async function checkMissed(deps: Needs, integration: Integration): Promise<Check
   if (api?.listAttempts === undefined) return [];
   try {
     const { counts, missed, since } = await compareDeliveries(deps, integration.id);
+    if (counts.arrived + missed.length === 0) {
+      return [
+        { name: 'missed', status: 'ok', message: `GitHub has delivered nothing but pings since ${since}` },
+      ];
+    }
     const told = `${counts.arrived} arrived, ${counts.failed} failed, ${counts['never-arrived']} never arrived since ${since}`;
     if (missed.length === 0)
       return [{ name: 'missed', status: 'ok', message: `No delivery is missing: ${told}` }];
