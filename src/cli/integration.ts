@@ -47,18 +47,22 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
     .description('make a new secret, and set it at the provider; the old one is taken for another 24 hours')
     .argument('<id>', 'the integration')
     .action(async (id: string, _options: object, command: Command) => {
-      const { rotated, integration } = await withServices(context, command, async (services) => ({
-        rotated: await rotateSecret(services, id),
-        integration: await getIntegration(services.db, id),
-      }));
-      const next = integration.hasToken
+      const { secret, isSetAtProvider, integration } = await withServices(
+        context,
+        command,
+        async (services) => ({
+          ...(await rotateSecret(services, id)),
+          integration: await getIntegration(services.db, id),
+        }),
+      );
+      const next = isSetAtProvider
         ? `It is set at ${providerNames[integration.type]} already: nothing is left to do.`
         : `${ONCE} Set it at ${providerNames[integration.type]}.`;
       print(
         context.terminal,
         command,
-        rotated,
-        ({ secret }) => `${fields({ Secret: secret })}\n\n${next} The old one is taken for another 24 hours.`,
+        { secret },
+        () => `${fields({ Secret: secret })}\n\n${next} The old one is taken for another 24 hours.`,
       );
     });
 

@@ -18,7 +18,10 @@ import { findApi } from './token.ts';
  * not take it, the hooks that have it are given the old one again and the old one stays. Throws `ProviderProblem`, and
  * `AppError` 404.
  */
-export async function rotateSecret(deps: HookNeeds, id: string): Promise<{ secret: string }> {
+export async function rotateSecret(
+  deps: HookNeeds,
+  id: string,
+): Promise<{ secret: string; isSetAtProvider: boolean }> {
   const { db, clock } = deps;
   const integration = await getIntegration(db, id);
   const api = await findApi(deps, integration);
@@ -26,8 +29,8 @@ export async function rotateSecret(deps: HookNeeds, id: string): Promise<{ secre
   const now = clock.now();
   const until = new Date(now.getTime() + PREVIOUS_SECRET_MS);
   if (api === null) {
-    await replaceSecret(db, id, sealed, until);
-    return { secret };
+    await replaceSecret(db, id, sealed, until, () => markSecretChanged(db, id, now.getTime()));
+    return { secret, isSetAtProvider: false };
   }
 
   const { secret: present, previousSecret, previousSecretUntil } = await getReceivingIntegration(db, id);
@@ -45,7 +48,7 @@ export async function rotateSecret(deps: HookNeeds, id: string): Promise<{ secre
     await setBack(deps, api, integration, hooks, changed.length, isRefused);
     throw withEnding(error, 'The secret was not rotated.');
   }
-  return { secret };
+  return { secret, isSetAtProvider: true };
 }
 
 /** Gives the hooks that have the new secret the old one again. What cannot be done now the server's job does. */

@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
 import { findSealedToken } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import { WrongSecretKey } from '../lib/secret-box.ts';
 import { MAX_TOKEN_LENGTH, type ProviderApi } from './model.ts';
 
 /** A token as a person pasted it, without the blanks around it. Throws `AppError` 400. */
@@ -18,17 +19,30 @@ export function sealToken({ secrets }: Pick<Deps, 'secrets'>, integrationId: str
   return secrets.seal(token, contextOf(integrationId));
 }
 
-/** The provider's API with the integration's token; null when it has none. Throws `WrongSecretKey`. */
+/**
+ * The provider's API with the integration's token; null when it has none, or one that cannot be read any more because
+ * the secret key was lost.
+ */
 export async function findApi(
   deps: Pick<Deps, 'db' | 'secrets' | 'openProviderApi'>,
   { id, type }: Pick<Integration, 'id' | 'type'>,
 ): Promise<ProviderApi | null> {
   const sealed = await findSealedToken(deps.db, id);
   if (sealed === null) return null;
-  return deps.openProviderApi(type, deps.secrets.open(sealed, contextOf(id)));
+  const token = openedOrNull(deps, sealed, id);
+  return token === null ? null : deps.openProviderApi(type, token);
 }
 
-/** Throws `AppError` 409 when the integration has no token. */
+function openedOrNull({ secrets }: Pick<Deps, 'secrets'>, sealed: Buffer, id: string): string | null {
+  try {
+    return secrets.open(sealed, contextOf(id));
+  } catch (error) {
+    if (error instanceof WrongSecretKey) return null;
+    throw error;
+  }
+}
+
+/** Throws `AppError` 409 when the integration has no token that can be read. */
 export async function requireApi(
   deps: Pick<Deps, 'db' | 'secrets' | 'openProviderApi'>,
   integration: Pick<Integration, 'id' | 'type'>,
@@ -37,7 +51,7 @@ export async function requireApi(
   if (api !== null) return api;
   throw new AppError(
     409,
-    `Integration ${integration.id} was connected by hand. With a token of ${providerNames[integration.type]} Tidings can do this itself: tidings integration set-token ${integration.id} --token TOKEN`,
+    `Integration ${integration.id} was connected by hand, or its token cannot be read. With a token of ${providerNames[integration.type]} Tidings can do this itself: tidings integration set-token ${integration.id} --token TOKEN`,
   );
 }
 

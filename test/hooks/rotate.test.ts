@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rotateSecret } from '../../src/hooks/rotate.ts';
+import { setToken } from '../../src/hooks/set-token.ts';
 import { syncHooks } from '../../src/hooks/sync.ts';
 import { revealSecret } from '../../src/integrations/service.ts';
+import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { deleteTrigger } from '../../src/triggers/store.ts';
 import { logOf } from '../support/deliveries.ts';
@@ -95,6 +97,21 @@ describe('rotating the secret', () => {
     expect(secretAt(world.rocket)).toBe(secret);
     expect(await deliver()).toBe(200);
   });
+});
+
+test('after the secret key was lost, a new secret and a new token set everything right', async () => {
+  const id = await world.connect();
+  const lost = secretBox(new Uint8Array(32).fill(9));
+  const sealed = lost.seal('nobody can read this', 'any more');
+  world.db.$client.run('UPDATE integrations SET secret = ?, token = ?', [sealed, sealed]);
+  expect((await rotateSecret(world.deps, id)).isSetAtProvider).toBe(false);
+  // Nobody has a token to ask with; the job keeps saying so.
+  expect(await syncHooks(world.deps)).toBe(0);
+  expect((await world.hooks(id))[0]?.problem).toContain('its token cannot be read');
+  await setToken(world.deps, id, world.token);
+  expect(secretAt(world.rocket)).toBe(await revealSecret(world.deps, id));
+  const [attempt] = await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1'));
+  expect(attempt?.statusCode).toBe(200);
 });
 
 describe('the job that keeps webhooks in line', () => {
