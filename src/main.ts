@@ -70,7 +70,8 @@ export function startServer(services: Services, config: Config): RunningServer {
   const publicUrl = () => publicUrlOf(config, server.port);
   // Rehearsals have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
-  const app = createApp({ ...services, publicUrl, compose: rehearsals.compose });
+  const hasOwnGithub = new URL(config.providerApis.github).host !== 'api.github.com';
+  const app = createApp({ ...services, publicUrl, compose: rehearsals.compose, hasOwnGithub });
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,
