@@ -13,6 +13,7 @@ import { systemClock } from './lib/clock.ts';
 import { randomIds } from './lib/ids.ts';
 import { createLog } from './lib/log.ts';
 import { trackUptime, type Uptime } from './uptime/pauses.ts';
+import { lastPublicUrl } from './uptime/store.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
 const DRAIN_MS = 8_000;
@@ -32,7 +33,8 @@ export async function openServices(config: Config, role: Role = 'command'): Prom
     keys,
     fetch: (request) => fetch(request),
     openProviderApi: providerApis(config.providerApis),
-    publicUrl: () => publicUrlOf(config, config.port),
+    // A command speaks of the address that the server has, whatever its own environment lacks.
+    publicUrl: () => config.publicUrl ?? lastPublicUrl(folder.db) ?? publicUrlOf(config, config.port),
     async close() {
       try {
         await keys.flush({ all: true });
@@ -84,7 +86,7 @@ export function startServer(services: Services, config: Config): RunningServer {
     development: false,
   });
   const composer = threadedComposer();
-  const uptime = trackUptime(services);
+  const uptime = trackUptime({ ...services, publicUrl });
   const begun = beginRun(services, uptime);
   const jobs = startJobs(serverJobs({ ...services, publicUrl }, composer.compose, uptime), services.log);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;

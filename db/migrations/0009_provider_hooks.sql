@@ -17,6 +17,7 @@ CREATE TABLE `hooks` (
 --> statement-breakpoint
 CREATE TABLE `server_runs` (
 	`id` text PRIMARY KEY NOT NULL,
+	`public_url` text NOT NULL,
 	`started_at` text NOT NULL,
 	`alive_at` text NOT NULL
 );

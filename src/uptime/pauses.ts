@@ -26,13 +26,18 @@ export interface Uptime {
 }
 
 /** The run of one server. */
-export function trackUptime({ db, clock, ids }: Pick<Deps, 'db' | 'clock' | 'ids'>): Uptime {
+export function trackUptime({
+  db,
+  clock,
+  ids,
+  publicUrl,
+}: Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl'>): Uptime {
   const id = ids.newId('run');
   return {
     async begin() {
       const now = clock.now();
       const [before] = await listRuns(db, 1);
-      await insertRun(db, id, now);
+      await insertRun(db, id, publicUrl(), now);
       return before === undefined ? null : pauseBetween(before.aliveAt, now.toISOString());
     },
     beat: () => extendRun(db, id, clock.now()),

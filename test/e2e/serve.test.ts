@@ -7,6 +7,7 @@ import { hmacSha256 } from '../../src/webhooks/signature.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { API_ID, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
+import { until } from '../support/until.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 const running: ServerProcess[] = [];
@@ -179,4 +180,22 @@ test('an oversized body is refused in JSON over the wire too', async () => {
   });
   expect(response.status).toBe(413);
   expect(await response.json()).toEqual({ error: 'Payload too large' });
+});
+
+test('a command speaks of the address that the server was started with', async () => {
+  const server = await start(dataDir(), ['--public-url', 'https://tidings.example.com']);
+  await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+  const words = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'acme/rocket'];
+  const urlOf = async (environment: Record<string, string> = {}) => {
+    const { webhookUrl } = (await cliJson(dataDir(), words, { environment })) as { webhookUrl: string };
+    return webhookUrl;
+  };
+  // The server writes it down once it listens.
+  await until(
+    () => urlOf(),
+    (url) => url.startsWith('https://tidings.example.com/api/webhooks/github/acme/int_'),
+  );
+  await server.stop();
+  expect(await urlOf()).toStartWith('https://tidings.example.com/');
+  expect(await urlOf({ PUBLIC_URL: 'https://other.example.com' })).toStartWith('https://other.example.com/');
 });

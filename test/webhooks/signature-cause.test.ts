@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import { sampleLinear } from '../../src/client/samples/linear/index.ts';
+import { rotateSecret } from '../../src/hooks/rotate.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { rotateSecret } from '../../src/integrations/service.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { hmacSha256 } from '../../src/webhooks/signature.ts';
 import {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { rotateSecret } from '../../src/hooks/rotate.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { rotateSecret } from '../../src/integrations/service.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { github } from '../../src/webhooks/providers/github/provider.ts';
 import { hmacSha256 } from '../../src/webhooks/signature.ts';

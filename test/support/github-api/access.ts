@@ -1,0 +1,56 @@
+import { refusals } from './refusal.ts';
+import type { StoredRepository, StoredToken } from './state.ts';
+
+/** Scopes with which a classic token may read webhooks, and change them. */
+const SCOPES = {
+  read: ['admin:repo_hook', 'public_repo', 'read:repo_hook', 'repo', 'write:repo_hook'],
+  write: ['admin:repo_hook', 'public_repo', 'repo', 'write:repo_hook'],
+};
+
+/** What an operation needs of the permission "Webhooks". */
+export type Access = keyof typeof SCOPES;
+
+/** Whose token it is. Throws GitHub's 401. */
+export function tokenOf(authorization: string | null, tokens: ReadonlyMap<string, StoredToken>): StoredToken {
+  if (authorization === null) throw refusals.requiresAuthentication();
+  const token = tokens.get(authorization.replace(/^(token|bearer) /i, ''));
+  if (token === undefined) throw refusals.badCredentials();
+  return token;
+}
+
+export function canSee(token: StoredToken, repository: StoredRepository): boolean {
+  if (!repository.isPrivate) return true;
+  const isChosen = token.repositories?.includes(repository.name) ?? true;
+  const hasScope = token.scopes === undefined || token.scopes.includes('repo');
+  return isChosen && hasScope && repository.rights[token.user] !== undefined;
+}
+
+export function wantsSso(token: StoredToken, repository: StoredRepository): boolean {
+  return repository.wantsSso && token.scopes !== undefined && token.hasSso !== true;
+}
+
+/** Throws as GitHub does: 403 for a fine-grained token's permission, 404 for a classic one's scope and for the right. */
+export function requireHooks(token: StoredToken, repository: StoredRepository, access: Access): void {
+  const isAdmin = repository.rights[token.user] === 'admin';
+  if (token.scopes !== undefined) {
+    if (!token.scopes.some((scope) => SCOPES[access].includes(scope)) || !isAdmin) throw refusals.notFound();
+    return;
+  }
+  const permission = token.permissions?.repository_hooks;
+  const isChosen = token.repositories?.includes(repository.name) ?? true;
+  const isEnough = permission === 'write' || permission === access;
+  if (!isChosen || !isEnough) throw refusals.noPermission();
+  if (!isAdmin) throw refusals.notFound();
+}
+
+/** The headers by which GitHub tells what a token has, and what the route would take. */
+export function accessHeaders(token: StoredToken | null, access: Access | null): Record<string, string> {
+  const permission = access === null ? 'metadata=read' : `repository_hooks=${access}`;
+  return {
+    'x-accepted-github-permissions': permission,
+    ...(token?.scopes && {
+      'x-oauth-scopes': token.scopes.join(', '),
+      'x-accepted-oauth-scopes': access === null ? 'repo' : SCOPES[access].join(', '),
+    }),
+  };
+}

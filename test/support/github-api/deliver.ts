@@ -1,0 +1,83 @@
+import type { Clock } from '../../../src/lib/clock.ts';
+import { hmacSha256 } from '../../../src/webhooks/signature.ts';
+import type { StoredAttempt, StoredHook, StoredRepository } from './state.ts';
+
+/** GitHub waits ten seconds for an answer. */
+const PATIENCE_MS = 10_000;
+
+let lastId = 3_842_091_948_768_772_000n;
+
+export interface Delivery {
+  event: string;
+  payload: Record<string, unknown>;
+  /** The same for each hook and each attempt. */
+  guid: string;
+  isRedelivery: boolean;
+}
+
+/** Sends a delivery over HTTP, signed as GitHub does, and writes down what came of it. */
+export async function deliver(
+  repository: StoredRepository,
+  hook: StoredHook,
+  delivery: Delivery,
+  clock: Clock,
+): Promise<StoredAttempt> {
+  const startedAt = performance.now();
+  const { statusCode, status } = await send(repository, hook, delivery);
+  const attempt = attemptOf(delivery, {
+    status,
+    statusCode,
+    deliveredAt: clock.now().toISOString(),
+    durationSeconds: Math.round(performance.now() - startedAt) / 1000,
+  });
+  hook.attempts.unshift(attempt);
+  hook.lastResponse = lastResponseOf(attempt);
+  return attempt;
+}
+
+type Outcome = Pick<StoredAttempt, 'status' | 'statusCode' | 'deliveredAt' | 'durationSeconds'>;
+
+export function attemptOf({ event, payload, guid, isRedelivery }: Delivery, outcome: Outcome): StoredAttempt {
+  lastId += 7n;
+  return { id: lastId, guid, event, payload, isRedelivery, ...outcome };
+}
+
+async function send(
+  repository: StoredRepository,
+  { id, config }: StoredHook,
+  { event, payload, guid }: Delivery,
+): Promise<{ status: string; statusCode: number }> {
+  const json = JSON.stringify(payload);
+  const isJson = config.content_type === 'json';
+  const body = isJson ? json : new URLSearchParams({ payload: json }).toString();
+  const headers: Record<string, string> = {
+    accept: '*/*',
+    'content-type': isJson ? 'application/json' : 'application/x-www-form-urlencoded',
+    'user-agent': 'GitHub-Hookshot/044aadd',
+    'x-github-delivery': guid,
+    'x-github-event': event,
+    'x-github-hook-id': String(id),
+    'x-github-hook-installation-target-id': String(repository.id),
+    'x-github-hook-installation-target-type': 'repository',
+  };
+  if (config.secret !== undefined)
+    headers['x-hub-signature-256'] = `sha256=${hmacSha256(config.secret, body)}`;
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  try {
+    const response = await fetch(config.url, { method: 'POST', headers, body, redirect: 'manual', signal });
+    await response.body?.cancel();
+    if (response.ok) return { status: 'OK', statusCode: response.status };
+    return { status: `Invalid HTTP Response: ${response.status}`, statusCode: response.status };
+  } catch {
+    if (signal.aborted) return { status: 'timed out', statusCode: 504 };
+    return { status: 'failed to connect to host', statusCode: 502 };
+  }
+}
+
+/** The hook's own summary, which has other codes than the attempt. */
+function lastResponseOf({ status, statusCode }: StoredAttempt): StoredHook['lastResponse'] {
+  if (status === 'OK') return { code: statusCode, status: 'active', message: 'OK' };
+  if (status.startsWith('Invalid')) return { code: 422, status: 'misconfigured', message: status };
+  const summary = statusCode === 504 ? 'timeout' : 'connection_error';
+  return { code: statusCode, status: summary, message: status };
+}

@@ -1,0 +1,71 @@
+/** What a person may do at a repository. */
+export type Right = 'admin' | 'write' | 'read';
+
+export interface StoredRepository {
+  readonly id: number;
+  /** `owner/name`. Set by `rename`, so that the former name leads here. */
+  name: string;
+  formerNames: string[];
+  isPrivate: boolean;
+  isArchived: boolean;
+  /** Whether its organization wants single sign-on of classic tokens. */
+  wantsSso: boolean;
+  rights: Record<string, Right>;
+  readonly hooks: StoredHook[];
+}
+
+export interface StoredHook {
+  readonly id: number;
+  config: HookConfig;
+  events: string[];
+  isActive: boolean;
+  createdAt: string;
+  updatedAt: string;
+  lastResponse: { code: number | null; status: string; message: string | null };
+  /** Newest first. */
+  readonly attempts: StoredAttempt[];
+}
+
+/** With the secret as it is; what GitHub shows is masked. */
+export interface HookConfig {
+  url: string;
+  content_type: string;
+  insecure_ssl: string;
+  secret?: string;
+}
+
+export interface StoredAttempt {
+  /** Larger than what JavaScript's numbers hold, as GitHub's are. */
+  readonly id: bigint;
+  readonly guid: string;
+  readonly deliveredAt: string;
+  readonly isRedelivery: boolean;
+  readonly durationSeconds: number;
+  readonly status: string;
+  readonly statusCode: number;
+  readonly event: string;
+  readonly payload: Record<string, unknown>;
+}
+
+export interface StoredToken {
+  user: string;
+  /** Of a classic token. */
+  scopes?: readonly string[];
+  /** Of a fine-grained token. */
+  permissions?: { repository_hooks?: 'read' | 'write' };
+  /** The repositories that a fine-grained token was given; absent for all. */
+  repositories?: readonly string[];
+  /** Whether a classic token was authorized for organizations that want single sign-on. */
+  hasSso?: boolean;
+}
+
+export interface RecordedRequest {
+  method: string;
+  /** Without the base URL. */
+  path: string;
+  query: Record<string, string>;
+  body: unknown;
+  /** The header's value, to see that a token went nowhere else. */
+  authorization: string | null;
+  status: number;
+}
