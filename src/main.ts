@@ -18,6 +18,14 @@ import { lastPublicUrl } from './uptime/store.ts';
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
 const DRAIN_MS = 8_000;
 
+/** How long a page may take that asks a provider for many things, such as the hooks of many repositories, in seconds. */
+const PROVIDER_TIMEOUT_S = 240;
+
+/** Pages of the dashboard that wait for providers would be cut off as idle. */
+function asksProviders(url: string): boolean {
+  return new URL(url).pathname.includes('/integrations/');
+}
+
 /** What the server and every command need. `close` writes down what is pending and lets go of the file. */
 export interface Services extends Deps {
   close(): Promise<void>;
@@ -77,7 +85,10 @@ export function startServer(services: Services, config: Config): RunningServer {
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,
-    fetch: app.fetch,
+    fetch(request, connection) {
+      if (asksProviders(request.url)) connection.timeout(request, PROVIDER_TIMEOUT_S);
+      return app.fetch(request);
+    },
     // Bun's own refusal of a large body has no body; ours does, and Bun buffers nothing that is not read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     idleTimeout: 30,

@@ -39,6 +39,8 @@ export function createTestApp(
     providers?: readonly Provider[];
     clock?: MovableClock;
     openProviderApi?: OpenProviderApi;
+    publicUrl?: () => string;
+    hasOwnGithub?: boolean;
   } = {},
 ): TestApp {
   const db = openDatabase(':memory:');
@@ -56,11 +58,15 @@ export function createTestApp(
     openProviderApi:
       overrides.openProviderApi ??
       (() => Promise.reject(new Error('this test has no stand-in for a provider'))),
-    publicUrl: () => PUBLIC_URL,
+    publicUrl: overrides.publicUrl ?? (() => PUBLIC_URL),
   };
   const deps: Deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };
   const app = createApp(
-    { ...deps, compose: async (recipe, material) => composeDraft(recipe, material) },
+    {
+      ...deps,
+      compose: async (recipe, material) => composeDraft(recipe, material),
+      hasOwnGithub: overrides.hasOwnGithub ?? false,
+    },
     overrides.providers,
   );
   let postCount = 0;

@@ -2,8 +2,9 @@
 import type { Deps } from '../../../deps.ts';
 import { TOLD_FOR_MS } from '../../../hooks/missed.ts';
 import type { Integration } from '../../../integrations/model.ts';
-import { findMissedCheckedAt } from '../../../integrations/store.ts';
+import { findMissedCheckedAt, listIntegrations } from '../../../integrations/store.ts';
 import { findPause, type Pause } from '../../../uptime/pauses.ts';
+import type { MemberVisit } from '../../page.ts';
 import { exactly } from '../../view/when.tsx';
 
 /**
@@ -25,6 +26,18 @@ export async function findPauses(
     if (newest.to > since) pauses.set(id, newest);
   }
   return pauses;
+}
+
+/** The newest pause that an organization has yet to look into, and where. */
+export async function pauseOfAny({ deps, organization, base, role }: MemberVisit) {
+  // Only owners can look; others find it with the integrations.
+  if (role !== 'owner') return null;
+  const pauses = await findPauses(deps, await listIntegrations(deps.db, organization.id));
+  const [first, ...others] = pauses;
+  if (first === undefined) return null;
+  const [id, pause] = first;
+  const to = others.length === 0 ? `${base}/integrations/${id}/missed` : `${base}/integrations`;
+  return <PauseNote pause={pause} to={to} isOwner />;
 }
 
 /** Says so, and leads to where they are looked for. */
