@@ -1,4 +1,5 @@
-import { Database as Sqlite } from 'bun:sqlite';
+import { constants, Database as Sqlite } from 'bun:sqlite';
+import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
 import { migrate } from './migrate.ts';
 
@@ -34,6 +35,52 @@ export function openDatabase(file: string, role: Role = 'command'): Database {
     throw error;
   }
   return drizzle({ client: sqlite });
+}
+
+/**
+ * Asks the system whether the file is there and may be written, takes the lock that every write needs, and gives it
+ * back; nothing is written. Null when that went well, and otherwise a code, such as `EROFS` of a disk that has become
+ * read-only; `SQLITE_BUSY` while another process writes.
+ */
+export function tryWriteLock(db: Database): string | null {
+  const { filename } = db.$client;
+  try {
+    // SQLite gives the lock for a file that nobody can write, and notices when something is to be written.
+    if (filename !== ':memory:') accessSync(filename, fileModes.W_OK);
+    db.$client.query('BEGIN IMMEDIATE').run();
+    db.$client.query('ROLLBACK').run();
+    return null;
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : 'SQLITE_ERROR';
+  }
+}
+
+/** In bytes, the file and its write-ahead log; null for a database in memory, or one whose file is gone. */
+export function fileSizes(db: Database): { database: number; wal: number } | null {
+  const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size;
+  const database = sizeOf(db.$client.filename);
+  return database === undefined ? null : { database, wal: sizeOf(`${db.$client.filename}-wal`) ?? 0 };
+}
+
+/**
+ * Opens a database file to look at it, as it is: nothing is made, migrated or written, not even SQLite's own files
+ * beside it. Throws when the file is not there or is no database.
+ */
+export function openForInspection(file: string): Database {
+  // Who opens a file in WAL mode makes its log, unless told that nobody writes; while somebody does, the log is there.
+  const isOpenElsewhere = existsSync(`${file}-wal`);
+  const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
+  const url = `${Bun.pathToFileURL(file).href}${isOpenElsewhere ? '' : '?immutable=1'}`;
+  const sqlite = new Sqlite(url, flags);
+  sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
+  return drizzle({ client: sqlite });
+}
+
+/** What is wrong inside the file, in SQLite's words, `limit` of them at most; none when it is whole. */
+export function findDamage({ $client }: Database, limit: number): { damage: string[]; orphans: number } {
+  const rows = $client.query<{ quick_check: string }, []>(`PRAGMA quick_check(${limit})`).all();
+  const orphans = $client.query('PRAGMA foreign_key_check').all().length;
+  return { damage: rows.map((row) => row.quick_check).filter((each) => each !== 'ok'), orphans };
 }
 
 /** Moves what the write-ahead log holds into the file and lets go of it. */

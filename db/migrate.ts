@@ -50,7 +50,8 @@ export function migrate(sqlite: Sqlite): void {
   if (version < migrations.length) applyPending.immediate();
 }
 
-function readVersion(sqlite: Sqlite): number {
+/** How many migrations the file has had. */
+export function readVersion(sqlite: Sqlite): number {
   const row = sqlite.query<{ user_version: number }, []>('PRAGMA user_version').get();
   return row?.user_version ?? 0;
 }

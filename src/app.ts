@@ -5,17 +5,28 @@ import { docs } from './docs/routes.ts';
 import { withBodyLimit } from './http/body-limit.ts';
 import { errorHandling } from './http/errors.ts';
 import { type Fetch, withRequestLog } from './http/request-log.ts';
+import { type MatchedRoute, requestRecorder, routeMatching } from './http/request-metrics.ts';
+import { type MetricsAccess, metrics } from './metrics/routes.ts';
 import { ping } from './ping/routes.ts';
 import { posts } from './posts/routes.ts';
+import { ready } from './ready/routes.ts';
 import type { Provider } from './webhooks/provider.ts';
 import { providers } from './webhooks/providers/index.ts';
 import { webhooks } from './webhooks/routes.ts';
 
+/** What the app knows of the server that it runs in. Absent, as where there is none: ready, and metrics for nobody. */
+export interface ServerFacts extends MetricsAccess {
+  /** Why no requests should be sent here; null when the server is ready. */
+  readonly whyNotReady: () => string | null;
+}
+
 /** The whole HTTP side of Tidings. Reads as a table of contents: what is not used here is not served. */
 export function createApp(
-  deps: Omit<DashboardDeps, 'self'>,
+  deps: Omit<DashboardDeps, 'self'> & Partial<ServerFacts>,
   webhookProviders: readonly Provider[] = providers,
 ): { fetch: Fetch } {
+  const { whyNotReady = () => null, peerAddress = () => null, metricsToken } = deps;
+  const matched: MatchedRoute = { current: null };
   const app = new Elysia({
     // `/v1/x/posts/` is another path than `/v1/x/posts`, not a post without an id.
     strictPath: true,
@@ -25,12 +36,16 @@ export function createApp(
 
   app
     .use(errorHandling(deps.log, () => app.routes))
+    .use(routeMatching(matched))
     .use(ping)
+    .use(ready(whyNotReady))
+    .use(metrics(deps, { peerAddress, metricsToken }))
     .use(posts(deps))
     .use(webhooks(deps, webhookProviders))
     .use(dashboard({ ...deps, self: (request) => served(request) }))
     .use(docs(deps, () => app));
 
-  const served = withRequestLog(withBodyLimit(app.fetch), deps.log);
+  const record = requestRecorder(deps.metrics);
+  const served = withRequestLog(withBodyLimit(app.fetch), { log: deps.log, record, matched });
   return { fetch: served };
 }

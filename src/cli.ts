@@ -1,8 +1,9 @@
 #!/usr/bin/env bun
 import { Command, CommanderError } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
-import { type CliContext, CommandFailed } from './cli/context.ts';
+import { type CliContext, WorkFailed } from './cli/context.ts';
 import { addDeliveryCommands } from './cli/delivery.ts';
+import { addDoctorCommand } from './cli/doctor.ts';
 import { addIntegrationCommands } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
@@ -28,7 +29,7 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
-    if (error instanceof CommandFailed) return FAILED;
+    if (error instanceof WorkFailed) return FAILED;
     if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
     if (error instanceof AppError || error instanceof DataFolderError) {
       return fail(context, error.message, FAILED);
@@ -67,6 +68,7 @@ function buildProgram(context: CliContext): Command {
   addSendCommand(program, context);
   addUserCommands(program, context);
   addSweepCommand(program, context);
+  addDoctorCommand(program, context);
   return program;
 }
 

@@ -10,6 +10,7 @@ const LogLevel = Type.Union([
   Type.Literal('error'),
   Type.Literal('silent'),
 ]);
+const LogFormat = Type.Union([Type.Literal('auto'), Type.Literal('json'), Type.Literal('pretty')]);
 const HttpUrl = Type.String({ pattern: '^https?://[^\\s/?#]+(/[^\\s?#]*)?$', maxLength: 2048 });
 
 interface Setting {
@@ -102,7 +103,23 @@ export const settings = {
     expected: 'one of debug, info, warn, error, silent',
     help: 'debug, info, warn, error or silent',
   },
+  LOG_FORMAT: {
+    flag: '--log-format <format>',
+    schema: LogFormat,
+    default: 'auto',
+    expected: 'one of auto, json, pretty',
+    help: 'json lines, or pretty for people; auto: pretty where standard error is a terminal',
+  },
+  METRICS_TOKEN: {
+    flag: '--metrics-token <token>',
+    schema: Type.String({ minLength: 16, maxLength: 512, pattern: '^[!-~]+$' }),
+    expected: 'a token of 16 to 512 characters without spaces, as "openssl rand -hex 32" prints one',
+    help: 'who sends it as a Bearer token may read /metrics (default: clients on this machine only)',
+  },
 } as const satisfies Record<string, Setting>;
+
+/** What must never be shown. */
+const SECRETS: ReadonlySet<string> = new Set(['UNKEY_ROOT_KEY', 'SECRET_KEY', 'METRICS_TOKEN']);
 
 type SettingName = keyof typeof settings;
 
@@ -124,6 +141,9 @@ export interface Config {
   /** Where providers' own APIs are, without a trailing slash. */
   providerApis: Readonly<Record<'github' | 'linear', string>>;
   logLevel: Static<typeof LogLevel>;
+  logFormat: Static<typeof LogFormat>;
+  /** Absent: metrics are for clients on this machine. */
+  metricsToken?: string | undefined;
 }
 
 export interface UnkeyConfig {
@@ -145,7 +165,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * The configuration from `flags` (keyed by variable), then the environment, then the defaults.
  * Throws `ConfigError`, with a line for each setting that is wrong.
  */
-export function readConfig(flags: Environment = {}, environment: Environment = Bun.env): Config {
+export function readConfig(flags?: Environment, environment?: Environment): Config {
+  const { config, problems } = examineConfig(flags, environment);
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return config;
+}
+
+/** The same, with what is wrong told beside it: a setting that is wrong has its default. */
+export function examineConfig(
+  flags: Environment = {},
+  environment: Environment = Bun.env,
+): { config: Config; problems: string[] } {
   const problems: string[] = [];
 
   function read<Name extends SettingName>(name: Name): Value<Name> {
@@ -155,8 +185,7 @@ export function readConfig(flags: Environment = {}, environment: Environment = B
       const value = setting.schema.type === 'integer' && /^\d{1,9}$/.test(text) ? Number(text) : text;
       if (Check(setting.schema, value)) return value as Value<Name>;
       // Of a secret it is said that it is wrong, not what it was.
-      const isSecret = name === 'UNKEY_ROOT_KEY' || name === 'SECRET_KEY';
-      const shown = isSecret ? 'what was given' : JSON.stringify(text.slice(0, 80));
+      const shown = SECRETS.has(name) ? 'what was given' : JSON.stringify(text.slice(0, 80));
       problems.push(`${name} must be ${setting.expected}, not ${shown}`);
     }
     return setting.default as Value<Name>;
@@ -180,7 +209,13 @@ export function readConfig(flags: Environment = {}, environment: Environment = B
       linear: read('LINEAR_API_URL').replace(/\/+$/, ''),
     },
     logLevel: read('LOG_LEVEL'),
+    logFormat: read('LOG_FORMAT'),
+    metricsToken: read('METRICS_TOKEN'),
   };
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
-  return config;
+  return { config, problems };
+}
+
+/** The names of all variables that are set. */
+export function variableNames(environment: Environment = Bun.env): string[] {
+  return Object.keys(environment);
 }

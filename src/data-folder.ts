@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { closeDatabase, type Database, openDatabase, type Role } from '../db/client.ts';
 import { SECRET_KEY_BYTES, type SecretBox, secretBox } from './lib/secret-box.ts';
@@ -38,6 +38,27 @@ export function openDataFolder(
       `The data folder ${folder} cannot be used: ${reason}. DATA_DIR names another one.`,
       { cause: error },
     );
+  }
+}
+
+/** How much more fits on the disk that holds the folder, in bytes; null when it cannot be told. */
+export function freeBytes(folder: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}
+
+/** The folder's key, or the one that stands instead of it, in bytes; null when there is none that could be one. */
+export function readSecretKey(folder: string, secretKey: string | undefined): Uint8Array | null {
+  try {
+    const text = secretKey ?? readFileSync(join(folder, 'secret.key'), 'utf8').trim();
+    const key = Buffer.from(text, 'base64');
+    return key.length === SECRET_KEY_BYTES ? key : null;
+  } catch {
+    return null;
   }
 }
 

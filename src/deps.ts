@@ -5,6 +5,7 @@ import type { Clock } from './lib/clock.ts';
 import type { Ids } from './lib/ids.ts';
 import type { Logger } from './lib/log.ts';
 import type { SecretBox } from './lib/secret-box.ts';
+import type { Metrics } from './metrics/instruments.ts';
 
 /** What features are given. Whatever differs between a test and the real thing comes in here. */
 export interface Deps {
@@ -12,6 +13,7 @@ export interface Deps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
+  readonly metrics: Metrics;
   readonly keys: KeyService;
   /** Encrypts what must not lie in the database in the clear. */
   readonly secrets: SecretBox;

@@ -1,17 +1,22 @@
 import type { Role } from '../db/client.ts';
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
-import { openDataFolder } from './data-folder.ts';
+import { freeBytes, openDataFolder } from './data-folder.ts';
 import type { Deps } from './deps.ts';
 import { threadedComposer } from './drafts/thread.ts';
 import { providerApis } from './hooks/api/open.ts';
+import { pathOf } from './http/request-log.ts';
+import { errorJson } from './http/respond.ts';
 import { listIntegrations } from './integrations/store.ts';
 import { serverJobs, startJobs } from './jobs/jobs.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import type { KeyService } from './keys/service.ts';
 import { systemClock } from './lib/clock.ts';
 import { randomIds } from './lib/ids.ts';
-import { createLog } from './lib/log.ts';
+import { openLog } from './lib/log.ts';
+import { createMetrics } from './metrics/instruments.ts';
+import { addProcessMetrics } from './metrics/process.ts';
+import { createReadiness, STOPPING } from './ready/readiness.ts';
 import { trackUptime, type Uptime } from './uptime/pauses.ts';
 import { lastPublicUrl } from './uptime/store.ts';
 
@@ -22,9 +27,12 @@ const DRAIN_MS = 8_000;
 const PROVIDER_TIMEOUT_S = 240;
 
 /** Pages of the dashboard that wait for providers would be cut off as idle. */
-function asksProviders(url: string): boolean {
-  return new URL(url).pathname.includes('/integrations/');
+function asksProviders(request: Request): boolean {
+  return pathOf(request).includes('/integrations/');
 }
+
+/** What is answered while the server stops. */
+const PROBES: ReadonlySet<string> = new Set(['/ping', '/ready']);
 
 /** What the server and every command need. `close` writes down what is pending and lets go of the file. */
 export interface Services extends Deps {
@@ -34,7 +42,8 @@ export interface Services extends Deps {
 /** Opens the data folder and puts the services on it. Throws `DataFolderError`. */
 export async function openServices(config: Config, role: Role = 'command'): Promise<Services> {
   const { close, ...folder } = openDataFolder(config.dataDir, { secretKey: config.secretKey, role });
-  const base = { ...folder, clock: systemClock, ids: randomIds, log: createLog(config.logLevel) };
+  const log = await openLog(config);
+  const base = { ...folder, clock: systemClock, ids: randomIds, log, metrics: createMetrics() };
   const keys = await openKeys(base, config);
   return {
     ...base,
@@ -71,7 +80,7 @@ export interface RunningServer {
   readonly url: string;
   /** What links begin with. */
   readonly publicUrl: string;
-  /** Takes no more requests, waits for those in flight, and stops the jobs. */
+  /** Refuses further requests with 503, waits for those in flight, and stops the jobs. */
   stop(): Promise<void>;
 }
 
@@ -80,13 +89,34 @@ export function startServer(services: Services, config: Config): RunningServer {
   const publicUrl = () => publicUrlOf(config, server.port);
   // Rehearsals have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
-  const hasOwnGithub = new URL(config.providerApis.github).host !== 'api.github.com';
-  const app = createApp({ ...services, publicUrl, compose: rehearsals.compose, hasOwnGithub });
+  let isStopping = false;
+  const whyNotReady = createReadiness({
+    db: services.db,
+    isStopping: () => isStopping,
+    silentMs: () => jobs.silentMs('run-triggers'),
+    freeBytes: () => freeBytes(config.dataDir),
+  });
+  // Who asks whether the server is ready is answered to the end; whoever else comes is to come again.
+  const whileStopping = (request: Request) =>
+    PROBES.has(pathOf(request))
+      ? app.fetch(request)
+      : errorJson(503, STOPPING, { connection: 'close', 'retry-after': '1' });
+  const app = createApp({
+    ...services,
+    publicUrl,
+    compose: rehearsals.compose,
+    whyNotReady,
+    peerAddress: (request) => server.requestIP(request)?.address ?? null,
+    metricsToken: config.metricsToken,
+    hasOwnGithub: new URL(config.providerApis.github).host !== 'api.github.com',
+  });
+  const stopWatching = addProcessMetrics(services.metrics.registry);
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,
     fetch(request, connection) {
-      if (asksProviders(request.url)) connection.timeout(request, PROVIDER_TIMEOUT_S);
+      if (isStopping) return whileStopping(request);
+      if (asksProviders(request)) connection.timeout(request, PROVIDER_TIMEOUT_S);
       return app.fetch(request);
     },
     // Bun's own refusal of a large body has no body; ours does, and Bun buffers nothing that is not read.
@@ -99,16 +129,18 @@ export function startServer(services: Services, config: Config): RunningServer {
   const composer = threadedComposer();
   const uptime = trackUptime({ ...services, publicUrl });
   const begun = beginRun(services, uptime);
-  const jobs = startJobs(serverJobs({ ...services, publicUrl }, composer.compose, uptime), services.log);
+  const jobs = startJobs(serverJobs({ ...services, publicUrl }, composer.compose, uptime), services);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
 
   return {
     url: `http://${host}:${server.port}`,
     publicUrl: publicUrl(),
     async stop() {
+      isStopping = true;
+      stopWatching();
       const jobsStopped = jobs.stop();
-      // The promise waits for idle connections too, which may stay open for long: the count of requests tells.
-      void server.stop();
+      // It goes on listening meanwhile, so that `/ready` can say what goes on. Closing waits for idle connections too,
+      // which may stay open for long: the count of requests tells.
       const deadline = Date.now() + DRAIN_MS;
       while (server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
       await server.stop(true);

@@ -44,12 +44,12 @@ const layers: [name: string, contains: (path: string) => boolean][] = [
   ['lib', is('src/lib/**')],
   ['db', is('db/**')],
   ['models', is('src/**/model.ts', 'src/config.ts')],
-  ['deps', is('src/deps.ts', 'src/keys/service.ts')],
+  ['deps', is('src/deps.ts', 'src/keys/service.ts', 'src/metrics/instruments.ts')],
   ['stores', is('src/*/store.ts')],
   [
     'services',
     is(
-      'src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers,users,hooks,uptime}/**',
+      'src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers,users,hooks,uptime,metrics,ready,doctor}/**',
       'src/data-folder.ts',
     ),
   ],

@@ -8,6 +8,7 @@ test('defaults, with nothing set', () => {
     dataDir: './data',
     providerApis: { github: 'https://api.github.com', linear: 'https://api.linear.app/graphql' },
     logLevel: 'info',
+    logFormat: 'auto',
   });
 });
 
@@ -28,6 +29,8 @@ test('everything from the environment', () => {
         GITHUB_API_URL: 'https://github.example.com/api/v3/',
         LINEAR_API_URL: 'http://localhost:8/graphql',
         LOG_LEVEL: 'silent',
+        LOG_FORMAT: 'json',
+        METRICS_TOKEN: 'a-token-of-sixteen',
       },
     ),
   ).toEqual({
@@ -39,6 +42,8 @@ test('everything from the environment', () => {
     unkey: { rootKey: 'unkey_root', apiId: 'api_1', baseUrl: 'http://localhost:9', timeoutMs: 50 },
     providerApis: { github: 'https://github.example.com/api/v3', linear: 'http://localhost:8/graphql' },
     logLevel: 'silent',
+    logFormat: 'json',
+    metricsToken: 'a-token-of-sixteen',
   });
 });
 
@@ -65,20 +70,27 @@ describe('a wrong value is refused by the name of its variable', () => {
     ['UNKEY_TIMEOUT_MS', '0', 'UNKEY_TIMEOUT_MS must be a number of milliseconds from 1 to 60000, not "0"'],
     ['UNKEY_BASE_URL', 'https://x.test/v2', 'UNKEY_BASE_URL must be an http or https URL without a path'],
     ['GITHUB_API_URL', 'github.example.com', 'GITHUB_API_URL must be an http or https URL'],
+    ['LOG_FORMAT', 'text', 'LOG_FORMAT must be one of auto, json, pretty, not "text"'],
     ['LOG_LEVEL', 'verbose', 'LOG_LEVEL must be one of debug, info, warn, error, silent, not "verbose"'],
   ])('%s=%s', (name, value, message) => {
     expect(() => readConfig({}, { [name]: value })).toThrow(message);
   });
 
   test('all of them at once, and a secret is not repeated', () => {
-    const wrong = { PORT: 'x', LOG_LEVEL: 'y', UNKEY_ROOT_KEY: 'se cret', SECRET_KEY: 'too short' };
+    const wrong = {
+      PORT: 'x',
+      LOG_LEVEL: 'y',
+      UNKEY_ROOT_KEY: 'se cret',
+      SECRET_KEY: 'too short',
+      METRICS_TOKEN: 'guess',
+    };
     expect(() => readConfig({}, wrong)).toThrow(ConfigError);
     try {
       readConfig({}, wrong);
     } catch (error) {
       const { message } = error as Error;
-      expect(message.split('\n')).toHaveLength(4);
-      expect(message).not.toMatch(/se cret|too short/);
+      expect(message.split('\n')).toHaveLength(5);
+      expect(message).not.toMatch(/se cret|too short|guess/);
     }
   });
 });

@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
-import { type Environment, readConfig } from '../config.ts';
+import { type Command, Option } from 'commander';
+import { type Environment, readConfig, settings } from '../config.ts';
 import { openServices, type Services } from '../main.ts';
 import type { Terminal } from './output.ts';
 
@@ -8,6 +8,25 @@ export interface CliContext {
   readonly terminal: Terminal;
   /** Absent: the environment of the process. */
   readonly environment?: Environment;
+}
+
+/** The work failed, and the command has said so itself. */
+export class WorkFailed extends Error {
+  override readonly name = 'WorkFailed';
+}
+
+/** Every setting as an option, for a command that is about the server. */
+export function addSettings(command: Command): Command {
+  for (const [name, setting] of Object.entries(settings)) {
+    // --data-dir belongs to every command.
+    if (name === 'DATA_DIR') continue;
+    const byDefault = 'default' in setting ? ` (default: ${setting.default})` : '';
+    command.addOption(new Option(setting.flag, `${setting.help}${byDefault} [${name}]`));
+  }
+  return command.addHelpText(
+    'after',
+    '\nEach option can also be set by the environment variable in brackets.',
+  );
 }
 
 /** The flags that a command was given, by the variable that each stands for. */
@@ -31,9 +50,4 @@ export async function withServices<Result>(
   } finally {
     await services.close();
   }
-}
-
-/** The work failed, and what was printed says all there is to say: exit code 1, without another word. */
-export class CommandFailed extends Error {
-  override readonly name = 'CommandFailed';
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { diagnose } from '../hooks/doctor.ts';
 import { findMissed, redeliverMissed } from '../hooks/missed.ts';
 import type { Check, ComparedDelivery } from '../hooks/model.ts';
-import { type CliContext, CommandFailed, withServices } from './context.ts';
+import { type CliContext, WorkFailed, withServices } from './context.ts';
 import { oneLine, print, table } from './output.ts';
 
 /** What is wrong, and what did not arrive. */
@@ -14,7 +14,7 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
     .action(async (id: string, _options: object, command: Command) => {
       const diagnosis = await withServices(context, command, (services) => diagnose(services, id));
       print(context.terminal, command, diagnosis, ({ checks }) => checks.map(describe).join('\n'));
-      if (!diagnosis.ok) throw new CommandFailed();
+      if (!diagnosis.ok) throw new WorkFailed();
     });
 
   group
@@ -45,7 +45,7 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
               .map(({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'GitHub sends it again'}`)
               .join('\n'),
       );
-      if (results.some(({ isAsked }) => !isAsked)) throw new CommandFailed();
+      if (results.some(({ isAsked }) => !isAsked)) throw new WorkFailed();
     });
 }
 

@@ -1,22 +1,15 @@
 import { join } from 'node:path';
-import { type Command, Option } from 'commander';
-import { readConfig, settings } from '../config.ts';
+import type { Command } from 'commander';
+import { readConfig } from '../config.ts';
 import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../demo/service.ts';
 import { openServices, startServer } from '../main.ts';
 import { createSetupLink } from '../users/service.ts';
-import { type CliContext, flagsOf } from './context.ts';
+import { addSettings, type CliContext, flagsOf } from './context.ts';
 
 export function addServeCommand(program: Command, context: CliContext): void {
   const command = program.command('serve').description('run the service until it is told to stop');
-  for (const [name, setting] of Object.entries(settings)) {
-    // --data-dir belongs to every command.
-    if (name === 'DATA_DIR') continue;
-    const byDefault = 'default' in setting ? ` (default: ${setting.default})` : '';
-    command.addOption(new Option(setting.flag, `${setting.help}${byDefault} [${name}]`));
-  }
-  command
+  addSettings(command)
     .option('--demo', 'fill an empty data folder with a demo organization, and print what to try')
-    .addHelpText('after', '\nEach option can also be set by the environment variable in brackets.')
     .action(async ({ demo }: { demo?: true }) => {
       const config = readConfig(flagsOf(command), context.environment);
       const services = await openServices(config, 'server');

@@ -99,7 +99,7 @@ export async function makeAndPing(
 ): Promise<ConnectedPlace[]> {
   const made: Hook[] = [];
   for (const hook of hooks) made.push(await makeHook(deps, api, integration, hook));
-  return Promise.all(
+  const pinged = await Promise.allSettled(
     made.map(async (hook) => {
       const webhookUrl = urlOf(deps, integration, hook);
       return {
@@ -111,6 +111,11 @@ export async function makeAndPing(
       };
     }),
   );
+  // All are waited for first: what failed may be taken back now.
+  return pinged.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
 }
 
 async function findPlaces(api: ProviderApi, { type, places }: ConnectRequest): Promise<Place[]> {

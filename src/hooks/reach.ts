@@ -1,3 +1,4 @@
+import { BlockList, isIP } from 'node:net';
 import type { Deps } from '../deps.ts';
 import type { Integration } from '../integrations/model.ts';
 import type { Check } from './model.ts';
@@ -61,10 +62,25 @@ async function askPing(fetch: Deps['fetch'], url: string): Promise<string | null
   }
 }
 
-const PRIVATE =
-  /^(localhost|.*\.local|.*\.localhost|127\..*|10\..*|192\.168\..*|172\.(1[6-9]|2\d|3[01])\..*|169\.254\..*|0\.0\.0\.0|\[::1?\]|\[f[cde].*)$/;
+const privateAddresses = new BlockList();
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const) {
+  privateAddresses.addSubnet(network, prefix, 'ipv4');
+}
+privateAddresses.addAddress('::1', 'ipv6');
+privateAddresses.addSubnet('fc00::', 7, 'ipv6');
+privateAddresses.addSubnet('fe80::', 10, 'ipv6');
 
 /** Whether the host is one that only this machine or network knows. */
 export function isLocal(url: string): boolean {
-  return PRIVATE.test(new URL(url).hostname);
+  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
+  const family = isIP(host);
+  if (family === 0) return /^localhost$|\.(localhost|local|internal)$/.test(host);
+  return privateAddresses.check(host, family === 6 ? 'ipv6' : 'ipv4');
 }

@@ -13,8 +13,12 @@ import { errorJson } from './respond.ts';
 export function errorHandling(log: Logger, routes: RouteTable) {
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
     if (error instanceof AppError) {
-      if (error.status >= 500) logFailure(log, request, error);
-      return errorJson(error.status, error.message, error.headers);
+      if (error.status < 500) return errorJson(error.status, error.message, error.headers);
+      logFailure(log, request, error);
+      return errorJson(error.status, error.message, {
+        ...error.headers,
+        'x-request-id': requestIdOf(request),
+      });
     }
     switch (code) {
       case 'NOT_FOUND': {

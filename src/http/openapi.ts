@@ -103,7 +103,8 @@ export const webhookRefusals: Record<number, ResponseDocumentation> = {
   ]),
 };
 
-function refusal(description: string, messages: string[]): ResponseDocumentation {
+/** A refusal, with each message that it can have as an example. */
+export function refusal(description: string, messages: string[]): ResponseDocumentation {
   const examples = Object.fromEntries(
     messages.map((error) => [error.replaceAll(/\W+/g, '_'), { value: { error } }]),
   );

@@ -44,9 +44,9 @@ export function json(value: unknown): Response {
   return new Response(JSON.stringify(value), { headers: { ...jsonHeaders, 'cache-control': 'no-store' } });
 }
 
-export function plainText(text: string): Response {
+export function plainText(text: string, type = 'text/plain; charset=utf-8'): Response {
   return new Response(text, {
-    headers: { ...commonHeaders, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
+    headers: { ...commonHeaders, 'content-type': type, 'cache-control': 'no-store' },
   });
 }
 

@@ -80,6 +80,18 @@ export function acceptedSecrets(
   return accepted;
 }
 
+/** Whether each stored secret opens with the key of the data folder. */
+export function secretsOpen({ secrets }: Pick<Deps, 'secrets'>, given: ReceivingIntegration): boolean {
+  const { id, secret, previousSecret } = given;
+  try {
+    for (const sealed of [secret, previousSecret]) if (sealed !== null) secrets.open(sealed, contextOf(id));
+    return true;
+  } catch (error) {
+    if (error instanceof WrongSecretKey) return false;
+    throw error;
+  }
+}
+
 /** The present secret, to sign a test delivery with. Throws `AppError` 404 and `WrongSecretKey`. */
 export async function revealSecret(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,

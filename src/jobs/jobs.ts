@@ -1,7 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../hooks/sync.ts';
-import type { Logger } from '../lib/log.ts';
 import { runTriggers } from '../triggers/run.ts';
 import { BEAT_MS, type Uptime } from '../uptime/pauses.ts';
 import { sweep } from './sweep.ts';
@@ -11,8 +10,8 @@ export interface Job {
   name: string;
   /** A number of milliseconds, or a cron expression in UTC. */
   every: number | string;
-  /** `signal` is aborted when the server stops. */
-  run(signal: AbortSignal): Promise<void>;
+  /** `signal` is aborted when the server stops; `onAlive` may be called to say that a long run is not stuck. */
+  run(signal: AbortSignal, onAlive?: () => void): Promise<void>;
 }
 
 /** Everything that the server does by itself. */
@@ -23,8 +22,12 @@ export function serverJobs(deps: Deps, compose: Compose, uptime: Pick<Uptime, 'b
     {
       name: 'run-triggers',
       every: 250,
-      async run(signal) {
-        await runTriggers(deps, compose, signal);
+      async run(signal, onAlive) {
+        const composeAlive: Compose = (recipe, material) => {
+          onAlive?.();
+          return compose(recipe, material);
+        };
+        await runTriggers(deps, composeAlive, signal, onAlive);
       },
     },
     {
@@ -47,19 +50,39 @@ export function serverJobs(deps: Deps, compose: Compose, uptime: Pick<Uptime, 'b
   ];
 }
 
-/** Runs each job on its beat until `stop`, which waits for one that runs. None overlaps itself; a failure is logged. */
-export function startJobs(jobs: readonly Job[], log: Logger): { stop(): Promise<void> } {
+export interface RunningJobs {
+  /** Waits for what runs. */
+  stop(): Promise<void>;
+  /** Milliseconds since the job of that name last ended well, or said that it is alive; since the start at first. */
+  silentMs(name: string): number;
+}
+
+/** Runs each job on its beat until `stop`. None overlaps itself; a failure is logged, and each run is counted. */
+export function startJobs(
+  jobs: readonly Job[],
+  { log, metrics }: Pick<Deps, 'log' | 'metrics'>,
+): RunningJobs {
   const abort = new AbortController();
   const running = new Set<Promise<void>>();
+  const aliveAt = new Map<string, number>();
 
   const timers = jobs.map((job) => {
     let isRunning = false;
+    const onAlive = () => void aliveAt.set(job.name, performance.now());
+    onAlive();
     async function tick(): Promise<void> {
       if (isRunning) return;
       isRunning = true;
       const run = job
-        .run(abort.signal)
-        .catch((error: unknown) => log.error({ job: job.name, err: error }, 'job failed'));
+        .run(abort.signal, onAlive)
+        .then(() => {
+          onAlive();
+          metrics.jobs(job.name, 'done').value++;
+        })
+        .catch((error: unknown) => {
+          metrics.jobs(job.name, 'failed').value++;
+          log.error({ job: job.name, err: error }, 'job failed');
+        });
       running.add(run);
       await run;
       running.delete(run);
@@ -79,5 +102,6 @@ export function startJobs(jobs: readonly Job[], log: Logger): { stop(): Promise<
       for (const stopTimer of timers) stopTimer();
       await Promise.all(running);
     },
+    silentMs: (name) => performance.now() - (aliveAt.get(name) ?? 0),
   };
 }

@@ -1,13 +1,13 @@
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
-import { MAX_KEY_LENGTH } from './model.ts';
+import { MAX_KEY_LENGTH, type Verdict } from './model.ts';
 
 /**
  * Lets a request pass that carries a key with `permission`, bound to the organization. Otherwise throws
  * `AppError` 401, 403, 429 or 503, checked in the order of section 7 of the spec.
  */
 export async function requireApiKey(
-  { keys }: Pick<Deps, 'keys'>,
+  { keys, metrics }: Pick<Deps, 'keys' | 'metrics'>,
   headers: Headers,
   organizationId: string,
   permission: string,
@@ -16,7 +16,14 @@ export async function requireApiKey(
   if (key === null) throw unauthorized('Missing API key');
   if (key.length > MAX_KEY_LENGTH) throw unauthorized('INVALID_KEY');
 
-  const verdict = await keys.verifyKey(key, permission);
+  const startedAt = performance.now();
+  let verdict: Verdict | undefined;
+  try {
+    verdict = await keys.verifyKey(key, permission);
+  } finally {
+    metrics.verificationDurations.observe((performance.now() - startedAt) / 1000);
+    metrics.verifications[verdict?.outcome ?? 'unavailable'].value++;
+  }
   switch (verdict.outcome) {
     case 'invalid':
       throw unauthorized('INVALID_KEY');
@@ -32,7 +39,7 @@ export async function requireApiKey(
 }
 
 /** The token of `Bearer <token>`, the scheme in any case; null for anything else. */
-function bearerToken(authorization: string | null): string | null {
+export function bearerToken(authorization: string | null): string | null {
   return authorization?.match(/^bearer +(\S.*)$/i)?.[1] ?? null;
 }
 

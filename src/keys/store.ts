@@ -1,4 +1,4 @@
-import { desc, eq, sql } from 'drizzle-orm';
+import { count, desc, eq, isNotNull, lte, or, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { apiKeys } from '../../db/schema/index.ts';
@@ -9,6 +9,13 @@ export function insertKey(db: Database, key: KeyRow): Promise<void> {
   return commitTogether(db, () => {
     db.insert(apiKeys).values(key).run();
   });
+}
+
+/** How many keys there are, and how many of them are refused for good: revoked, or expired at `now`. */
+export function countKeys(db: Database, now: Date): { all: number; ended: number } {
+  const isEnded = or(isNotNull(apiKeys.revokedAt), lte(apiKeys.expiresAt, now.toISOString()));
+  const all = db.select({ keys: count() }).from(apiKeys).get()?.keys ?? 0;
+  return { all, ended: db.select({ keys: count() }).from(apiKeys).where(isEnded).get()?.keys ?? 0 };
 }
 
 /** What a verdict on a key needs. */

@@ -21,7 +21,7 @@ const PostId = Type.String({
 });
 
 /** The content API: sections 4.1 and 4.2 of the spec. The key is checked before the path and the query are. */
-export function posts(deps: Pick<Deps, 'db' | 'keys' | 'log'>) {
+export function posts(deps: Pick<Deps, 'db' | 'keys' | 'log' | 'metrics'>) {
   const pages = createPages(deps.db);
 
   return new Elysia({ name: 'posts' })

@@ -30,11 +30,18 @@ interface Work {
  * the end, given up. It holds up no other for longer than one draft: after each that fails, the others come first. Any
  * process may do this at any time, even two at once: a run works from all that is known, so that doing it twice
  * changes nothing. Returns how many runs it did.
+ * `onStep` is called at each run and draft: a sign of life.
  */
-export async function runTriggers(deps: Needs, compose: Compose, signal?: AbortSignal): Promise<number> {
+export async function runTriggers(
+  deps: Needs,
+  compose: Compose,
+  signal?: AbortSignal,
+  onStep: () => void = () => undefined,
+): Promise<number> {
   let done = 0;
   const waiting: Work[] = [];
   while (signal?.aborted !== true) {
+    onStep();
     const underWay = waiting.map(({ run }) => run);
     const run = await findDueRun(deps.db, deps.clock.now(), underWay);
     const work = run === null ? waiting.shift() : { run, steps: doRun(deps, compose, run, signal) };

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, lte, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, eq, gt, lte, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { integrations, triggerRuns, triggers } from '../../db/schema/index.ts';
@@ -212,6 +212,18 @@ export async function listRuns(
   }));
 }
 
+/** What there is to do and was given up, and when the oldest that can be done was queued; null when nothing can. */
+export function measureQueue(db: Database): { queued: number; failed: number; oldest: string | null } {
+  const rows = statements(db).measure.all();
+  const counted = (status: RunStatus) => rows.find((row) => row.status === status);
+  const queued = counted('queued');
+  return {
+    queued: queued?.runs ?? 0,
+    failed: counted('failed')?.runs ?? 0,
+    oldest: queued?.oldest ?? null,
+  };
+}
+
 const MAX_RUNS = 1_000;
 
 /**
@@ -271,6 +283,17 @@ const statements = prepared((db) => ({
         deliveryId: sql`excluded.delivery_id`,
       },
     })
+    .prepare(),
+  // What a trigger that is off left waits for it to be turned on: that is no delay.
+  measure: db
+    .select({
+      status: triggerRuns.status,
+      runs: count(),
+      oldest: sql<string | null>`min(iif(${triggers.enabled}, ${triggerRuns.queuedAt}, null))`,
+    })
+    .from(triggerRuns)
+    .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
+    .groupBy(triggerRuns.status)
     .prepare(),
   due: db
     .select({ run: triggerRuns })

@@ -30,7 +30,7 @@ export interface Received {
   };
 }
 
-type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log'>;
+type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log' | 'metrics'>;
 
 /**
  * The webhook receiver: verify, claim, process, record, hand over. Resolves when the delivery is on the disk. Throws
@@ -71,6 +71,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
         }
         return outcomeOf(result, headers.event);
       });
+      deps.metrics.deliveries(provider.id, written.status).value++;
       return result === undefined
         ? { received: true, message: `Duplicate delivery: ${written.reason}` }
         : answer(result, headers, repository);

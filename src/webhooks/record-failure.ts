@@ -8,11 +8,13 @@ import { countDelivery, type NewDelivery, recordDelivery } from './store.ts';
  * alike within a minute share an entry, wrong signatures those of one cause.
  */
 export async function recordFailure(
-  deps: Pick<Deps, 'db' | 'clock' | 'log'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>,
   entry: Omit<NewDelivery, 'title' | 'status' | 'reason'>,
   error: unknown,
 ): Promise<void> {
   const now = deps.clock.now();
+  const outcome = error instanceof Refusal ? 'rejected' : 'failed';
+  deps.metrics.deliveries(entry.integrationType, outcome).value++;
   try {
     if (!(error instanceof Refusal)) {
       const reason = `The delivery could not be processed: ${error instanceof Error ? error.message : error}`;

@@ -62,7 +62,7 @@ const documentation = {
 
 /** The webhook receiver: section 4.4 of the spec. Authentication is by signature. */
 export function webhooks(
-  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log' | 'metrics'>,
   providers: readonly Provider[],
 ) {
   const receive = createReceiver(deps, providers);

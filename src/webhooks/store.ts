@@ -5,10 +5,12 @@ import {
   desc,
   eq,
   getTableColumns,
+  gt,
   gte,
   isNotNull,
   lt,
   lte,
+  max,
   ne,
   or,
   type SQL,
@@ -312,6 +314,42 @@ export async function measureLog(db: Database, organizationId: string, since: Da
     recent: counted(and(isOurs, gte(deliveries.createdAt, since.toISOString()))),
     oldest: oldest?.at ?? null,
   };
+}
+
+/** When the newest entry of the whole log was written; null without any. Reads all of an index: for a command. */
+export function newestEntryAt(db: Database): string | null {
+  return (
+    db
+      .select({ at: max(deliveries.createdAt) })
+      .from(deliveries)
+      .get()?.at ?? null
+  );
+}
+
+/** What the last deliveries of an integration came to, newest first. */
+export function listLastOutcomes(
+  db: Database,
+  integrationId: string,
+  limit: number,
+): Pick<Delivery, 'status' | 'reason' | 'createdAt'>[] {
+  return db
+    .select({ status: deliveries.status, reason: deliveries.reason, createdAt: deliveries.createdAt })
+    .from(deliveries)
+    .where(eq(deliveries.integrationId, integrationId))
+    .orderBy(...newestFirst)
+    .limit(limit)
+    .all();
+}
+
+/** How many delivery ids are remembered at `now`. A count of `MAX_COUNTED` means: that many or more. */
+export function countLiveClaims(db: Database, now: Date): number {
+  const live = db
+    .select({ at: deliveryClaims.expiresAt })
+    .from(deliveryClaims)
+    .where(gt(deliveryClaims.expiresAt, now.getTime()))
+    .limit(MAX_COUNTED)
+    .as('live');
+  return db.select({ claims: count() }).from(live).get()?.claims ?? 0;
 }
 
 /** How many claims and entries are past their time. */

@@ -59,7 +59,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it with 0, everything in the 
   ]);
 });
 
-test('SIGTERM lets a delivery that is under way finish, and refuses new ones', async () => {
+test('SIGTERM lets a delivery that is under way finish, refuses new ones, and is not ready', async () => {
   const server = await start(dataDir());
   await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
   const words = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
@@ -88,12 +88,45 @@ test('SIGTERM lets a delivery that is under way finish, and refuses new ones', a
   await fetch(`${server.url}/ping`);
 
   const ended = server.stop('SIGTERM');
-  while ((await fetch(`${server.url}/ping`, { keepalive: false }).catch(() => null)) !== null);
+  const ask = (path: string, method = 'GET') => fetch(`${server.url}${path}`, { method, keepalive: false });
+  const notReady = await until(
+    () => ask('/ready'),
+    ({ status }) => status !== 200,
+  );
+  expect(notReady.status).toBe(503);
+  expect(await notReady.json()).toEqual({ error: 'The server is stopping' });
+  expect(await (await ask('/ping')).text()).toBe('pong');
+  const refused = await ask(new URL(webhookUrl).pathname, 'POST');
+  expect({ status: refused.status, body: await refused.json() }).toEqual({
+    status: 503,
+    body: { error: 'The server is stopping' },
+  });
   socket.write(body.slice(10));
   expect(await answer.promise).toStartWith('HTTP/1.1 200 OK');
   expect(await ended).toBe(0);
   const log = await json('delivery', 'list', '--organization', 'acme');
   expect(log).toMatchObject([{ referenceId: 'under-way', status: 'processed' }]);
+});
+
+test('metrics are for this machine, and not for who comes through a proxy on it', async () => {
+  const server = await start(dataDir());
+  const ask = (headers: Record<string, string> = {}) => fetch(`${server.url}/metrics`, { headers });
+  await fetch(`${server.url}/ping`);
+  const text = await (await ask()).text();
+  for (const line of [
+    /^tidings_http_requests_total\{route="\/ping",method="GET",status="200"\} 1$/m,
+    /^tidings_build_info\{version="\d+\.\d+\.\d+",bun="[\d.]+"\} 1$/m,
+    /^process_start_time_seconds \d{10}(\.\d+)?$/m,
+    /^process_resident_memory_bytes \d{8,}$/m,
+    /^process_cpu_seconds_total [\d.]+$/m,
+    /^tidings_event_loop_delay_seconds\{quantile="1"\} [\d.e-]+$/m,
+    /^tidings_database_bytes\{file="database"\} \d{4,}$/m,
+    /^tidings_database_bytes\{file="wal"\} \d+$/m,
+  ]) {
+    expect(text).toMatch(line);
+  }
+  expect((await ask({ 'x-forwarded-for': '203.0.113.9' })).status).toBe(403);
+  expect((await fetch(`${server.url}/ready`)).status).toBe(200);
 });
 
 test('commands take effect at once while it runs', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { KeyService } from '../../src/keys/service.ts';
+import { AppError } from '../../src/lib/app-error.ts';
 import { bearer, createTestApp } from '../support/test-app.ts';
 
 describe('what is not there', () => {
@@ -114,4 +115,35 @@ test('requests are logged with path and status, and never with a key', async () 
     { level: 'info', method: 'GET', path: '/v1/org_b/posts', status: 403 },
   ]);
   expect(JSON.stringify(app.logged)).not.toContain(key.key.slice(4));
+});
+
+describe('the X-Request-Id of a request', () => {
+  const failing: Partial<KeyService> = {
+    verifyKey: () => Promise.reject(new AppError(503, 'Authentication service unavailable')),
+  };
+
+  /** Sends a request that fails on our side. Returns the id of its answer, which both of its log lines have. */
+  async function idOf(given: string): Promise<string> {
+    const app = createTestApp({ keys: () => failing as KeyService });
+    const { headers } = bearer('tdk_x');
+    const response = await app.request('/v1/org_a/posts', { headers: { ...headers, 'x-request-id': given } });
+    const id = response.headers.get('x-request-id') ?? '';
+    const lines = app.logged.filter(({ level }) => level === 'error' || level === 'warn');
+    expect(lines.map(({ requestId }) => requestId)).toEqual([id, id]);
+    return id;
+  }
+
+  test.each(['trace-01', '4bf92f3577b34da6a3ce929d0e0e4736', 'Root:1-67891233.abc_d'])(
+    '%s is taken over',
+    async (given) => {
+      expect(await idOf(given)).toBe(given);
+    },
+  );
+
+  test.each(['', 'short', 'x'.repeat(129), 'with space inside', '{"json":"injected"}', 'a;b,c=12345'])(
+    '%j is not',
+    async (given) => {
+      expect(await idOf(given)).toMatch(/^req_[\w-]{22}$/);
+    },
+  );
 });

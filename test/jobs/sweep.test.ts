@@ -99,7 +99,7 @@ test('a job that fails is logged and runs again; one that runs is waited for', a
         },
       },
     ],
-    app.deps.log,
+    app.deps,
   );
   await twice.promise;
   await jobs.stop();

@@ -21,11 +21,7 @@ export async function startProviderApp(options: { hasOwnGithub?: boolean } = {})
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    fetch: async (request) => {
-      const { pathname, search } = new URL(request.url);
-      const { method, headers } = request;
-      return app.request(`${pathname}${search}`, { method, headers, body: await request.text() });
-    },
+    fetch: (request) => app.fetch(request),
   });
   const started: ProviderApp = {
     app,

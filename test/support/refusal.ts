@@ -1,5 +1,16 @@
 import { AppError } from '../../src/lib/app-error.ts';
 
+/** The error that something is refused with. Fails when it succeeds. */
+export async function rejection(call: Promise<unknown>): Promise<Error> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw error;
+  }
+  throw new Error('It was not refused');
+}
+
 /** What an `AppError` says that something is refused with. Fails when it succeeds, or fails in another way. */
 export async function refusalOf(call: Promise<unknown>): Promise<{ status: number; message: string }> {
   const failure = await call.then(

@@ -8,6 +8,7 @@ import type { CreatedKey } from '../../src/keys/model.ts';
 import type { KeyService } from '../../src/keys/service.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
+import { createMetrics } from '../../src/metrics/instruments.ts';
 import type { Organization } from '../../src/organizations/model.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import type { OwnedPost } from '../../src/posts/store.ts';
@@ -25,6 +26,8 @@ export interface TestApp {
   readonly clock: MovableClock;
   /** Each line that was logged, parsed. */
   readonly logged: Record<string, unknown>[];
+  /** What the app answers. */
+  fetch(request: Request): Response | Promise<Response>;
   /** Sends a request to the app, and fails the test when the answer is not what the OpenAPI document says. */
   request(path: string, init?: RequestInit): Promise<Response>;
   addOrganization(id: string): Promise<Organization>;
@@ -53,6 +56,7 @@ export function createTestApp(
     clock,
     ids: countingIds(),
     log,
+    metrics: createMetrics(),
     secrets,
     fetch: (request: Request) => app.fetch(request),
     openProviderApi:
@@ -76,6 +80,7 @@ export function createTestApp(
     db,
     clock,
     logged,
+    fetch: app.fetch,
     async request(path, init) {
       const response = await app.fetch(new Request(`http://localhost${path}`, init));
       await conformance(app.fetch).check(init?.method ?? 'GET', path, response.clone());

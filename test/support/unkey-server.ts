@@ -13,23 +13,33 @@ export interface UnkeyServer extends Disposable {
   readonly requests: string[];
   /** While set, every request is answered so. */
   fault: Fault | null;
+  /** False: as with a root key without that permission, every verification is 200 with NOT_FOUND. */
+  mayVerify: boolean;
   /** Changes what the next verification answers; `undefined` leaves a field out. One call, one answer. */
   answerNext(change: Partial<Verification>): void;
 }
 
 /** Stands in for Unkey's API v2 over real HTTP: one API, its keys in memory, its time from `clock`. */
-export function startUnkeyServer({ clock }: { clock: Clock }): UnkeyServer {
+export function startUnkeyServer({
+  clock,
+  rootKey = ROOT_KEY,
+}: {
+  clock: Clock;
+  rootKey?: string;
+}): UnkeyServer {
   const operations = keyOperations(API_ID, clock);
   const forced: Partial<Verification>[] = [];
   const requests: string[] = [];
   let fault: Fault | null = null;
+  let mayVerify = true;
 
   async function answer(request: Request, name: string): Promise<Answer> {
-    requireRootKey(request.headers.get('authorization'));
+    requireRootKey(request.headers.get('authorization'), rootKey);
     if (request.method !== 'POST' || !isOperation(name)) throw refusals.unknownPath();
     const operation = operations[name] as (body: unknown) => Answer;
     const answered = operation(checkedBody(name, await request.text()));
     if (name !== 'keys.verifyKey') return answered;
+    if (!mayVerify) return { data: { valid: false, code: 'NOT_FOUND' } };
     return { data: { ...answered.data, ...forced.shift() } };
   }
 
@@ -59,12 +69,18 @@ export function startUnkeyServer({ clock }: { clock: Clock }): UnkeyServer {
     set fault(next) {
       fault = next;
     },
+    get mayVerify() {
+      return mayVerify;
+    },
+    set mayVerify(next) {
+      mayVerify = next;
+    },
     answerNext: (change) => void forced.push(change),
     [Symbol.dispose]: () => void server.stop(true),
   };
 }
 
-function requireRootKey(authorization: string | null): void {
+function requireRootKey(authorization: string | null, rootKey: string): void {
   if (!authorization?.startsWith('Bearer ')) throw refusals.malformedAuthorization();
-  if (authorization !== `Bearer ${ROOT_KEY}`) throw refusals.unknownRootKey();
+  if (authorization !== `Bearer ${rootKey}`) throw refusals.unknownRootKey();
 }

@@ -25,7 +25,7 @@ const RESET = {
   'x-ratelimit-reset': String(Date.UTC(2026, 10, 21, 4, 10) / 1000),
 };
 
-export const faults = {
+const faults = {
   'answers 401': () => json(401, 'Bad credentials'),
   'answers 403 for its rate limit': () => json(403, LIMIT, RESET),
   'answers 429 for its rate limit': () => json(429, LIMIT, RESET),
@@ -70,3 +70,29 @@ export const allFaults = Object.keys(faults) as Fault[];
 /** Leads to another server. */
 export const redirectTo = (location: string) => () =>
   new Response(null, { status: 302, headers: { location } });
+
+export type Respond = (request: Request) => Response | Promise<Response>;
+
+export interface FaultCounts {
+  /** How many requests are answered so; 1 unless said. */
+  times?: number;
+  /** How many are answered as usual before. */
+  after?: number;
+}
+
+/** Faults that wait for their turn. `next` is asked once for each request. */
+export function planFaults() {
+  const planned: { respond: Respond; times: number; after: number }[] = [];
+  return {
+    add(fault: Fault | Respond, { times = 1, after = 0 }: FaultCounts = {}): void {
+      planned.push({ respond: typeof fault === 'string' ? faults[fault] : fault, times, after });
+    },
+    next(): Respond | null {
+      const [first] = planned;
+      if (first === undefined) return null;
+      if (first.after-- > 0) return null;
+      if (--first.times <= 0) planned.shift();
+      return first.respond;
+    },
+  };
+}

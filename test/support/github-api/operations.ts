@@ -1,22 +1,20 @@
-import type { Clock } from '../../../src/lib/clock.ts';
 import { type Access, canSee, requireHooks, wantsSso } from './access.ts';
 import type { Delivery } from './deliver.ts';
 import { changeConfig, changeHook, type HookBody, makeHook } from './hooks.ts';
 import { refusals } from './refusal.ts';
 import { attemptPageOf, pageOf, shownAttempt, shownHook, shownRepository } from './shown.ts';
 import type { HookConfig, StoredHook, StoredRepository, StoredToken } from './state.ts';
+import { deliverSoon, type World } from './world.ts';
 
 /** What an operation works with. */
-export interface Context {
+interface Context {
   token: StoredToken;
   url: URL;
   params: Record<string, string>;
   body: unknown;
   /** Of the route; a repository that the token may see. Throws GitHub's 404 where there is none. */
   repository: () => StoredRepository;
-  api: { url: string; clock: Clock; allowLocal: boolean; repositories: readonly StoredRepository[] };
-  /** Sends in a moment, after the answer. */
-  deliverSoon: (repository: StoredRepository, hook: StoredHook, delivery: Delivery) => void;
+  world: World;
 }
 
 export interface Answer {
@@ -34,7 +32,7 @@ interface Operation {
 
 const ZEN = 'Non-blocking is better than blocking.';
 
-export function pingOf(api: string, repository: StoredRepository, hook: StoredHook, user: string): Delivery {
+function pingOf(api: string, repository: StoredRepository, hook: StoredHook, user: string): Delivery {
   const payload = {
     zen: ZEN,
     hook_id: hook.id,
@@ -64,13 +62,13 @@ function hookOf({ params }: Context, repository: StoredRepository): StoredHook {
   return hook;
 }
 
-const now = ({ api }: Context) => api.clock.now().toISOString();
+const now = ({ world }: Context) => world.clock.now().toISOString();
 
 export const operations: Record<string, Operation> = {
   'GET /user/repos': {
     access: null,
-    run({ token, url, api }) {
-      const seen = api.repositories.filter(
+    run({ token, url, world }) {
+      const seen = world.repositories.filter(
         (each) => each.rights[token.user] !== undefined && canSee(token, each),
       );
       const hidden = seen.filter((each) => wantsSso(token, each));
@@ -97,7 +95,7 @@ export const operations: Record<string, Operation> = {
       const { items, headers } = pageOf(repository.hooks, context.url);
       return {
         status: 200,
-        body: items.map((hook) => shownHook(context.api.url, repository, hook)),
+        body: items.map((hook) => shownHook(context.world.url, repository, hook)),
         headers,
       };
     },
@@ -105,11 +103,12 @@ export const operations: Record<string, Operation> = {
   'POST /repos/{owner}/{repo}/hooks': {
     access: 'write',
     run(context) {
-      const { api, token, body, deliverSoon } = context;
+      const { world, token, body } = context;
       const repository = writable(context);
-      const hook = makeHook(repository, (body ?? {}) as HookBody, now(context), api.allowLocal);
-      const answer = shownHook(api.url, repository, hook);
-      if (hook.isActive) deliverSoon(repository, hook, pingOf(api.url, repository, hook, token.user));
+      const hook = makeHook(repository, (body ?? {}) as HookBody, now(context), world.allowLocal);
+      const answer = shownHook(world.url, repository, hook);
+      if (hook.isActive)
+        deliverSoon(world, repository, hook, pingOf(world.url, repository, hook, token.user));
       return { status: 201, body: answer };
     },
   },
@@ -117,7 +116,7 @@ export const operations: Record<string, Operation> = {
     access: 'read',
     run(context) {
       const repository = readable(context);
-      return { status: 200, body: shownHook(context.api.url, repository, hookOf(context, repository)) };
+      return { status: 200, body: shownHook(context.world.url, repository, hookOf(context, repository)) };
     },
   },
   'PATCH /repos/{owner}/{repo}/hooks/{hook_id}': {
@@ -125,8 +124,8 @@ export const operations: Record<string, Operation> = {
     run(context) {
       const repository = writable(context);
       const hook = hookOf(context, repository);
-      changeHook(repository, hook, context.body as HookBody, now(context), context.api.allowLocal);
-      return { status: 200, body: shownHook(context.api.url, repository, hook) };
+      changeHook(repository, hook, context.body as HookBody, now(context), context.world.allowLocal);
+      return { status: 200, body: shownHook(context.world.url, repository, hook) };
     },
   },
   'PATCH /repos/{owner}/{repo}/hooks/{hook_id}/config': {
@@ -134,8 +133,8 @@ export const operations: Record<string, Operation> = {
     run(context) {
       const repository = writable(context);
       const hook = hookOf(context, repository);
-      changeConfig(hook, (context.body ?? {}) as Partial<HookConfig>, now(context), context.api.allowLocal);
-      const { config } = shownHook(context.api.url, repository, hook) as { config: object };
+      changeConfig(hook, (context.body ?? {}) as Partial<HookConfig>, now(context), context.world.allowLocal);
+      const { config } = shownHook(context.world.url, repository, hook) as { config: object };
       return { status: 200, body: config };
     },
   },
@@ -153,7 +152,12 @@ export const operations: Record<string, Operation> = {
     run(context) {
       const repository = readable(context);
       const hook = hookOf(context, repository);
-      context.deliverSoon(repository, hook, pingOf(context.api.url, repository, hook, context.token.user));
+      deliverSoon(
+        context.world,
+        repository,
+        hook,
+        pingOf(context.world.url, repository, hook, context.token.user),
+      );
       return { status: 204 };
     },
   },
@@ -173,7 +177,7 @@ export const operations: Record<string, Operation> = {
       const attempt = hook.attempts.find(({ id }) => String(id) === context.params.delivery_id);
       if (attempt === undefined) throw refusals.notFound();
       const { event, payload, guid } = attempt;
-      context.deliverSoon(repository, hook, { event, payload, guid, isRedelivery: true });
+      deliverSoon(context.world, repository, hook, { event, payload, guid, isRedelivery: true });
       return { status: 202, body: {} };
     },
   },

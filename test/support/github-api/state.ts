@@ -1,5 +1,5 @@
 /** What a person may do at a repository. */
-export type Right = 'admin' | 'write' | 'read';
+type Right = 'admin' | 'write' | 'read';
 
 export interface StoredRepository {
   readonly id: number;

@@ -31,6 +31,7 @@ const bodies = {
     enabled: Type.Optional(Type.Boolean()),
     recoverable: Type.Optional(Type.Boolean()),
   }),
+  'keys.whoami': closed({ key: Type.String({ minLength: 1, maxLength: 512 }) }),
   'keys.getKey': closed({ keyId: Id, decrypt: Type.Optional(Type.Boolean()) }),
   'keys.updateKey': closed({
     keyId: Id,

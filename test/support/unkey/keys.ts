@@ -76,6 +76,12 @@ export function keyOperations(apiId: string, clock: Clock): Operations {
       return { data: { keyId, key } };
     },
 
+    'keys.whoami'({ key: value }) {
+      const key = [...keys.values()].find((candidate) => candidate.key === value);
+      if (key === undefined) throw refusals.unknownKey();
+      return { data: shown(key) };
+    },
+
     'keys.getKey': ({ keyId }) => ({ data: shown(requireKey(keyId)) }),
 
     'keys.updateKey'({ keyId, ...changes }) {

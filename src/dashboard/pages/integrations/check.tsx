@@ -6,7 +6,7 @@ import { get, type Page, view } from '../../page.ts';
 import { Action } from '../../view/form.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
-import { withoutCommands } from './problem.ts';
+import { forPeople } from './problem.ts';
 
 /** Looks at all that an integration's deliveries depend on, and offers what helps. */
 export const checkPage: Page = get(
@@ -30,7 +30,7 @@ export const checkPage: Page = get(
           was changed.
         </p>
         <ul class="card rows checks">
-          {diagnosis.checks.map((check) => (
+          {worstFirst(diagnosis.checks).map((check) => (
             <CheckRow check={check} integration={integration} path={path} />
           ))}
         </ul>
@@ -50,6 +50,11 @@ function outcomeOf({ ok, checks }: Diagnosis): string {
   return checks.every(({ status }) => status === 'ok')
     ? 'All is as it should be'
     : 'Nothing is wrong, and something to look at';
+}
+
+function worstFirst(checks: readonly Check[]): Check[] {
+  const order = ['failed', 'warning', 'ok'] as const;
+  return order.flatMap((status) => checks.filter((check) => check.status === status));
 }
 
 const names: Readonly<Record<Check['name'], string>> = {
@@ -73,10 +78,12 @@ function CheckRow({ check, integration, path }: { check: Check; integration: Int
   const { tag, word } = marks[status];
   return (
     <li>
-      <span class={`tag ${tag}`}>{word}</span>
+      <span class="mark-of">
+        <span class={`tag ${tag}`}>{word}</span>
+      </span>
       <div class="grow">
         <h2 class="label">{place === undefined ? names[name] : `${names[name]}: ${place}`}</h2>
-        <p class="reason">{withoutCommands(message)}</p>
+        <p class="reason">{forPeople(message)}</p>
         <Help check={check} integration={integration} path={path} />
       </div>
     </li>
@@ -123,6 +130,6 @@ function Help({ check, integration, path }: { check: Check; integration: Integra
         </a>
       );
     default:
-      return <p class="hint">{withoutCommands(advice)}</p>;
+      return <p class="hint">{forPeople(advice)}</p>;
   }
 }

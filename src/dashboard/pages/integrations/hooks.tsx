@@ -3,7 +3,7 @@ import type { Hook } from '../../../hooks/model.ts';
 import { type Integration, providerNames } from '../../../integrations/model.ts';
 import { Action, FormError } from '../../view/form.tsx';
 import { When } from '../../view/when.tsx';
-import { withoutCommands } from './problem.ts';
+import { forPeople } from './problem.ts';
 import { placeWords } from './words.ts';
 
 export interface HooksProps {
@@ -73,7 +73,11 @@ function HookActions({ integration: { type, hasToken }, path }: { integration: I
           Missed deliveries
         </a>
       ) : null}
-      {hasToken ? <a href={`${path}/token`}>Replace the token</a> : null}
+      {hasToken ? (
+        <a class="button" href={`${path}/token`}>
+          Replace the token
+        </a>
+      ) : null}
     </div>
   );
 }
@@ -134,7 +138,7 @@ function State({ hook, now }: { hook: Hook; now: Date }) {
     return (
       <>
         <span class="tag failed">Problem</span>
-        <div class="reason">{withoutCommands(problem)}</div>
+        <div class="reason">{forPeople(problem)}</div>
         {retryAt === null ? null : (
           <div class="dim">
             {retryAt > now.getTime() ? (

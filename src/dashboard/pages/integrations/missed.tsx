@@ -14,7 +14,7 @@ import {
   view,
 } from '../../page.ts';
 import { FormError } from '../../view/form.tsx';
-import { When } from '../../view/when.tsx';
+import { exactly } from '../../view/when.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
 import { showAsked } from './missed-asked.tsx';
@@ -132,7 +132,7 @@ function Compared({
           ? 'No delivery is missing: '
           : 'What GitHub says that it delivered, beside the log: '}
         {counts.arrived} arrived, {counts.failed} failed, {counts['never-arrived']} never arrived since{' '}
-        <When at={since} now={now} />.
+        <time datetime={since}>{exactly(new Date(since))}</time>.
         {isCut ? ' There are more, and older ones, than GitHub was asked for.' : ''}
       </p>
       <FormError error={error} />

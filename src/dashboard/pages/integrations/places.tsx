@@ -40,13 +40,19 @@ export function Places({
   base: string;
   kind?: 'checkbox' | 'radio';
 }) {
+  if (places.length === 0) return <p class="note">The token can see nothing to choose from.</p>;
   return (
     <fieldset>
       <legend class="label">{legend}</legend>
       {places.length < FILTERED_FROM ? null : (
         <div class="field filter-places" data-script hidden>
-          <label for="filter-places">Show only those with</label>
-          <input id="filter-places" type="search" autocomplete="off" data-filter="places" />
+          <input
+            type="search"
+            autocomplete="off"
+            aria-label="Show only those with these words"
+            placeholder="Show only those with…"
+            data-filter="places"
+          />
         </div>
       )}
       <ul class="card rows places" id="places">

@@ -81,7 +81,7 @@ function toHook(
     events: events.toSorted(),
     isActive: active,
     isJson: config.content_type === 'json',
-    hasSecret: config.secret !== undefined,
+    hasSecret: (config.secret ?? '') !== '',
     lastResponse: lastResponseOf(last_response),
   };
 }

@@ -99,7 +99,7 @@ export function hookPathOf(asked: Asked, hookId: string) {
 }
 
 /** Where people find the GitHub of this API: `https://api.github.com`, `https://HOST/api/v3`, `https://api.SUB.ghe.com`. */
-function webOf(baseUrl: string): string {
+export function webOf(baseUrl: string): string {
   const { origin, protocol, host } = new URL(baseUrl);
   return /^api\.(github\.com|[^.]+\.ghe\.com)$/.test(host) ? `${protocol}//${host.slice(4)}` : origin;
 }

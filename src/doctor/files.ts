@@ -1,0 +1,98 @@
+import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { freeBytes } from '../data-folder.ts';
+import { MIN_FREE_BYTES } from '../ready/readiness.ts';
+import { type Check, check, type Finding, failed, megabytes, ok, warning } from './check.ts';
+
+/** What others than the owner may do. */
+const OTHERS = 0o077;
+
+export const fileChecks: readonly Check[] = [
+  check('data folder', ({ folder }) => {
+    const stats = statSync(folder, { throwIfNoEntry: false });
+    if (stats === undefined) {
+      return failed(
+        `There is no folder ${folder}`,
+        'DATA_DIR or --data-dir names the folder; "tidings serve" makes it',
+      );
+    }
+    if (!stats.isDirectory()) return failed(`${folder} is no folder`, 'DATA_DIR must name a folder');
+    return (
+      trouble(folder, stats) ??
+      (isOpen(stats)
+        ? warning(`${folder} can be read by others (mode ${modeOf(stats)})`, `chmod 700 ${folder}`)
+        : ok(`${folder} belongs to this user alone`))
+    );
+  }),
+
+  check('database file', ({ folder }) => {
+    const path = join(folder, 'tidings.db');
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) {
+      if (!existsSync(folder)) return null;
+      return failed(`There is no ${path}`, '"tidings serve" makes it; or restore a backup of it');
+    }
+    return (
+      trouble(path, stats) ??
+      (isOpen(stats)
+        ? warning(`${path} can be read by others (mode ${modeOf(stats)})`, `chmod 600 ${path}*`)
+        : ok(`${path} is ${megabytes(stats.size)}, and readable by this user alone`))
+    );
+  }),
+
+  check('secret.key', ({ folder, config }) => {
+    const path = join(folder, 'secret.key');
+    const stats = statSync(path, { throwIfNoEntry: false });
+    // Whether secrets need it is another check.
+    if (stats === undefined) return null;
+    if (isOpen(stats)) {
+      return failed(`${path} can be read by others (mode ${modeOf(stats)})`, `chmod 600 ${path}`);
+    }
+    const isUsed = config.secretKey === undefined;
+    return (
+      trouble(path, stats) ??
+      ok(
+        isUsed
+          ? 'secret.key is readable by this user alone'
+          : 'secret.key is there, and SECRET_KEY used instead',
+      )
+    );
+  }),
+
+  check('disk', ({ folder }) => {
+    const free = freeBytes(folder);
+    if (free === null) return null;
+    const database = statSync(join(folder, 'tidings.db'), { throwIfNoEntry: false })?.size ?? 0;
+    const said = `${megabytes(free)} are free; the database has ${megabytes(database)}`;
+    const advice = 'Make room on the disk, or move the data folder to a larger one';
+    if (free < MIN_FREE_BYTES) return failed(said, advice);
+    return free < database * 2 ? warning(`${said}: a copy of it hardly fits`, advice) : ok(said);
+  }),
+];
+
+/** What keeps the server from using a file of its own; null when nothing does. */
+function trouble(path: string, { uid }: Stats): Finding | null {
+  const user = process.getuid?.() ?? uid;
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch {
+    return failed(
+      `This user (${user}) may not read and write ${path}, which belongs to user ${uid}`,
+      `Run as the server's user, or: chown -R ${user} ${path}`,
+    );
+  }
+  if (uid === user) return null;
+  return warning(
+    `${path} belongs to user ${uid}, and this is user ${user}`,
+    "Run commands as the server's user: what another one makes, the server may not be able to write",
+  );
+}
+
+/** Windows keeps no such modes. */
+function isOpen({ mode }: Stats): boolean {
+  return process.platform !== 'win32' && (mode & OTHERS) !== 0;
+}
+
+function modeOf({ mode }: Stats): string {
+  return (mode & 0o777).toString(8);
+}

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'bun:test';
+import { createLog } from '../../src/lib/log.ts';
+import { describeError } from '../../src/lib/log-error.ts';
+import { root } from '../support/server.ts';
+
+/** What one call of the log writes, parsed. */
+function line(given: object): Record<string, unknown> {
+  const lines: string[] = [];
+  createLog('debug', { write: (each) => void lines.push(each) }).info(given, 'said');
+  expect(lines).toHaveLength(1);
+  return JSON.parse(lines[0] ?? '');
+}
+
+describe('an error', () => {
+  test('is told by its type, words, place and causes', () => {
+    const cause = Object.assign(new Error('the cause'), { code: 'EIO' });
+    const { err } = line({ err: new TypeError('the failure', { cause }) }) as {
+      err: ReturnType<typeof describeError>;
+    };
+    expect(err.stack).toContain('log.test.ts');
+    expect(err.cause?.stack).toContain('log.test.ts');
+    expect(err).toMatchObject({
+      type: 'TypeError',
+      message: 'the failure',
+      cause: { type: 'Error', message: 'the cause', code: 'EIO' },
+    });
+  });
+
+  test('is not told by what a library hangs on it', () => {
+    const carried = {
+      headers: { authorization: 'Bearer planted' },
+      body: 'planted',
+      request: { key: 'planted' },
+    };
+    const error = Object.assign(new Error('failed'), carried, { statusCode: 502 });
+    expect(JSON.stringify(line({ err: new Error('outer', { cause: error }) }))).not.toContain('planted');
+    expect(describeError(error).status).toBe(502);
+  });
+
+  test('with endless causes, or of any length, comes to an end', () => {
+    const error = new Error('x'.repeat(1_000_000));
+    error.cause = error;
+    expect(JSON.stringify(describeError(error)).length).toBeLessThan(200_000);
+  });
+
+  test.each([undefined, null, 'a text', 7, { any: 'thing' }])('that is none, such as %p', (thrown) => {
+    expect(describeError(thrown).message).toBe(String(thrown));
+  });
+});
+
+test.each([
+  ['key tdk_6kTabcdefghijk is bad', 'key tdk_6kTa… is bad'],
+  ['Authorization: Bearer abc.def-ghi', 'Authorization: Bearer …'],
+  ['authorization: basic dXNlcjpwYXNz', 'authorization: basic …'],
+  ['GET https://x.test/setup?token=abc123&to=/', 'GET https://x.test/setup?token=…&to=/'],
+  ['x?a=1&secret=abc', 'x?a=1&secret=…'],
+  [`sha256=${'ab'.repeat(32)} differs`, 'sha256=… differs'],
+  ['ghp_abcDEF123 github_pat_11AA_bb lin_api_abc unkey_3Zabc', 'ghp_… github_pat_… lin_api_… unkey_…'],
+  ['cookie tidings_session=abc; x=1', 'cookie tidings_session=…; x=1'],
+  ['\u001b[2Jclear\u0000\u009bm', '[2Jclearm'],
+  ['two\n\tlines', 'two\n\tlines'],
+  ['SQLITE_FULL: database or disk is full', 'SQLITE_FULL: database or disk is full'],
+])('the message %j is told as %j', (message, told) => {
+  expect(describeError(new Error(message)).message).toBe(told);
+});
+
+test.each([
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'headers',
+  'body',
+  'form',
+  'key',
+  'rootKey',
+  'secret',
+  'secretKey',
+  'token',
+  'metricsToken',
+  'password',
+  'signature',
+])('a value named %s is not written down, at the top or one below', (name) => {
+  expect(line({ [name]: 'planted', other: 1 })).toMatchObject({ [name]: '[redacted]', other: 1 });
+  expect(line({ request: { [name]: { deep: 'planted' } } })).toMatchObject({
+    request: { [name]: '[redacted]' },
+  });
+});
+
+describe('LOG_FORMAT', () => {
+  const program = `
+    import { openLog } from '${root}/src/lib/log.ts';
+    const log = await openLog({ logLevel: 'info', logFormat: Bun.argv.at(-1) });
+    log.error({ err: new Error('bad'), requestId: 'req_1' }, 'failed');
+    process.exit(0);`;
+
+  /** What the log writes in a process of its own, whose standard error is a terminal where one is given. */
+  async function written(format: string, terminal?: Bun.TerminalOptions): Promise<string> {
+    const command = [process.execPath, '-e', program, format];
+    if (terminal !== undefined) {
+      const chunks: string[] = [];
+      const decoder = new TextDecoder();
+      const child = Bun.spawn(command, {
+        terminal: {
+          ...terminal,
+          data: (_, chunk) => void chunks.push(decoder.decode(chunk, { stream: true })),
+        },
+      });
+      await child.exited;
+      child.terminal?.close();
+      return chunks.join('');
+    }
+    const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'pipe' });
+    expect(await new Response(child.stdout).text()).toBe('');
+    return new Response(child.stderr).text();
+  }
+
+  test.each(['json', 'auto'])('%s is JSON lines where nobody looks', async (format) => {
+    const parsed = JSON.parse(await written(format));
+    expect(parsed).toMatchObject({
+      level: 'error',
+      requestId: 'req_1',
+      msg: 'failed',
+      err: { message: 'bad' },
+    });
+    expect(parsed.time).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  });
+
+  test('pretty is for people, without colours in a file, and written before the process ends', async () => {
+    const text = await written('pretty');
+    expect(text).toMatch(/^\[[\d:.]+\] ERROR: failed \{"requestId":"req_1"\}/);
+    expect(text).toContain('Error: bad');
+    expect(text).not.toContain('\u001b');
+  });
+
+  test('auto is pretty on a terminal, and json is not', async () => {
+    expect(await written('auto', {})).toContain('\u001b[31mERROR\u001b[39m');
+    expect(await written('json', {})).toStartWith('{"level":"error"');
+  });
+});
