@@ -52,7 +52,7 @@ export function linearCaller(url: string, token: string, timeoutMs = TIMEOUT_MS)
 
     async perform(method, secret) {
       const { success } = await call(method, secret);
-      if (!success) throw noSuccess();
+      if (!success) throw typeof success === 'boolean' ? noSuccess() : notLinear(context(secret));
     },
   };
 }

@@ -22,7 +22,13 @@ const ADMINS_ONLY =
 
 /** Any failure of a call, as a problem without a cause. */
 export function problemOf(error: unknown, context: Context): ProviderProblem {
-  if (error instanceof LinearError) return answeredProblem(error, context);
+  if (error instanceof LinearError) {
+    // The SDK's own methods wrap what failed before there was an answer, too.
+    const { raw } = error;
+    return raw?.response === undefined && raw !== error
+      ? problemOf(raw, context)
+      : answeredProblem(error, context);
+  }
   if (!(error instanceof Error)) return notLinear(context);
   if (error.name === 'TimeoutError') {
     const seconds = context.timeoutMs / 1000;

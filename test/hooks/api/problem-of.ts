@@ -1,0 +1,24 @@
+import { expect } from 'bun:test';
+import { inspect } from 'node:util';
+import { ProviderProblem } from '../../../src/hooks/model.ts';
+
+/** The problem that the call ends in, in which nothing shows any of the secrets, however it is written out. */
+export async function problemOf(
+  call: Promise<unknown>,
+  secrets: readonly string[] = [],
+): Promise<ProviderProblem> {
+  const problem = await call.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  if (!(problem instanceof ProviderProblem)) throw new Error('The call did not end in a problem');
+  const written = [
+    inspect(problem, { depth: Infinity, showHidden: true }),
+    Bun.inspect(problem, { depth: 100 }),
+    JSON.stringify(problem),
+    String(problem.stack),
+    inspect(problem.cause, { depth: Infinity, showHidden: true }),
+  ];
+  for (const secret of secrets) expect(written.filter((text) => text.includes(secret))).toEqual([]);
+  return problem;
+}

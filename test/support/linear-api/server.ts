@@ -1,0 +1,156 @@
+import {
+  buildSchema,
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  getOperationAST,
+  parse,
+  validate,
+} from 'graphql';
+import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { type Delivered, deliver, type LinearEvent } from './deliver.ts';
+import { SCHEMA_FILE } from './extract-schema.ts';
+import { type Fault, faults } from './faults.ts';
+import { refusals } from './refusal.ts';
+import { type Caller, rootFor } from './resolvers.ts';
+import { LinearWorkspace } from './workspace.ts';
+
+const schema = buildSchema(await Bun.file(SCHEMA_FILE).text());
+
+/** One request that was understood. */
+export interface LinearOperation {
+  /** The fields that it asked at the root: `webhookCreate`, or `viewer` and `teams`. */
+  fields: string[];
+  variables: Record<string, unknown>;
+  query: string;
+}
+
+export interface LinearApi extends Disposable {
+  /** What to set LINEAR_API_URL to. */
+  readonly url: string;
+  /** The workspace that is there from the start: Design (DES), Engineering (ENG), and Vault (VLT), which is private. */
+  readonly workspace: LinearWorkspace;
+  /** A personal API key of an admin of that workspace, who is in the private team too. */
+  readonly adminKey: string;
+  /** What was asked by those who may, oldest first. */
+  readonly operations: LinearOperation[];
+  /** While set, every request fails so. */
+  fault: Fault | null;
+  addWorkspace(): LinearWorkspace;
+  /** Something happens in the workspace, and its webhooks are told, over HTTP. */
+  emit(event: LinearEvent, workspace?: LinearWorkspace): Promise<Delivered[]>;
+}
+
+interface Options {
+  /** The time that deliveries bear. */
+  clock?: Clock;
+  /** Linear itself refuses the URLs of this machine, which is where a test has its webhooks delivered. */
+  takesLocalUrls?: boolean;
+}
+
+/**
+ * Stands in for Linear's GraphQL API over real HTTP. Requests and answers are held against an extract of the schema
+ * that Linear publishes; what is asked with other words than those is refused as Linear does.
+ */
+export function startLinearApi({ clock = systemClock, takesLocalUrls = true }: Options = {}): LinearApi {
+  const workspaces: LinearWorkspace[] = [];
+  const operations: LinearOperation[] = [];
+  let fault: Fault | null = null;
+
+  function addWorkspace(): LinearWorkspace {
+    const added = new LinearWorkspace();
+    workspaces.push(added);
+    return added;
+  }
+
+  function callerOf(authorization: string): Caller {
+    const isBearer = authorization.startsWith('Bearer ');
+    const token = isBearer ? authorization.slice('Bearer '.length) : authorization;
+    for (const one of workspaces) {
+      const known = one.tokenOf(token);
+      if (known === undefined) continue;
+      if (isBearer && known.scopes === null) throw refusals.keyAsBearer();
+      if (isBearer || known.scopes === null) return { workspace: one, ...known };
+    }
+    throw refusals.notAuthenticated();
+  }
+
+  async function answer(request: Request, body: string): Promise<Response> {
+    if (request.method !== 'POST' || new URL(request.url).pathname !== '/graphql') {
+      return new Response('Not found', { status: 404 });
+    }
+    let caller: Caller;
+    try {
+      caller = callerOf(request.headers.get('authorization') ?? '');
+    } catch (error) {
+      return Response.json({ errors: [error] }, { status: 401 });
+    }
+    const { query, variables } = JSON.parse(body) as { query: string; variables?: Record<string, unknown> };
+    const result = await run(query, variables ?? {}, rootFor(caller, takesLocalUrls), operations);
+    return Response.json(result, { status: result.data === undefined ? 400 : 200 });
+  }
+
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const body = await request.text();
+      if (fault === null) return answer(request, body);
+      if (fault !== 'does it and answers 502') {
+        return faults[fault](body, request.headers.get('authorization') ?? '');
+      }
+      await answer(request, body);
+      return new Response('Bad gateway', { status: 502 });
+    },
+  });
+
+  const workspace = addWorkspace();
+  const adminKey = workspace.addKey({ admin: true });
+  const memberIds = [workspace.tokenOf(adminKey)?.user.id ?? ''];
+  workspace.addTeam('ENG', 'Engineering');
+  workspace.addTeam('DES', 'Design');
+  workspace.addTeam('VLT', 'Vault', { isPrivate: true, memberIds });
+
+  return {
+    url: `http://127.0.0.1:${server.port}/graphql`,
+    workspace,
+    adminKey,
+    operations,
+    get fault() {
+      return fault;
+    },
+    set fault(next) {
+      fault = next;
+    },
+    addWorkspace,
+    emit: (event, where = workspace) => deliver(where, event, clock),
+    [Symbol.dispose]: () => void server.stop(true),
+  };
+}
+
+/** Without `data` when the request itself was not understood. */
+async function run(
+  query: string,
+  variables: Record<string, unknown>,
+  rootValue: unknown,
+  operations: LinearOperation[],
+): Promise<ExecutionResult> {
+  try {
+    const document = parse(query);
+    const errors = validate(schema, document);
+    if (errors.length > 0) return { errors: errors.map(asLinearTellsIt) };
+    const selections = getOperationAST(document)?.selectionSet.selections ?? [];
+    const fields = selections.flatMap((one) => (one.kind === 'Field' ? [one.name.value] : []));
+    operations.push({ fields, variables, query });
+    const result = await execute({ schema, document, rootValue, variableValues: variables });
+    return result.data === undefined ? { errors: (result.errors ?? []).map(asLinearTellsIt) } : result;
+  } catch (error) {
+    if (error instanceof GraphQLError) return { errors: [asLinearTellsIt(error)] };
+    throw error;
+  }
+}
+
+function asLinearTellsIt({ message }: GraphQLError): GraphQLError {
+  const extensions = { type: 'graphql error', code: 'GRAPHQL_VALIDATION_FAILED', userError: true };
+  return new GraphQLError(message, { extensions });
+}
