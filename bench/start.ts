@@ -8,15 +8,18 @@ import { describeMachine, machineLine } from './support/machine.ts';
 import { residentBytes } from './support/process-figures.ts';
 import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
 import { makeTempFolder, seedDataFolder } from './support/seed.ts';
-import { hello, type Program, type Server, startServer, tidings } from './support/server.ts';
+import { type Program, type Server, startServer } from './support/server.ts';
+import { type Contender, contenders } from './support/start-contenders.ts';
 import { median } from './support/statistics.ts';
 import { type Load, requireWrk, runLoad } from './support/wrk.ts';
 
 // How soon the service answers after it is started on a data folder that holds posts, and how much memory it has
-// then, at rest, and after work. Beside it a server that does nothing, which is what Bun itself takes.
+// then, at rest, and after work: from source, and as one binary. Beside it the same by hand, a server that does
+// nothing, which is what Bun itself takes, and PocketBase, where there is one.
 
 interface Options {
   starts: number;
+  pocketbase?: string;
   json?: true;
 }
 
@@ -28,7 +31,7 @@ interface Figures {
   loadedBytes: number[];
 }
 
-type Medians = Record<keyof Figures, number | null>;
+type Medians = Record<keyof Figures, number | null> & { executableBytes: number };
 
 interface Place {
   cores: Cores;
@@ -43,59 +46,65 @@ const LOAD_SECONDS = 2;
 /** How many of the starts are followed through idling and load. */
 const LONG_LIVES = 3;
 
-const labels: Record<keyof Figures, string> = {
+const labels: Record<keyof Medians, string> = {
   firstPingMs: 'start to first /ping answered, ms',
   startedBytes: 'resident then, MB',
   idleBytes: `resident after ${IDLE_MS / 1000} s of rest, MB`,
   loadedBytes: `resident after ${LOAD_REQUESTS} lists and more, any page, MB`,
+  executableBytes: 'what is executed, on disk, MB',
 };
 
 await runBenchmark((defer) =>
   new Command('start')
     .description('measure the time to the first answer, and memory')
     .option('--starts <number>', 'how often each server is started', wholeNumber, 15)
+    .option('--pocketbase <path>', 'a PocketBase to measure beside it')
     .option('--json', 'print exactly one JSON value')
-    .action(async ({ starts, json }: Options) => {
+    .action(async ({ starts, pocketbase, json }: Options) => {
       const cores = chooseCores();
-      const figures = await measure(starts, cores, defer);
-      const [subject, bare] = [mediansOf(figures.tidings), mediansOf(figures.hello)];
+      const medians = await measure(starts, pocketbase, { cores, defer });
       const machine = describeMachine(cores.server.length > 0);
+      const missing =
+        pocketbase === undefined ? '\nPocketBase was not measured: --pocketbase PATH names one.\n' : '';
       terminal.write(
         json
-          ? `${JSON.stringify({ machine, starts, tidings: subject, hello: bare })}\n`
-          : `${machineLine(machine)}\nMedians of ${starts} starts\n\n${describe(subject, bare)}\n`,
+          ? `${JSON.stringify({ machine, starts, ...medians })}\n`
+          : `${machineLine(machine)}\nMedians of ${starts} starts\n\n${describe(medians)}\n${missing}`,
       );
     }),
 );
 
-async function measure(starts: number, cores: Cores, defer: Defer) {
+async function measure(
+  starts: number,
+  pocketbase: string | undefined,
+  { cores, defer }: Pick<Place, 'cores' | 'defer'>,
+): Promise<Record<string, Medians>> {
   requireWrk();
   const folder = await makeTempFolder(defer);
   const data = await seedDataFolder(folder, { ascii: false });
   const place = { cores, folder, defer };
   const load = { paths: everyPage(data.organizationId), headers: { authorization: `Bearer ${data.key}` } };
-  const figures = { tidings: noFigures(), hello: noFigures() };
-  const programs = { tidings: tidings(data.path), hello };
+  const all = contenders(folder, data.path, pocketbase).map((one) => ({ ...one, figures: noFigures() }));
 
   const bar = progressBar(terminal, 'measuring');
   try {
     // The first start finds the files on disk, all others in memory: it does not count.
     for (let start = 0; start <= starts; start++) {
-      for (const name of ['tidings', 'hello'] as const) {
-        const into = start === 0 ? noFigures() : figures[name];
-        await followLife(programs[name], into, place, start > 0 && start <= LONG_LIVES ? load : null);
+      for (const one of all) {
+        const into = start === 0 ? noFigures() : one.figures;
+        await followLife(one, into, place, start > 0 && start <= LONG_LIVES ? load : null);
       }
       bar.show(start, starts);
     }
   } finally {
     bar.done();
   }
-  return figures;
+  return Object.fromEntries(all.map(({ program, figures }) => [program.name, mediansOf(figures, program)]));
 }
 
 /** Starts the program, notes what is to be noted, and stops it. With a load, its life is a long one. */
 async function followLife(
-  program: Program,
+  { program, ping, hasPosts }: Contender,
   figures: Figures,
   { cores, folder, defer }: Place,
   load: Load | null,
@@ -103,17 +112,19 @@ async function followLife(
   const startedAt = performance.now();
   const logFile = join(folder, `${program.name}.log`);
   const server = await startServer(program, { core: cores.server, logFile, defer });
-  await fetch(`${server.url}/ping`).then((response) => response.text());
+  await fetch(`${server.url}${ping}`).then((response) => response.text());
   figures.firstPingMs.push(performance.now() - startedAt);
   noteMemory(server, figures.startedBytes);
   if (load !== null) {
     await Bun.sleep(IDLE_MS);
     noteMemory(server, figures.idleBytes);
-    const options = { core: cores.load, folder, defer, seconds: LOAD_SECONDS };
-    for (let answered = 0; answered < LOAD_REQUESTS; ) {
-      answered += (await runLoad(server.url, load, options)).requests;
+    if (hasPosts) {
+      const options = { core: cores.load, folder, defer, seconds: LOAD_SECONDS };
+      for (let answered = 0; answered < LOAD_REQUESTS; ) {
+        answered += (await runLoad(server.url, load, options)).requests;
+      }
+      noteMemory(server, figures.loadedBytes);
     }
-    noteMemory(server, figures.loadedBytes);
   }
   await server.stop();
 }
@@ -127,23 +138,23 @@ function noFigures(): Figures {
   return { firstPingMs: [], startedBytes: [], idleBytes: [], loadedBytes: [] };
 }
 
-function mediansOf(figures: Figures): Medians {
+function mediansOf(figures: Figures, { executable = process.execPath }: Program): Medians {
   const middle = (values: number[]) => (values.length === 0 ? null : median(values));
   return {
     firstPingMs: middle(figures.firstPingMs),
     startedBytes: middle(figures.startedBytes),
     idleBytes: middle(figures.idleBytes),
     loadedBytes: middle(figures.loadedBytes),
+    executableBytes: Bun.file(executable).size,
   };
 }
 
-function describe(subject: Medians, bare: Medians): string {
-  const rows = (Object.keys(labels) as (keyof Figures)[]).map((figure) => {
+function describe(medians: Record<string, Medians>): string {
+  const rows = (Object.keys(labels) as (keyof Medians)[]).map((figure) => {
     const shown = (value: number | null) =>
       value === null ? '–' : (figure === 'firstPingMs' ? value : value / 1e6).toFixed(1);
-    const [ours, theirs] = [subject[figure], bare[figure]];
-    const ratio = ours === null || theirs === null ? '–' : (ours / theirs).toFixed(2);
-    return [labels[figure], ...[shown(ours), shown(theirs), ratio].map((cell) => cell.padStart(7))];
+    const cells = Object.entries(medians).map(([name, of]) => shown(of[figure]).padStart(name.length));
+    return [labels[figure], ...cells];
   });
-  return table(['', 'TIDINGS', '  HELLO', '  RATIO'], rows);
+  return table(['', ...Object.keys(medians).map((name) => name.toUpperCase())], rows);
 }

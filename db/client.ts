@@ -28,6 +28,9 @@ export function openDatabase(file: string, role: Role = 'command'): Database {
     sqlite.run('PRAGMA journal_mode = WAL');
     sqlite.run('PRAGMA synchronous = FULL');
     sqlite.run('PRAGMA foreign_keys = ON');
+    // What undoes a savepoint would otherwise go to a file in /tmp, and where a container has none that can be written
+    // to, the whole transaction fails.
+    sqlite.run('PRAGMA temp_store = MEMORY');
     migrate(sqlite);
     sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs[role]}`);
   } catch (error) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bun
 import { Command, CommanderError } from 'commander';
-import manifest from '../package.json' with { type: 'json' };
 import { type CliContext, WorkFailed } from './cli/context.ts';
 import { addDeliveryCommands } from './cli/delivery.ts';
 import { addDoctorCommand } from './cli/doctor.ts';
+import { addHealthcheckCommand } from './cli/healthcheck.ts';
 import { addIntegrationCommands } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
@@ -16,6 +16,7 @@ import { addUserCommands } from './cli/user.ts';
 import { ConfigError, settings } from './config.ts';
 import { DataFolderError } from './data-folder.ts';
 import { AppError } from './lib/app-error.ts';
+import { buildLine } from './lib/build.ts';
 
 /** The work failed. */
 const FAILED = 1;
@@ -45,7 +46,7 @@ function buildProgram(context: CliContext): Command {
   const { terminal } = context;
   const program = new Command('tidings')
     .description('Turns what a team ships into posts that its site can read.')
-    .version(manifest.version)
+    .version(buildLine)
     .option('--json', 'print exactly one JSON value')
     .option(
       settings.DATA_DIR.flag,
@@ -59,6 +60,7 @@ function buildProgram(context: CliContext): Command {
     .showHelpAfterError('(add --help to see what it takes)')
     .exitOverride();
   addServeCommand(program, context);
+  addHealthcheckCommand(program, context);
   addOrganizationCommands(program, context);
   addKeyCommands(program, context);
   addPostCommands(program, context);

@@ -53,6 +53,7 @@ const server = Bun.serve({
   port: 0,
   development: false,
   routes: {
+    '/ping': () => new Response('pong'),
     '/v1/:organizationId/posts': (request) => {
       const { organizationId } = request.params;
       return refusal(request, organizationId) ?? json(request, postList(organizationId, request.url));

@@ -11,14 +11,20 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** What to start: `words` follow the path of Bun. */
+/** What to start. */
 export interface Program {
   name: string;
+  /** Absent: Bun, which `words` follow. */
+  executable?: string;
   words: string[];
+  /** The line by which it says where it listens; the URL is in the group. Absent: `Listening on URL`. */
+  announcement?: RegExp;
 }
 
 const START_MS = 10_000;
 const STOP_MS = 10_000;
+
+const LISTENING = /^Listening on (http:\S+)\n/m;
 
 const REPOSITORY = Bun.fileURLToPath(import.meta.resolve('../..'));
 const RAW = Bun.fileURLToPath(import.meta.resolve('../peers/raw.ts'));
@@ -34,6 +40,21 @@ export const tidings = (dataDir: string): Program => ({
     '--data-dir',
     dataDir,
   ],
+});
+
+/** The same as a binary of its own. */
+export const tidingsBinary = (executable: string, dataDir: string): Program => ({
+  name: 'tidings-binary',
+  executable,
+  words: ['serve', '--port', '0', '--data-dir', dataDir],
+});
+
+/** PocketBase, which wants to be told a port, and takes a binary in the folder of temporary files for a developer's. */
+export const pocketbase = (executable: string, folder: string, port: number): Program => ({
+  name: 'pocketbase',
+  executable,
+  words: ['serve', `--http=127.0.0.1:${port}`, `--dir=${folder}`, '--dev=false'],
+  announcement: /Server started at (http:\S+)\n/,
 });
 
 export const hello: Program = {
@@ -58,10 +79,10 @@ export const rawWebhooks = (databaseFile: string, secret: string): Program => ({
 
 /** Starts a program on a core and waits until it says where it listens. Throws `BenchError` when it does not. */
 export async function startServer(
-  { name, words }: Program,
+  { name, executable = process.execPath, words, announcement = LISTENING }: Program,
   { core, logFile, defer }: { core: string[]; logFile: string; defer: Defer },
 ): Promise<Server> {
-  const child = Bun.spawn([...core, process.execPath, ...words], {
+  const child = Bun.spawn([...core, executable, ...words], {
     cwd: REPOSITORY,
     env: defaultEnvironment(),
     stdin: 'ignore',
@@ -77,7 +98,7 @@ export async function startServer(
   };
   const forget = defer(stop);
 
-  const url = await listeningUrl(child.stdout);
+  const url = await listeningUrl(child.stdout, announcement);
   if (url === null) {
     throw new BenchError(`${name} did not start:\n${await Bun.file(logFile).text()}`);
   }
@@ -89,8 +110,11 @@ function defaultEnvironment(): Record<string, string | undefined> {
   return { ...Bun.env, ...Object.fromEntries(Object.keys(settings).map((name) => [name, ''])) };
 }
 
-/** From the line `Listening on http://127.0.0.1:3000`. Null when the output ends or stays silent. */
-async function listeningUrl(output: ReadableStream<Uint8Array>): Promise<string | null> {
+/** From the line that announces it. Null when the output ends or stays silent. */
+async function listeningUrl(
+  output: ReadableStream<Uint8Array>,
+  announcement: RegExp,
+): Promise<string | null> {
   const reader = output.getReader();
   const timer = setTimeout(() => void reader.cancel(), START_MS);
   const decoder = new TextDecoder();
@@ -99,7 +123,7 @@ async function listeningUrl(output: ReadableStream<Uint8Array>): Promise<string 
       const { value, done } = await reader.read();
       if (done) return null;
       said += decoder.decode(value, { stream: true });
-      const url = said.match(/^Listening on (http:\S+)\n/m)?.[1];
+      const url = announcement.exec(said)?.[1];
       if (url !== undefined) return url;
     }
   } finally {

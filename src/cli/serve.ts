@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../demo/service.ts';
+import { isBinary } from '../lib/build.ts';
 import { openServices, startServer } from '../main.ts';
 import { createSetupLink } from '../users/service.ts';
 import { addSettings, type CliContext, flagsOf } from './context.ts';
@@ -44,5 +45,6 @@ function stopSignal(): Promise<NodeJS.Signals> {
 
 /** How a person runs a command of ours from here: npx keeps a Bun that it fetched in a folder of its own. */
 function howToRun(bun: string): string {
+  if (isBinary) return 'tidings';
   return bun.includes('_npx') ? `npx --yes bun@${Bun.version} run tidings` : 'bun run tidings';
 }

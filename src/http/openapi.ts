@@ -1,6 +1,6 @@
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
-import manifest from '../../package.json' with { type: 'json' };
+import { version } from '../lib/build.ts';
 
 // The OpenAPI document is made from the routes and the TypeBox models, so that it cannot say anything else.
 
@@ -155,7 +155,7 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
     openapi: OPENAPI_VERSION,
     info: {
       title: 'Tidings',
-      version: manifest.version,
+      version,
       summary: "Read an organization's posts, and take what providers deliver.",
       description:
         'A small, read-only API for what a team ships. Ask from a server: a key in a browser is a key that everybody has. Retry a 5xx after 1, 2 and 4 seconds; do not retry a 4xx.',

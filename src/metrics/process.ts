@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import manifest from '../../package.json' with { type: 'json' };
+import { version } from '../lib/build.ts';
 import type { Registry } from '../lib/metrics.ts';
 
 /** How often the event loop is looked at, in milliseconds: a delay that is shorter is not worth waking up for. */
@@ -11,7 +11,7 @@ export function addProcessMetrics(registry: Registry): () => void {
   delays.enable();
 
   registry.gauge('tidings_build_info', 'Always 1: the version is in the labels.', () => [
-    { labels: { version: manifest.version, bun: Bun.version }, value: 1 },
+    { labels: { version, bun: Bun.version }, value: 1 },
   ]);
   registry.gauge(
     'process_start_time_seconds',

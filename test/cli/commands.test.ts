@@ -291,7 +291,7 @@ describe('words that are wrong', () => {
       expect(help.stdout).toContain(word);
     expect(await run('--version')).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+      stdout: expect.stringMatching(/^tidings \d+\.\d+\.\d+ \(source\)\n$/),
     });
     expect((await run('serve', '--help')).stdout).toContain('UNKEY_TIMEOUT_MS');
   });

@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { BenchError } from './bench-error.ts';
+import { hello, type Program, pocketbase, raw, tidings, tidingsBinary } from './server.ts';
+
+/** A server whose start is measured. */
+export interface Contender {
+  program: Program;
+  /** The path of its smallest answer. */
+  ping: string;
+  /** Whether it serves the posts of the data folder, and can be put to work with them. */
+  hasPosts: boolean;
+}
+
+/** Those that are measured, ours first, on the data folder. Builds the binary into `folder`. Throws `BenchError`. */
+export function contenders(folder: string, dataDir: string, pocketbasePath?: string): Contender[] {
+  const ours = { ping: '/ping', hasPosts: true };
+  return [
+    { program: tidings(dataDir), ...ours },
+    { program: tidingsBinary(buildBinary(folder), dataDir), ...ours },
+    { program: raw(join(dataDir, 'tidings.db')), ...ours },
+    { program: hello, ...ours },
+    ...(pocketbasePath === undefined ? [] : [pocketbaseOf(pocketbasePath, join(folder, 'pocketbase'))]),
+  ];
+}
+
+function buildBinary(folder: string): string {
+  const script = Bun.fileURLToPath(import.meta.resolve('../../build.ts'));
+  const { success, stderr } = Bun.spawnSync([process.execPath, script, '--outdir', folder], {
+    stderr: 'pipe',
+  });
+  if (!success) throw new BenchError(`The binary was not built:\n${stderr.toString()}`);
+  return join(folder, 'tidings');
+}
+
+/** It makes its tables at its first start, which does not count. */
+function pocketbaseOf(path: string, dataDir: string): Contender {
+  if (!existsSync(path)) throw new BenchError(`--pocketbase ${path}: there is no such file`);
+  return { program: pocketbase(path, dataDir, freePort()), ping: '/api/health', hasPosts: false };
+}
+
+function freePort(): number {
+  const socket = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
+  const { port } = socket;
+  socket.stop(true);
+  return port;
+}

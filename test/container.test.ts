@@ -1,0 +1,25 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import manifest from '../package.json' with { type: 'json' };
+import { root } from './support/server.ts';
+
+// What nobody would notice before an image is built.
+
+const read = (name: string) => Bun.file(join(root, name)).text();
+const found = (text: string, pattern: RegExp) =>
+  Array.from(text.matchAll(pattern), ([, group = '']) => group);
+
+test('the image is built with the Bun that package.json names', async () => {
+  expect(found(await read('Dockerfile'), /oven\/(bun:\S+)/g)).toEqual([
+    manifest.packageManager.replace('@', ':'),
+  ]);
+});
+
+test('what the image copies is what .dockerignore lets through', async () => {
+  const copied = found(await read('Dockerfile'), /^COPY (?!--from)(.+) \S+$/gm).flatMap((names) =>
+    names.split(' '),
+  );
+  const letThrough = found(await read('.dockerignore'), /^!(.+)$/gm);
+  expect(copied.length).toBeGreaterThan(0);
+  expect(copied.sort()).toEqual(letThrough.sort());
+});

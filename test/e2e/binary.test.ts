@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import manifest from '../../package.json' with { type: 'json' };
+import { systemClock } from '../../src/lib/clock.ts';
+import type { Post } from '../../src/posts/model.ts';
+import { bareFolder, buildBinary } from '../support/binary.ts';
+import { temporaryFolder } from '../support/cli.ts';
+import { root, type ServerProcess, startProcess } from '../support/server.ts';
+import { API_ID, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
+import { until } from '../support/until.ts';
+
+// The binary is built once, with the build script, and run where nothing else is.
+setDefaultTimeout(60_000);
+
+// In this process a service may have been opened, which keeps its files from everybody else; the binary, which runs as
+// another user, has to read what is written here.
+const umask = process.umask(0o022);
+
+const folder = temporaryFolder();
+const built = join(folder.path, 'built');
+mkdirSync(built);
+const bare = bareFolder(buildBinary(built), join(folder.path, 'bare'));
+
+/** What the binary is given besides its words. The shell's own settings stay out, and nothing is on the path. */
+const EMPTY = { PATH: '/nowhere', HOME: '/nowhere', DATA_DIR: 'data' };
+
+async function run(words: string[], environment: Record<string, string> = {}) {
+  const child = Bun.spawn(bare.command(words), {
+    cwd: bare.path,
+    env: { ...EMPTY, ...environment },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { exitCode: await child.exited, stdout, stderr };
+}
+
+async function json(words: string[], environment?: Record<string, string>) {
+  const { exitCode, stdout, stderr } = await run([...words, '--json'], environment);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+const serve = (words: string[] = [], environment: Record<string, string> = {}, waitFor = 'Set up') =>
+  startProcess(bare.command(['serve', ...words]), {
+    dataDir: 'data',
+    cwd: bare.path,
+    environment: { ...EMPTY, ...environment },
+    until: waitFor,
+  });
+
+afterAll(() => {
+  process.umask(umask);
+  folder.remove();
+});
+
+test('the checksum file is that of the binary, and a second build gives the same bytes', async () => {
+  const again = join(folder.path, 'again');
+  mkdirSync(again);
+  // A commit that is empty, as a container's build passes it, counts as none.
+  const bytes = await Bun.file(buildBinary(again, ['--commit', ''])).bytes();
+  const sha256 = new Bun.CryptoHasher('sha256').update(bytes).digest('hex');
+  const checksum = (place: string) => Bun.file(join(place, 'tidings.sha256')).text();
+  expect([await checksum(again), await checksum(built)]).toEqual([
+    `${sha256}  tidings\n`,
+    `${sha256}  tidings\n`,
+  ]);
+});
+
+test('nothing of the folder that it was built in is inside', async () => {
+  const bytes = Buffer.from(await Bun.file(join(built, 'tidings')).arrayBuffer());
+  expect(['src/drafts/thread-main.ts', root, folder.path].map((path) => bytes.includes(path))).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});
+
+test('--version tells version and commit', async () => {
+  const git = (...words: string[]) => Bun.spawnSync(['git', ...words], { cwd: root }).stdout.toString();
+  const commit = () =>
+    git('rev-parse', 'HEAD').slice(0, 7) + (git('status', '--porcelain') === '' ? '' : '-dirty');
+  const expected = Bun.which('git') === null ? 'unknown' : commit();
+  expect((await run(['--version'])).stdout).toBe(`tidings ${manifest.version} (${expected})\n`);
+});
+
+describe(`in ${bare.kind}`, () => {
+  let server: ServerProcess;
+  let key: string;
+
+  beforeAll(async () => {
+    server = await serve();
+    await json(['organization', 'create', '--name', 'Acme', '--id', 'acme']);
+    ({ key } = await json(['key', 'create', '--organization', 'acme', '--name', 'Site']));
+  });
+
+  afterAll(async () => {
+    await server?.stop('SIGKILL');
+  });
+
+  test.each([
+    ['/ping', 'text/plain', 'pong'],
+    ['/openapi.json', 'application/json', `"version": "${manifest.version}"`],
+    ['/docs', 'text/html', '</html>'],
+  ])('%s', async (path, type, content) => {
+    const response = await fetch(`${server.url}${path}`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toStartWith(type);
+    expect(await response.text()).toContain(content);
+  });
+
+  test('the dashboard, with its style sheet and its script as they are in the source', async () => {
+    const [, setup = ''] = /^Set up the dashboard: (\S+)$/m.exec(server.stdout()) ?? [];
+    const page = await (await fetch(setup)).text();
+    expect(page).toContain('<form');
+    for (const [extension, source] of [
+      ['css', 'style.css'],
+      ['js', 'page.client.js'],
+    ]) {
+      const [path = ''] = new RegExp(`/dashboard/~/[\\w-]+\\.${extension}`).exec(page) ?? [];
+      const asset = await fetch(`${server.url}${path}`);
+      expect(asset.status).toBe(200);
+      expect(await asset.text()).toBe(await Bun.file(join(root, 'src/dashboard', source ?? '')).text());
+    }
+  });
+
+  test('posts are imported from a file and read with a key', async () => {
+    await Bun.write(join(bare.path, 'CHANGELOG.md'), '## 1.0.0 - 2026-01-02\n\nFirst\n');
+    await json(['post', 'import', '--organization', 'acme', 'CHANGELOG.md']);
+    const ask = (headers: Record<string, string>) => fetch(`${server.url}/v1/acme/posts`, { headers });
+    expect(await (await ask({ authorization: `Bearer ${key}` })).json()).toMatchObject({
+      posts: [{ title: '1.0.0' }],
+    });
+    expect((await ask({})).status).toBe(401);
+  });
+
+  test('a signed delivery becomes a draft, which is made in a thread', async () => {
+    const where = ['--organization', 'acme', '--repository', 'acme/rocket'];
+    const { integrationId } = await json(['integration', 'connect', 'github', ...where]);
+    const makes = ['--event', 'release', '--content-type', 'changelog'];
+    await json(['trigger', 'create', '--integration', integrationId, ...makes]);
+    const url = ['--url', server.url];
+    const sent = await json(['send', 'github', 'release', '--integration', integrationId, ...url]);
+    expect(sent).toMatchObject({ status: 200, body: { received: true } });
+    const drafts = ['post', 'list', '--organization', 'acme', '--status', 'draft'];
+    const [draft] = await until<Post[]>(
+      () => json(drafts),
+      (found) => found.length > 0,
+    );
+    expect(draft).toMatchObject({
+      contentType: 'changelog',
+      status: 'draft',
+      title: 'Rocket 2.4.0: quieter engines',
+    });
+  });
+
+  test('healthcheck says whether it answers', async () => {
+    const PORT = new URL(server.url).port;
+    expect(await run(['healthcheck'], { PORT, HOST: '0.0.0.0' })).toEqual({
+      exitCode: 0,
+      stdout: `http://127.0.0.1:${PORT}/ping answers\n`,
+      stderr: '',
+    });
+  });
+
+  test('keys can be at Unkey, whose code is loaded only then', async () => {
+    using unkey = startUnkeyServer({ clock: systemClock });
+    const settings = { UNKEY_ROOT_KEY: ROOT_KEY, UNKEY_API_ID: API_ID, UNKEY_BASE_URL: unkey.url };
+    await json(['key', 'create', '--organization', 'acme', '--name', 'A'], settings);
+    expect(unkey.requests).toEqual(['keys.createKey']);
+  });
+
+  test('SIGTERM ends it with 0', async () => {
+    expect(await server.stop('SIGTERM')).toBe(0);
+  });
+
+  test('the demo says how to run the binary, and what lies in the folder is not its settings', async () => {
+    await Bun.write(join(bare.path, '.env'), 'PORT=http\n');
+    await Bun.write(join(bare.path, 'bunfig.toml'), 'preload = ["./nothing.ts"]\n');
+    const demo = await serve(['--demo', '--data-dir', 'data/demo'], {}, 'Stop with Ctrl-C');
+    expect(demo.stdout()).toMatch(/^ +Publish it: +tidings post publish post_\w+$/m);
+    expect(demo.stdout()).not.toContain('bun run');
+    expect(await demo.stop('SIGTERM')).toBe(0);
+  });
+});
