@@ -221,7 +221,7 @@ describe('after a pause of the server', () => {
     for (const page of pages()) expect(await textOf(page)).not.toContain(NOTE);
   });
 
-  test('nothing is told of what cannot be looked for, or was not there', async () => {
+  test('nothing is told of what cannot be looked for', async () => {
     const other = await pageVisitor(started.app, { organizationId: 'org_b' });
     await connectGithub(started.app, 'org_b');
     await connectLinear(started.app, 'org_b');

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { type OpenDashboard, openDashboard, signIn, watch } from '../support/dashboard-browser.ts';
-import { openProviderPages, startGithub } from '../support/provider-pages.ts';
+import { openProviderPages, startProviders } from '../support/provider-pages.ts';
 
 // Connecting GitHub with a token, and looking after its webhooks: without scripts, and what scripts add.
 
-const provider = startGithub();
+const provider = startProviders();
 let dashboard: OpenDashboard;
 
 beforeAll(async () => {
-  dashboard = await openDashboard([], { GITHUB_API_URL: provider.github.url });
+  dashboard = await openDashboard([], provider.environment);
 }, 120_000);
 
 afterAll(async () => {
   await dashboard.close();
-  provider.github[Symbol.dispose]();
+  provider.stop();
 });
 
 test('a long list is filtered, and a button that waits for GitHub says so', async () => {
@@ -59,7 +59,7 @@ test('all of it works without scripts', async () => {
   await signIn(page);
   await page.getByRole('heading', { name: 'Posts', level: 1 }).waitFor();
   const seen: string[] = [];
-  for await (const name of openProviderPages(page, { base, dataDir, ...provider })) seen.push(name);
+  for await (const name of openProviderPages(page, { base, dataDir }, provider)) seen.push(name);
   expect(seen).toContain('connected');
   expect(seen).toContain('missed-asked');
   expect(trouble).toEqual([]);

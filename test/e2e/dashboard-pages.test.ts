@@ -4,7 +4,7 @@ import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { type OpenDashboard, openDashboard, setUp, setUpLink, watch } from '../support/dashboard-browser.ts';
 import { fillDashboard } from '../support/full-dashboard.ts';
 import { wrongWith } from '../support/page-check.ts';
-import { openProviderPages, startGithub } from '../support/provider-pages.ts';
+import { openProviderPages, startProviders } from '../support/provider-pages.ts';
 import { followFirst, pages } from '../support/screenshots.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 
@@ -17,10 +17,10 @@ let dashboard: OpenDashboard;
 let page: Page;
 let trouble: string[];
 let failing: string;
-const provider = startGithub();
+const provider = startProviders();
 
 beforeAll(async () => {
-  dashboard = await openDashboard(['--demo'], { GITHUB_API_URL: provider.github.url });
+  dashboard = await openDashboard(['--demo'], provider.environment);
   trouble = watch(dashboard.person, dashboard.origin);
   page = await dashboard.person.newPage();
   ({ failing } = await fillDashboard(dashboard));
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await dashboard.close();
-  provider.github[Symbol.dispose]();
+  provider.stop();
 });
 
 /** Whether the page that is open is as it should be. */
@@ -146,11 +146,11 @@ describe('full, with something to see:', () => {
   );
 
   test(
-    'webhooks that are kept at GitHub',
+    'webhooks that are kept at GitHub and Linear',
     async () => {
       const { base, dataDir } = dashboard;
       const seen: string[] = [];
-      for await (const name of openProviderPages(page, { base, dataDir, ...provider })) {
+      for await (const name of openProviderPages(page, { base, dataDir }, provider)) {
         seen.push(name);
         await expectFine(page);
       }

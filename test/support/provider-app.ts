@@ -1,11 +1,13 @@
 import { providerApis } from '../../src/hooks/api/open.ts';
 import { type GithubApi, startGithubApi } from './github-api/server.ts';
+import { type LinearApi, startLinearApi } from './linear-api/server.ts';
 import { createTestApp, type TestApp } from './test-app.ts';
 
-/** The app with GitHub stood in for, which really delivers: the app listens, and its public URL is where. */
+/** The app with GitHub and Linear stood in for, which really deliver: the app listens, and its public URL is where. */
 export interface ProviderApp extends AsyncDisposable {
   app: TestApp;
   github: GithubApi;
+  linear: LinearApi;
   /** The address that webhook URLs begin with; a test may send deliveries elsewhere. */
   publicUrl: string;
 }
@@ -13,11 +15,11 @@ export interface ProviderApp extends AsyncDisposable {
 export async function startProviderApp(options: { hasOwnGithub?: boolean } = {}): Promise<ProviderApp> {
   const app = createTestApp({
     ...options,
-    openProviderApi: (type, token) =>
-      providerApis({ github: github.url, linear: 'http://127.0.0.1:1' })(type, token),
+    openProviderApi: (type, token) => providerApis({ github: github.url, linear: linear.url })(type, token),
     publicUrl: () => started.publicUrl,
   });
   const github = startGithubApi({ clock: app.clock });
+  const linear = startLinearApi({ clock: app.clock });
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -26,10 +28,12 @@ export async function startProviderApp(options: { hasOwnGithub?: boolean } = {})
   const started: ProviderApp = {
     app,
     github,
+    linear,
     publicUrl: `http://127.0.0.1:${server.port}`,
     async [Symbol.asyncDispose]() {
       await github.settled();
       await server.stop(true);
+      linear[Symbol.dispose]();
       github[Symbol.dispose]();
     },
   };

@@ -3,11 +3,21 @@ import type { Page } from 'playwright-core';
 import { openDatabase } from '../../db/client.ts';
 import { insertRun } from '../../src/uptime/store.ts';
 import { type GithubApi, startGithubApi } from './github-api/server.ts';
+import { type LinearApi, startLinearApi } from './linear-api/server.ts';
 
-// The pages about webhooks that Tidings keeps at GitHub, one after the other, as a person comes to them.
+// The pages about webhooks that Tidings keeps at GitHub and Linear, one after the other, as a person comes to them.
 
-/** A GitHub with repositories to choose from, and a token for them. */
-export function startGithub(): { github: GithubApi; token: string } {
+export interface Providers {
+  github: GithubApi;
+  token: string;
+  linear: LinearApi;
+  /** What a server of ours is to know of them. */
+  environment: Record<string, string>;
+  stop(): void;
+}
+
+/** A GitHub with repositories to choose from, and a token for them; and a Linear. */
+export function startProviders(): Providers {
   const github = startGithubApi();
   const names = [
     'lander',
@@ -22,13 +32,24 @@ export function startGithub(): { github: GithubApi; token: string } {
   for (const name of names) github.addRepository(`acme/${name}`, { rights: { ann: 'admin' } });
   github.addRepository(`acme/${'endless-'.repeat(12)}x`, { rights: { ann: 'admin' } });
   github.addRepository('partners/shared-parts', { rights: { ann: 'read' } });
-  return { github, token: github.addToken({ user: 'ann', permissions: { repository_hooks: 'write' } }) };
+  const linear = startLinearApi();
+  return {
+    github,
+    token: github.addToken({ user: 'ann', permissions: { repository_hooks: 'write' } }),
+    linear,
+    environment: { GITHUB_API_URL: github.url, LINEAR_API_URL: linear.url },
+    stop() {
+      github[Symbol.dispose]();
+      linear[Symbol.dispose]();
+    },
+  };
 }
 
 /** Yields the name of each page once it is open. */
 export async function* openProviderPages(
   page: Page,
-  { base, dataDir, github, token }: { base: string; dataDir: string; github: GithubApi; token: string },
+  { base, dataDir }: { base: string; dataDir: string },
+  { github, token, linear }: Providers,
 ): AsyncGenerator<string> {
   const press = (name: string) => page.getByRole('button', { name, exact: true }).first().click();
   const tokenField = page.getByLabel('Token of GitHub');
@@ -93,6 +114,19 @@ export async function* openProviderPages(
   await page.getByRole('button', { name: /^Disconnect acme/ }).click();
   await page.getByRole('button', { name: 'Disconnect all the same' }).waitFor();
   yield 'disconnect-refused';
+
+  await page.goto(`${base}/integrations`);
+  await page.getByLabel('API key of Linear').fill(linear.adminKey);
+  await press('Choose teams');
+  await heading('Which teams?');
+  yield 'teams';
+  await page.getByLabel('Only some teams').check();
+  await page.getByLabel('Engineering (ENG)').check();
+  await page.getByLabel('Vault (VLT)').check();
+  yield 'teams-some';
+  await press('Connect');
+  await page.getByText('2 teams are connected.').waitFor();
+  yield 'teams-connected';
 
   const db = openDatabase(join(dataDir, 'tidings.db'));
   // A run that begins later than all that was looked at: what lies between is the pause.

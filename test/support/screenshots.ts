@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
 import { temporaryFolder } from './cli.ts';
 import { setUp } from './dashboard-browser.ts';
-import { openProviderPages, startGithub } from './provider-pages.ts';
+import { openProviderPages, type Providers, startProviders } from './provider-pages.ts';
 import { root, type ServerProcess, startTidings } from './server.ts';
 
 // Pictures of every page of the dashboard, to be looked at: light and dark, on a phone and on a wide screen, empty
@@ -47,14 +47,12 @@ async function shoot(page: Page, name: string): Promise<void> {
   }
 }
 
-type Provider = ReturnType<typeof startGithub>;
-
 async function shootAll(
   context: BrowserContext,
   server: ServerProcess,
   kind: string,
   dataDir: string,
-  provider: Provider | null,
+  provider: Providers | null,
 ): Promise<void> {
   const page = await context.newPage();
   await page.goto(`${server.url}/dashboard/~/sign-in`);
@@ -69,8 +67,8 @@ async function shootAll(
   await page.goto(new URL('/dashboard/~/account', base).href);
   await shoot(page, `${kind}-account`);
   if (provider === null) return;
-  for await (const name of openProviderPages(page, { base, dataDir, ...provider })) {
-    await shoot(page, `${kind}-github-${name}`);
+  for await (const name of openProviderPages(page, { base, dataDir }, provider)) {
+    await shoot(page, `${kind}-kept-${name}`);
   }
 }
 
@@ -79,10 +77,10 @@ async function withServer(
   kind: string,
   words: string[],
   until: string,
-  provider: Provider | null = null,
+  provider: Providers | null = null,
 ): Promise<void> {
   const data = temporaryFolder();
-  const environment = provider === null ? {} : { GITHUB_API_URL: provider.github.url };
+  const environment = provider?.environment ?? {};
   const server = await startTidings(data.path, words, { until, environment });
   try {
     await shootAll(await browser.newContext(), server, kind, data.path, provider);
@@ -95,12 +93,12 @@ async function withServer(
 if (import.meta.main) {
   mkdirSync(folder, { recursive: true });
   const browser = await launchBrowser();
-  const provider = startGithub();
+  const provider = startProviders();
   try {
     await withServer(browser, 'empty', [], 'Set up the dashboard');
     await withServer(browser, 'full', ['--demo'], 'Stop with Ctrl-C', provider);
   } finally {
-    provider.github[Symbol.dispose]();
+    provider.stop();
     await browser.close();
   }
 }

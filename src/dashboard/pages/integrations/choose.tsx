@@ -27,6 +27,13 @@ async function readToken(visit: MemberVisit, type: IntegrationType): Promise<Vie
   const token = visit.form.get(TOKEN_FIELD)?.trim() ?? '';
   try {
     const seen = await listPlaces(visit.deps, type, token);
+    // At Linear that is the same for every team: there is nothing to choose.
+    if (type === 'linear' && !seen.places.some(({ canAdminister }) => canAdminister)) {
+      throw new AppError(
+        400,
+        'The owner of this key may not administer webhooks: Linear lets only admins do that.',
+      );
+    }
     return await showChoice(visit, type, { token, ...seen });
   } catch (error) {
     return showIntegrations(visit, { field: `${type}-token`, message: problemOf(error) });
@@ -105,7 +112,13 @@ async function showChoice(
       <form method="post" action={`${base}/integrations/${type}/connect`} class="stack wide" data-once>
         <input type="hidden" name="mark" value={newMark()} />
         <input type="hidden" name="offer" value={sealOffer(visit, type, offer)} />
-        {type === 'linear' ? <Teams form={form}>{list}</Teams> : list}
+        {type === 'linear' ? (
+          <Teams form={form} allBy={connected.get(ALL_PUBLIC_TEAMS)} base={base}>
+            {list}
+          </Teams>
+        ) : (
+          list
+        )}
         {offer.isCut && type === 'github' ? <Others form={form} /> : null}
         <button type="submit" class="button go" data-busy="Connecting…">
           Connect
@@ -117,14 +130,31 @@ async function showChoice(
 }
 
 /** All public teams, or some: what is chosen below counts only then, and is shown only then. */
-function Teams({ form, children }: { form: URLSearchParams; children: ComponentChildren }) {
-  const isSome = form.get('which') === 'chosen';
+function Teams({
+  form,
+  allBy,
+  base,
+  children,
+}: {
+  form: URLSearchParams;
+  /** The integration that has all public teams already. */
+  allBy: string | undefined;
+  base: string;
+  children: ComponentChildren;
+}) {
+  const isSome = allBy !== undefined || form.get('which') === 'chosen';
   return (
     <div class="teams">
-      <label class="check">
-        <input type="radio" name="which" value="all" checked={!isSome} />
-        <span>All public teams, also those that come later</span>
-      </label>
+      {allBy === undefined ? (
+        <label class="check">
+          <input type="radio" name="which" value="all" checked={!isSome} />
+          <span>All public teams, also those that come later</span>
+        </label>
+      ) : (
+        <p class="dim">
+          All public teams: <a href={`${base}/integrations/${allBy}`}>connected already</a>
+        </p>
+      )}
       <label class="check">
         <input type="radio" name="which" value="chosen" checked={isSome} />
         <span>Only some teams</span>

@@ -16,7 +16,7 @@ export function sayConnected(
   const [first] = places;
   const isOne = places.length === 1 && first !== undefined;
   const subject = isOne
-    ? `${first.place.slice(0, 120)} is ${what}`
+    ? `${first.place.slice(0, 120)} ${first.place.startsWith('All ') ? 'are' : 'is'} ${what}`
     : `${places.length} ${placeWords[type].many} are ${what}`;
   if (places.some(({ hasPinged }) => hasPinged === false)) {
     const pings = isOne ? 'Its ping has not arrived' : 'Not all of their pings have arrived';
