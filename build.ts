@@ -59,7 +59,11 @@ async function build(target: Target | null, outdir: string, commit: string): Pro
   try {
     await Bun.build({
       // A thread is an entry point too. It is looked for beside the first, so all of them go into one folder.
-      entrypoints: [join(root, 'src/cli.ts'), join(root, 'src/drafts/thread-main.ts')],
+      entrypoints: [
+        join(root, 'src/cli.ts'),
+        join(root, 'src/drafts/thread-main.ts'),
+        join(root, 'src/backup/backup-thread.ts'),
+      ],
       naming: '[name].[ext]',
       root,
       format: 'esm',

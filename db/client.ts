@@ -1,7 +1,7 @@
 import { constants, Database as Sqlite } from 'bun:sqlite';
 import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
-import { migrate } from './migrate.ts';
+import { upgrade } from './upgrade.ts';
 
 /** Drizzle over one SQLite connection. `$client` is the connection itself, for pragmas and checkpoints. */
 export type Database = BunSQLiteDatabase & { $client: Sqlite };
@@ -16,11 +16,11 @@ const busyTimeoutMs = { command: 5_000, server: 2 } as const;
 export type Role = keyof typeof busyTimeoutMs;
 
 /**
- * Opens the database file, made if it is absent, and brings its schema up to date.
- * `:memory:` gives a private database that ends with the process.
- * Throws when the file is no database, cannot be written, or was written by a newer Tidings.
+ * Opens the database file, made if it is absent, and brings its schema up to date (see `upgrade`).
+ * `:memory:` gives a private database that ends with the process. `beforeUpgrade` may throw, so that none is begun.
+ * Throws when the file is no database of ours, cannot be written, or was written by a newer Tidings.
  */
-export function openDatabase(file: string, role: Role = 'command'): Database {
+export function openDatabase(file: string, role: Role = 'command', beforeUpgrade?: () => void): Database {
   const sqlite = new Sqlite(file, { create: true, strict: true });
   try {
     // Whoever opens the file may find another process at the same migration: that is waited for.
@@ -31,7 +31,7 @@ export function openDatabase(file: string, role: Role = 'command'): Database {
     // What undoes a savepoint would otherwise go to a file in /tmp, and where a container has none that can be written
     // to, the whole transaction fails.
     sqlite.run('PRAGMA temp_store = MEMORY');
-    migrate(sqlite);
+    upgrade(sqlite, file, beforeUpgrade);
     sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs[role]}`);
   } catch (error) {
     sqlite.close();
@@ -106,4 +106,18 @@ export function prepared<Statements>(build: (db: Database) => Statements): (db: 
     }
     return statements;
   };
+}
+
+/** The key that the file's secrets are encrypted under (see `keyFingerprint`), or null when there is none yet. */
+export function readKeyFingerprint(db: Database): number | null {
+  return Number(db.$client.query('PRAGMA application_id').values()[0]?.[0]) || null;
+}
+
+/** Remembers that key, in the file itself, so that the two can never come apart. */
+export function writeKeyFingerprint(db: Database, fingerprint: number): void {
+  const [[timeoutMs] = []] = db.$client.query('PRAGMA busy_timeout').values();
+  // At the first start only, when there is nobody to keep waiting.
+  db.$client.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
+  db.$client.run(`PRAGMA application_id = ${fingerprint}`);
+  db.$client.run(`PRAGMA busy_timeout = ${timeoutMs}`);
 }

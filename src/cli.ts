@@ -1,5 +1,7 @@
 #!/usr/bin/env bun
 import { Command, CommanderError } from 'commander';
+import { BackupError } from './backup/model.ts';
+import { addBackupCommands } from './cli/backup.ts';
 import { type CliContext, WorkFailed } from './cli/context.ts';
 import { addDeliveryCommands } from './cli/delivery.ts';
 import { addDoctorCommand } from './cli/doctor.ts';
@@ -17,11 +19,15 @@ import { ConfigError, settings } from './config.ts';
 import { DataFolderError } from './data-folder.ts';
 import { AppError } from './lib/app-error.ts';
 import { buildLine } from './lib/build.ts';
+import { WrongSecretKey } from './lib/secret-box.ts';
 
 /** The work failed. */
 const FAILED = 1;
 /** The words were wrong: an unknown command, a missing option, a value that a setting does not take. */
 const MISUSED = 2;
+
+/** What a person can mend, told in one line. */
+const mendable = [AppError, BackupError, DataFolderError, WrongSecretKey];
 
 /** Runs one command. Returns the exit code; never throws for what a person can mend. */
 export async function runCli(words: readonly string[], context: CliContext): Promise<number> {
@@ -32,9 +38,8 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
     if (error instanceof WorkFailed) return FAILED;
     if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
-    if (error instanceof AppError || error instanceof DataFolderError) {
-      return fail(context, error.message, FAILED);
-    }
+    if (mendable.some((kind) => error instanceof kind))
+      return fail(context, (error as Error).message, FAILED);
     if (hasCode(error, 'EADDRINUSE', 'EACCES')) {
       return fail(context, `${error.message} PORT names another port; 0 picks a free one.`, FAILED);
     }
@@ -71,6 +76,7 @@ function buildProgram(context: CliContext): Command {
   addUserCommands(program, context);
   addSweepCommand(program, context);
   addDoctorCommand(program, context);
+  addBackupCommands(program, context);
   return program;
 }
 

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
+import type { S3Access } from './backup/model.ts';
 
 // The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.
 
@@ -96,6 +97,54 @@ export const settings = {
     expected: 'an http or https URL, such as https://api.linear.app/graphql',
     help: "Linear's GraphQL API",
   },
+  BACKUP_DIR: {
+    flag: '--backup-dir <folder>',
+    schema: Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      pattern: '^(?!s3:)|^s3://[^\\s/?#]+(/[^\\s?#]*)?$',
+    }),
+    expected: 'a folder, or s3://bucket/prefix',
+    help: 'where backups are made by themselves: a folder, or s3://bucket/prefix (default: nowhere)',
+  },
+  BACKUP_SCHEDULE: {
+    flag: '--backup-schedule <cron>',
+    schema: Type.String({ minLength: 1, maxLength: 255 }),
+    default: '0 3 * * *',
+    expected: 'a cron expression, such as "0 3 * * *" for each day at 03:00 UTC',
+    help: 'when backups are made, as a cron expression in UTC',
+  },
+  BACKUP_KEEP: {
+    flag: '--backup-keep <number>',
+    schema: Type.Integer({ minimum: 1, maximum: 10_000 }),
+    default: 7,
+    expected: 'a number of backups from 1 to 10000',
+    help: 'how many backups are kept in BACKUP_DIR; older ones are removed',
+  },
+  BACKUP_S3_ENDPOINT: {
+    flag: '--backup-s3-endpoint <url>',
+    schema: Type.String({ pattern: '^https?://[^\\s/?#@]+/?$', maxLength: 2048 }),
+    expected: 'an http or https URL without a path',
+    help: 'an S3-compatible store (default: AWS)',
+  },
+  BACKUP_S3_REGION: {
+    flag: '--backup-s3-region <region>',
+    schema: Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
+    expected: 'the name of a region, such as eu-central-1',
+    help: 'the region of the bucket',
+  },
+  BACKUP_S3_ACCESS_KEY_ID: {
+    flag: '--backup-s3-access-key-id <id>',
+    schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^\\S+$' }),
+    expected: 'the id of an access key',
+    help: 'the access key for the bucket',
+  },
+  BACKUP_S3_SECRET_ACCESS_KEY: {
+    flag: '--backup-s3-secret-access-key <key>',
+    schema: Type.String({ minLength: 1, maxLength: 512, pattern: '^\\S+$' }),
+    expected: 'a secret access key',
+    help: 'the secret of that key',
+  },
   LOG_LEVEL: {
     flag: '--log-level <level>',
     schema: LogLevel,
@@ -118,10 +167,16 @@ export const settings = {
   },
 } as const satisfies Record<string, Setting>;
 
-/** What must never be shown. */
-const SECRETS: ReadonlySet<string> = new Set(['UNKEY_ROOT_KEY', 'SECRET_KEY', 'METRICS_TOKEN']);
-
 type SettingName = keyof typeof settings;
+
+/** Of these it is said that they are wrong, not what they were. */
+const secretSettings: ReadonlySet<SettingName> = new Set([
+  'UNKEY_ROOT_KEY',
+  'SECRET_KEY',
+  'METRICS_TOKEN',
+  'BACKUP_S3_ACCESS_KEY_ID',
+  'BACKUP_S3_SECRET_ACCESS_KEY',
+]);
 
 /** A setting's value; undefined only where there is no default. */
 type Value<Name extends SettingName> =
@@ -140,10 +195,23 @@ export interface Config {
   unkey?: UnkeyConfig | undefined;
   /** Where providers' own APIs are, without a trailing slash. */
   providerApis: Readonly<Record<'github' | 'linear', string>>;
+  /** Present when the server makes backups by itself. */
+  backups?: BackupsConfig | undefined;
+  /** How the store of `s3://…` backups is reached. */
+  s3?: S3Access | undefined;
   logLevel: Static<typeof LogLevel>;
   logFormat: Static<typeof LogFormat>;
   /** Absent: metrics are for clients on this machine. */
   metricsToken?: string | undefined;
+}
+
+export interface BackupsConfig {
+  /** A folder, or `s3://bucket/prefix`. */
+  dir: string;
+  /** A cron expression, in UTC. */
+  schedule: string;
+  /** How many are kept. */
+  keep: number;
 }
 
 export interface UnkeyConfig {
@@ -184,11 +252,14 @@ export function examineConfig(
     if (text !== undefined) {
       const value = setting.schema.type === 'integer' && /^\d{1,9}$/.test(text) ? Number(text) : text;
       if (Check(setting.schema, value)) return value as Value<Name>;
-      // Of a secret it is said that it is wrong, not what it was.
-      const shown = SECRETS.has(name) ? 'what was given' : JSON.stringify(text.slice(0, 80));
-      problems.push(`${name} must be ${setting.expected}, not ${shown}`);
+      refuse(name, text);
     }
     return setting.default as Value<Name>;
+  }
+
+  function refuse(name: SettingName, text: string): void {
+    const shown = secretSettings.has(name) ? 'what was given' : JSON.stringify(text.slice(0, 80));
+    problems.push(`${name} must be ${settings[name].expected}, not ${shown}`);
   }
 
   const rootKey = read('UNKEY_ROOT_KEY');
@@ -197,6 +268,21 @@ export function examineConfig(
     baseUrl: read('UNKEY_BASE_URL'),
     timeoutMs: read('UNKEY_TIMEOUT_MS'),
   };
+  const accessKeyId = read('BACKUP_S3_ACCESS_KEY_ID');
+  const secretAccessKey = read('BACKUP_S3_SECRET_ACCESS_KEY');
+  const store = {
+    endpoint: read('BACKUP_S3_ENDPOINT')?.replace(/\/$/, ''),
+    region: read('BACKUP_S3_REGION'),
+  };
+  const dir = read('BACKUP_DIR');
+  const backups = { schedule: read('BACKUP_SCHEDULE'), keep: read('BACKUP_KEEP') };
+  if (!isCron(backups.schedule)) refuse('BACKUP_SCHEDULE', backups.schedule);
+  const hasAccess = accessKeyId !== undefined && secretAccessKey !== undefined;
+  if (!hasAccess && (dir?.startsWith('s3:') || accessKeyId !== undefined || secretAccessKey !== undefined)) {
+    problems.push(
+      'BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY must both be set for backups in S3',
+    );
+  }
   const config: Config = {
     host: read('HOST'),
     port: read('PORT'),
@@ -208,6 +294,8 @@ export function examineConfig(
       github: read('GITHUB_API_URL').replace(/\/+$/, ''),
       linear: read('LINEAR_API_URL').replace(/\/+$/, ''),
     },
+    backups: dir === undefined ? undefined : { dir, ...backups },
+    s3: hasAccess ? { ...store, accessKeyId, secretAccessKey } : undefined,
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),
     metricsToken: read('METRICS_TOKEN'),
@@ -218,4 +306,13 @@ export function examineConfig(
 /** The names of all variables that are set. */
 export function variableNames(environment: Environment = Bun.env): string[] {
   return Object.keys(environment);
+}
+
+/** Whether it is a cron expression that ever comes true. */
+function isCron(text: string): boolean {
+  try {
+    return Bun.cron.parse(text) !== null;
+  } catch {
+    return false;
+  }
 }

@@ -1,7 +1,16 @@
-import { mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, statfsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { closeDatabase, type Database, openDatabase, type Role } from '../db/client.ts';
-import { SECRET_KEY_BYTES, type SecretBox, secretBox } from './lib/secret-box.ts';
+import {
+  closeDatabase,
+  type Database,
+  openDatabase,
+  type Role,
+  readKeyFingerprint,
+  writeKeyFingerprint,
+} from '../db/client.ts';
+import { isServerRunning, takeLock } from '../db/lock.ts';
+import { keyFingerprint, type SecretBox, secretBox } from './lib/secret-box.ts';
+import { newSecretKey, readSecretKey, writeKeyFile } from './secret-key.ts';
 
 /** A data folder that cannot be used. The message names it and says what to do. */
 export class DataFolderError extends Error {
@@ -15,10 +24,14 @@ export interface DataFolder {
   close(): void;
 }
 
+export const databaseFile = (folder: string) => join(folder, 'tidings.db');
+/** An empty file that processes lock, so that they know of each other. */
+export const lockFile = (folder: string) => join(folder, 'tidings.lock');
+
 /**
  * Opens the folder's database and secret key, all made if absent and then for this user alone.
  * `secretKey`, 32 bytes in base64, stands instead of the key file. A command waits for another process's write, a
- * server must not stand still for one. Throws `DataFolderError`.
+ * server must not stand still for one; there is one server at a time. Throws `DataFolderError`.
  */
 export function openDataFolder(
   dataDir: string,
@@ -28,15 +41,68 @@ export function openDataFolder(
   process.umask(0o077);
   try {
     mkdirSync(folder, { recursive: true });
-    const key = Buffer.from(secretKey ?? readOrMakeKey(join(folder, 'secret.key')), 'base64');
-    if (key.length !== SECRET_KEY_BYTES) throw new Error('secret.key does not hold 32 bytes in base64');
-    const db = openDatabase(join(folder, 'tidings.db'), role);
-    return { db, secrets: secretBox(key), close: () => closeDatabase(db) };
+    accessSync(folder, constants.W_OK);
+    const release = requireLock(folder, role);
+    try {
+      return openLocked(folder, secretKey, role, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new DataFolderError(
-      `The data folder ${folder} cannot be used: ${reason}. DATA_DIR names another one.`,
-      { cause: error },
+    throw new DataFolderError(`The data folder ${folder} cannot be used: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function openLocked(
+  folder: string,
+  secretKey: string | undefined,
+  role: Role,
+  release: () => void,
+): DataFolder {
+  requireNotEmptied(folder);
+  const db = openDatabase(databaseFile(folder), role, () => {
+    // The server that runs was written for the schema that is there.
+    if (role === 'command' && isServerRunning(lockFile(folder))) {
+      throw new Error(
+        'its server is of an older Tidings than this command: restart it with this version first',
+      );
+    }
+  });
+  try {
+    const secrets = secretBox(requireRightKey(db, folder, secretKey));
+    const close = () => {
+      closeDatabase(db);
+      release();
+    };
+    return { db, secrets, close };
+  } catch (error) {
+    db.$client.close();
+    throw error;
+  }
+}
+
+function requireLock(folder: string, role: Role): () => void {
+  const release = takeLock(lockFile(folder), role);
+  if (release !== null) return release;
+  throw new Error(
+    role === 'server'
+      ? 'another server runs on it, or a backup is being restored into it. Stop that one first'
+      : 'a backup is being restored into it. Try again when that is done',
+  );
+}
+
+/**
+ * A database that became an empty file would be taken for a new one, and what was lost would go unseen. The key file is
+ * made after the database: where it is, there was something in there.
+ */
+function requireNotEmptied(folder: string): void {
+  const file = statSync(databaseFile(folder), { throwIfNoEntry: false });
+  if (file?.size === 0 && readSecretKey(folder, undefined) !== null) {
+    throw new Error(
+      'tidings.db is an empty file. Restore a backup with --force, or delete that file to begin with nothing',
     );
   }
 }
@@ -51,30 +117,41 @@ export function freeBytes(folder: string): number | null {
   }
 }
 
-/** The folder's key, or the one that stands instead of it, in bytes; null when there is none that could be one. */
-export function readSecretKey(folder: string, secretKey: string | undefined): Uint8Array | null {
-  try {
-    const text = secretKey ?? readFileSync(join(folder, 'secret.key'), 'utf8').trim();
-    const key = Buffer.from(text, 'base64');
-    return key.length === SECRET_KEY_BYTES ? key : null;
-  } catch {
-    return null;
+/** The key that the folder's secrets are encrypted under, made for a folder that is new. */
+function requireRightKey(db: Database, folder: string, secretKey: string | undefined): Buffer {
+  const expected = readKeyFingerprint(db);
+  if (expected === null && readSecretKey(folder, secretKey) === null) writeKeyFile(folder, newSecretKey());
+  const key = readSecretKey(folder, secretKey);
+  const source = secretKey === undefined ? 'secret.key in it' : 'SECRET_KEY';
+  if (key === null) {
+    throw new Error(
+      'its secret.key is missing, and SECRET_KEY is not set. Put back the key that its secrets were encrypted with. If that is lost, docs/operating.md says what can be done ("When the key is lost")',
+    );
   }
+  const fingerprint = keyFingerprint(key);
+  if (expected === null) writeKeyFingerprint(db, fingerprint);
+  else if (expected !== fingerprint) {
+    throw new Error(
+      `${source} is not the key that its secrets were encrypted with. Put back that one, as SECRET_KEY or as secret.key. If it is lost, docs/operating.md says what can be done ("When the key is lost")`,
+    );
+  }
+  return key;
 }
 
-function readOrMakeKey(path: string): string {
-  try {
-    // Fails when the file is there: of two processes that start at once, one makes the key and both read it.
-    writeFileSync(
-      path,
-      `${Buffer.from(crypto.getRandomValues(new Uint8Array(SECRET_KEY_BYTES))).toString('base64')}\n`,
-      {
-        flag: 'wx',
-        mode: 0o600,
-      },
-    );
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+const ANOTHER = 'DATA_DIR names another one.';
+
+/** What went wrong, as sentences that say what to do. */
+function reasonOf(error: unknown): string {
+  const message = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM' || code === 'SQLITE_READONLY') {
+    return `it cannot be written to (${message}). Let the user that runs Tidings write there; ${ANOTHER}`;
   }
-  return readFileSync(path, 'utf8').trim();
+  if (code === 'ENOSPC' || code === 'SQLITE_FULL') {
+    return `the disk is full (${message}). Make room; ${ANOTHER}`;
+  }
+  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB') {
+    return `tidings.db is damaged or no database (${message}). Restore a backup with --force, which keeps the file as it is beside the new one; ${ANOTHER}`;
+  }
+  return `${message}. ${ANOTHER}`;
 }

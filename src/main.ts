@@ -1,5 +1,6 @@
 import type { Role } from '../db/client.ts';
 import { createApp } from './app.ts';
+import { backupJobs } from './backup/job.ts';
 import type { Config } from './config.ts';
 import { freeBytes, openDataFolder } from './data-folder.ts';
 import type { Deps } from './deps.ts';
@@ -129,7 +130,10 @@ export function startServer(services: Services, config: Config): RunningServer {
   const composer = threadedComposer();
   const uptime = trackUptime({ ...services, publicUrl });
   const begun = beginRun(services, uptime);
-  const jobs = startJobs(serverJobs({ ...services, publicUrl }, composer.compose, uptime), services);
+  const jobs = startJobs(
+    [...serverJobs({ ...services, publicUrl }, composer.compose, uptime), ...backupJobs(config, services)],
+    services,
+  );
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
 
   return {

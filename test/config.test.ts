@@ -28,6 +28,13 @@ test('everything from the environment', () => {
         UNKEY_TIMEOUT_MS: '50',
         GITHUB_API_URL: 'https://github.example.com/api/v3/',
         LINEAR_API_URL: 'http://localhost:8/graphql',
+        BACKUP_DIR: 's3://backups/team',
+        BACKUP_SCHEDULE: '*/30 * * * *',
+        BACKUP_KEEP: '3',
+        BACKUP_S3_ENDPOINT: 'http://localhost:9000/',
+        BACKUP_S3_REGION: 'eu-central-1',
+        BACKUP_S3_ACCESS_KEY_ID: 'id',
+        BACKUP_S3_SECRET_ACCESS_KEY: 'secret',
         LOG_LEVEL: 'silent',
         LOG_FORMAT: 'json',
         METRICS_TOKEN: 'a-token-of-sixteen',
@@ -41,9 +48,24 @@ test('everything from the environment', () => {
     secretKey: 'q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s=',
     unkey: { rootKey: 'unkey_root', apiId: 'api_1', baseUrl: 'http://localhost:9', timeoutMs: 50 },
     providerApis: { github: 'https://github.example.com/api/v3', linear: 'http://localhost:8/graphql' },
+    backups: { dir: 's3://backups/team', schedule: '*/30 * * * *', keep: 3 },
+    s3: {
+      endpoint: 'http://localhost:9000',
+      region: 'eu-central-1',
+      accessKeyId: 'id',
+      secretAccessKey: 'secret',
+    },
     logLevel: 'silent',
     logFormat: 'json',
     metricsToken: 'a-token-of-sixteen',
+  });
+});
+
+test('a folder for backups is enough', () => {
+  const { backups, s3 } = readConfig({}, { BACKUP_DIR: '/backups' });
+  expect({ backups, s3 }).toEqual({
+    backups: { dir: '/backups', schedule: '0 3 * * *', keep: 7 },
+    s3: undefined,
   });
 });
 
@@ -71,6 +93,25 @@ describe('a wrong value is refused by the name of its variable', () => {
     ['UNKEY_BASE_URL', 'https://x.test/v2', 'UNKEY_BASE_URL must be an http or https URL without a path'],
     ['GITHUB_API_URL', 'github.example.com', 'GITHUB_API_URL must be an http or https URL'],
     ['LOG_FORMAT', 'text', 'LOG_FORMAT must be one of auto, json, pretty, not "text"'],
+    ['BACKUP_SCHEDULE', 'daily', 'BACKUP_SCHEDULE must be a cron expression, such as "0 3 * * *"'],
+    ['BACKUP_SCHEDULE', '0 25 * * *', 'BACKUP_SCHEDULE must be'],
+    ['BACKUP_SCHEDULE', '0 0 31 2 *', 'BACKUP_SCHEDULE must be'],
+    ['BACKUP_KEEP', '0', 'BACKUP_KEEP must be a number of backups from 1 to 10000, not "0"'],
+    ['BACKUP_DIR', 's3://', 'BACKUP_DIR must be a folder, or s3://bucket/prefix'],
+    ['BACKUP_DIR', 's3:backups', 'BACKUP_DIR must be'],
+    [
+      'BACKUP_DIR',
+      's3://backups',
+      'BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY must both be set',
+    ],
+    ['BACKUP_S3_ACCESS_KEY_ID', 'id', 'BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY must both'],
+    [
+      'BACKUP_S3_ENDPOINT',
+      'localhost:9000',
+      'BACKUP_S3_ENDPOINT must be an http or https URL without a path',
+    ],
+    ['BACKUP_S3_ENDPOINT', 'https://user:pw@x.test', 'BACKUP_S3_ENDPOINT must be'],
+    ['BACKUP_S3_REGION', 'eu central', 'BACKUP_S3_REGION must be the name of a region'],
     ['LOG_LEVEL', 'verbose', 'LOG_LEVEL must be one of debug, info, warn, error, silent, not "verbose"'],
   ])('%s=%s', (name, value, message) => {
     expect(() => readConfig({}, { [name]: value })).toThrow(message);
@@ -83,14 +124,16 @@ describe('a wrong value is refused by the name of its variable', () => {
       UNKEY_ROOT_KEY: 'se cret',
       SECRET_KEY: 'too short',
       METRICS_TOKEN: 'guess',
+      BACKUP_S3_ACCESS_KEY_ID: 'my id',
+      BACKUP_S3_SECRET_ACCESS_KEY: 'my secret',
     };
     expect(() => readConfig({}, wrong)).toThrow(ConfigError);
     try {
       readConfig({}, wrong);
     } catch (error) {
       const { message } = error as Error;
-      expect(message.split('\n')).toHaveLength(5);
-      expect(message).not.toMatch(/se cret|too short|guess/);
+      expect(message.split('\n')).toHaveLength(7);
+      expect(message).not.toMatch(/se cret|too short|guess|my id|my secret/);
     }
   });
 });

@@ -1,9 +1,12 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { Database as Sqlite } from 'bun:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { DataFolderError, openDataFolder } from '../src/data-folder.ts';
-import { WrongSecretKey } from '../src/lib/secret-box.ts';
+import type { Role } from '../db/client.ts';
+import { type Holder, takeLock } from '../db/lock.ts';
+import { DataFolderError, databaseFile, lockFile, openDataFolder } from '../src/data-folder.ts';
 import { temporaryFolder } from './support/cli.ts';
+import { fixtures } from './support/schema-fixtures.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 
@@ -43,7 +46,76 @@ test('SECRET_KEY stands instead of the file', () => {
   const sealed = sealedBy({ secretKey: SECRET_KEY });
   expect(existsSync(keyFile())).toBe(false);
   expect(opened(sealed, { secretKey: SECRET_KEY })).toBe('a secret');
-  expect(() => opened(sealed)).toThrow(WrongSecretKey);
+});
+
+describe('a key that the secrets were not encrypted with is refused, and none is made in its place', () => {
+  const another = Buffer.alloc(32, 6).toString('base64');
+  test.each([
+    ['no key', undefined, 'its secret.key is missing, and SECRET_KEY is not set. Put back the key'],
+    ['another SECRET_KEY', another, 'SECRET_KEY is not the key that its secrets were encrypted with'],
+  ])('%s', (_, secretKey, message) => {
+    const sealed = sealedBy({ secretKey: SECRET_KEY });
+    for (const role of ['command', 'server'] as const) {
+      expect(() => openDataFolder(folder.path, { secretKey, role })).toThrow(message);
+    }
+    expect(existsSync(keyFile())).toBe(false);
+    // It was not harmed, and nobody holds it.
+    expect(opened(sealed, { secretKey: SECRET_KEY, role: 'server' })).toBe('a secret');
+  });
+
+  test('a file with another key', async () => {
+    const sealed = sealedBy();
+    const key = readFileSync(keyFile());
+    await Bun.write(keyFile(), `${another}\n`);
+    expect(() => opened(sealed)).toThrow(
+      'secret.key in it is not the key that its secrets were encrypted with',
+    );
+    await Bun.write(keyFile(), key);
+    expect(opened(sealed)).toBe('a secret');
+  });
+});
+
+describe('who may have the folder open', () => {
+  const folderLock = () => lockFile(folder.path);
+  const open = (role: Role) => openDataFolder(folder.path, { role }).close();
+
+  test.each<[Holder, Role, string | null]>([
+    ['command', 'command', null],
+    ['command', 'server', null],
+    ['server', 'command', null],
+    ['server', 'server', 'another server runs on it'],
+    ['restore', 'server', 'another server runs on it, or a backup is being restored'],
+  ])('beside a %s, a %s', (holder, role, message) => {
+    open('command');
+    const release = takeLock(folderLock(), holder);
+    if (message === null) open(role);
+    else expect(() => open(role)).toThrow(message);
+    release?.();
+    open(role);
+  });
+
+  test('a restore stands alone', () => {
+    open('command');
+    for (const holder of ['command', 'server', 'restore'] as const) {
+      const release = takeLock(folderLock(), holder);
+      expect(takeLock(folderLock(), 'restore')).toBeNull();
+      release?.();
+    }
+    takeLock(folderLock(), 'restore')?.();
+  });
+
+  test("a command does not upgrade the database of a server that runs; a server's start does", async () => {
+    const sqlite = new Sqlite(databaseFile(folder.path), { create: true });
+    sqlite.run(await Bun.file(join(fixtures, '8.sql')).text());
+    sqlite.close();
+    const release = takeLock(folderLock(), 'server');
+    expect(() => open('command')).toThrow(
+      'its server is of an older Tidings than this command: restart it with this version first',
+    );
+    release?.();
+    open('server');
+    open('command');
+  });
 });
 
 test('a key file that holds no key is refused by name', async () => {

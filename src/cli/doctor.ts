@@ -15,7 +15,10 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Cl
   const command = program
     .command('doctor')
     .description('look for what is wrong with the configuration, the data folder and the running server')
-    .option('--offline', 'ask no server but our own and Unkey; otherwise GitHub is asked for the time')
+    .option(
+      '--offline',
+      'ask no server but our own and Unkey; otherwise providers are asked, for webhooks and the time',
+    )
     .option('--key <key>', 'an API key that should work: shows whether Unkey lets the root key verify');
   addSettings(command)
     .addHelpText(

@@ -5,6 +5,7 @@ import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '
 import { isBinary } from '../lib/build.ts';
 import { openServices, startServer } from '../main.ts';
 import { createSetupLink } from '../users/service.ts';
+import { warnOfClock } from '../webhooks/clock-check.ts';
 import { addSettings, type CliContext, flagsOf } from './context.ts';
 
 export function addServeCommand(program: Command, context: CliContext): void {
@@ -15,6 +16,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
       const config = readConfig(flagsOf(command), context.environment);
       const services = await openServices(config, 'server');
       try {
+        await warnOfClock(services);
         const shown = demo ? await openDemo(services, join(config.dataDir, 'demo.key')) : null;
         const stopped = stopSignal();
         const server = startServer(services, config);

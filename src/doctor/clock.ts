@@ -1,4 +1,4 @@
-import { newestEntryAt } from '../webhooks/store.ts';
+import { findNewestDeliveryTime } from '../webhooks/store.ts';
 import { type Check, check, databaseCheck, failed, ok, type Patient, warning } from './check.ts';
 
 /** Linear's deliveries may come from at most this far in the future. */
@@ -10,10 +10,11 @@ const TIMEOUT_MS = 3_000;
 const MEND = 'Let the system set the clock by itself (NTP): signatures and expiry go by it';
 
 export const clockChecks: readonly Check[] = [
-  databaseCheck('clock and log', ({ db, clock }) => {
-    const newest = newestEntryAt(db);
-    if (newest === null) return ok('The log is empty: nothing to hold the clock against');
-    const ahead = Date.parse(newest) - clock.now().getTime();
+  databaseCheck('clock and log', async ({ db, clock }) => {
+    const at = await findNewestDeliveryTime(db);
+    if (at === null) return ok('The log is empty: nothing to hold the clock against');
+    const newest = at.toISOString();
+    const ahead = at.getTime() - clock.now().getTime();
     return ahead > MAX_OFF_MS
       ? failed(`The newest delivery is from ${newest}, which is still to come: the clock went back`, MEND)
       : ok(`The clock is past the newest delivery, of ${newest}`);

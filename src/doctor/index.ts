@@ -1,3 +1,4 @@
+import { backupChecks } from './backups.ts';
 import type { Check, Patient, Result } from './check.ts';
 import { clockChecks } from './clock.ts';
 import { configurationChecks } from './configuration.ts';
@@ -5,6 +6,7 @@ import { databaseChecks } from './database.ts';
 import { fileChecks } from './files.ts';
 import { integrationChecks } from './integrations.ts';
 import { keyChecks } from './keys.ts';
+import { providerChecks } from './providers.ts';
 import { secretChecks } from './secrets.ts';
 import { serverChecks } from './server.ts';
 import { workChecks } from './work.ts';
@@ -19,6 +21,8 @@ const checks: readonly Check[] = [
   ...keyChecks,
   ...workChecks,
   ...integrationChecks,
+  ...providerChecks,
+  ...backupChecks,
   ...serverChecks,
 ];
 

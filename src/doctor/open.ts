@@ -3,9 +3,9 @@ import { join, resolve } from 'node:path';
 import { type Database, openForInspection } from '../../db/client.ts';
 import { readVersion } from '../../db/migrate.ts';
 import { type Environment, examineConfig } from '../config.ts';
-import { readSecretKey } from '../data-folder.ts';
 import type { Deps } from '../deps.ts';
-import { secretBox } from '../lib/secret-box.ts';
+import { type SecretBox, secretBox } from '../lib/secret-box.ts';
+import { readSecretKey } from '../secret-key.ts';
 import type { Patient } from './check.ts';
 
 interface Asked extends Pick<Deps, 'clock' | 'fetch'> {
@@ -20,8 +20,7 @@ export function admit({ flags, environment, ...asked }: Asked): { patient: Patie
   const { config, problems } = examineConfig(flags, environment);
   const folder = resolve(config.dataDir);
   const db = openDatabase(join(folder, 'tidings.db'));
-  const key = readSecretKey(folder, config.secretKey);
-  const secrets = key === null ? null : secretBox(key);
+  const secrets = findSecrets(folder, config.secretKey);
   const patient = { ...asked, config, wrongSettings: problems, environment, folder, db, secrets };
   return { patient, close: () => db?.$client.close() };
 }
@@ -33,6 +32,16 @@ function openDatabase(path: string): Database | null {
     // SQLite looks at the file only now.
     readVersion(db.$client);
     return db;
+  } catch {
+    return null;
+  }
+}
+
+/** Null where there is no key, or what is there cannot be one. */
+function findSecrets(folder: string, secretKey: string | undefined): SecretBox | null {
+  try {
+    const key = readSecretKey(folder, secretKey);
+    return key === null ? null : secretBox(key);
   } catch {
     return null;
   }

@@ -1,12 +1,14 @@
+import type { Deps } from '../deps.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
 import { findPing } from '../webhooks/store.ts';
-import type { HookNeeds } from './connect.ts';
 import type { Check, Hook, ProviderApi, RemoteHook } from './model.ts';
 import { urlOf, wishFor } from './wish.ts';
 
+type Needs = Pick<Deps, 'db' | 'secrets' | 'publicUrl'>;
+
 /** What the provider has, against what it should have. Throws `ProviderProblem`. */
 export async function diagnoseHook(
-  deps: HookNeeds,
+  deps: Needs,
   api: ProviderApi,
   integration: Integration,
   hook: Hook,
@@ -45,7 +47,7 @@ export async function diagnoseHook(
 }
 
 async function differences(
-  deps: HookNeeds,
+  deps: Needs,
   integration: Integration,
   hook: Hook,
   remote: RemoteHook,
@@ -65,7 +67,7 @@ async function differences(
 
 /** The last ping that arrived, and what the provider says of its last delivery. */
 async function checkPing(
-  { db }: HookNeeds,
+  { db }: Needs,
   { pingHook }: ProviderApi,
   { type }: Integration,
   { integrationId, repositoryId, placeName: place }: Hook,

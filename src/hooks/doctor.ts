@@ -1,9 +1,9 @@
+import type { Deps } from '../deps.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { listLogPage } from '../webhooks/store.ts';
-import type { HookNeeds } from './connect.ts';
 import { diagnoseHook } from './diagnose-hook.ts';
-import { findMissed } from './missed.ts';
+import { compareDeliveries } from './missed.ts';
 import { type Check, ProviderProblem } from './model.ts';
 import { checkReach } from './reach.ts';
 import { listHooks } from './store.ts';
@@ -16,7 +16,7 @@ export interface Diagnosis {
   checks: Check[];
 }
 
-type Needs = HookNeeds & { fetch: (request: Request) => Response | Promise<Response> };
+type Needs = Pick<Deps, 'db' | 'clock' | 'secrets' | 'fetch' | 'publicUrl' | 'openProviderApi'>;
 
 /** How many of the newest entries of the log are looked at. */
 const ENTRIES = 200;
@@ -108,7 +108,7 @@ async function checkMissed(deps: Needs, integration: Integration): Promise<Check
   const api = await findApi(deps, integration);
   if (api?.listAttempts === undefined) return [];
   try {
-    const { counts, missed, since } = await findMissed(deps, integration.id);
+    const { counts, missed, since } = await compareDeliveries(deps, integration.id);
     const told = `${counts.arrived} arrived, ${counts.failed} failed, ${counts['never-arrived']} never arrived since ${since}`;
     if (missed.length === 0)
       return [{ name: 'missed', status: 'ok', message: `No delivery is missing: ${told}` }];

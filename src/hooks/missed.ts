@@ -1,10 +1,10 @@
+import type { Deps } from '../deps.ts';
 import { getIntegration, setMissedCheckedAt } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { letOthersIn } from '../lib/turns.ts';
 import { isTaken } from '../webhooks/model.ts';
 import { listLogged } from '../webhooks/store.ts';
-import type { HookNeeds } from './connect.ts';
 import {
   type ComparedDelivery,
   type Fate,
@@ -33,6 +33,8 @@ export interface Comparison {
   isCut: boolean;
 }
 
+type LookNeeds = Pick<Deps, 'db' | 'clock' | 'secrets' | 'openProviderApi'>;
+
 interface Compared extends ComparedDelivery {
   hook: Hook;
   newestAttemptId: string;
@@ -42,9 +44,15 @@ interface Compared extends ComparedDelivery {
  * Compares what the provider says that it delivered in the last three days with the log. Pings do not count. Throws
  * `ProviderProblem`, and `AppError` 404, and 409 for an integration whose provider does not tell.
  */
-export async function findMissed(deps: HookNeeds, integrationId: string): Promise<Comparison> {
-  const { since, compared, isCut } = await compare(deps, integrationId);
+export async function findMissed(deps: LookNeeds, integrationId: string): Promise<Comparison> {
+  const found = await compareDeliveries(deps, integrationId);
   await setMissedCheckedAt(deps.db, integrationId, deps.clock.now());
+  return found;
+}
+
+/** The same, without a note that somebody has looked: it changes nothing. */
+export async function compareDeliveries(deps: LookNeeds, integrationId: string): Promise<Comparison> {
+  const { since, compared, isCut } = await compare(deps, integrationId);
   const counts = { arrived: 0, failed: 0, 'never-arrived': 0 };
   for (const { fate } of compared) counts[fate]++;
   const missed = compared
@@ -67,7 +75,7 @@ export interface Redelivered {
  * a delivery that is not among those that were missed.
  */
 export async function redeliverMissed(
-  deps: HookNeeds,
+  deps: LookNeeds,
   integrationId: string,
   wanted: readonly string[] | 'all',
 ): Promise<Redelivered[]> {
@@ -100,7 +108,7 @@ async function redeliver(api: ProviderApi, hook: Hook, attemptId: string): Promi
 }
 
 /** Oldest first. */
-async function compare(deps: HookNeeds, integrationId: string) {
+async function compare(deps: LookNeeds, integrationId: string) {
   const integration = await getIntegration(deps.db, integrationId);
   const api = await requireApi(deps, integration);
   if (api.listAttempts === undefined) {

@@ -1,4 +1,4 @@
-import { and, asc, eq, isNotNull, isNull, lte, or } from 'drizzle-orm';
+import { and, asc, count, eq, isNotNull, isNull, lte, or } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { hooks, integrations } from '../../db/schema/index.ts';
@@ -103,4 +103,9 @@ export function deleteHook(
       .where(and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId)))
       .run();
   });
+}
+
+/** How many hooks are not as they should be, because the provider did not do what it was asked. */
+export function countProblems(db: Database): number {
+  return db.select({ problems: count() }).from(hooks).where(isNotNull(hooks.problem)).get()?.problems ?? 0;
 }

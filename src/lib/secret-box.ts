@@ -27,6 +27,14 @@ export class WrongSecretKey extends Error {
   }
 }
 
+/**
+ * A number that tells one key from another and nothing about either, to be kept beside what was sealed: 32 bits with a
+ * sign, as SQLite's `application_id` holds them, and never 0.
+ */
+export function keyFingerprint(key: Uint8Array): number {
+  return new Bun.CryptoHasher('sha256', key).update('tidings key fingerprint').digest().readInt32BE(0) || 1;
+}
+
 /** `key`: 32 bytes. */
 export function secretBox(key: Uint8Array): SecretBox {
   return {

@@ -1,5 +1,6 @@
 import { fileSizes } from '../../db/client.ts';
 import type { Deps } from '../deps.ts';
+import { countProblems } from '../hooks/store.ts';
 import { measureQueue } from '../triggers/store.ts';
 import { countLiveClaims } from '../webhooks/store.ts';
 
@@ -31,6 +32,11 @@ export function addGauges({
       const { oldest } = measureQueue(db);
       return oldest === null ? 0 : Math.max(0, (clock.now().getTime() - Date.parse(oldest)) / 1000);
     },
+  );
+  registry.gauge(
+    'tidings_webhooks_out_of_line',
+    'Webhooks at providers that are not as they should be, because the provider did not do what it was asked.',
+    () => countProblems(db),
   );
   registry.gauge(
     'tidings_database_bytes',

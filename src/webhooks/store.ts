@@ -316,16 +316,6 @@ export async function measureLog(db: Database, organizationId: string, since: Da
   };
 }
 
-/** When the newest entry of the whole log was written; null without any. Reads all of an index: for a command. */
-export function newestEntryAt(db: Database): string | null {
-  return (
-    db
-      .select({ at: max(deliveries.createdAt) })
-      .from(deliveries)
-      .get()?.at ?? null
-  );
-}
-
 /** What the last deliveries of an integration came to, newest first. */
 export function listLastOutcomes(
   db: Database,
@@ -350,6 +340,26 @@ export function countLiveClaims(db: Database, now: Date): number {
     .limit(MAX_COUNTED)
     .as('live');
   return db.select({ claims: count() }).from(live).get()?.claims ?? 0;
+}
+
+/** When the newest delivery that is known was taken or logged, or null. */
+export async function findNewestDeliveryTime(db: Database): Promise<Date | null> {
+  // Both are read from the end of an index; the newest entry of all would take the reading of all.
+  const claim = db
+    .select({ expiresAt: max(deliveryClaims.expiresAt) })
+    .from(deliveryClaims)
+    .get();
+  const entry = db
+    .select({ createdAt: deliveries.createdAt })
+    .from(deliveries)
+    .orderBy(sql`rowid desc`)
+    .limit(1)
+    .get();
+  const times = [
+    ...(claim?.expiresAt ? [claim.expiresAt - DEDUP_WINDOW_MS] : []),
+    ...(entry === undefined ? [] : [Date.parse(entry.createdAt)]),
+  ];
+  return times.length === 0 ? null : new Date(Math.max(...times));
 }
 
 /** How many claims and entries are past their time. */

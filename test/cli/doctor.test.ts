@@ -52,7 +52,7 @@ async function healthy() {
   return json('integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b');
 }
 
-const PUBLIC = { PUBLIC_URL: 'https://tidings.example.com' };
+const PUBLIC = { PUBLIC_URL: 'https://tidings.example.com', BACKUP_DIR: '/backups' };
 
 /** Changes the database behind everybody's back. */
 function tamper(sql: string): void {
@@ -93,6 +93,7 @@ test('a healthy folder is all well, and not a byte of it changes', async () => {
     'sweep',
     'triggers',
     'deliveries',
+    'backups',
     'server',
   ]);
   expect(snapshot(folder.path)).toEqual(before);

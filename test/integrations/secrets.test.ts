@@ -60,6 +60,14 @@ test('under another SECRET_KEY a delivery is 500 and logged, not taken', async (
   ]);
 });
 
+test('after the key was lost, a rotated secret counts at once, though the one before it cannot be read', async () => {
+  const connected = await connectGithub(app, 'org_a');
+  app.db.$client.run('UPDATE integrations SET secret = ?', [secretBox(new Uint8Array(32)).seal('x', 'y')]);
+  const { secret } = await rotateSecret(app.deps, connected.integrationId);
+  expect((await app.request(...githubRequest(connected, ping, { secret }))).status).toBe(200);
+  expect((await app.request(...githubRequest(connected, ping))).status).toBe(401);
+});
+
 test('the box opens only what it sealed, under the same key and context, unchanged', () => {
   const box = secretBox(new Uint8Array(SECRET_KEY_BYTES).fill(1));
   const sealed = box.seal('añ 🚀', 'a');

@@ -63,6 +63,8 @@ export async function createHookWorld({
         token,
         places,
       });
+      // GitHub pings by itself, too.
+      await github.settled();
       return connected.integrationId;
     },
     [Symbol.dispose]() {

@@ -1,0 +1,156 @@
+import type { FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { Check } from '@sinclair/typebox/value';
+import { BackupError, BackupHeader } from './model.ts';
+
+// A backup is one file: a line of JSON that says what it is, the database as SQLite wrote it in zstd, and the SHA-256 of
+// all that comes before it, in 32 bytes. SQLite's own check does not see a bit that flips within a value; the
+// checksum sees any, and a file that was cut short or added to has something else in its last 32 bytes.
+
+const CHECKSUM_BYTES = 32;
+
+/** What every header begins with, as it is the first of its fields. */
+const BEGINNING = Buffer.from('{"format":"tidings-backup",');
+
+/** A header takes less than two kilobytes; what claims to be a longer one is none. */
+const MAX_HEADER_BYTES = 64 * 1024;
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** How much is written before it is brought to the disk: all at once would hold up the commits of the server. */
+const SYNC_BYTES = 4 * 1024 * 1024;
+
+/** What a backup is found to be, once its checksum is right. */
+export interface BackupFacts {
+  header: BackupHeader;
+  bytes: number;
+  sha256: string;
+}
+
+/** Writes a backup of the database file `database` to the new file `file`, through to the disk. A chunk at a time. */
+export async function writeBackup(header: BackupHeader, database: string, file: string): Promise<void> {
+  await using target = await open(file, 'wx', 0o600);
+  const hasher = new Bun.CryptoHasher('sha256');
+  let unsynced = 0;
+  const write = async (chunk: Uint8Array) => {
+    hasher.update(chunk);
+    await writeAll(target, chunk);
+    unsynced += chunk.length;
+    if (unsynced < SYNC_BYTES) return;
+    await target.datasync();
+    unsynced = 0;
+  };
+  await write(Buffer.from(`${JSON.stringify(header)}\n`));
+  await using source = await open(database, 'r');
+  await pipeline(
+    Readable.from(chunksOf(source, 0, Number.POSITIVE_INFINITY)),
+    createZstdCompress(),
+    async (compressed) => {
+      for await (const chunk of compressed as AsyncIterable<Uint8Array>) await write(chunk);
+    },
+  );
+  await writeAll(target, hasher.digest());
+  await target.sync();
+}
+
+/** Reads all of a backup and its checksum. Throws `BackupError` when it is none, or not whole. */
+export async function checkBackup(file: string): Promise<BackupFacts> {
+  await using source = await open(file, 'r');
+  const { size } = await source.stat();
+  const beginning = await readAt(source, 0, BEGINNING.length);
+  if (!beginning.equals(BEGINNING)) throw new BackupError(`${file} is not a backup of Tidings`);
+  const body = new Bun.CryptoHasher('sha256');
+  const end = size - CHECKSUM_BYTES;
+  for await (const chunk of chunksOf(source, 0, end)) body.update(chunk);
+  const checksum = await readAt(source, Math.max(end, 0), CHECKSUM_BYTES);
+  const whole = body.copy().update(checksum);
+  if (!checksum.equals(body.digest())) {
+    throw new BackupError(
+      `${file} is damaged: its checksum is wrong, as after a copy that was cut short. Use another backup`,
+    );
+  }
+  return { header: await readHeader(source, file), bytes: size, sha256: whole.digest('hex') };
+}
+
+/** Unpacks the database of a backup that was checked, and hands it to `write`, a chunk at a time. Throws `BackupError`. */
+export async function unpackDatabase(
+  file: string,
+  header: BackupHeader,
+  write: (chunk: Uint8Array) => Promise<void>,
+): Promise<void> {
+  await using source = await open(file, 'r');
+  const { size } = await source.stat();
+  const start = Buffer.byteLength((await readLine(source)) ?? '') + 1;
+  const hasher = new Bun.CryptoHasher('sha256');
+  let bytes = 0;
+  await pipeline(
+    Readable.from(chunksOf(source, start, size - CHECKSUM_BYTES)),
+    createZstdDecompress(),
+    async (unpacked) => {
+      for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
+        bytes += chunk.length;
+        if (bytes > header.databaseBytes) throw damaged(file);
+        hasher.update(chunk);
+        await write(chunk);
+      }
+    },
+  );
+  if (bytes !== header.databaseBytes || hasher.digest('hex') !== header.databaseSha256) {
+    throw damaged(file);
+  }
+}
+
+/** A handle's `write` may write less than it was given. */
+export async function writeAll(target: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let offset = 0; offset < chunk.length; ) {
+    offset += (await target.write(chunk, offset, chunk.length - offset)).bytesWritten;
+  }
+}
+
+function damaged(file: string): BackupError {
+  return new BackupError(
+    `${file} is damaged: what it holds is not the database that was backed up. Use another backup`,
+  );
+}
+
+/** The size and the SHA-256, in hex, of a file. */
+export async function digestFile(file: string): Promise<{ bytes: number; sha256: string }> {
+  await using source = await open(file, 'r');
+  const hasher = new Bun.CryptoHasher('sha256');
+  let bytes = 0;
+  for await (const chunk of chunksOf(source, 0, Number.POSITIVE_INFINITY)) {
+    hasher.update(chunk);
+    bytes += chunk.length;
+  }
+  return { bytes, sha256: hasher.digest('hex') };
+}
+
+async function readHeader(source: FileHandle, file: string): Promise<BackupHeader> {
+  const header: unknown = JSON.parse((await readLine(source)) ?? 'null');
+  if (Check(BackupHeader, header)) return header;
+  throw new BackupError(`${file} was made by another version of Tidings, whose backups this one cannot read`);
+}
+
+async function readLine(source: FileHandle): Promise<string | null> {
+  const beginning = await readAt(source, 0, MAX_HEADER_BYTES);
+  const end = beginning.indexOf('\n');
+  return end === -1 ? null : beginning.toString('utf8', 0, end);
+}
+
+/** At most so many bytes: fewer at the end of the file. */
+async function readAt(source: FileHandle, position: number, bytes: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await source.read(Buffer.alloc(bytes), 0, bytes, position);
+  return buffer.subarray(0, bytesRead);
+}
+
+async function* chunksOf(source: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
+  for (let position = start; position < end; ) {
+    const chunk = await readAt(source, position, Math.min(CHUNK_BYTES, end - position));
+    if (chunk.length === 0) return;
+    position += chunk.length;
+    yield chunk;
+  }
+}

@@ -1,0 +1,98 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { type Backup, BackupError } from '../backup/model.ts';
+import { type Restored, restoreBackup } from '../backup/restore.ts';
+import { makeBackup } from '../backup/service.ts';
+import { readConfig } from '../config.ts';
+import { systemClock } from '../lib/clock.ts';
+import { readSecretKey } from '../secret-key.ts';
+import { type CliContext, flagsOf } from './context.ts';
+import { fields, print } from './output.ts';
+
+// Neither opens the services: a backup must be possible without the key, and a restore without a database.
+
+const TARGET = 'a path, or s3://bucket/key (see the BACKUP_S3_… settings of serve)';
+
+export function addBackupCommands(program: Command, context: CliContext): void {
+  program
+    .command('backup')
+    .description('write a checked copy of the database to one file; the service may be running')
+    .argument('<file>', TARGET)
+    .option('--force', 'replace the file if it is there')
+    .option('--with-key', 'store the secret key in it too: whoever has the file can then read the secrets')
+    .action(async (file: string, { force, withKey }: { force?: true; withKey?: true }, command: Command) => {
+      const { dataDir, secretKey, s3 } = configOf(context, command);
+      const folder = resolve(dataDir);
+      process.umask(0o077);
+      const key = withKey ? readSecretKey(folder, secretKey) : undefined;
+      if (key === null)
+        throw new BackupError(
+          `There is no key to store: SECRET_KEY is not set, and ${folder} has no secret.key`,
+        );
+      const source = { dataDir: folder, createdAt: systemClock.now(), key };
+      const backup = await makeBackup(source, file, { force: force === true, s3 });
+      print(context.terminal, command, backup, describeBackup);
+    });
+
+  program
+    .command('restore')
+    .description('put a backup into the data folder; the service must be stopped')
+    .argument('<file>', TARGET)
+    .option('--force', 'put it in the place of the database that is there, which is kept beside it')
+    .option('--new-key', 'go on without the key of the backup; every integration then needs a new secret')
+    .action(async (file: string, flags: { force?: true; newKey?: true }, command: Command) => {
+      const { dataDir, secretKey, s3 } = configOf(context, command);
+      process.umask(0o077);
+      const options = { force: flags.force === true, newKey: flags.newKey === true };
+      const now = systemClock.now();
+      const restored = await restoreBackup({ dataDir, file, secretKey, s3, now, ...options });
+      print(context.terminal, command, restored, describeRestored);
+    });
+}
+
+function configOf({ environment }: CliContext, command: Command) {
+  return readConfig({ DATA_DIR: flagsOf(command).DATA_DIR }, environment);
+}
+
+function describeBackup({ file, bytes, sha256, schema, tables, createdAt, includesKey }: Backup): string {
+  return [
+    fields({
+      File: file,
+      Bytes: String(bytes),
+      'SHA-256': sha256,
+      Schema: String(schema),
+      Rows: rowsOf(tables),
+      Made: createdAt,
+    }),
+    includesKey
+      ? 'The secret key is in it: keep it as you keep the key.'
+      : 'The secret key is not in it: keep secret.key, or SECRET_KEY, somewhere else too. Without it, stored secrets cannot be read.',
+  ].join('\n');
+}
+
+const KEY_WORDS: Record<Restored['key'], string> = {
+  same: 'The folder has the key that its secrets are encrypted with.',
+  restored: 'The key was in the backup, and is in secret.key again.',
+  other:
+    'Its secrets cannot be read any more: give every integration a new one with "integration rotate-secret".',
+  none: 'There are no secrets in it.',
+};
+
+function describeRestored({ dataDir, createdAt, schema, tables, keptAs, key }: Restored): string {
+  return [
+    fields({
+      Folder: dataDir,
+      Made: createdAt,
+      Schema: String(schema),
+      Rows: rowsOf(tables),
+      'Former database': keptAs,
+    }),
+    KEY_WORDS[key],
+  ].join('\n');
+}
+
+/** All rows, as people count them: those of the search's own tables are made from the others. */
+function rowsOf(tables: Record<string, number>): string {
+  const counts = Object.entries(tables).filter(([name]) => !name.startsWith('post_search'));
+  return String(counts.reduce((total, [, count]) => total + count, 0));
+}

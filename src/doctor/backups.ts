@@ -1,0 +1,34 @@
+import { lastBackup } from '../backup/last-backup.ts';
+import { DAY_MS } from '../lib/time.ts';
+import { type Check, check, failed, ok, warning } from './check.ts';
+
+/** A backup by hand is worth a reminder after so long. */
+const OLD_MS = 30 * DAY_MS;
+
+export const backupChecks: readonly Check[] = [
+  check('backups', async ({ folder, config: { backups }, db, clock }) => {
+    if (db === null) return null;
+    const { success, failure } = await lastBackup(folder);
+    const made = success === null ? 'There is none yet' : `The last good one is of ${success.at}`;
+    if (failure !== null) {
+      return failed(`The backup of ${failure.at} was not made: ${failure.error}. ${made}`, MEND);
+    }
+    if (backups !== undefined) {
+      if (success === null) return ok(`${made}; the next is due by ${backups.schedule} (UTC)`);
+      const due = Bun.cron.parse(backups.schedule, new Date(success.at));
+      const isLate = due !== null && clock.now().getTime() - due.getTime() > DAY_MS;
+      return isLate
+        ? warning(`${made}, and another was due at ${due.toISOString()}`, 'Look whether the server ran then')
+        : ok(made);
+    }
+    const isOld = success === null || clock.now().getTime() - Date.parse(success.at) > OLD_MS;
+    return isOld
+      ? warning(
+          `${made}, and none is made by itself`,
+          'Set BACKUP_DIR, or run "tidings backup FILE" now and then',
+        )
+      : ok(made);
+  }),
+];
+
+const MEND = 'Mend what it says, and try: tidings backup FILE';

@@ -1,0 +1,30 @@
+import { providerApis } from '../hooks/api/open.ts';
+import { diagnose } from '../hooks/doctor.ts';
+import { listIntegrations } from '../integrations/store.ts';
+import { lastPublicUrl } from '../uptime/store.ts';
+import { type Check, counted, databaseCheck, failed, ok } from './check.ts';
+
+/** How many integrations are asked about at their providers; each takes some requests. */
+const MAX_ASKED = 20;
+
+/** What `integration doctor` finds for those whose webhooks Tidings keeps. */
+export const providerChecks: readonly Check[] = [
+  databaseCheck('providers', async (patient) => {
+    const { db, secrets, config, clock, fetch, isOffline } = patient;
+    const kept = (await listIntegrations(db)).filter(({ hasToken, enabled }) => hasToken && enabled);
+    if (kept.length === 0 || isOffline || secrets === null) return null;
+    const publicUrl = () => config.publicUrl ?? lastPublicUrl(db) ?? `http://localhost:${config.port}`;
+    const deps = { db, secrets, clock, fetch, publicUrl, openProviderApi: providerApis(config.providerApis) };
+    const troubled: string[] = [];
+    for (const { id } of kept.slice(0, MAX_ASKED)) {
+      const { checks } = await diagnose(deps, id);
+      const found = checks.filter(({ status }) => status === 'failed').map(({ message }) => message);
+      if (found.length > 0) troubled.push(`${id}: ${found.join('; ')}`);
+    }
+    return troubled.length === 0
+      ? ok(
+          `The webhooks of ${counted(Math.min(kept.length, MAX_ASKED), 'integration')} are as they should be`,
+        )
+      : failed(troubled.join('; '), '"tidings integration doctor ID" tells more, and what to do');
+  }),
+];

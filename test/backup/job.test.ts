@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { backupJobs } from '../../src/backup/job.ts';
+import { lastBackup } from '../../src/backup/last-backup.ts';
+import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { fillFolder, rowsIn } from '../support/backups.ts';
+import { cliJson, temporaryFolder } from '../support/cli.ts';
+import { fixedClock } from '../support/clock.ts';
+import { S3_ACCESS, startS3Server } from '../support/s3-server.ts';
+import { until } from '../support/until.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let logged: Record<string, unknown>[];
+
+const dataDir = () => join(folder.path, 'data');
+const backups = () => join(folder.path, 'backups');
+const DAY_MS = 86_400_000;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  logged = [];
+  await fillFolder(dataDir());
+});
+
+afterEach(() => folder.remove());
+
+function scheduled(environment: Record<string, string>) {
+  const clock = fixedClock('2026-11-21T03:00:00.000Z');
+  const log = createLog('info', { write: (line) => void logged.push(JSON.parse(line)) });
+  const config = readConfig({}, { DATA_DIR: dataDir(), BACKUP_DIR: backups(), ...environment });
+  const [job] = backupJobs(config, { clock, log });
+  if (job === undefined) throw new Error('there is no job');
+  return { job, clock, run: (signal = new AbortController().signal) => job.run(signal) };
+}
+
+test('without BACKUP_DIR there is no job', () => {
+  const log = createLog('silent', { write: () => undefined });
+  expect(backupJobs(readConfig({}, { BACKUP_KEEP: '3' }), { clock: fixedClock(), log })).toEqual([]);
+});
+
+test('its beat is BACKUP_SCHEDULE, each day at 03:00 when that is not set', () => {
+  expect(scheduled({}).job.every).toBe('0 3 * * *');
+  expect(scheduled({ BACKUP_SCHEDULE: '*/30 * * * *' }).job.every).toBe('*/30 * * * *');
+});
+
+test('makes a backup that can be restored, logs it and remembers it', async () => {
+  await scheduled({}).run();
+  const file = join(backups(), 'tidings-20261121T030000Z.backup');
+  expect(readdirSync(backups())).toEqual(['tidings-20261121T030000Z.backup']);
+  expect(logged).toMatchObject([{ level: 'info', job: 'backup', file, removed: 0 }]);
+  expect(await lastBackup(dataDir())).toMatchObject({
+    success: { at: '2026-11-21T03:00:00.000Z', file },
+    failure: null,
+  });
+
+  const other = join(folder.path, 'other');
+  await cliJson(other, ['restore', file, '--new-key']);
+  const { posts } = rowsIn(other);
+  expect(posts).toEqual(rowsIn(dataDir()).posts);
+});
+
+describe('keeps the newest', () => {
+  test('in a folder, and removes nothing else', async () => {
+    mkdirSync(backups());
+    const others = [
+      'tidings-20200101T000000Z.backup.bak',
+      'tidings-2020.backup',
+      'my-tidings-20200101T000000Z.backup',
+      'notes.txt',
+      'x.abcdef.partial',
+    ];
+    const leftovers = [
+      'tidings-20200101T000000Z.backup.1aBcD2.partial',
+      'tidings-20200101T000000Z.backup.1aBcD2.partial-db',
+    ];
+    for (const name of [...others, ...leftovers, 'tidings-20200101T000000Z.backup'])
+      writeFileSync(join(backups(), name), '');
+    const { run, clock } = scheduled({ BACKUP_KEEP: '2' });
+    for (let day = 0; day < 3; day++) {
+      await run();
+      clock.advance(DAY_MS);
+    }
+    expect(readdirSync(backups()).sort()).toEqual(
+      [...others, 'tidings-20261122T030000Z.backup', 'tidings-20261123T030000Z.backup'].sort(),
+    );
+    expect(logged.map(({ removed }) => removed)).toEqual([0, 1, 1]);
+  });
+
+  test('in a store', async () => {
+    using store = startS3Server();
+    store.objects.set('team/other.txt', Buffer.from('x'));
+    store.objects.set('tidings-20200101T000000Z.backup', Buffer.from('of another prefix'));
+    const { run, clock } = scheduled({
+      BACKUP_DIR: 's3://backups/team/',
+      BACKUP_KEEP: '2',
+      BACKUP_S3_ENDPOINT: store.url,
+      ...S3_ACCESS,
+    });
+    for (let day = 0; day < 4; day++) {
+      await run();
+      clock.advance(DAY_MS);
+    }
+    expect([...store.objects.keys()].sort()).toEqual([
+      'team/other.txt',
+      'team/tidings-20261123T030000Z.backup',
+      'team/tidings-20261124T030000Z.backup',
+      'tidings-20200101T000000Z.backup',
+    ]);
+    expect(readdirSync(dataDir()).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+});
+
+describe('one that fails', () => {
+  test('removes none of those before, and is remembered beside the last that did not', async () => {
+    const { run, clock } = scheduled({ BACKUP_KEEP: '1' });
+    await run();
+    clock.advance(DAY_MS);
+    writeFileSync(join(dataDir(), 'tidings.db'), 'garbage');
+    expect(await run().catch(String)).toContain('The backup was not made: file is not a database');
+    expect(readdirSync(backups())).toEqual(['tidings-20261121T030000Z.backup']);
+    expect(await lastBackup(dataDir())).toMatchObject({
+      success: { at: '2026-11-21T03:00:00.000Z' },
+      failure: {
+        at: '2026-11-22T03:00:00.000Z',
+        file: join(backups(), 'tidings-20261122T030000Z.backup'),
+        error: 'The backup was not made: file is not a database',
+      },
+    });
+  });
+
+  test('because the store stored something else removes none of those before', async () => {
+    using store = startS3Server();
+    const { run, clock } = scheduled({
+      BACKUP_DIR: 's3://backups',
+      BACKUP_KEEP: '1',
+      BACKUP_S3_ENDPOINT: store.url,
+      ...S3_ACCESS,
+    });
+    await run();
+    clock.advance(DAY_MS);
+    store.fault = 'stores another byte';
+    expect(await run().catch(String)).toContain('was not stored as it was sent');
+    expect([...store.objects.keys()]).toEqual(['tidings-20261121T030000Z.backup']);
+  });
+
+  test('because the service stops says so, and does not wait for it', async () => {
+    const abort = new AbortController();
+    const running = scheduled({}).run(abort.signal).catch(String);
+    await until(
+      async () => existsSync(backups()) && readdirSync(backups()).length > 0,
+      (hasBegun) => hasBegun,
+    );
+    abort.abort();
+    expect(await running).toContain('The backup was not made: the service is stopping');
+    expect(readdirSync(backups())).toEqual([]);
+    expect((await lastBackup(dataDir())).success).toBeNull();
+  });
+});

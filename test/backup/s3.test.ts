@@ -1,0 +1,112 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fillFolder, rowsIn } from '../support/backups.ts';
+import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+import { S3_ACCESS, type S3Fault, type S3Server, startS3Server } from '../support/s3-server.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let store: S3Server;
+
+const dataDir = () => join(folder.path, 'data');
+const other = () => join(folder.path, 'other');
+const environment = () => ({ BACKUP_S3_ENDPOINT: store.url, ...S3_ACCESS });
+const URL_OF_ONE = 's3://backups/team/a.backup';
+const run = (into: string, ...words: string[]) => cli(into, words, { environment: environment() });
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  store = startS3Server();
+  await fillFolder(dataDir());
+});
+
+afterEach(() => {
+  store[Symbol.dispose]();
+  folder.remove();
+});
+
+test('a backup goes to the store and comes back whole', async () => {
+  const told = await cliJson(dataDir(), ['backup', URL_OF_ONE, '--with-key'], { environment: environment() });
+  const stored = store.objects.get('team/a.backup') ?? Buffer.alloc(0);
+  expect(told).toMatchObject({ file: URL_OF_ONE, bytes: stored.length, includesKey: true });
+  expect(told.sha256).toBe(new Bun.CryptoHasher('sha256').update(stored).digest('hex'));
+  // It was read back after it was written, and nothing of it stayed here.
+  expect(store.requests.at(-1)).toBe('GET');
+  expect(readdirSync(dataDir()).filter((name) => name.includes('partial'))).toEqual([]);
+
+  await cliJson(other(), ['restore', URL_OF_ONE], { environment: environment() });
+  expect(rowsIn(other())).toEqual(rowsIn(dataDir()));
+  expect(readdirSync(other()).sort()).toEqual(['secret.key', 'tidings.db', 'tidings.lock']);
+});
+
+test('a large one goes in parts', async () => {
+  const sqlite = new Sqlite(join(dataDir(), 'tidings.db'));
+  sqlite.run("UPDATE posts SET source_metadata = json_object('noise', hex(randomblob(1000000)))");
+  sqlite.close();
+  const { bytes } = await cliJson(dataDir(), ['backup', URL_OF_ONE, '--with-key'], {
+    environment: environment(),
+  });
+  expect(bytes).toBeGreaterThan(16 * 1024 * 1024);
+  expect(store.requests.filter((request) => request === 'PUT partNumber').length).toBeGreaterThan(2);
+  await cliJson(other(), ['restore', URL_OF_ONE], { environment: environment() });
+  expect(rowsIn(other())).toEqual(rowsIn(dataDir()));
+}, 30_000);
+
+test('replaces no object, unless it is told to', async () => {
+  store.objects.set('team/a.backup', Buffer.from('mine'));
+  const { exitCode, stderr } = await run(dataDir(), 'backup', URL_OF_ONE);
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: `error: ${URL_OF_ONE} is there already: --force replaces it\n`,
+  });
+  expect(store.objects.get('team/a.backup')?.toString()).toBe('mine');
+  expect((await run(dataDir(), 'backup', URL_OF_ONE, '--force')).exitCode).toBe(0);
+});
+
+test.each<[string, S3Fault, string]>([
+  ['backup', 'denies', `${URL_OF_ONE}: the store refused or could not be reached (`],
+  ['backup', 'hangs up on uploads', `${URL_OF_ONE}: the store refused or could not be reached (`],
+  ['backup', 'stores another byte', `${URL_OF_ONE} was not stored as it was sent, and was deleted again`],
+  ['backup', 'sends half', `${URL_OF_ONE} was not stored as it was sent, and was deleted again`],
+  ['restore', 'denies', `${URL_OF_ONE}: the store refused or could not be reached (`],
+  ['restore', 'hangs up on downloads', `${URL_OF_ONE}: the store refused or could not be reached (`],
+  ['restore', 'sends half', `${URL_OF_ONE} is damaged: its checksum is wrong`],
+])(
+  '%s, when the store %s, is one clear line and leaves nothing',
+  async (command, fault, message) => {
+    if (command === 'restore') await run(dataDir(), 'backup', URL_OF_ONE, '--with-key');
+    store.fault = fault;
+    const into = command === 'restore' ? other() : dataDir();
+    const before = command === 'restore' ? ['tidings.lock'] : readdirSync(into);
+    const { exitCode, stderr } = await run(into, command, URL_OF_ONE);
+    expect(exitCode).toBe(1);
+    expect(stderr.split('\n')).toHaveLength(2);
+    expect(stderr).toStartWith(`error: ${message}`);
+    expect(stderr).not.toContain('test-secret');
+    expect(readdirSync(into)).toEqual(before);
+    if (command === 'backup') expect(store.objects.size).toBe(0);
+  },
+  30_000,
+);
+
+test.each([
+  ['s3://nope/a.backup', {}, 'NoSuchBucket'],
+  ['s3://backups', {}, 'names no backup: it must be s3://bucket/key'],
+  ['s3://backups/', {}, 'names no backup: it must be s3://bucket/key'],
+  [
+    URL_OF_ONE,
+    { BACKUP_S3_ACCESS_KEY_ID: '', BACKUP_S3_SECRET_ACCESS_KEY: '' },
+    'needs BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY',
+  ],
+])('%s %p is refused', async (url, change, message) => {
+  const options = { environment: { ...environment(), ...change } };
+  for (const [into, command] of [
+    [dataDir(), 'backup'],
+    [other(), 'restore'],
+  ] as const) {
+    const { exitCode, stderr } = await cli(into, [command, url], options);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(message);
+  }
+});

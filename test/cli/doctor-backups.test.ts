@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { recordFailure, recordSuccess } from '../../src/backup/last-backup.ts';
+import { examineConfig } from '../../src/config.ts';
+import { backupChecks } from '../../src/doctor/backups.ts';
+import type { Patient, Result } from '../../src/doctor/check.ts';
+import { providerChecks } from '../../src/doctor/providers.ts';
+import { rotateSecret } from '../../src/hooks/rotate.ts';
+import { temporaryFolder } from '../support/cli.ts';
+import { createHookWorld, type HookWorld } from '../support/hooks.ts';
+import { allRows } from '../support/rows.ts';
+
+const DAY_MS = 86_400_000;
+
+let world: HookWorld;
+let folder: ReturnType<typeof temporaryFolder>;
+
+beforeEach(async () => {
+  world = await createHookWorld();
+  folder = temporaryFolder();
+});
+
+afterEach(async () => {
+  await world.github.settled();
+  world[Symbol.dispose]();
+  folder.remove();
+});
+
+function patient(environment: Record<string, string> = {}): Patient {
+  const { config } = examineConfig(
+    {},
+    { PUBLIC_URL: world.url, GITHUB_API_URL: world.github.url, ...environment },
+  );
+  const { db, deps, clock } = world;
+  const fetched = (request: Request) => fetch(request);
+  const base = { db, clock, fetch: fetched, secrets: deps.secrets, folder: folder.path, config };
+  return { ...base, wrongSettings: [], isOffline: false };
+}
+
+const look = async (checks: typeof backupChecks, about: Patient): Promise<Result | null> =>
+  (await checks[0]?.(about)) ?? null;
+
+describe('backups', () => {
+  const backup = (at: Date) => ({
+    createdAt: at,
+    file: join(folder.path, 'a.backup'),
+    bytes: 1,
+    sha256: 'x',
+    schema: 1,
+    tables: {},
+    includesKey: false,
+  });
+  const record = (daysAgo: number) =>
+    recordSuccess(folder.path, {
+      ...backup(world.clock.now()),
+      createdAt: new Date(world.clock.now().getTime() - daysAgo * DAY_MS).toISOString(),
+    });
+  const scheduled = { BACKUP_DIR: '/backups' };
+
+  test.each<[string, Record<string, string>, () => Promise<unknown>, string, string]>([
+    [
+      'none, and none to come',
+      {},
+      async () => undefined,
+      'warning',
+      'There is none yet, and none is made by itself',
+    ],
+    ['none yet', scheduled, async () => undefined, 'ok', 'the next is due by 0 3 * * *'],
+    ['one of today', scheduled, () => record(0.2), 'ok', 'The last good one is of'],
+    ['none for three days', scheduled, () => record(3), 'warning', 'another was due at'],
+    ['one by hand', {}, () => record(20), 'ok', 'The last good one is of'],
+    ['an old one by hand', {}, () => record(40), 'warning', 'none is made by itself'],
+    [
+      'one that failed after one that did not',
+      scheduled,
+      async () => {
+        await record(1);
+        await recordFailure(folder.path, world.clock.now(), '/backups/b.backup', 'the disk is full');
+      },
+      'failed',
+      'was not made: the disk is full. The last good one is of',
+    ],
+  ])('%s', async (_, environment, prepare, status, words) => {
+    await prepare();
+    const found = await look(backupChecks, patient(environment));
+    expect(found?.status).toBe(status as Result['status']);
+    expect(found?.message).toContain(words);
+  });
+});
+
+describe('providers', () => {
+  test('without webhooks that Tidings keeps, or offline, nobody is asked', async () => {
+    expect(await look(providerChecks, patient())).toBeNull();
+    await world.connect();
+    const asked = world.github.requests.length;
+    expect(await look(providerChecks, { ...patient(), isOffline: true })).toBeNull();
+    expect(world.github.requests).toHaveLength(asked);
+  });
+
+  test('what is well and what is not, and nothing is changed', async () => {
+    const id = await world.connect();
+    const before = allRows(world.db);
+    expect(await look(providerChecks, patient())).toMatchObject({
+      status: 'ok',
+      message: 'The webhooks of 1 integration are as they should be',
+    });
+    expect(allRows(world.db)).toEqual(before);
+    world.rocket.hooks.splice(0);
+    const found = await look(providerChecks, patient());
+    expect(found?.status).toBe('failed');
+    expect(found?.message).toStartWith(`${id}: Somebody deleted the webhook`);
+    await rotateSecret(world.deps, id);
+    expect((await look(providerChecks, patient()))?.status).toBe('ok');
+  });
+});

@@ -1,0 +1,32 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import { join } from 'node:path';
+import { cliJson } from './cli.ts';
+import { allRows } from './rows.ts';
+
+/** A data folder with a little of what people have, and a secret. */
+export async function fillFolder(
+  dataDir: string,
+): Promise<{ integrationId: string; secret: string; webhookUrl: string }> {
+  const json = (...words: string[]) => cliJson(dataDir, words);
+  await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+  await json('key', 'create', '--organization', 'acme', '--name', 'Site');
+  const file = join(dataDir, 'posts.json');
+  const posts = Array.from({ length: 20 }, (_, n) => ({
+    id: `post_${n}`,
+    title: `Post ${n}`,
+    markdown: `Words ${n}`,
+  }));
+  await Bun.write(file, JSON.stringify(posts));
+  await json('post', 'import', '--organization', 'acme', file);
+  return json('integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b');
+}
+
+/** Every row of the database of a folder that nobody has open. */
+export function rowsIn(dataDir: string): ReturnType<typeof allRows> {
+  const sqlite = new Sqlite(join(dataDir, 'tidings.db'));
+  try {
+    return allRows({ $client: sqlite });
+  } finally {
+    sqlite.close();
+  }
+}

@@ -1,0 +1,91 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { migrations } from '../../db/migrate.ts';
+
+// Writes test/fixtures/schemas/<schema>.sql for each schema that has none yet: its tables, with rows in all of them. Run
+// it once when a schema is released: bun test/support/schema-fixtures.ts. A fixture that exists is never written again.
+
+export const fixtures = join(import.meta.dir, '../fixtures/schemas');
+
+/** SQL triggers write these, when posts are written. */
+const MADE_BY_TRIGGERS = /^(post_counts|post_numbers|post_search.*)$/;
+
+/** Columns of JSON, and what is in them. */
+const json: Record<string, string> = {
+  permissions: '["api.read"]',
+  filters: '{}',
+  event_keys: '[]',
+  data: '{"isPrerelease":false}',
+};
+
+interface Column {
+  name: string;
+  type: string;
+  notnull: number;
+  pk: number;
+  /** Other than 0: the database makes its value. */
+  hidden: number;
+}
+
+function fixtureOf(schema: number): string {
+  const sqlite = new Sqlite(':memory:');
+  for (const migration of migrations.slice(0, schema)) {
+    for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
+  }
+  const made = sqlite
+    .query<{ type: string; name: string; sql: string }, []>(
+      'SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid',
+    )
+    .all()
+    .filter(({ name }) => !/^post_search_/.test(name));
+  const tables = made.filter(({ type, name }) => type === 'table' && !MADE_BY_TRIGGERS.test(name));
+  const rows = tables.flatMap(({ name, sql }) => [0, 1].map((row) => insert(sqlite, name, sql, row)));
+  return [
+    ...made.map(({ sql }) => sql),
+    'BEGIN',
+    'PRAGMA defer_foreign_keys = ON',
+    ...rows,
+    'COMMIT',
+    `PRAGMA user_version = ${schema}`,
+  ]
+    .map((statement) => `${statement};\n`)
+    .join('');
+}
+
+function insert(sqlite: Sqlite, table: string, sql: string, row: number): string {
+  const columns = sqlite
+    .query<Column, []>(`PRAGMA table_xinfo("${table}")`)
+    .all()
+    .filter(({ hidden }) => hidden === 0);
+  const parents = sqlite
+    .query<{ from: string; table: string }, []>(`PRAGMA foreign_key_list("${table}")`)
+    .all();
+  const values = columns.map((column) => {
+    const parent = parents.find(({ from }) => from === column.name);
+    return parent === undefined ? valueFor(table, column, sql, row) : `'${parent.table} ${row}'`;
+  });
+  return `INSERT INTO "${table}" (${columns.map(({ name }) => `"${name}"`).join(', ')}) VALUES (${values.join(', ')})`;
+}
+
+/** The first row has everything; the second has nothing where nothing may be. */
+function valueFor(table: string, { name, type, notnull, pk }: Column, sql: string, row: number): string {
+  const affinity = type.toLowerCase();
+  if (row === 1 && notnull === 0 && pk === 0) return 'NULL';
+  const [, choices] = new RegExp(`"${name}" in \\(([^)]+)\\)`).exec(sql) ?? [];
+  if (choices !== undefined) return choices.split(', ')[row] ?? 'NULL';
+  if (affinity === 'integer') return name.endsWith('_at') ? '1795000000000' : String(row);
+  if (affinity === 'blob') return `X'00ff0${row}'`;
+  if (name.endsWith('_at')) return `'2026-11-2${row}T12:00:00.000Z'`;
+  if (name in json) return `'${json[name]}'`;
+  if (name === 'source_metadata' || name === 'headers') return `'{"a":"b"}'`;
+  if (pk > 0) return `'${table} ${row}'`;
+  return `'It''s the ${name} of ${table}, Ümläut 🚀 ${row}'`;
+}
+
+if (import.meta.main) {
+  for (const schema of migrations.keys()) {
+    const file = join(fixtures, `${schema + 1}.sql`);
+    if (!existsSync(file)) await Bun.write(file, fixtureOf(schema + 1));
+  }
+}

@@ -1,0 +1,61 @@
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { root, type ServerProcess, startProcess } from './server.ts';
+
+// A disk of a few megabytes, or one that cannot be written to, for one server alone: a mount in a namespace of its own, which
+// ends with the process. Only who may mount can do that.
+
+/** Whether this user may mount. Where not, tests that need it are reported as skipped. */
+export const mayMount =
+  Bun.which('unshare') !== null &&
+  Bun.spawnSync(['unshare', '-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).success;
+
+/** Starts a server whose data folder is a mount that holds what `seed` does. */
+export async function startOnMount(
+  dataDir: string,
+  seed: string,
+  {
+    size = '4m',
+    writable = true,
+    reserve = '',
+  }: { size?: string; writable?: boolean; reserve?: string } = {},
+): Promise<ServerProcess> {
+  const script = [
+    `mount -t tmpfs -o mode=700,size=${size} tmpfs "$DATA_DIR"`,
+    'cp -a "$SEED/." "$DATA_DIR"',
+    ...(reserve === '' ? [] : [`{ head -c ${reserve} /dev/zero > "$DATA_DIR/fill" 2> /dev/null || true; }`]),
+    ...(writable ? [] : ['mount -o remount,ro "$DATA_DIR"']),
+    'exec "$@"',
+  ].join(' && ');
+  const serve = [process.execPath, join(root, 'src/cli.ts'), 'serve'];
+  return startProcess(['unshare', '-m', 'sh', '-c', script, 'sh', ...serve], {
+    dataDir,
+    environment: { SEED: seed },
+  });
+}
+
+/** The folder as the server sees it. */
+export const insideOf = (server: ServerProcess, dataDir: string) => `/proc/${server.pid}/root${dataDir}`;
+
+/** Takes all the room that is left. Returns what gives it back. */
+export function fillUp(folder: string): () => void {
+  const path = join(folder, 'fill');
+  const file = openSync(path, 'w');
+  try {
+    for (const chunk of [65536, 4096, 1]) {
+      for (;;) if (!wrote(file, chunk)) break;
+    }
+  } finally {
+    closeSync(file);
+  }
+  return () => rmSync(path);
+}
+
+function wrote(file: number, bytes: number): boolean {
+  try {
+    return writeSync(file, Buffer.alloc(bytes)) > 0;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return false;
+    throw error;
+  }
+}
