@@ -77,7 +77,7 @@ export const faults = {
       JSON.stringify({
         errors: [
           {
-            message: `Variable "$input" got invalid value ${body}, of ${token}.`,
+            message: `Token ${token}: variable "$input" got invalid value\n${JSON.stringify(JSON.parse(body).variables)}.`,
             extensions: { type: 'graphql error', code: 'BAD_USER_INPUT' },
           },
         ],

@@ -18,7 +18,7 @@ import { LinearWorkspace } from './workspace.ts';
 const schema = buildSchema(await Bun.file(SCHEMA_FILE).text());
 
 /** One request that was understood. */
-export interface LinearOperation {
+interface LinearOperation {
   /** The fields that it asked at the root: `webhookCreate`, or `viewer` and `teams`. */
   fields: string[];
   variables: Record<string, unknown>;

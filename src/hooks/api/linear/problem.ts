@@ -1,6 +1,7 @@
 import { LinearError } from '@linear/sdk';
 import { ProviderProblem } from '../../model.ts';
 import { retryAtOf } from './retry-at.ts';
+import { quoted, type Told, toldBy } from './told.ts';
 
 // What came of a request to Linear, as a problem in words of ours. The SDK's errors hold the whole request, the
 // token's neighbours and the webhook's secret included, so none of them is kept as a cause, and what Linear says is
@@ -13,9 +14,6 @@ export interface Context {
   /** What no message may show. */
   secrets: readonly string[];
 }
-
-/** Longer words of Linear's are cut. */
-const MAX_WORDS_LENGTH = 200;
 
 const ADMINS_ONLY =
   'The token may not administer webhooks: Linear lets only workspace admins do that (OAuth: the scope admin). Ask an admin for an API key.';
@@ -55,14 +53,6 @@ export function notLinear({ url }: Context, status?: number): ProviderProblem {
 
 export function noSuccess(): ProviderProblem {
   return failed('Linear did not do it, and does not say why. Try again later.');
-}
-
-/** Linear's own words, by which it is told apart what went wrong: not every error has a code. */
-interface Told {
-  type: string;
-  code: string;
-  message: string;
-  presentable: string;
 }
 
 function answeredProblem(error: LinearError, context: Context): ProviderProblem {
@@ -143,31 +133,6 @@ const badToken = () =>
 const failed = (message: string) => new ProviderProblem('provider-failed', message);
 
 const serverFailed = (status: number) => failed(`Linear failed with status ${status}. Try again later.`);
-
-/** The first of the errors that were answered; null when there is none. */
-function toldBy(error: LinearError): Told | null {
-  const [first] = error.raw?.response?.errors ?? [];
-  if (typeof first !== 'object' || first === null) return null;
-  const extensions: { type?: unknown; code?: unknown; userPresentableMessage?: unknown } = {
-    ...first.extensions,
-  };
-  const text = (value: unknown) => (typeof value === 'string' ? value : '');
-  return {
-    type: text(extensions.type),
-    code: text(extensions.code),
-    message: text(first.message),
-    presentable: text(extensions.userPresentableMessage),
-  };
-}
-
-/** What Linear says, on one line, in bounds and without secrets: GraphQL's own errors quote the variables. */
-function quoted({ presentable, message }: Told, secrets: readonly string[]): string {
-  let words = presentable || message;
-  for (const secret of secrets) words = words.replaceAll(secret, '…');
-  words = words.replaceAll(/\s+/g, ' ').trim();
-  if (words.length > MAX_WORDS_LENGTH) words = `${words.slice(0, MAX_WORDS_LENGTH)}…`;
-  return words === '' ? 'nothing' : `"${words.replace(/\.$/, '')}"`;
-}
 
 /** Without the name and password that a URL may hold. */
 function shown(url: string): string {

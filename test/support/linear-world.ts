@@ -1,0 +1,14 @@
+import { linearApi } from '../../src/hooks/api/linear.ts';
+import { startLinearApi } from './linear-api/server.ts';
+
+/** The stand-in for Linear, its three teams, and the API as an admin uses it. */
+export function startLinear() {
+  const server = startLinearApi();
+  const [engineering = never(), design = never(), vault = never()] = server.workspace.teams;
+  const linear = linearApi(server.url, server.adminKey);
+  return { server, linear, engineering, design, vault, [Symbol.dispose]: server[Symbol.dispose] };
+}
+
+function never(): never {
+  throw new Error('The workspace lacks a team');
+}
