@@ -250,6 +250,16 @@ describe('the sealed token of the first form', () => {
     expect((await connect(again)).status).toBe(303);
   });
 
+  test('grows no younger by a try that fails', async () => {
+    const fields = await chosen([]);
+    started.app.clock.advance(20 * 60_000);
+    const html = await (await connect(fields)).text();
+    expect(html).toContain('Choose at least one repository.');
+    started.app.clock.advance(10 * 60_000);
+    const again = [...hiddenFields(html, CONNECT), ['place', 'acme/rocket']] as [string, string][];
+    await expectRefused(new URLSearchParams(again), visit);
+  });
+
   test.each([[''], ['x'], ['AAAA'.repeat(50)], [hostile]])('cannot be made up: %p', async (offer) => {
     await expectRefused(new URLSearchParams({ offer, place: 'acme/rocket' }), visit);
   });

@@ -2,7 +2,7 @@ import type { Page } from '../../page.ts';
 import { addPages } from './add.tsx';
 import { changeIntegration } from './change.tsx';
 import { checkPage } from './check.tsx';
-import { choose } from './choose.tsx';
+import { choose } from './choose.ts';
 import { connect } from './connect.tsx';
 import { keepHooks } from './keep.ts';
 import { integrationList } from './list.tsx';
