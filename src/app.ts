@@ -1,8 +1,7 @@
 import { Elysia } from 'elysia';
+import type { DashboardDeps } from './dashboard/page.ts';
 import { dashboard } from './dashboard/routes.ts';
-import type { Deps } from './deps.ts';
 import { docs } from './docs/routes.ts';
-import type { Compose } from './drafts/model.ts';
 import { withBodyLimit } from './http/body-limit.ts';
 import { errorHandling } from './http/errors.ts';
 import { type Fetch, withRequestLog } from './http/request-log.ts';
@@ -23,7 +22,7 @@ export interface ServerFacts extends MetricsAccess {
 
 /** The whole HTTP side of Tidings. Reads as a table of contents: what is not used here is not served. */
 export function createApp(
-  deps: Deps & { compose: Compose } & Partial<ServerFacts>,
+  deps: Omit<DashboardDeps, 'self'> & Partial<ServerFacts>,
   webhookProviders: readonly Provider[] = providers,
 ): { fetch: Fetch } {
   const { whyNotReady = () => null, peerAddress = () => null, metricsToken } = deps;

@@ -24,6 +24,14 @@ import { lastPublicUrl } from './uptime/store.ts';
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
 const DRAIN_MS = 8_000;
 
+/** How long a page may take that asks a provider for many things, such as the hooks of many repositories, in seconds. */
+const PROVIDER_TIMEOUT_S = 240;
+
+/** Pages of the dashboard that wait for providers would be cut off as idle. */
+function asksProviders(request: Request): boolean {
+  return pathOf(request).includes('/integrations/');
+}
+
 /** What is answered while the server stops. */
 const PROBES: ReadonlySet<string> = new Set(['/ping', '/ready']);
 
@@ -101,12 +109,17 @@ export function startServer(services: Services, config: Config): RunningServer {
     whyNotReady,
     peerAddress: (request) => server.requestIP(request)?.address ?? null,
     metricsToken: config.metricsToken,
+    hasOwnGithub: new URL(config.providerApis.github).host !== 'api.github.com',
   });
   const stopWatching = addProcessMetrics(services.metrics.registry);
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,
-    fetch: (request) => (isStopping ? whileStopping(request) : app.fetch(request)),
+    fetch(request, connection) {
+      if (isStopping) return whileStopping(request);
+      if (asksProviders(request)) connection.timeout(request, PROVIDER_TIMEOUT_S);
+      return app.fetch(request);
+    },
     // Bun's own refusal of a large body has no body; ours does, and Bun buffers nothing that is not read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     idleTimeout: 30,

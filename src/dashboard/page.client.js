@@ -44,6 +44,42 @@ document.addEventListener('submit', (event) => {
   }, 5000);
 });
 
+/** Where the answer takes its time, the button that was pressed says so. */
+document.addEventListener('submit', (event) => {
+  const button = event.submitter;
+  if (event.defaultPrevented || button?.dataset.busy === undefined) return;
+  // Not at once: what the form sends is gathered after this, and a disabled button has no part in it.
+  setTimeout(() => {
+    const label = button.innerHTML;
+    button.textContent = button.dataset.busy;
+    button.disabled = true;
+    // Whoever goes back to this page as it was left can press it again.
+    addEventListener(
+      'pageshow',
+      () => {
+        button.innerHTML = label;
+        button.disabled = false;
+      },
+      { once: true },
+    );
+  });
+});
+
+/** A long list of things to choose from shows only those with the words that are typed, and what is chosen. */
+const filter = document.querySelector('input[data-filter]');
+if (filter !== null) {
+  filter.addEventListener('input', () => {
+    const words = filter.value.toLowerCase().split(/\s+/);
+    for (const item of document.getElementById(filter.dataset.filter).children) {
+      const text = item.textContent.toLowerCase();
+      item.hidden = !words.every((word) => text.includes(word)) && item.querySelector(':checked') === null;
+    }
+  });
+  filter.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter') event.preventDefault();
+  });
+}
+
 /** While "Live" is on, new entries of the log appear by themselves, and are announced. */
 const live = document.querySelector('button[data-live]');
 const news = document.getElementById('live-news');

@@ -17,6 +17,8 @@ export interface DashboardDeps extends Deps {
   readonly compose: Compose;
   /** Asks the service itself, whether or not its public address can be reached from here. */
   readonly self: Fetch;
+  /** Whether GitHub is an Enterprise server, whose pages are not at github.com. */
+  readonly hasOwnGithub?: boolean;
 }
 
 /** What every page is given. */

@@ -59,6 +59,7 @@ test('without scripts everything can be done', async () => {
   expect(await answer.json()).toMatchObject({ posts: [{ title: 'By hand', markdown: '**louder**' }] });
 
   await follow(page, 'Integrations');
+  await page.getByText('By hand, without a token').first().click();
   await page.getByLabel('Repository').fill('acme/lander');
   await press(page, 'Connect GitHub');
   await follow(page, 'I have done this');

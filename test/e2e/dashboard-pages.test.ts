@@ -4,6 +4,7 @@ import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { type OpenDashboard, openDashboard, setUp, setUpLink, watch } from '../support/dashboard-browser.ts';
 import { fillDashboard } from '../support/full-dashboard.ts';
 import { wrongWith } from '../support/page-check.ts';
+import { openProviderPages, startProviders } from '../support/provider-pages.ts';
 import { followFirst, pages } from '../support/screenshots.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 
@@ -16,15 +17,19 @@ let dashboard: OpenDashboard;
 let page: Page;
 let trouble: string[];
 let failing: string;
+const provider = startProviders();
 
 beforeAll(async () => {
-  dashboard = await openDashboard(['--demo']);
+  dashboard = await openDashboard(['--demo'], provider.environment);
   trouble = watch(dashboard.person, dashboard.origin);
   page = await dashboard.person.newPage();
   ({ failing } = await fillDashboard(dashboard));
 }, 120_000);
 
-afterAll(() => dashboard.close());
+afterAll(async () => {
+  await dashboard.close();
+  provider.stop();
+});
 
 /** Whether the page that is open is as it should be. */
 async function expectFine(here: Page, said = trouble): Promise<void> {
@@ -141,6 +146,20 @@ describe('full, with something to see:', () => {
   );
 
   test(
+    'webhooks that are kept at GitHub and Linear',
+    async () => {
+      const { base, dataDir } = dashboard;
+      const seen: string[] = [];
+      for await (const name of openProviderPages(page, { base, dataDir }, provider)) {
+        seen.push(name);
+        await expectFine(page);
+      }
+      expect(seen.length).toBeGreaterThan(12);
+    },
+    8 * PATIENCE_MS,
+  );
+
+  test(
     'what is shown once',
     async () => {
       await open('settings/keys');
@@ -152,10 +171,12 @@ describe('full, with something to see:', () => {
       await page.reload();
       await expectFine(page);
       await open('integrations');
+      await page.getByText('By hand, without a token').first().click();
       await page.getByLabel('Repository').fill('nothing');
       await press('Connect GitHub');
       await page.getByText('must be OWNER/NAME').waitFor();
       await expectFine(page);
+      await page.getByText('By hand, without a token').last().click();
       await press('Connect Linear');
       await page.getByRole('heading', { name: 'Linear is almost connected' }).waitFor();
       await expectFine(page);

@@ -88,6 +88,7 @@ test('from the printed link to a first call, and a key that is revoked', async (
 test('from connecting GitHub to a draft, with the log open beside it', async () => {
   await page.goto(dashboard.base);
   await go('Integrations');
+  await page.getByText('By hand, without a token').first().click();
   await page.getByLabel('Repository').fill('acme/rocket');
   await button('Connect GitHub').click();
   await page.getByRole('heading', { name: 'acme/rocket is almost connected' }).waitFor();

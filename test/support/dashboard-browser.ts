@@ -21,10 +21,16 @@ export interface OpenDashboard {
 }
 
 /** Starts a server and a browser, and sets the dashboard up by the link that the server prints. */
-export async function openDashboard(words: readonly string[] = []): Promise<OpenDashboard> {
+export async function openDashboard(
+  words: readonly string[] = [],
+  environment: Record<string, string> = {},
+): Promise<OpenDashboard> {
   const folder = temporaryFolder();
   const until = words.includes('--demo') ? 'Stop with Ctrl-C' : 'Set up the dashboard';
-  const [browser, server] = await Promise.all([launchBrowser(), startTidings(folder.path, words, { until })]);
+  const [browser, server] = await Promise.all([
+    launchBrowser(),
+    startTidings(folder.path, words, { until, environment }),
+  ]);
   const close = async () => {
     await browser.close();
     await server.stop();

@@ -4,6 +4,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
 import { temporaryFolder } from './cli.ts';
 import { setUp } from './dashboard-browser.ts';
+import { openProviderPages, type Providers, startProviders } from './provider-pages.ts';
 import { root, type ServerProcess, startTidings } from './server.ts';
 
 // Pictures of every page of the dashboard, to be looked at: light and dark, on a phone and on a wide screen, empty
@@ -46,7 +47,13 @@ async function shoot(page: Page, name: string): Promise<void> {
   }
 }
 
-async function shootAll(context: BrowserContext, server: ServerProcess, kind: string): Promise<void> {
+async function shootAll(
+  context: BrowserContext,
+  server: ServerProcess,
+  kind: string,
+  dataDir: string,
+  provider: Providers | null,
+): Promise<void> {
   const page = await context.newPage();
   await page.goto(`${server.url}/dashboard/~/sign-in`);
   await shoot(page, `${kind}-sign-in`);
@@ -59,13 +66,24 @@ async function shootAll(context: BrowserContext, server: ServerProcess, kind: st
   }
   await page.goto(new URL('/dashboard/~/account', base).href);
   await shoot(page, `${kind}-account`);
+  if (provider === null) return;
+  for await (const name of openProviderPages(page, { base, dataDir }, provider)) {
+    await shoot(page, `${kind}-kept-${name}`);
+  }
 }
 
-async function withServer(browser: Browser, kind: string, words: string[], until: string): Promise<void> {
+async function withServer(
+  browser: Browser,
+  kind: string,
+  words: string[],
+  until: string,
+  provider: Providers | null = null,
+): Promise<void> {
   const data = temporaryFolder();
-  const server = await startTidings(data.path, words, { until });
+  const environment = provider?.environment ?? {};
+  const server = await startTidings(data.path, words, { until, environment });
   try {
-    await shootAll(await browser.newContext(), server, kind);
+    await shootAll(await browser.newContext(), server, kind, data.path, provider);
   } finally {
     await server.stop();
     data.remove();
@@ -75,10 +93,12 @@ async function withServer(browser: Browser, kind: string, words: string[], until
 if (import.meta.main) {
   mkdirSync(folder, { recursive: true });
   const browser = await launchBrowser();
+  const provider = startProviders();
   try {
     await withServer(browser, 'empty', [], 'Set up the dashboard');
-    await withServer(browser, 'full', ['--demo'], 'Stop with Ctrl-C');
+    await withServer(browser, 'full', ['--demo'], 'Stop with Ctrl-C', provider);
   } finally {
+    provider.stop();
     await browser.close();
   }
 }

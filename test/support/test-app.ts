@@ -43,6 +43,7 @@ export function createTestApp(
     clock?: MovableClock;
     openProviderApi?: OpenProviderApi;
     publicUrl?: () => string;
+    hasOwnGithub?: boolean;
   } = {},
 ): TestApp {
   const db = openDatabase(':memory:');
@@ -65,7 +66,11 @@ export function createTestApp(
   };
   const deps: Deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };
   const app = createApp(
-    { ...deps, compose: async (recipe, material) => composeDraft(recipe, material) },
+    {
+      ...deps,
+      compose: async (recipe, material) => composeDraft(recipe, material),
+      hasOwnGithub: overrides.hasOwnGithub ?? false,
+    },
     overrides.providers,
   );
   let postCount = 0;

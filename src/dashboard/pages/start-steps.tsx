@@ -53,7 +53,10 @@ export function stepsOf(visit: MemberVisit, progress: Progress): Step[] {
       isDone: progress.hasIntegration,
       todo: byOwner(
         <>
-          <p>You get an address and a secret, and paste both into the provider's settings.</p>
+          <p>
+            With a token, Tidings makes the webhooks for you. By hand, you paste an address and a secret into
+            the provider's settings.
+          </p>
           <Go to={`${base}/integrations`} label="Connect" />
         </>,
       ),

@@ -14,9 +14,12 @@ export function Field({
   autoComplete,
   required = true,
   autoFocus = false,
+  id = `field-${name}`,
 }: {
   label: string;
   name: string;
+  /** Of its own where the page has another field of that name. */
+  id?: string;
   type?: 'text' | 'email' | 'password' | 'date' | 'search';
   value?: string;
   hint?: ComponentChildren;
@@ -26,7 +29,6 @@ export function Field({
   required?: boolean;
   autoFocus?: boolean;
 }) {
-  const id = `field-${name}`;
   const describedBy = [hint ? `${id}-hint` : null, error ? `${id}-error` : null].filter(Boolean).join(' ');
   return (
     <div class={error ? 'field wrong' : 'field'}>
@@ -77,6 +79,7 @@ export function Action({
   kind = '',
   fields = {},
   isOnce = false,
+  busy,
 }: {
   to: string;
   label: string;
@@ -84,6 +87,8 @@ export function Action({
   fields?: Readonly<Record<string, string>>;
   /** Whether the answer shows something once, so that sending the form again must do nothing. */
   isOnce?: boolean;
+  /** What the button says while the answer takes its time; the script says it. */
+  busy?: string;
 }) {
   return (
     <form method="post" action={to} class="inline" data-once={isOnce ? '' : undefined}>
@@ -91,7 +96,7 @@ export function Action({
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={value} />
       ))}
-      <button type="submit" class={kind === 'link' ? 'link' : `button ${kind}`}>
+      <button type="submit" class={kind === 'link' ? 'link' : `button ${kind}`} data-busy={busy}>
         {label}
       </button>
     </form>

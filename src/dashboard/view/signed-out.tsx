@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 /** Fields that are not written into a page, even to be sent again. */
-const SECRET = new Set(['password', 'current']);
+const SECRET = new Set(['password', 'current', 'apiToken']);
 
 /** For a form that came after its session had ended: nothing is done yet, and nothing that was typed is lost. */
 export function SignedOut({ path, form }: { path: string; form: URLSearchParams }) {

@@ -3,24 +3,30 @@
 import type { Integration } from '../../../integrations/model.ts';
 import { providerNames } from '../../../integrations/model.ts';
 import { webhookUrl } from '../../../integrations/service.ts';
+import type { Pause } from '../../../uptime/pauses.ts';
 import { countDays, listLogPage } from '../../../webhooks/store.ts';
 import type { MemberVisit } from '../../page.ts';
 import { ToCopy } from '../../view/copy.tsx';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
+import { PauseNote } from './pause.tsx';
 import { inWords, Picture } from './picture.tsx';
 
 /** How far back the picture goes. */
 const DAYS = 30;
 
+/** So many webhook URLs are shown without being asked for. */
+const MAX_URLS_SHOWN = 3;
+
 /** What a card shows of an integration. */
 export async function cardOf({ deps: { db, clock, publicUrl } }: MemberVisit, integration: Integration) {
   const { id, type, organizationId, repositories } = integration;
   const { entries } = await listLogPage(db, organizationId, { integrationId: id }, { limit: 1 });
-  const urls = (repositories.length === 0 ? [undefined] : repositories).map((repository) =>
-    webhookUrl(publicUrl(), type, organizationId, id, repository?.id),
-  );
+  const urls = (repositories.length === 0 ? [undefined] : repositories).map((repository) => ({
+    of: repositories.length > 1 && repository !== undefined ? repository.fullName : null,
+    url: webhookUrl(publicUrl(), type, organizationId, id, repository?.id),
+  }));
   return {
     integration,
     days: await countDays(db, id, clock.now(), DAYS),
@@ -33,9 +39,16 @@ export async function cardOf({ deps: { db, clock, publicUrl } }: MemberVisit, in
 type CardProps = Awaited<ReturnType<typeof cardOf>> & { base: string };
 
 /** An integration on the page of all of them. */
-export function Card({ integration, base, ...rest }: CardProps) {
+export function Card({
+  integration,
+  base,
+  pause,
+  isOwner,
+  ...rest
+}: CardProps & { pause: Pause | undefined; isOwner: boolean }) {
   return (
     <article class="card pad">
+      <PauseNote pause={pause} to={`${base}/integrations/${integration.id}/missed`} isOwner={isOwner} />
       <div class="bar">
         <h2 class="flat">
           <a href={`${base}/integrations/${integration.id}`}>{integrationName(integration)}</a>
@@ -52,7 +65,7 @@ export function Card({ integration, base, ...rest }: CardProps) {
 }
 
 /** The picture of the last days, and where deliveries go. */
-export function Overview({ integration: { id }, days, newest, urls, base, now }: CardProps) {
+export function Overview({ integration: { id, hasToken }, days, newest, urls, base, now }: CardProps) {
   return (
     <>
       <Picture days={days} />
@@ -67,10 +80,24 @@ export function Overview({ integration: { id }, days, newest, urls, base, now }:
           </>
         )}
       </p>
-      <p class="label">Webhook URL</p>
-      {urls.map((url) => (
-        <ToCopy text={url} />
-      ))}
+      <Urls urls={urls} isFolded={hasToken || urls.length > MAX_URLS_SHOWN} />
     </>
+  );
+}
+
+/** Where deliveries go. Folded where nobody needs to paste them, or where there are many. */
+function Urls({ urls, isFolded }: Pick<CardProps, 'urls'> & { isFolded: boolean }) {
+  const list = urls.map(({ of, url }) => (
+    <>
+      <p class="label">{of === null ? 'Webhook URL' : `Webhook URL of ${of}`}</p>
+      <ToCopy text={url} />
+    </>
+  ));
+  if (!isFolded) return <>{list}</>;
+  return (
+    <details class="more">
+      <summary>{urls.length === 1 ? 'Webhook URL' : `${urls.length} webhook URLs`}</summary>
+      {list}
+    </details>
   );
 }

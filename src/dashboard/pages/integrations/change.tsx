@@ -1,15 +1,15 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
+import { disconnectIntegration } from '../../../hooks/disconnect.ts';
 import { rotateSecret } from '../../../hooks/rotate.ts';
-import type { Integration } from '../../../integrations/model.ts';
-import { providerNames } from '../../../integrations/model.ts';
-import { deleteIntegration, setEnabled } from '../../../integrations/store.ts';
+import { type Integration, providerNames } from '../../../integrations/model.ts';
+import { setEnabled } from '../../../integrations/store.ts';
 import { once } from '../../once.ts';
-import { type Page, post, redirect, view } from '../../page.ts';
+import { type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { ToCopy } from '../../view/copy.tsx';
-import { Action } from '../../view/form.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
+import { showIntegration } from './one.tsx';
+import { problemOf } from './problem.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId';
 
@@ -29,78 +29,64 @@ export const changeIntegration: readonly Page[] = [
 
   post(`${PATH}/secret`, 'owner', async (visit) => {
     const integration = await requireIntegration(visit);
-    const { deps, form, base } = visit;
-    // A reload must not make another: the provider's present one would then be the last but one, and refused.
-    const rotated = await once(deps.db, form.get('mark'), () => rotateSecret(deps, integration.id));
-    if (rotated === null) {
-      return redirect(
-        `${base}/integrations/${integration.id}`,
-        'This form was sent before, and no other secret was made. If you did not copy the one that it made, make a new one.',
-      );
+    const { deps, form } = visit;
+    try {
+      // A reload must not make another: the provider's present one would then be the last but one, and refused.
+      const rotated = await once(deps.db, form.get('mark'), () => rotateSecret(deps, integration.id));
+      return tellRotated(visit, integration, rotated);
+    } catch (error) {
+      return showIntegration(visit, { about: 'secret', message: problemOf(error) });
     }
-    const provider = providerNames[integration.type];
-    return view(
-      'A new secret',
-      <>
-        <h1>A new secret for {integrationName(integration)}</h1>
-        <p class="lede">
-          It is shown this once: copy it now, and set it at {provider}. The old one is taken for another 24
-          hours.
-        </p>
-        <div class="card pad">
-          <p class="label">Secret</p>
-          <ToCopy text={rotated.secret} label="Copy the secret" />
-        </div>
-        <a class="button go" href={`${base}/integrations/${integration.id}`}>
-          I have set it at {provider}
-        </a>
-      </>,
-      { section: 'integrations' },
-    );
   }),
 
   post(`${PATH}/disconnect`, 'owner', async (visit) => {
     const integration = await requireIntegration(visit);
-    await deleteIntegration(visit.deps.db, integration.id);
-    return redirect(`${visit.base}/integrations`, `${integrationName(integration)} is disconnected.`);
+    const { deps, form, base } = visit;
+    try {
+      const force = form.get('force') === 'yes';
+      const { left } = await disconnectIntegration(deps, integration.id, { force });
+      const rest = left.length === 0 ? '' : ` A webhook was left at ${left.join(', ')}: delete it there.`;
+      return redirect(`${base}/integrations`, `${integrationName(integration)} is disconnected.${rest}`);
+    } catch (error) {
+      return showIntegration(visit, { about: 'disconnect', message: problemOf(error) });
+    }
   }),
 ];
 
-/** What can be changed of an integration, by owners. */
-export function Changes({ integration, base }: { integration: Integration; base: string }) {
-  const path = `${base}/integrations/${integration.id}`;
+/** Where Tidings keeps the webhooks it has set the secret there; otherwise this is the one time that it is told. */
+function tellRotated({ base }: MemberVisit, integration: Integration, rotated: { secret: string } | null) {
+  const page = `${base}/integrations/${integration.id}`;
   const provider = providerNames[integration.type];
-  return (
-    <section aria-labelledby="changes">
-      <h2 id="changes">Change it</h2>
-      <div class="bar">
-        {integration.enabled ? (
-          <Action to={`${path}/disable`} label="Disable" />
-        ) : (
-          <Action to={`${path}/enable`} label="Enable" kind="go" />
-        )}
-        <span class="dim">
-          {integration.enabled
-            ? 'Disabled, it refuses deliveries until it is enabled again.'
-            : 'Deliveries are refused now.'}
-        </span>
+  if (rotated === null) {
+    return redirect(
+      page,
+      integration.hasToken
+        ? 'This form was sent before, and no other secret was made.'
+        : 'This form was sent before, and no other secret was made. If you did not copy the one that it made, make a new one.',
+    );
+  }
+  if (integration.hasToken) {
+    return redirect(
+      page,
+      `A new secret was made and set at ${provider}. The old one is taken for another 24 hours.`,
+    );
+  }
+  return view(
+    'A new secret',
+    <>
+      <h1>A new secret for {integrationName(integration)}</h1>
+      <p class="lede">
+        It is shown this once: copy it now, and set it at {provider}. The old one is taken for another 24
+        hours.
+      </p>
+      <div class="card pad">
+        <p class="label">Secret</p>
+        <ToCopy text={rotated.secret} label="Copy the secret" />
       </div>
-      <details class="danger">
-        <summary>Rotate the secret</summary>
-        <p>
-          Makes a new secret. Deliveries signed with the present one are taken for another 24 hours: set the
-          new one at {provider} before then.
-        </p>
-        <Action to={`${path}/secret`} label="Make a new secret" kind="bad" isOnce />
-      </details>
-      <details class="danger">
-        <summary>Disconnect</summary>
-        <p>
-          Removes {integrationName(integration)} for good, with its triggers and what they still had to do.
-          What {provider} sends from then on is refused. Posts stay, and so does the log.
-        </p>
-        <Action to={`${path}/disconnect`} label={`Disconnect ${integrationName(integration)}`} kind="bad" />
-      </details>
-    </section>
+      <a class="button go" href={page}>
+        I have set it at {provider}
+      </a>
+    </>,
+    { section: 'integrations' },
   );
 }

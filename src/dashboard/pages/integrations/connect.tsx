@@ -16,7 +16,7 @@ export const connect: readonly Page[] = [
       return await connectOnce(visit, 'github', repository);
     } catch (error) {
       if (!(error instanceof AppError) || error.status !== 400) throw error;
-      return showIntegrations(visit, error.message);
+      return showIntegrations(visit, { field: 'repository', message: error.message });
     }
   }),
 

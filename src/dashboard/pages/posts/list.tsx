@@ -6,49 +6,49 @@ import { type Found, searchPosts } from '../../../posts/search.ts';
 import { countDrafts, listPostPage, parsePost, tallyPosts } from '../../../posts/store.ts';
 import { get, type Page, view } from '../../page.ts';
 import { When } from '../../view/when.tsx';
+import { pauseOfAny } from '../integrations/pause.tsx';
 import { type Filter, readFilter, selectionOf } from './filter.ts';
 import { FilterBar, NoPosts, NothingFits, PageLinks, Summary } from './list-parts.tsx';
 import { originWords, StatusTag, typeNames } from './words.tsx';
 
 export const list: readonly Page[] = [
-  get(
-    '/dashboard/:organizationId/posts',
-    'member',
-    async ({ deps: { db, clock }, organization, url, base }) => {
-      const filter = readFilter(url);
-      const counts = await countPosts(db, organization.id);
-      const found = await findPage(db, organization.id, filter);
-      const isEmpty = counts.all === 0;
-      return view(
-        'Posts',
-        <>
-          <div class="bar heading">
-            <h1 class="grow">Posts</h1>
-            <a class={isEmpty ? 'button' : 'button go'} href={`${base}/posts/~/new`}>
-              New post
-            </a>
-          </div>
-          {isEmpty ? (
-            <NoPosts base={base} organizationId={organization.id} />
-          ) : (
-            <>
-              <Summary counts={counts} />
-              <FilterBar base={base} filter={filter} />
-              {found.totalItems === 0 ? (
-                <NothingFits base={base} filter={filter} />
-              ) : (
-                <>
-                  <Table base={base} posts={found.posts} now={clock.now()} />
-                  <PageLinks base={base} filter={filter} found={found} />
-                </>
-              )}
-            </>
-          )}
-        </>,
-        { section: 'posts' },
-      );
-    },
-  ),
+  get('/dashboard/:organizationId/posts', 'member', async (visit) => {
+    const { deps, organization, url, base } = visit;
+    const { db, clock } = deps;
+    const filter = readFilter(url);
+    const counts = await countPosts(db, organization.id);
+    const found = await findPage(db, organization.id, filter);
+    const isEmpty = counts.all === 0;
+    return view(
+      'Posts',
+      <>
+        <div class="bar heading">
+          <h1 class="grow">Posts</h1>
+          <a class={isEmpty ? 'button' : 'button go'} href={`${base}/posts/~/new`}>
+            New post
+          </a>
+        </div>
+        {await pauseOfAny(visit)}
+        {isEmpty ? (
+          <NoPosts base={base} organizationId={organization.id} />
+        ) : (
+          <>
+            <Summary counts={counts} />
+            <FilterBar base={base} filter={filter} />
+            {found.totalItems === 0 ? (
+              <NothingFits base={base} filter={filter} />
+            ) : (
+              <>
+                <Table base={base} posts={found.posts} now={clock.now()} />
+                <PageLinks base={base} filter={filter} found={found} />
+              </>
+            )}
+          </>
+        )}
+      </>,
+      { section: 'posts' },
+    );
+  }),
 ];
 
 async function countPosts(db: Database, organizationId: string) {

@@ -1,0 +1,125 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import type { Place } from '../../../hooks/model.ts';
+import { type AddedPlace, addPlace } from '../../../hooks/places.ts';
+import { requireApi } from '../../../hooks/token.ts';
+import { type Integration, providerNames } from '../../../integrations/model.ts';
+import { AppError } from '../../../lib/app-error.ts';
+import { newMark, once } from '../../once.ts';
+import {
+  type Answer,
+  get,
+  type MemberVisit,
+  type Page,
+  post,
+  redirect,
+  type View,
+  view,
+} from '../../page.ts';
+import { Field, FormError } from '../../view/form.tsx';
+import { problemWith } from '../../view/problem.ts';
+import { integrationName } from '../deliveries/rows.tsx';
+import { requireIntegration } from './find.ts';
+import { findConnected, Places } from './places.tsx';
+import { problemOf } from './problem.ts';
+import { placeWords, sayConnected } from './words.ts';
+
+const PATH = '/dashboard/:organizationId/integrations/:integrationId/add';
+
+/** One more repository or team for an integration. */
+export const addPages: readonly Page[] = [
+  get(PATH, 'owner', async (visit) => showForm(visit, await requireIntegration(visit))),
+  post(PATH, 'owner', async (visit) => add(visit, await requireIntegration(visit))),
+];
+
+async function add(visit: MemberVisit, integration: Integration): Promise<Answer> {
+  const { deps, form, base } = visit;
+  const { id, type } = integration;
+  // What was typed stands for what is not in the list.
+  const name = form.get('repository')?.trim() || (form.get('place') ?? '');
+  try {
+    if (name === '') throw new AppError(400, `Choose a ${placeWords[type].one}. Nothing was added.`);
+    const added = await once(deps.db, form.get('mark'), () => addPlace(deps, id, name));
+    return redirect(`${base}/integrations/${id}`, sayAdded(integration, added));
+  } catch (error) {
+    return showForm(visit, integration, problemOf(error));
+  }
+}
+
+function sayAdded({ type }: Integration, added: AddedPlace | null): string {
+  if (added === null) return 'This form was sent before, and nothing more was added.';
+  const { place, hasPinged } = added;
+  if (hasPinged !== undefined) return sayConnected(type, [{ place, hasPinged }]);
+  return `${place} is added. Set up its webhook at ${providerNames[type]}: with its URL below, and the secret that you kept. If you did not keep it, rotate it.`;
+}
+
+async function showForm(visit: MemberVisit, integration: Integration, error?: string): Promise<View> {
+  const { base } = visit;
+  const { id, type, hasToken } = integration;
+  const path = `${base}/integrations/${id}`;
+  const { one } = placeWords[type];
+  const seen = hasToken
+    ? await listSeen(visit, integration)
+    : { places: [], isCut: true, problem: undefined };
+  // Where all is listed there is nothing to type.
+  const isTyped = type === 'github' && seen.isCut;
+  const wrong = error ?? seen.problem;
+  const wrongField = problemWith('repository', 'The repository', wrong);
+  return view(
+    `Add a ${one}`,
+    <>
+      <p class="crumbs">
+        <a href={`${base}/integrations`}>Integrations</a> / <a href={path}>{integrationName(integration)}</a>
+      </p>
+      <h1>Add a {one}</h1>
+      <p class="lede">
+        {hasToken
+          ? 'Tidings makes its webhook, with the token that it was given.'
+          : 'You set up its webhook by hand, with a URL of its own and the secret of this integration.'}
+      </p>
+      {wrongField === null ? <FormError error={wrong} /> : null}
+      <form method="post" action={`${path}/add`} class="stack wide" data-once>
+        <input type="hidden" name="mark" value={newMark()} />
+        {seen.places.length === 0 ? null : (
+          <Places
+            legend={type === 'github' ? 'Repositories that the token can see' : 'Teams'}
+            places={seen.places}
+            connected={await findConnected(visit.deps, integration.organizationId, type)}
+            chosen={visit.form.getAll('place')}
+            base={base}
+            kind="radio"
+          />
+        )}
+        {isTyped ? (
+          <Field
+            label={seen.places.length === 0 ? 'Repository' : 'Or another repository'}
+            name="repository"
+            value={visit.form.get('repository') ?? ''}
+            hint="As OWNER/NAME, such as acme/rocket."
+            error={wrongField}
+            required={seen.places.length === 0}
+          />
+        ) : null}
+        <button type="submit" class="button go" data-busy="Connecting…">
+          Add it
+        </button>
+      </form>
+    </>,
+    { section: 'integrations', ...(error === undefined ? {} : { status: 400 }) },
+  );
+}
+
+interface Seen {
+  places: Place[];
+  isCut: boolean;
+  problem: string | undefined;
+}
+
+/** What the integration's token can see. Where it cannot be listed, a repository can be typed. */
+async function listSeen({ deps }: MemberVisit, integration: Integration): Promise<Seen> {
+  try {
+    const { places, isCut } = await (await requireApi(deps, integration)).listPlaces();
+    return { places, isCut, problem: undefined };
+  } catch (error) {
+    return { places: [], isCut: true, problem: problemOf(error) };
+  }
+}

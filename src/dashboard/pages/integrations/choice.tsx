@@ -1,0 +1,111 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import type { ComponentChildren } from 'preact';
+import { ALL_PUBLIC_TEAMS } from '../../../hooks/model.ts';
+import { type IntegrationType, providerNames } from '../../../integrations/model.ts';
+import { newMark } from '../../once.ts';
+import { type MemberVisit, type View, view } from '../../page.ts';
+import { Field, FormError } from '../../view/form.tsx';
+import type { Offer } from './form-token.ts';
+import { findConnected, Places } from './places.tsx';
+import { placeWords } from './words.ts';
+
+/** What to connect with the token that was given. `sealed`: the offer, for the form that follows. */
+export async function showChoice(
+  visit: MemberVisit,
+  type: IntegrationType,
+  offer: Offer,
+  sealed: string,
+  error?: string,
+): Promise<View> {
+  const { deps, organization, base, form } = visit;
+  const { one, many } = placeWords[type];
+  const connected = await findConnected(deps, organization.id, type);
+  const places = offer.places.filter(({ id }) => id !== ALL_PUBLIC_TEAMS);
+  const list = (
+    <Places
+      legend={type === 'github' ? 'Repositories that the token can see' : 'Teams'}
+      places={places}
+      connected={connected}
+      chosen={form.getAll('place')}
+      base={base}
+    />
+  );
+  return view(
+    `Connect ${providerNames[type]}`,
+    <>
+      <p class="crumbs">
+        <a href={`${base}/integrations`}>Integrations</a>
+      </p>
+      <h1>Which {many}?</h1>
+      <p class="lede">
+        Tidings makes a webhook at each {one}, sets its secret, and keeps it as its triggers need it. Nobody
+        has to copy anything.
+      </p>
+      <FormError error={error} />
+      <form method="post" action={`${base}/integrations/${type}/connect`} class="stack wide" data-once>
+        <input type="hidden" name="mark" value={newMark()} />
+        <input type="hidden" name="offer" value={sealed} />
+        {type === 'linear' ? (
+          <Teams form={form} allBy={connected.get(ALL_PUBLIC_TEAMS)} base={base}>
+            {list}
+          </Teams>
+        ) : (
+          list
+        )}
+        {offer.isCut && type === 'github' ? <Others form={form} /> : null}
+        <button type="submit" class="button go" data-busy="Connecting…">
+          Connect
+        </button>
+      </form>
+    </>,
+    { section: 'integrations', ...(error === undefined ? {} : { status: 400 }) },
+  );
+}
+
+/** All public teams, or some: what is chosen below counts only then, and is shown only then. */
+function Teams({
+  form,
+  allBy,
+  base,
+  children,
+}: {
+  form: URLSearchParams;
+  /** The integration that has all public teams already. */
+  allBy: string | undefined;
+  base: string;
+  children: ComponentChildren;
+}) {
+  const isSome = allBy !== undefined || form.get('which') === 'chosen';
+  return (
+    <div class="teams">
+      {allBy === undefined ? (
+        <label class="check">
+          <input type="radio" name="which" value="all" checked={!isSome} />
+          <span>All public teams, also those that come later</span>
+        </label>
+      ) : (
+        <p class="dim">
+          All public teams: <a href={`${base}/integrations/${allBy}`}>connected already</a>
+        </p>
+      )}
+      <label class="check">
+        <input type="radio" name="which" value="chosen" checked={isSome} />
+        <span>Only some teams</span>
+      </label>
+      <div class="some">{children}</div>
+    </div>
+  );
+}
+
+/** A token may see more than are listed; those can be named. */
+function Others({ form }: { form: URLSearchParams }) {
+  return (
+    <Field
+      label="Others"
+      name="others"
+      value={form.get('others') ?? ''}
+      required={false}
+      hint="The token can see more than are listed here. Name those as OWNER/NAME, with spaces between them."
+    />
+  );
+}

@@ -1,0 +1,79 @@
+import { connectWithToken } from '../../../hooks/connect.ts';
+import { ALL_PUBLIC_TEAMS } from '../../../hooks/model.ts';
+import { listPlaces } from '../../../hooks/places.ts';
+import type { IntegrationType } from '../../../integrations/model.ts';
+import { AppError } from '../../../lib/app-error.ts';
+import { once } from '../../once.ts';
+import { type MemberVisit, type Page, post, redirect, type View } from '../../page.ts';
+import { showChoice } from './choice.tsx';
+import { openOffer, sealOffer } from './form-token.ts';
+import { showIntegrations } from './list.tsx';
+import { problemOf } from './problem.ts';
+import { TOKEN_FIELD } from './token-field.tsx';
+import { placeWords, sayConnected } from './words.ts';
+
+const PATH = '/dashboard/:organizationId/integrations';
+
+/** Connecting with a token: the first form gives it, the second says what to connect with it. */
+export const choose: readonly Page[] = (['github', 'linear'] as const).flatMap((type) => [
+  post(`${PATH}/${type}/choose`, 'owner', (visit) => readToken(visit, type)),
+  post(`${PATH}/${type}/connect`, 'owner', (visit) => connectChosen(visit, type)),
+]);
+
+async function readToken(visit: MemberVisit, type: IntegrationType): Promise<View> {
+  const token = visit.form.get(TOKEN_FIELD)?.trim() ?? '';
+  try {
+    const seen = await listPlaces(visit.deps, type, token);
+    // At Linear that is the same for every team: there is nothing to choose.
+    if (type === 'linear' && !seen.places.some(({ canAdminister }) => canAdminister)) {
+      throw new AppError(
+        400,
+        'The owner of this key may not administer webhooks: Linear lets only admins do that.',
+      );
+    }
+    const offer = { token, ...seen };
+    return await showChoice(visit, type, offer, sealOffer(visit, type, offer));
+  } catch (error) {
+    return showIntegrations(visit, { field: `${type}-token`, message: problemOf(error) });
+  }
+}
+
+async function connectChosen(visit: MemberVisit, type: IntegrationType) {
+  const { deps, form, base, organization } = visit;
+  const sealed = form.get('offer') ?? '';
+  const offer = openOffer(visit, type, sealed);
+  if (offer === null) {
+    return showIntegrations(visit, {
+      field: `${type}-token`,
+      message:
+        'The token was given too long ago, or by somebody else. Nothing was connected: give it once more.',
+    });
+  }
+  try {
+    const request = {
+      type,
+      organizationId: organization.id,
+      token: offer.token,
+      places: chosenOf(form, type),
+    };
+    const connected = await once(deps.db, form.get('mark'), () => connectWithToken(deps, request));
+    return connected === null
+      ? redirect(`${base}/integrations`, 'This form was sent before, and nothing more was connected.')
+      : redirect(`${base}/integrations/${connected.integrationId}`, sayConnected(type, connected.places));
+  } catch (error) {
+    // What was sealed goes on as it is: another try makes it no younger.
+    return showChoice(visit, type, offer, sealed, problemOf(error));
+  }
+}
+
+/** Throws `AppError` 400 when nothing was chosen. */
+function chosenOf(form: URLSearchParams, type: IntegrationType): string[] {
+  if (type === 'linear' && form.get('which') !== 'chosen') return [ALL_PUBLIC_TEAMS];
+  const chosen = [...form.getAll('place'), ...otherNames(form)];
+  if (chosen.length > 0) return chosen;
+  throw new AppError(400, `Choose at least one ${placeWords[type].one}. Nothing was connected.`);
+}
+
+function otherNames(form: URLSearchParams): string[] {
+  return (form.get('others') ?? '').split(/[\s,]+/).filter((name) => name !== '');
+}

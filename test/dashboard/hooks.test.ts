@@ -1,0 +1,328 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { connectWithToken } from '../../src/hooks/connect.ts';
+import { listHooks, updateHook } from '../../src/hooks/store.ts';
+import { revealSecret } from '../../src/integrations/service.ts';
+import { getIntegration, listIntegrations } from '../../src/integrations/store.ts';
+import { createTrigger } from '../../src/triggers/service.ts';
+import { cookieOf, pageVisitor, type VisitPage } from '../support/dashboard.ts';
+import { connectGithub, connectLinear } from '../support/deliveries.ts';
+import { addRocket, hiddenFields, type ProviderApp, startProviderApp } from '../support/provider-app.ts';
+import { allRows } from '../support/rows.ts';
+
+const LIST = '/dashboard/org_a/integrations';
+
+let started: ProviderApp;
+let visit: VisitPage;
+let token: string;
+let rocket: ReturnType<typeof addRocket>['repository'];
+/** Of an integration that was connected with the token. */
+let id: string;
+let path: string;
+
+beforeEach(async () => {
+  started = await startProviderApp();
+  ({ token, repository: rocket } = addRocket(started.github));
+  const request = { type: 'github', organizationId: 'org_a', token, places: ['acme/rocket'] } as const;
+  ({ integrationId: id } = await connectWithToken(started.app.deps, request));
+  await started.github.settled();
+  path = `${LIST}/${id}`;
+  visit = await pageVisitor(started.app, { organizationId: 'org_a' });
+});
+
+afterEach(() => started[Symbol.asyncDispose]());
+
+const textOf = async (of = path) => (await visit(of)).text();
+const noticeOf = (response: Response) => decodeURIComponent(cookieOf(response, 'tidings_notice') ?? '');
+const repositoriesOf = async (of = id) =>
+  (await getIntegration(started.app.db, of)).repositories.map(({ fullName }) => fullName);
+
+/** Refused at the page, with these words, and without a command that nobody here can type. */
+async function expectRefused(refused: Response, says: string): Promise<string> {
+  expect(refused.status).toBe(400);
+  const html = await refused.text();
+  expect(html).toContain(says);
+  expect(html).not.toMatch(/tidings integration|--force/);
+  return html;
+}
+
+/** One more repository that Ann administers, connected too. */
+async function addLander() {
+  const lander = started.github.addRepository('acme/lander', { rights: { ann: 'admin' } });
+  const added = await visit(`${path}/add`, { place: 'acme/lander' });
+  expect(noticeOf(added)).toContain('acme/lander is connected, and its ping arrived.');
+  return lander;
+}
+
+describe('the webhooks of an integration', () => {
+  test('are told with their events, what is wrong, and when it is tried again', async () => {
+    const { app } = started;
+    const [hook] = await listHooks(app.db, id);
+    if (hook === undefined) return expect.unreachable();
+    expect(await textOf()).toContain('As it should be');
+    expect(await textOf()).toContain('pull_request, push, release');
+    await updateHook(app.db, hook, { hasPresentSecret: false });
+    expect(await textOf()).toContain('It is yet to be given the present secret.');
+    await updateHook(app.db, hook, { remoteId: null });
+    expect(await textOf()).toContain('It is yet to be made there.');
+    const retryAt = app.clock.now().getTime() + 600_000;
+    await updateHook(app.db, hook, { problem: 'GitHub failed with <b>status</b> 500.', retryAt });
+    const html = await textOf();
+    expect(html).toContain('GitHub failed with &lt;b>status&lt;/b> 500.');
+    expect(html).toMatch(/Tried again <time[^>]*>in 10 min<\/time>/);
+  });
+
+  test('are shown to members, without what owners do', async () => {
+    const member = await pageVisitor(started.app, { organizationId: 'org_a', role: 'member' });
+    const html = await (await member(path)).text();
+    expect(html).toContain('As it should be');
+    expect(html).not.toMatch(/action="[^"]*integrations|\/(check|token|add|missed)"/);
+  });
+
+  test('that a person set up are said to be, and a token is offered', async () => {
+    const { integrationId } = await connectGithub(started.app, 'org_a', 'acme/by-hand');
+    const html = await textOf(`${LIST}/${integrationId}`);
+    expect(html).toContain('set up by hand');
+    expect(html).toContain(`${LIST}/${integrationId}/token"`);
+    expect(html).not.toContain('/repair"');
+  });
+});
+
+describe('a check', () => {
+  test('finds all as it should be, and changes nothing at GitHub', async () => {
+    const before = structuredClone(rocket.hooks);
+    const html = await textOf(`${path}/check`);
+    expect(html).toContain('<h1>Nothing is wrong, and something to look at</h1>');
+    expect(html).toContain('is active and delivers');
+    expect(html).toContain('No delivery is missing');
+    expect(rocket.hooks).toEqual(before);
+  });
+
+  const cases: [what: string, harm: () => unknown, says: string, offers: string][] = [
+    ['deleted', () => rocket.hooks.splice(0), 'Somebody deleted the webhook', 'Set up anew'],
+    [
+      'switched off',
+      () => {
+        for (const hook of rocket.hooks) hook.isActive = false;
+      },
+      'is switched off',
+      'Set up anew',
+    ],
+    ['revoked', () => started.github.tokens.clear(), 'GitHub refused the token', 'Replace the token'],
+    ['disabled', () => visit(`${path}/disable`, {}), 'The integration is disabled', 'Enable'],
+  ];
+  test.each(cases)('%s: says so, and offers the button that helps', async (_, harm, says, offers) => {
+    await harm();
+    const html = await textOf(`${path}/check`);
+    expect(html).toContain('<h1>Something is wrong</h1>');
+    expect(html).toContain(says);
+    expect(html).toMatch(new RegExp(`<(a|button)[^>]*>${offers}</`));
+    expect(html).not.toMatch(/tidings (integration|send)/);
+  });
+
+  test.each(['github', 'linear'] as const)('of %s by hand offers a token and a test event', async (type) => {
+    const make = type === 'github' ? connectGithub : connectLinear;
+    const { integrationId } = await make(started.app, 'org_b');
+    const owner = await pageVisitor(started.app, { organizationId: 'org_b' });
+    const html = await (await owner(`/dashboard/org_b/integrations/${integrationId}/check`)).text();
+    expect(html).toMatch(/<a[^>]*\/token">Give it a token</);
+    expect(html).toMatch(/<a[^>]*#test">Send a test event</);
+    expect(html).not.toMatch(/tidings (integration|send)/);
+  });
+});
+
+describe('setting up anew', () => {
+  test('makes what was deleted, once for each form', async () => {
+    rocket.hooks.splice(0);
+    const fields = Object.fromEntries(hiddenFields(await textOf(), `${path}/repair`));
+    const done = await visit(`${path}/repair`, fields);
+    expect(noticeOf(done)).toContain('acme/rocket is set up as it should be, and its ping arrived.');
+    expect(rocket.hooks).toHaveLength(1);
+    const asked = started.github.requests.length;
+    expect(noticeOf(await visit(`${path}/repair`, fields))).toContain('sent before');
+    expect(started.github.requests).toHaveLength(asked);
+  });
+
+  test('says what GitHub says', async () => {
+    started.github.failNext('answers 500');
+    await expectRefused(await visit(`${path}/repair`, {}), 'GitHub failed with status 500');
+  });
+
+  test('by hand there is nothing to set up', async () => {
+    const { integrationId } = await connectGithub(started.app, 'org_a', 'acme/by-hand');
+    const refused = await visit(`${LIST}/${integrationId}/repair`, {});
+    await expectRefused(refused, `Integration ${integrationId} was connected by hand.`);
+  });
+});
+
+describe('a token', () => {
+  test('for what was set up by hand: the webhook there is taken over', async () => {
+    const { app, github } = started;
+    const lander = github.addRepository('acme/lander', { rights: { ann: 'admin' } });
+    const { integrationId, repositoryId = '' } = await connectGithub(app, 'org_a', 'acme/lander');
+    const form = `${LIST}/${integrationId}/token`;
+    expect(await textOf(form)).toContain('type="password"');
+    const done = await visit(form, { apiToken: token });
+    expect(noticeOf(done)).toContain('acme/lander is kept by Tidings from now on, and its ping arrived.');
+    expect(lander.hooks.map(({ config }) => config.url)).toEqual([
+      `${started.publicUrl}/api/webhooks/github/org_a/${integrationId}/${repositoryId}`,
+    ]);
+    expect((await getIntegration(app.db, integrationId)).hasToken).toBe(true);
+  });
+
+  test.each([
+    ['unknown', () => 'github_pat_unknown', 'GitHub refused the token'],
+    ['none', () => '', 'The token must be'],
+    [
+      'without the right',
+      () => started.github.addToken({ user: 'bob', permissions: { repository_hooks: 'write' } }),
+      'acme/rocket',
+    ],
+  ])('that is %s is refused, and the former one stays', async (_, given, says) => {
+    const apiToken = given();
+    const before = allRows(started.app.db).integrations;
+    const html = await expectRefused(await visit(`${path}/token`, { apiToken }), says);
+    expect(html).toContain('id="field-token-github-error"');
+    if (apiToken !== '') expect(html).not.toContain(apiToken);
+    expect(allRows(started.app.db).integrations).toEqual(before);
+  });
+
+  test('that is kept although not all could be done is said to be', async () => {
+    const newer = started.github.addToken({ user: 'ann', permissions: { repository_hooks: 'write' } });
+    started.github.failNext('answers 500', { after: 1 });
+    const html = await expectRefused(
+      await visit(`${path}/token`, { apiToken: newer }),
+      'The token is kept, but not all is done yet: GitHub failed with status 500',
+    );
+    expect(html).toContain('Replace the token');
+  });
+});
+
+describe('repositories', () => {
+  test('are added with the token, and removed with their webhook', async () => {
+    started.github.addRepository('acme/foreign', { rights: { ann: 'read' } });
+    const lander = await addLander();
+    const offered = await textOf(`${path}/add`);
+    expect(offered).toContain('acme/foreign – the owner of the token may not administer it');
+    expect(offered).not.toContain('value="acme/lander"');
+    expect(await repositoriesOf()).toEqual(['acme/lander', 'acme/rocket']);
+    expect(lander.hooks).toHaveLength(1);
+
+    expect(hiddenFields(await textOf(), `${path}/remove`)).toEqual([['place', 'acme/lander']]);
+    const removed = await visit(`${path}/remove`, { place: 'acme/lander' });
+    expect(noticeOf(removed)).toContain('acme/lander is disconnected.');
+    expect(await repositoriesOf()).toEqual(['acme/rocket']);
+    expect(lander.hooks).toEqual([]);
+  });
+
+  test.each([
+    ['nothing', {}, 'Choose a repository.'],
+    ['what is there', { place: 'acme/rocket' }, 'has acme/rocket already'],
+    ['what the token cannot see', { place: 'acme/nothing' }, 'no repository acme/nothing'],
+    ['what is no name', { place: 'x' }, 'OWNER/NAME'],
+  ])('%s cannot be added', async (_, fields: Record<string, string>, says) => {
+    const before = allRows(started.app.db);
+    await expectRefused(await visit(`${path}/add`, fields), says);
+    const after = allRows(started.app.db);
+    expect([after.hooks, after.repositories]).toEqual([before.hooks, before.repositories]);
+  });
+
+  test('that GitHub fails at are not added; what was chosen stays', async () => {
+    const lander = started.github.addRepository('acme/lander', { rights: { ann: 'admin' } });
+    started.github.failNext('answers 500', { after: 1 });
+    const refused = await visit(`${path}/add`, { place: 'acme/lander' });
+    const html = await expectRefused(refused, 'Nothing was added.');
+    expect(html).toContain('value="acme/lander" checked');
+    expect([await repositoriesOf(), lander.hooks]).toEqual([['acme/rocket'], []]);
+  });
+
+  test('can be typed when GitHub does not list them', async () => {
+    started.github.failNext('answers 500');
+    const html = await textOf(`${path}/add`);
+    expect(html).toContain('GitHub failed with status 500');
+    expect(html).toContain('name="repository"');
+  });
+
+  test('are not removed when GitHub does not delete their webhook, nor the last one', async () => {
+    const only = await visit(`${path}/remove`, { place: 'acme/rocket' });
+    await expectRefused(only, `acme/rocket is all that ${id} is connected to.`);
+    const lander = await addLander();
+    started.github.failNext('answers 500');
+    const refused = await visit(`${path}/remove`, { place: 'acme/lander' });
+    await expectRefused(refused, 'Nothing was removed.');
+    await expectRefused(await visit(`${path}/remove`, { place: 'acme/nothing' }), 'has no acme/nothing');
+    expect(await repositoriesOf()).toEqual(['acme/lander', 'acme/rocket']);
+    expect(lander.hooks).toHaveLength(1);
+  });
+
+  test('by hand have a URL each', async () => {
+    const { integrationId } = await connectGithub(started.app, 'org_b', 'acme/by-hand');
+    const owner = await pageVisitor(started.app, { organizationId: 'org_b' });
+    const page = `/dashboard/org_b/integrations/${integrationId}`;
+    const wrong = await owner(`${page}/add`, { repository: 'nothing' });
+    expect(await expectRefused(wrong, 'must be OWNER/NAME')).toContain('value="nothing"');
+    const added = await owner(`${page}/add`, { repository: 'acme/second' });
+    expect(noticeOf(added)).toContain('acme/second is added. Set up its webhook at GitHub');
+    const html = await (await owner(page)).text();
+    expect(html).toContain('Webhook URL of acme/second');
+    const place = (await getIntegration(started.app.db, integrationId)).repositories[0]?.id ?? '';
+    expect((await owner(`${page}/remove`, { place })).status).toBe(303);
+    expect(await repositoriesOf(integrationId)).toEqual(['acme/second']);
+  });
+
+  test('Linear by hand chooses its teams at Linear', async () => {
+    const { integrationId } = await connectLinear(started.app, 'org_a');
+    expect(await textOf(`${LIST}/${integrationId}`)).not.toContain('/add"');
+    const refused = await visit(`${LIST}/${integrationId}/add`, { place: 'ENG' });
+    await expectRefused(refused, 'set up by hand at Linear');
+  });
+});
+
+describe('a rotation', () => {
+  test('sets the new secret at GitHub, and shows it to nobody', async () => {
+    const { app } = started;
+    const before = await revealSecret(app.deps, id);
+    const done = await visit(`${path}/secret`, {});
+    expect(done.status).toBe(303);
+    expect(noticeOf(done)).toContain('A new secret was made and set at GitHub.');
+    const secret = await revealSecret(app.deps, id);
+    expect(secret).not.toBe(before);
+    expect(rocket.hooks[0]?.config.secret).toBe(secret);
+    expect(await textOf()).not.toContain(secret);
+  });
+
+  test('that GitHub does not take is not made', async () => {
+    const { app, github } = started;
+    const before = await revealSecret(app.deps, id);
+    github.failNext('answers 403 for the permission');
+    const html = await expectRefused(await visit(`${path}/secret`, {}), 'The secret was not rotated.');
+    expect(html).toMatch(/<details class="danger" open[^>]*><summary>Rotate the secret/);
+    expect(await revealSecret(app.deps, id)).toBe(before);
+    expect(rocket.hooks[0]?.config.secret).toBe(before);
+  });
+});
+
+describe('disconnecting', () => {
+  test('deletes the webhooks', async () => {
+    await createTrigger(started.app.deps, { integrationId: id, event: 'release', contentType: 'changelog' });
+    const done = await visit(`${path}/disconnect`, {});
+    expect(noticeOf(done)).toContain('acme/rocket is disconnected.');
+    expect(await listIntegrations(started.app.db)).toEqual([]);
+    expect(rocket.hooks).toEqual([]);
+  });
+
+  test('is not done when GitHub does not; all the same it can be', async () => {
+    const { app, github } = started;
+    github.failNext('answers 500', { times: 2 });
+    const html = await expectRefused(await visit(`${path}/disconnect`, {}), 'Nothing was disconnected.');
+    expect(await listIntegrations(app.db)).toHaveLength(1);
+    const forced = html.slice(html.lastIndexOf(`action="${path}/disconnect"`));
+    expect(forced).toContain('Disconnect all the same');
+    const done = await visit(
+      `${path}/disconnect`,
+      Object.fromEntries(hiddenFields(forced, `${path}/disconnect`)),
+    );
+    expect(noticeOf(done)).toContain('A webhook was left at acme/rocket: delete it there.');
+    expect(await listIntegrations(app.db)).toEqual([]);
+    expect(rocket.hooks).toHaveLength(1);
+  });
+});

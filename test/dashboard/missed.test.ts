@@ -1,0 +1,240 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { connectWithToken } from '../../src/hooks/connect.ts';
+import { setEnabled } from '../../src/integrations/store.ts';
+import { trackUptime } from '../../src/uptime/pauses.ts';
+import { form, pageVisitor, signedIn, type VisitPage } from '../support/dashboard.ts';
+import { connectGithub, connectLinear, logOf } from '../support/deliveries.ts';
+import { addRocket, hiddenFields, type ProviderApp, startProviderApp } from '../support/provider-app.ts';
+
+const LIST = '/dashboard/org_a/integrations';
+
+let started: ProviderApp;
+let visit: VisitPage;
+let rocket: ReturnType<typeof addRocket>['repository'];
+let id: string;
+let path: string;
+
+beforeEach(async () => {
+  started = await startProviderApp();
+  const { token, repository } = addRocket(started.github);
+  rocket = repository;
+  const request = { type: 'github', organizationId: 'org_a', token, places: ['acme/rocket'] } as const;
+  ({ integrationId: id } = await connectWithToken(started.app.deps, request));
+  await started.github.settled();
+  path = `${LIST}/${id}/missed`;
+  visit = await pageVisitor(started.app, { organizationId: 'org_a' });
+});
+
+afterEach(() => started[Symbol.asyncDispose]());
+
+const textOf = async (of = path) => (await visit(of)).text();
+const PAYLOAD = { action: 'opened', repository: { id: 7, full_name: 'acme/rocket' } };
+
+/** So many deliveries that are refused while the integration is disabled. Resolves to their ids. */
+async function miss(count: number): Promise<string[]> {
+  const { app, github } = started;
+  await setEnabled(app.db, id, false);
+  const ids: string[] = [];
+  for (let number = 0; number < count; number++) {
+    app.clock.advance(1000);
+    for (const { guid } of await github.emit(rocket, 'gollum', PAYLOAD)) ids.push(guid);
+  }
+  await setEnabled(app.db, id, true);
+  expect(ids).toHaveLength(count);
+  return ids;
+}
+
+/** The deliveries of the log that were taken. */
+const taken = async () => {
+  await started.github.settled();
+  const entries = await logOf(started.app);
+  return entries.flatMap(({ statusCode, referenceId, payload }) =>
+    statusCode === 200 && payload.event !== 'ping' ? [referenceId] : [],
+  );
+};
+
+/** The event has to be among those that the hook delivers. */
+beforeEach(() => {
+  for (const hook of rocket.hooks) hook.events.push('gollum');
+});
+
+describe('missed deliveries', () => {
+  test('there are none', async () => {
+    const html = await textOf();
+    expect(html).toContain('No delivery is missing: 0 arrived, 0 failed, 0 never arrived');
+    expect(html).not.toContain('<form method="post" action="/dashboard/org_a/integrations');
+  });
+
+  test('are told, and all sent again: then they are in the log', async () => {
+    const missed = await miss(2);
+    const html = await textOf();
+    expect(html).toContain('0 arrived, 2 failed, 0 never arrived');
+    expect(html).toContain('gollum opened');
+    const rows = Array.from(html.matchAll(/name="delivery" value="([^"]+)"/g), ([, value]) => value);
+    expect(rows).toEqual(missed);
+    const fields = Object.fromEntries(hiddenFields(html, path));
+    const asked = await visit(path, { ...fields, which: 'all' });
+    expect(asked.status).toBe(200);
+    const answer = await asked.text();
+    expect(answer).toContain('<h1>GitHub sends 2 deliveries again</h1>');
+    expect(answer).toContain(`/dashboard/org_a/deliveries?integration=${id}"`);
+    expect((await taken()).sort()).toEqual([...missed].sort());
+    expect(await textOf()).toContain('No delivery is missing: 2 arrived');
+    expect((await visit(path, { ...fields, which: 'all' })).status).toBe(303);
+  });
+
+  test('what never arrived is told apart', async () => {
+    const [hook] = rocket.hooks;
+    if (hook === undefined) return expect.unreachable();
+    const { url } = hook.config;
+    hook.config.url = 'http://127.0.0.1:1';
+    await started.github.emit(rocket, 'gollum', PAYLOAD);
+    hook.config.url = url;
+    const html = await textOf();
+    expect(html).toContain('0 failed, 1 never arrived');
+    expect(html).toContain('failed to connect to host');
+  });
+
+  test('one is sent again by its button, whatever is chosen', async () => {
+    const [first = '', second = ''] = await miss(2);
+    await visit(path, { only: second, delivery: first });
+    expect(await taken()).toEqual([second]);
+  });
+
+  test('those that are chosen are sent again', async () => {
+    const [first = '', second = '', third = ''] = await miss(3);
+    const owner = await signedIn(started.app, { organizationId: 'org_a' });
+    const body = new URLSearchParams([
+      ['which', 'chosen'],
+      ['delivery', first],
+      ['delivery', third],
+    ]);
+    const asked = await owner(path, { method: 'POST', body });
+    expect(await asked.text()).toContain('GitHub sends 2 deliveries again');
+    expect((await taken()).sort()).toEqual([first, third].sort());
+    expect(await textOf()).toContain(`value="${second}"`);
+  });
+
+  test.each([
+    ['nothing chosen', { which: 'chosen' }, 'Choose at least one delivery.'],
+    ['one that is not missing', { only: 'guid' }, 'Delivery guid is not among those that were missed'],
+  ])('%s: is refused, and nothing is asked for', async (_, fields: Record<string, string>, says) => {
+    await miss(1);
+    const refused = await visit(path, fields);
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain(says);
+    expect(await taken()).toEqual([]);
+  });
+
+  test('what GitHub does not send again is said, and why', async () => {
+    const missed = await miss(2);
+    started.github.failNext('answers 500', { after: 1 });
+    const refused = await visit(path, { which: 'all' });
+    expect(refused.status).toBe(400);
+    const html = await refused.text();
+    expect(html).toContain('GitHub does not send them again');
+    expect(html).toContain(missed[0] ?? 'none');
+    expect(html).toContain('GitHub failed with status 500');
+    expect(await taken()).toEqual([]);
+  });
+
+  test('GitHub does not answer', async () => {
+    started.github.failNext('answers 401');
+    const page = await visit(path);
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain('GitHub refused the token');
+    started.github.failNext('answers 500', { times: 2 });
+    const refused = await visit(path, { which: 'all' });
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain('What is missing is not known.');
+  });
+
+  test('Linear tells nobody; by hand nobody can be asked', async () => {
+    const linear = await connectLinear(started.app, 'org_a');
+    expect(await textOf(`${LIST}/${linear.integrationId}/missed`)).toContain('Linear tells nobody');
+    const github = await connectGithub(started.app, 'org_a', 'acme/by-hand');
+    expect(await textOf(`${LIST}/${github.integrationId}/missed`)).toContain('Give it a token');
+    for (const { integrationId } of [linear, github]) {
+      expect((await visit(`${LIST}/${integrationId}/missed`, { which: 'all' })).status).toBe(400);
+    }
+  });
+});
+
+describe('after a pause of the server', () => {
+  const HOUR_MS = 3_600_000;
+  const NOTE = 'Tidings was not running from';
+
+  /** The server ran, was away for so long, and runs again. */
+  async function pause(awayMs: number): Promise<void> {
+    const { deps, clock } = started.app;
+    await trackUptime(deps).begin();
+    clock.advance(awayMs);
+    await trackUptime(deps).begin();
+  }
+
+  const pages = () => [LIST, `${LIST}/${id}`, '/dashboard/org_a/posts'];
+
+  test('that is told where people look, until somebody has looked', async () => {
+    for (const page of pages()) expect(await textOf(page)).not.toContain(NOTE);
+    await pause(HOUR_MS);
+    for (const page of pages()) {
+      const html = await textOf(page);
+      expect(html).toContain('20 Nov 2026, 12:00:00 UTC');
+      expect(html).toContain('20 Nov 2026, 13:00:00 UTC');
+      expect(html).toContain(`href="${path}">Look for them`);
+    }
+    await textOf();
+    started.app.clock.advance(1000);
+    for (const page of pages()) expect(await textOf(page)).not.toContain(NOTE);
+  });
+
+  test('a look that GitHub did not answer is none', async () => {
+    await pause(HOUR_MS);
+    started.github.failNext('answers 500');
+    await textOf();
+    expect(await textOf(LIST)).toContain(NOTE);
+  });
+
+  test('members are told, and that owners can look', async () => {
+    await pause(HOUR_MS);
+    const member = await pageVisitor(started.app, { organizationId: 'org_a', role: 'member' });
+    for (const page of [LIST, `${LIST}/${id}`]) {
+      const html = await (await member(page)).text();
+      expect(html).toContain('Owners can look for them.');
+      expect(html).not.toContain('/missed"');
+    }
+    expect(await (await member('/dashboard/org_a/posts')).text()).not.toContain(NOTE);
+  });
+
+  test.each([
+    ['that was a restart', () => pause(60_000)],
+    [
+      'that ended before GitHub tells of anything',
+      async () => {
+        await pause(HOUR_MS);
+        started.app.clock.advance(72 * HOUR_MS);
+      },
+    ],
+  ])('%s nothing is told', async (_, happen) => {
+    await happen();
+    visit = await pageVisitor(started.app, { organizationId: 'org_a' });
+    for (const page of pages()) expect(await textOf(page)).not.toContain(NOTE);
+  });
+
+  test('nothing is told of what cannot be looked for', async () => {
+    const other = await pageVisitor(started.app, { organizationId: 'org_b' });
+    await connectGithub(started.app, 'org_b');
+    await connectLinear(started.app, 'org_b');
+    await pause(HOUR_MS);
+    expect(await (await other('/dashboard/org_b/integrations')).text()).not.toContain(NOTE);
+  });
+
+  test('what is missing of that time is found', async () => {
+    await miss(1);
+    await pause(HOUR_MS);
+    const body = form({ which: 'all' });
+    const owner = await signedIn(started.app, { organizationId: 'org_a' });
+    expect(await (await owner(path, body)).text()).toContain('GitHub sends 1 delivery again');
+    expect(await taken()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { type OpenDashboard, openDashboard, signIn, watch } from '../support/dashboard-browser.ts';
+import { openProviderPages, startProviders } from '../support/provider-pages.ts';
+
+// Connecting GitHub with a token, and looking after its webhooks: without scripts, and what scripts add.
+
+const provider = startProviders();
+let dashboard: OpenDashboard;
+
+beforeAll(async () => {
+  dashboard = await openDashboard([], provider.environment);
+}, 120_000);
+
+afterAll(async () => {
+  await dashboard.close();
+  provider.stop();
+});
+
+test('a long list is filtered, and a button that waits for GitHub says so', async () => {
+  const trouble = watch(dashboard.person, dashboard.origin);
+  const page = await dashboard.person.newPage();
+  await page.goto(`${dashboard.base}/integrations`);
+  await page.getByLabel('Token of GitHub').fill(provider.token);
+  provider.github.failNext('answers 500');
+  // Nothing can be asked of a page that is being left, so it writes down what its button says meanwhile.
+  await page.evaluate(() => {
+    const write = () =>
+      sessionStorage.setItem('busy', document.querySelector('[data-busy]:disabled')?.textContent ?? 'none');
+    new MutationObserver(write).observe(document.body, { subtree: true, attributes: true });
+  });
+  await page.getByRole('button', { name: 'Choose repositories' }).click();
+  await page.getByText('GitHub failed with status 500').waitFor();
+  expect(await page.evaluate(() => sessionStorage.getItem('busy'))).toBe('Asking GitHub…');
+
+  await page.getByLabel('Token of GitHub').fill(provider.token);
+  await page.getByRole('button', { name: 'Choose repositories' }).click();
+  const filter = page.getByLabel('Show only those with these words');
+  await filter.fill('ACME gro');
+  const shown = page.locator('#places li:visible');
+  expect(await shown.allTextContents()).toEqual(['acme/ground-station']);
+  await page.getByLabel('acme/ground-station').check();
+  await filter.fill('lander');
+  expect(await shown.allTextContents()).toEqual(['acme/ground-station', 'acme/lander']);
+  await filter.press('Enter');
+  expect(page.url()).toEndWith('/github/choose');
+  await page.getByRole('button', { name: 'Connect', exact: true }).click();
+  await page.getByText('acme/ground-station is connected, and its ping arrived.').waitFor();
+  expect(trouble).toEqual([]);
+  await page.close();
+}, 90_000);
+
+test('all of it works without scripts', async () => {
+  const { base, dataDir, browser, origin } = dashboard;
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  context.setDefaultTimeout(30_000);
+  const trouble = watch(context, origin);
+  const page = await context.newPage();
+  await page.goto(`${origin}/dashboard`);
+  await signIn(page);
+  await page.getByRole('heading', { name: 'Posts', level: 1 }).waitFor();
+  const seen: string[] = [];
+  for await (const name of openProviderPages(page, { base, dataDir }, provider)) seen.push(name);
+  expect(seen).toContain('connected');
+  expect(seen).toContain('missed-asked');
+  expect(trouble).toEqual([]);
+  await context.close();
+}, 120_000);

@@ -1,0 +1,61 @@
+import { providerApis } from '../../src/hooks/api/open.ts';
+import { type GithubApi, startGithubApi } from './github-api/server.ts';
+import { type LinearApi, startLinearApi } from './linear-api/server.ts';
+import { createTestApp, type TestApp } from './test-app.ts';
+
+/** The app with GitHub and Linear stood in for, which really deliver: the app listens, and its public URL is where. */
+export interface ProviderApp extends AsyncDisposable {
+  app: TestApp;
+  github: GithubApi;
+  linear: LinearApi;
+  /** The address that webhook URLs begin with; a test may send deliveries elsewhere. */
+  publicUrl: string;
+}
+
+export async function startProviderApp(options: { hasOwnGithub?: boolean } = {}): Promise<ProviderApp> {
+  const app = createTestApp({
+    ...options,
+    openProviderApi: (type, token) => providerApis({ github: github.url, linear: linear.url })(type, token),
+    publicUrl: () => started.publicUrl,
+  });
+  const github = startGithubApi({ clock: app.clock });
+  const linear = startLinearApi({ clock: app.clock });
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: (request) => app.fetch(request),
+  });
+  const started: ProviderApp = {
+    app,
+    github,
+    linear,
+    publicUrl: `http://127.0.0.1:${server.port}`,
+    async [Symbol.asyncDispose]() {
+      await github.settled();
+      await server.stop(true);
+      linear[Symbol.dispose]();
+      github[Symbol.dispose]();
+    },
+  };
+  await app.addOrganization('org_a');
+  await app.addOrganization('org_b');
+  return started;
+}
+
+/** A repository that Ann administers, and a token of hers that may keep its webhooks. */
+export function addRocket(github: GithubApi) {
+  const repository = github.addRepository('acme/rocket', { rights: { ann: 'admin' } });
+  const token = github.addToken({ user: 'ann', permissions: { repository_hooks: 'write' } });
+  return { repository, token };
+}
+
+/** The hidden fields of the form that goes to `action`. Fails when the page has no such form. */
+export function hiddenFields(html: string, action: string): [name: string, value: string][] {
+  const start = html.indexOf(`action="${action}"`);
+  if (start === -1) throw new Error(`no form goes to ${action}`);
+  const form = html.slice(start, html.indexOf('</form>', start));
+  return Array.from(
+    form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g),
+    ([, name = '', value = '']) => [name, value],
+  );
+}

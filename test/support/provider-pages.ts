@@ -1,0 +1,141 @@
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { openDatabase } from '../../db/client.ts';
+import { insertRun } from '../../src/uptime/store.ts';
+import { type GithubApi, startGithubApi } from './github-api/server.ts';
+import { type LinearApi, startLinearApi } from './linear-api/server.ts';
+
+// The pages about webhooks that Tidings keeps at GitHub and Linear, one after the other, as a person comes to them.
+
+export interface Providers {
+  github: GithubApi;
+  token: string;
+  linear: LinearApi;
+  /** What a server of ours is to know of them. */
+  environment: Record<string, string>;
+  stop(): void;
+}
+
+/** A GitHub with repositories to choose from, and a token for them; and a Linear. */
+export function startProviders(): Providers {
+  const github = startGithubApi();
+  const names = [
+    'lander',
+    'rocket-engine',
+    'guidance',
+    'telemetry',
+    'docs',
+    'website',
+    'ground-station',
+    'probe',
+  ];
+  for (const name of names) github.addRepository(`acme/${name}`, { rights: { ann: 'admin' } });
+  github.addRepository(`acme/${'endless-'.repeat(12)}x`, { rights: { ann: 'admin' } });
+  github.addRepository('partners/shared-parts', { rights: { ann: 'read' } });
+  const linear = startLinearApi();
+  return {
+    github,
+    token: github.addToken({ user: 'ann', permissions: { repository_hooks: 'write' } }),
+    linear,
+    environment: { GITHUB_API_URL: github.url, LINEAR_API_URL: linear.url },
+    stop() {
+      github[Symbol.dispose]();
+      linear[Symbol.dispose]();
+    },
+  };
+}
+
+/** Yields the name of each page once it is open. */
+export async function* openProviderPages(
+  page: Page,
+  { base, dataDir }: { base: string; dataDir: string },
+  { github, token, linear }: Providers,
+): AsyncGenerator<string> {
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).first().click();
+  const tokenField = page.getByLabel('Token of GitHub');
+  const heading = (name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
+
+  await page.goto(`${base}/integrations`);
+  await tokenField.fill('github_pat_of_nobody');
+  await press('Choose repositories');
+  await page.getByText('GitHub refused the token').waitFor();
+  yield 'token-refused';
+
+  await tokenField.fill(token);
+  await press('Choose repositories');
+  await heading('Which repositories?');
+  yield 'choose';
+
+  await press('Connect');
+  await page.getByText('Choose at least one repository.').waitFor();
+  yield 'choose-refused';
+
+  await page.getByLabel('acme/lander').check();
+  await page.getByLabel('acme/guidance').check();
+  await press('Connect');
+  await page.getByText('2 repositories are connected, and their pings arrived.').waitFor();
+  yield 'connected';
+
+  const integration = page.url();
+  for (const name of ['check', 'token', 'add', 'missed']) {
+    await page.goto(`${integration}/${name}`);
+    yield name;
+  }
+
+  const lander = github.repositories.find(({ name }) => name === 'acme/lander');
+  await page.goto(integration);
+  await press('Disable');
+  await page.getByText('Deliveries are refused until').waitFor();
+  for (const action of ['created', 'deleted', 'created']) {
+    if (lander !== undefined) await github.emit(lander, 'push', { action, repository: { id: 7 } });
+  }
+  await page.goto(`${integration}/check`);
+  await heading('Something is wrong');
+  yield 'check-wrong';
+  await press('Enable');
+  await page.getByText('Deliveries are taken again.').waitFor();
+
+  await page.goto(`${integration}/missed`);
+  await page.getByText('3 failed').waitFor();
+  yield 'missed-some';
+  await press('Send all 3 again');
+  await heading('GitHub sends 3 deliveries again');
+  yield 'missed-asked';
+
+  await page.goto(integration);
+  github.failNext('answers 500');
+  await press('Set up anew');
+  await page.getByText('GitHub failed with status 500').waitFor();
+  yield 'repair-refused';
+
+  await page.goto(integration);
+  await page.getByText('Disconnect', { exact: true }).click();
+  github.failNext('answers 500');
+  await page.getByRole('button', { name: /^Disconnect acme/ }).click();
+  await page.getByRole('button', { name: 'Disconnect all the same' }).waitFor();
+  yield 'disconnect-refused';
+
+  await page.goto(`${base}/integrations`);
+  await page.getByLabel('API key of Linear').fill(linear.adminKey);
+  await press('Choose teams');
+  await heading('Which teams?');
+  yield 'teams';
+  await page.getByLabel('Only some teams').check();
+  await page.getByLabel('Engineering (ENG)').check();
+  await page.getByLabel('Vault (VLT)').check();
+  yield 'teams-some';
+  await press('Connect');
+  await page.getByText('2 teams are connected.').waitFor();
+  yield 'teams-connected';
+
+  const db = openDatabase(join(dataDir, 'tidings.db'));
+  // A run that begins later than all that was looked at: what lies between is the pause.
+  await insertRun(db, 'run_later', new URL(base).origin, new Date(Date.now() + 600_000));
+  db.$client.close();
+  await page.goto(integration);
+  await page.getByText('Tidings was not running').waitFor();
+  yield 'paused';
+  await page.goto(`${base}/posts`);
+  await page.getByText('Tidings was not running').waitFor();
+  yield 'paused-posts';
+}
