@@ -171,6 +171,6 @@ function describe(
     reason:
       (answered.statusCode ?? 0) < 300
         ? `It was answered with ${said}, and the log does not have it: something else answered, or the data was restored from a backup`
-        : `It was answered with ${said}, and the log does not have it: something between the provider and Tidings answered`,
+        : `It was answered with ${said}, and the log does not have its id: Tidings refused it, which another entry tells, or something before Tidings answered`,
   };
 }

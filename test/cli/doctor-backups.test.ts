@@ -21,8 +21,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await world.github.settled();
-  world[Symbol.dispose]();
+  await world[Symbol.asyncDispose]();
   folder.remove();
 });
 

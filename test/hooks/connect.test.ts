@@ -19,10 +19,7 @@ beforeEach(async () => {
   world = await createHookWorld();
 });
 
-afterEach(async () => {
-  await world.github.settled();
-  world[Symbol.dispose]();
-});
+afterEach(() => world[Symbol.asyncDispose]());
 
 const connect = (places: string[], token = world.token) =>
   connectWithToken(world.deps, { type: 'github', organizationId: 'org_a', token, places });
@@ -208,7 +205,7 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
     expect(String(await rejection(connect(many)))).toContain('At most 100');
     const nowhere = connectWithToken(world.deps, {
       type: 'github',
-      organizationId: 'org_b',
+      organizationId: 'org_c',
       token: world.token,
       places: ['acme/rocket'],
     });

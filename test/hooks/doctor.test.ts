@@ -15,10 +15,7 @@ beforeEach(async () => {
   world = await createHookWorld();
 });
 
-afterEach(async () => {
-  await world.github.settled();
-  world[Symbol.dispose]();
-});
+afterEach(() => world[Symbol.asyncDispose]());
 
 const doctor = (id: string) => diagnose({ ...world.deps, fetch: (request) => fetch(request) }, id);
 

@@ -13,10 +13,7 @@ beforeEach(async () => {
   world = await createHookWorld();
 });
 
-afterEach(async () => {
-  await world.github.settled();
-  world[Symbol.dispose]();
-});
+afterEach(() => world[Symbol.asyncDispose]());
 
 const HOUR_MS = 3_600_000;
 

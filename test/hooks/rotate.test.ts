@@ -16,10 +16,7 @@ beforeEach(async () => {
   world = await createHookWorld();
 });
 
-afterEach(async () => {
-  await world.github.settled();
-  world[Symbol.dispose]();
-});
+afterEach(() => world[Symbol.asyncDispose]());
 
 const secretAt = (repository: HookWorld['rocket']) => repository.hooks[0]?.config.secret ?? 'none';
 const MINUTE_MS = 60_000;

@@ -1,16 +1,17 @@
-import { providerApis } from '../../src/hooks/api/open.ts';
 import { connectWithToken } from '../../src/hooks/connect.ts';
 import type { ComparedDelivery, Hook } from '../../src/hooks/model.ts';
 import { listHooks } from '../../src/hooks/store.ts';
-import { fixedClock } from './clock.ts';
-import { type GithubApi, startGithubApi } from './github-api/server.ts';
+import type { GithubApi } from './github-api/server.ts';
 import type { StoredRepository } from './github-api/state.ts';
-import { createTestApp, type TestApp } from './test-app.ts';
+import type { LinearApi } from './linear-api/server.ts';
+import { startProviderApp } from './provider-app.ts';
+import type { TestApp } from './test-app.ts';
 
-/** Tidings behind a real port, beside a stand-in for GitHub that delivers to it. */
-export interface HookWorld extends TestApp, Disposable {
+/** Tidings behind a real port, beside stand-ins for GitHub and Linear that deliver to it. */
+export interface HookWorld extends TestApp, AsyncDisposable {
   readonly github: GithubApi;
-  /** Where GitHub delivers to. */
+  readonly linear: LinearApi;
+  /** Where providers deliver to. */
   readonly url: string;
   /** Repositories of GitHub that `ann` may administer. */
   readonly rocket: StoredRepository;
@@ -26,51 +27,31 @@ export interface HookWorld extends TestApp, Disposable {
   connect(...repositories: string[]): Promise<string>;
 }
 
-export async function createHookWorld({
-  allowLocal = true,
-}: {
-  allowLocal?: boolean;
-} = {}): Promise<HookWorld> {
-  const clock = fixedClock();
-  const github = startGithubApi({ clock, allowLocal });
-  const open = providerApis({ github: github.url, linear: 'http://127.0.0.1:9/graphql' });
-  const app = createTestApp({ clock, openProviderApi: open, publicUrl: () => url });
-  const serve = (port: number) =>
-    Bun.serve({ hostname: '127.0.0.1', port, fetch: (request) => app.fetch(request) });
-  let server = serve(0);
-  const { port } = server;
-  const url = `http://127.0.0.1:${port}`;
+export async function createHookWorld(): Promise<HookWorld> {
+  const started = await startProviderApp();
+  const { app, github, linear, publicUrl } = started;
   const rights = { ann: 'admin', bob: 'write' } as const;
-  await app.addOrganization('org_a');
   const token = github.addToken({ user: 'ann', permissions: { repository_hooks: 'write' } });
   return {
     ...app,
     github,
-    url,
+    linear,
+    url: publicUrl,
     token,
     rocket: github.addRepository('acme/rocket', { rights }),
     engine: github.addRepository('acme/engine', { rights }),
-    goAway: () => void server.stop(true),
-    comeBack() {
-      server = serve(port ?? 0);
-    },
+    goAway: started.goAway,
+    comeBack: started.comeBack,
     hooks: (integrationId) => listHooks(app.db, integrationId),
     async connect(...repositories) {
       const places = repositories.length === 0 ? ['acme/rocket'] : repositories;
-      const connected = await connectWithToken(app.deps, {
-        type: 'github',
-        organizationId: 'org_a',
-        token,
-        places,
-      });
+      const request = { type: 'github', organizationId: 'org_a', token, places } as const;
+      const connected = await connectWithToken(app.deps, request);
       // GitHub pings by itself, too.
       await github.settled();
       return connected.integrationId;
     },
-    [Symbol.dispose]() {
-      void server.stop(true);
-      github[Symbol.dispose]();
-    },
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
   };
 }
 

@@ -10,6 +10,9 @@ export interface ProviderApp extends AsyncDisposable {
   linear: LinearApi;
   /** The address that webhook URLs begin with; a test may send deliveries elsewhere. */
   publicUrl: string;
+  /** Nobody answers at the app's address from now on. */
+  goAway(): void;
+  comeBack(): void;
 }
 
 export async function startProviderApp(options: { hasOwnGithub?: boolean } = {}): Promise<ProviderApp> {
@@ -20,16 +23,19 @@ export async function startProviderApp(options: { hasOwnGithub?: boolean } = {})
   });
   const github = startGithubApi({ clock: app.clock });
   const linear = startLinearApi({ clock: app.clock });
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: (request) => app.fetch(request),
-  });
+  const serve = (port: number | undefined) =>
+    Bun.serve({ hostname: '127.0.0.1', port: port ?? 0, fetch: (request) => app.fetch(request) });
+  let server = serve(0);
+  const { port } = server;
   const started: ProviderApp = {
     app,
     github,
     linear,
-    publicUrl: `http://127.0.0.1:${server.port}`,
+    publicUrl: `http://127.0.0.1:${port}`,
+    goAway: () => void server.stop(true),
+    comeBack() {
+      server = serve(port);
+    },
     async [Symbol.asyncDispose]() {
       await github.settled();
       await server.stop(true);
