@@ -3,6 +3,7 @@ import { type Integration, providerNames } from '../integrations/model.ts';
 import { findPing } from '../webhooks/store.ts';
 import type { Check, Hook, ProviderApi, RemoteHook } from './model.ts';
 import { urlOf, wishFor } from './wish.ts';
+import { outcomeInWords } from './words.ts';
 
 type Needs = Pick<Deps, 'db' | 'secrets' | 'publicUrl'>;
 
@@ -76,9 +77,8 @@ async function checkPing(
   const checks: Check[] = [];
   if (lastResponse !== null) {
     const { statusCode, message } = lastResponse;
-    const said = statusCode === null ? message : `${statusCode} ${message}`;
     const isWell = statusCode !== null && statusCode < 300;
-    const told = `${providerNames[type]} says of its last delivery: ${said}`;
+    const told = `${providerNames[type]} says of its last delivery: ${outcomeInWords(statusCode, message)}`;
     checks.push({ name: 'last-delivery', place, status: isWell ? 'ok' : 'failed', message: told });
   }
   if (pingHook === undefined) return checks;
