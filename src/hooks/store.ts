@@ -1,7 +1,8 @@
-import { and, asc, count, eq, isNotNull, isNull, lte, or } from 'drizzle-orm';
-import type { Database } from '../../db/client.ts';
+import { and, asc, count, eq, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
+import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { hooks, integrations } from '../../db/schema/index.ts';
+import type { IntegrationType } from '../integrations/model.ts';
 import type { Hook } from './model.ts';
 
 const columns = {
@@ -57,16 +58,53 @@ export async function listHooks(db: Database, integrationId: string): Promise<Ho
     .all();
 }
 
+/** As much of a hook as tells whether something is to be done about it. */
+export type DueHook = Pick<
+  Hook,
+  'integrationId' | 'placeId' | 'repositoryId' | 'remoteId' | 'events' | 'hasPresentSecret'
+> & { type: IntegrationType };
+
 /** Those of all integrations that have a token and may be tried now, the ones that were tried least first. */
-export async function listSyncableHooks(db: Database, now: Date): Promise<Hook[]> {
-  return db
+export async function listDueHooks(db: Database, now: Date): Promise<DueHook[]> {
+  return statements(db).due.all({ now: now.getTime() });
+}
+
+/** As it is now, when it may be tried; null when it may not any more, or was taken away. */
+export async function findDueHook(
+  db: Database,
+  { integrationId, placeId }: Pick<Hook, 'integrationId' | 'placeId'>,
+  now: Date,
+): Promise<Hook | null> {
+  const hook = db
     .select(columns)
     .from(hooks)
-    .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
-    .where(and(isNotNull(integrations.token), or(isNull(hooks.retryAt), lte(hooks.retryAt, now.getTime()))))
-    .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId))
-    .all();
+    .where(and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId)))
+    .get();
+  return hook !== undefined && (hook.retryAt ?? 0) <= now.getTime() ? hook : null;
 }
+
+const statements = prepared((db) => ({
+  due: db
+    .select({
+      integrationId: hooks.integrationId,
+      placeId: hooks.placeId,
+      repositoryId: hooks.repositoryId,
+      remoteId: hooks.remoteId,
+      events: hooks.events,
+      hasPresentSecret: hooks.hasPresentSecret,
+      type: integrations.type,
+    })
+    .from(hooks)
+    .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
+    .where(
+      and(
+        isNotNull(integrations.token),
+        or(isNull(hooks.retryAt), lte(hooks.retryAt, sql.placeholder('now'))),
+      ),
+    )
+    .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId))
+    .prepare(),
+}));
 
 /** What is known of the hook now. Nothing when it was taken away meanwhile. */
 export function updateHook(
