@@ -16,11 +16,13 @@ import {
   MAX_PLACES,
   makeAndPing,
   newRepository,
+  requireUnconnected,
   takeBack,
   withEnding,
 } from './connect.ts';
-import type { Place } from './model.ts';
-import { deleteHook, insertHooks, listHooks, newHook } from './store.ts';
+import { unmakeHook } from './make.ts';
+import type { Hook, Place, ProviderApi } from './model.ts';
+import { deleteHook, insertHooks, letGo, listHooks, newHook, updateHook } from './store.ts';
 import { findApi, requireToken } from './token.ts';
 
 /** What a token can see, before anything is connected. Throws `ProviderProblem`, and `AppError` 400 for no token. */
@@ -57,11 +59,17 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
     ...newHook(integrationId, place, repository?.id ?? null),
     retryAt: startedAt.getTime() + HANDS_OFF_MS,
   };
-  await insertRepository(deps.db, repository, () => insertHooks(deps.db, [hook], createdAt));
+  const added = repository === null ? [] : [repository];
+  requireUnconnected(deps, integration.organizationId, [place]);
+  await insertRepository(deps.db, repository, () => {
+    // Once more, where nobody can come in between.
+    requireUnconnected(deps, integration.organizationId, [place], added);
+    if (!insertHooks(deps.db, [hook], createdAt)) throw isThere(integration, place.name);
+  });
   try {
-    const [added] = await makeAndPing(deps, api, integration, [hook], startedAt);
-    if (added === undefined) throw new Error('a hook was made, and is not there');
-    return added;
+    const [made] = await makeAndPing(deps, api, integration, [hook], startedAt);
+    if (made === undefined) throw new Error('a hook was made, and is not there');
+    return made;
   } catch (error) {
     const made = (await listHooks(deps.db, integrationId)).filter(({ placeId }) => placeId === place.id);
     const left = await takeBack(deps, api, integration, made, error);
@@ -101,13 +109,30 @@ export async function removePlace(deps: HookNeeds, integrationId: string, name: 
     );
   }
   const api = await findApi(deps, integration);
-  if (api !== null && hook !== undefined && hook.remoteId !== null) {
-    await api.deleteHook(hook.placeId, hook.remoteId).catch((error: unknown) => {
-      throw withEnding(error, 'Nothing was removed.');
-    });
-  }
-  if (hook !== undefined) await deleteHook(deps.db, hook);
+  if (hook !== undefined) await removeHook(deps, api, integration, hook);
   if (repository !== undefined) await deleteRepository(deps.db, repository.id);
+}
+
+async function removeHook(
+  deps: HookNeeds,
+  api: ProviderApi | null,
+  integration: Integration,
+  hook: Hook,
+): Promise<void> {
+  const { db, clock } = deps;
+  // From here on the job looks at it again, should this process end before it is through.
+  await updateHook(db, hook, { hasPresentSecret: false, retryAt: clock.now().getTime() + HANDS_OFF_MS });
+  if (api !== null) {
+    try {
+      await unmakeHook(deps, api, integration, hook);
+    } catch (error) {
+      await letGo(db, [hook], 0);
+      throw withEnding(error, 'Nothing was removed.');
+    }
+  }
+  const last = await deleteHook(db, hook);
+  // The job may have been in the midst of it, and have made it again.
+  if (api !== null && last !== null && last !== hook.remoteId) await api.deleteHook(hook.placeId, last);
 }
 
 async function addByHand(deps: HookNeeds, integration: Integration, name: string): Promise<AddedPlace> {

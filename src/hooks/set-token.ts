@@ -34,9 +34,9 @@ export async function setToken(
     ...newHook(integrationId, place, repositoryOf(integration, place)),
     retryAt: startedAt.getTime() + HANDS_OFF_MS,
   }));
-  await setSealedToken(deps.db, integrationId, sealToken(deps, integrationId, token), () =>
-    insertHooks(deps.db, hooks, startedAt.toISOString()),
-  );
+  await setSealedToken(deps.db, integrationId, sealToken(deps, integrationId, token), () => {
+    insertHooks(deps.db, hooks, startedAt.toISOString());
+  });
   return makeAndPing(deps, api, integration, await listHooks(deps.db, integrationId), startedAt);
 }
 
