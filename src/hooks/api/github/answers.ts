@@ -10,7 +10,8 @@ const Id = Type.Union([Type.Integer(), Type.BigInt()]);
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const Repository = Type.Object({
-  full_name: Type.String({ minLength: 3, maxLength: 200 }),
+  /** It becomes part of routes, and is shown. */
+  full_name: Type.String({ pattern: '^[\\w.-]{1,100}/[\\w.-]{1,100}$' }),
   archived: Type.Optional(Type.Boolean()),
   permissions: Type.Optional(Type.Object({ admin: Type.Boolean() })),
 });
