@@ -65,6 +65,8 @@ export interface ProviderApi {
   /** One place, by its id or by the name or key that a person typed. `place-not-found` when the token cannot see it. */
   getPlace(idOrName: string): Promise<Place>;
   listHooks(placeId: string): Promise<RemoteHook[]>;
+  /** The hook with this URL, wherever it stands. Absent where hooks are listed by their place alone. */
+  findHookAnywhere?(url: string): Promise<RemoteHook | null>;
   /** Null when it is not there any more. */
   findHook(placeId: string, hookId: string): Promise<RemoteHook | null>;
   /** `hook-exists` when the provider has one with this URL already. */
