@@ -140,6 +140,17 @@ describe('a backup', () => {
   });
 });
 
+test('what is no ordinary file is not replaced by a backup', async () => {
+  const path = join(folder.path, 'folder');
+  mkdirSync(path);
+  symlinkSync('/dev/null', join(folder.path, 'device'));
+  for (const target of [path, join(folder.path, 'device')]) {
+    const refused = await cli(dataDir(), ['backup', target, '--force']);
+    expect(refused.stderr).toBe(`error: ${target} is no ordinary file: name one for the backup\n`);
+  }
+  expect(readdirSync(folder.path).sort()).toEqual(['data', 'device', 'folder']);
+});
+
 describe('a file of the data folder itself', () => {
   const own = ['tidings.db', 'tidings.db-wal', 'tidings.db.restoring', 'secret.key', 'tidings.lock'];
 
