@@ -73,8 +73,10 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
   } catch (error) {
     const made = (await listHooks(deps.db, integrationId)).filter(({ placeId }) => placeId === place.id);
     const left = await takeBack(deps, api, integration, made, error);
-    await deleteHook(deps.db, hook);
-    if (repository !== null) await deleteRepository(deps.db, repository.id);
+    await Promise.all([
+      deleteHook(deps.db, hook),
+      repository === null ? null : deleteRepository(deps.db, repository.id),
+    ]);
     throw withEnding(error, `${left}Nothing was added.`);
   }
 }
@@ -109,30 +111,33 @@ export async function removePlace(deps: HookNeeds, integrationId: string, name: 
     );
   }
   const api = await findApi(deps, integration);
-  if (hook !== undefined) await removeHook(deps, api, integration, hook);
-  if (repository !== undefined) await deleteRepository(deps.db, repository.id);
+  if (hook !== undefined) await unmakeInHand(deps, api, integration, hook);
+  // Asked for in one turn, they share a commit: a repository without its hook would never get one again.
+  const [last] = await Promise.all([
+    hook === undefined ? null : deleteHook(deps.db, hook),
+    repository === undefined ? null : deleteRepository(deps.db, repository.id),
+  ]);
+  // The job may have been in the midst of it, and have made it again.
+  if (api !== null && hook !== undefined && last !== null && last !== hook.remoteId) {
+    await api.deleteHook(hook.placeId, last);
+  }
 }
 
-async function removeHook(
+/** Deletes the hook at the provider. Should this process end before it is through, the job makes it again. */
+async function unmakeInHand(
   deps: HookNeeds,
   api: ProviderApi | null,
   integration: Integration,
   hook: Hook,
 ): Promise<void> {
   const { db, clock } = deps;
-  // From here on the job looks at it again, should this process end before it is through.
   await updateHook(db, hook, { hasPresentSecret: false, retryAt: clock.now().getTime() + HANDS_OFF_MS });
-  if (api !== null) {
-    try {
-      await unmakeHook(deps, api, integration, hook);
-    } catch (error) {
-      await letGo(db, [hook], 0);
-      throw withEnding(error, 'Nothing was removed.');
-    }
+  try {
+    if (api !== null) await unmakeHook(deps, api, integration, hook);
+  } catch (error) {
+    await letGo(db, [hook], 0);
+    throw withEnding(error, 'Nothing was removed.');
   }
-  const last = await deleteHook(db, hook);
-  // The job may have been in the midst of it, and have made it again.
-  if (api !== null && last !== null && last !== hook.remoteId) await api.deleteHook(hook.placeId, last);
 }
 
 async function addByHand(deps: HookNeeds, integration: Integration, name: string): Promise<AddedPlace> {
