@@ -87,8 +87,12 @@ export interface ProviderApi {
   redeliver?(placeId: string, hookId: string, attemptId: string): Promise<void>;
 }
 
-/** Opens a provider's API for a token. Asks nothing yet. */
-export type OpenProviderApi = (type: IntegrationType, token: string) => Promise<ProviderApi>;
+/** Opens a provider's API for a token. Asks nothing yet. `signal` ends what is asked, as if nobody answered. */
+export type OpenProviderApi = (
+  type: IntegrationType,
+  token: string,
+  signal?: AbortSignal,
+) => Promise<ProviderApi>;
 
 export type ProblemKind =
   /** The token is unknown, revoked or expired. */

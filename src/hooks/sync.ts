@@ -19,10 +19,15 @@ const SHARED: readonly ProblemKind[] = ['bad-token', 'rate-limited', 'provider-f
  * Brings the providers' hooks to what they should be: events that triggers came to need, secrets that were not set
  * yet, hooks that were not made. Asks a provider only where something differs, and none once more that just said that
  * it does nothing for this token. A failure is kept with the hook, in words, and tried again later. Resolves to how
- * many hooks were changed.
+ * many hooks were changed. `signal` ends it early, and leaves as it is what it was at.
  */
-export async function syncHooks(deps: Needs, signal?: AbortSignal): Promise<number> {
-  const { db, clock } = deps;
+export async function syncHooks(given: Needs, signal?: AbortSignal): Promise<number> {
+  const { db, clock } = given;
+  // A server that is to stop does not wait for a provider.
+  const deps: Needs = {
+    ...given,
+    openProviderApi: (type, token) => given.openProviderApi(type, token, signal),
+  };
   const failures = new Map<string, ProviderProblem>();
   let changed = 0;
   for (const due of await listOutdated(deps)) {
@@ -37,6 +42,7 @@ export async function syncHooks(deps: Needs, signal?: AbortSignal): Promise<numb
       changed++;
       continue;
     }
+    if (signal?.aborted) break;
     await keepFailure(deps, hook, error);
     if (error instanceof ProviderProblem && SHARED.includes(error.kind)) failures.set(integrationId, error);
   }

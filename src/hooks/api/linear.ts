@@ -5,7 +5,7 @@ import {
   ProviderProblem,
   type RemoteHook,
 } from '../model.ts';
-import { linearCaller } from './linear/client.ts';
+import { type LinearOptions, linearCaller } from './linear/client.ts';
 import { allPages } from './linear/pages.ts';
 import { linearPlaces } from './linear/places.ts';
 import { noSuccess } from './linear/problem.ts';
@@ -19,10 +19,10 @@ const LABEL = 'Tidings';
 
 /**
  * Linear's GraphQL API at `baseUrl`, for a personal API key or the token of an OAuth application. A request takes at
- * most `timeoutMs`. Linear has no pings and tells nobody of its deliveries, so those methods are absent.
+ * most 10 s unless told otherwise. Linear has no pings and tells nobody of its deliveries, so those methods are absent.
  */
-export function linearApi(baseUrl: string, token: string, timeoutMs?: number): ProviderApi {
-  const linear = linearCaller(baseUrl, token, timeoutMs);
+export function linearApi(baseUrl: string, token: string, options?: LinearOptions): ProviderApi {
+  const linear = linearCaller(baseUrl, token, options);
 
   async function listAll(): Promise<Webhook[]> {
     const { nodes } = await allPages(MAX_HOOKS, async (page) => {
