@@ -9,6 +9,7 @@ import { addHealthcheckCommand } from './cli/healthcheck.ts';
 import { addIntegrationCommands } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
+import { steady } from './cli/output.ts';
 import { addPostCommands } from './cli/post.ts';
 import { addSendCommand } from './cli/send.ts';
 import { addServeCommand } from './cli/serve.ts';
@@ -81,7 +82,7 @@ function buildProgram(context: CliContext): Command {
 }
 
 function fail({ terminal }: CliContext, message: string, exitCode: number): number {
-  terminal.writeError(`error: ${message}\n`);
+  terminal.writeError(`error: ${steady(message)}\n`);
   return exitCode;
 }
 

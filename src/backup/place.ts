@@ -1,4 +1,4 @@
-import { existsSync, renameSync } from 'node:fs';
+import { renameSync, statSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { syncFolder } from '../secret-key.ts';
@@ -26,7 +26,12 @@ function folderPlace(folder: string): Place {
     async store(name, source, { force }) {
       const file = join(folder, name);
       const requireNew = () => {
-        if (existsSync(file) && !force)
+        const there = statSync(file, { throwIfNoEntry: false });
+        // A folder cannot be replaced, and a device, such as /dev/stdout, must not be.
+        if (there !== undefined && !there.isFile()) {
+          throw new BackupError(`${file} is no ordinary file: name one for the backup`);
+        }
+        if (there !== undefined && !force)
           throw new BackupError(`${file} is there already: --force replaces it`);
       };
       requireNew();

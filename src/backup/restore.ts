@@ -9,6 +9,7 @@ import { keyFingerprint } from '../lib/secret-box.ts';
 import { readSecretKey, writeKeyFile } from '../secret-key.ts';
 import { checkBackup, unpackDatabase, writeAll } from './format.ts';
 import { BackupError, type BackupHeader, type S3Access } from './model.ts';
+import { requireNotOwn } from './own-files.ts';
 import { download } from './s3.ts';
 import { asBackupError } from './service.ts';
 import { swapIn } from './swap.ts';
@@ -69,6 +70,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
 async function restoreLocked(folder: string, options: RestoreOptions): Promise<Restored> {
   const { file, force = false, s3 } = options;
   const target = databaseFile(folder);
+  // Those are removed before anything is read.
+  requireNotOwn(folder, file);
   requireVacant(target, force);
   const fetched = `${target}.fetched`;
   const unpacked = `${target}.restoring`;

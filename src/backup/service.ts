@@ -3,6 +3,7 @@ import { takeLock } from '../../db/lock.ts';
 import { databaseFile, lockFile } from '../data-folder.ts';
 import { recordSuccess } from './last-backup.ts';
 import { type Backup, BackupError, type S3Access } from './model.ts';
+import { requireNotOwn } from './own-files.ts';
 import { openPlace } from './place.ts';
 import type { BackupSource } from './prepare.ts';
 import { splitTarget } from './target.ts';
@@ -20,6 +21,7 @@ export async function makeBackup(
     throw new BackupError(`The data folder ${source.dataDir} holds no database. DATA_DIR names another one`);
   }
   try {
+    requireNotOwn(source.dataDir, target);
     const { place, name } = splitTarget(target);
     const backup = await besideOthers(source.dataDir, () =>
       openPlace(place, s3).store(name, source, { force }),

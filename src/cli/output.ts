@@ -18,7 +18,16 @@ export function print<Value>(
   forPeople: (value: Value) => string,
 ): void {
   const wantsJson = command.optsWithGlobals().json === true;
-  terminal.write(wantsJson ? `${JSON.stringify(value)}\n` : `${forPeople(value)}\n`);
+  terminal.write(wantsJson ? `${JSON.stringify(value)}\n` : `${steady(forPeople(value))}\n`);
+}
+
+/**
+ * Without what would steer the terminal: a provider's names and words, a post's text and an error's message come from
+ * strangers. Line breaks and tabs stay.
+ */
+export function steady(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
 }
 
 /** Rows under headings, in columns as wide as their widest cell. */

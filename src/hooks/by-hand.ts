@@ -2,8 +2,9 @@ import type { Deps } from '../deps.ts';
 import type { Connected, IntegrationType } from '../integrations/model.ts';
 import { RepositoryName } from '../integrations/model.ts';
 import { connectIntegration } from '../integrations/service.ts';
+import { AppError } from '../lib/app-error.ts';
 import { requireValid } from '../lib/validation.ts';
-import type { HookNeeds } from './connect.ts';
+import { type HookNeeds, MAX_PLACES } from './connect.ts';
 import { addPlace } from './places.ts';
 
 /** Connected by hand: with the webhook URL of each repository, all with one secret. */
@@ -22,7 +23,12 @@ export async function connectByHand(
   names: readonly string[],
 ): Promise<ConnectedByHand> {
   for (const repository of names) requireValid(RepositoryName, { repository });
-  const [first, ...others] = new Map(names.map((name) => [name.toLowerCase(), name])).values();
+  const distinct = [...new Map(names.map((name) => [name.toLowerCase(), name])).values()];
+  // Said before anything is made: half of them, with a secret that nobody saw, would help nobody.
+  if (distinct.length > MAX_PLACES) {
+    throw new AppError(400, `At most ${MAX_PLACES} can be connected in one go, not ${distinct.length}`);
+  }
+  const [first, ...others] = distinct;
   const connected = await connectIntegration(deps, type, organizationId, first);
   const { integrationId, repositoryId = '', webhookUrl } = connected;
   const repositories = first === undefined ? [] : [{ repository: first, repositoryId, webhookUrl }];

@@ -1,11 +1,11 @@
 import type { Deps } from '../deps.ts';
-import type { Integration, IntegrationType } from '../integrations/model.ts';
+import type { Integration, IntegrationType, Repository } from '../integrations/model.ts';
 import { newSecret } from '../integrations/service.ts';
 import {
   deleteIntegration,
+  findConnectedRepository,
   getIntegration,
   insertIntegration,
-  listIntegrations,
 } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { getOrganization } from '../organizations/store.ts';
@@ -61,7 +61,7 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
   await getOrganization(deps.db, organizationId);
   const api = await deps.openProviderApi(type, token);
   const places = await findPlaces(api, request);
-  await requireNew(deps, organizationId, type, places);
+  requireUnconnected(deps, organizationId, places);
 
   const integrationId = deps.ids.newId('int');
   const startedAt = deps.clock.now();
@@ -75,9 +75,11 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
   const { sealed } = newSecret(deps, integrationId);
   const token_ = sealToken(deps, integrationId, token);
   const row = { id: integrationId, organizationId, type, enabled: true, secret: sealed, createdAt };
-  await insertIntegration(deps.db, { ...row, token: token_ }, repositories, () =>
-    insertHooks(deps.db, hooks, createdAt),
-  );
+  await insertIntegration(deps.db, { ...row, token: token_ }, repositories, () => {
+    // Once more, where nobody can come in between.
+    requireUnconnected(deps, organizationId, places, repositories);
+    insertHooks(deps.db, hooks, createdAt);
+  });
 
   const integration = await getIntegration(deps.db, integrationId);
   try {
@@ -143,23 +145,25 @@ export async function getAdministrable(api: ProviderApi, name: string): Promise<
   );
 }
 
-/** Two integrations of one repository would make every draft twice. */
-async function requireNew(
+/**
+ * Two integrations of one repository would make every draft twice. `inserted`: rows that are not meant. Synchronous, for a
+ * transaction of the caller's. Throws `AppError` 409.
+ */
+export function requireUnconnected(
   { db }: Pick<Deps, 'db'>,
   organizationId: string,
-  type: IntegrationType,
-  places: readonly Place[],
-): Promise<void> {
-  if (type !== 'github') return;
-  for (const { id, repositories } of await listIntegrations(db, organizationId)) {
-    for (const { fullName } of repositories) {
-      if (!places.some((place) => place.id.toLowerCase() === fullName.toLowerCase())) continue;
-      throw new AppError(
-        409,
-        `${fullName} is connected already, by ${id}. To let Tidings manage its webhook: tidings integration set-token ${id} --token TOKEN`,
-      );
-    }
-  }
+  places: readonly Pick<Place, 'id'>[],
+  inserted: readonly Repository[] = [],
+): void {
+  const names = places.map(({ id }) => id);
+  const except = inserted.map(({ id }) => id);
+  const found = findConnectedRepository(db, organizationId, names, except);
+  if (found === null) return;
+  const { fullName, integrationId } = found;
+  throw new AppError(
+    409,
+    `${fullName} is connected already, by ${integrationId}. To let Tidings manage its webhook: tidings integration set-token ${integrationId} --token TOKEN`,
+  );
 }
 
 export function newRepository({ ids, clock }: HookNeeds, integrationId: string, fullName: string) {

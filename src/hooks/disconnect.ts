@@ -1,34 +1,62 @@
 import { deleteIntegration, getIntegration } from '../integrations/store.ts';
-import { type HookNeeds, withEnding } from './connect.ts';
-import { listHooks } from './store.ts';
+import { HANDS_OFF_MS, type HookNeeds, withEnding } from './connect.ts';
+import { isProblem, unmakeHook } from './make.ts';
+import type { Hook } from './model.ts';
+import { deleteHooks, letGo, listHooks, takeInHand } from './store.ts';
 import { findApi } from './token.ts';
 
 /**
  * Deletes the hooks at the provider, then the integration. Throws `ProviderProblem` when the provider does not do it:
  * then nothing is disconnected, and a hook that was deleted by then is made again; `force` disconnects all the same
- * and leaves at the provider what could not be deleted. Resolves to the names of the places where a hook was left.
- * Throws `AppError` 404.
+ * and leaves at the provider what could not be deleted. Resolves to the names of the places where a hook was left,
+ * also because the token cannot be read any more. Throws `AppError` 404.
  */
 export async function disconnectIntegration(
   deps: HookNeeds,
   id: string,
   { force = false }: { force?: boolean } = {},
 ): Promise<{ left: string[] }> {
-  const integration = await getIntegration(deps.db, id);
+  const { db, clock } = deps;
+  const integration = await getIntegration(db, id);
+  const api = await findApi(deps, integration);
+  const hooks = await listHooks(db, id);
+  // From here on the job looks at each of them again, should this process end before it is through.
+  await takeInHand(db, id, clock.now().getTime() + HANDS_OFF_MS);
   const left: string[] = [];
-  const hooks = (await listHooks(deps.db, id)).filter(({ remoteId }) => remoteId !== null);
-  for (const { placeId, placeName, remoteId } of hooks) {
+  for (const [index, hook] of hooks.entries()) {
     try {
-      const api = await findApi(deps, integration);
-      if (api !== null && remoteId !== null) await api.deleteHook(placeId, remoteId);
+      if (api !== null) await unmakeHook(deps, api, integration, hook);
+      else if (hook.remoteId !== null) left.push(hook.placeName);
     } catch (error) {
-      if (!force) throw withEnding(error, `Nothing was disconnected. ${WITH_FORCE}`);
-      deps.log.warn({ err: error, integrationId: id, placeId }, 'a hook was left at the provider');
-      left.push(placeName);
+      // What was never made, at a place that is gone, needs no force.
+      if (hook.remoteId === null && isProblem(error, 'place-not-found')) continue;
+      if (!force) {
+        await letGo(db, hooks, index);
+        throw withEnding(error, `Nothing was disconnected. ${WITH_FORCE}`);
+      }
+      sayLeft(deps, hook, error);
+      left.push(hook.placeName);
     }
   }
-  await deleteIntegration(deps.db, id);
+  let last: Hook[] = [];
+  await deleteIntegration(db, id, () => {
+    last = deleteHooks(db, id);
+  });
+  // The job may have been in the midst of one, and have made it again.
+  const known = hooks.map(({ remoteId }) => remoteId);
+  for (const hook of last.filter(({ remoteId }) => remoteId !== null && !known.includes(remoteId))) {
+    try {
+      if (api !== null) await unmakeHook(deps, api, integration, hook);
+    } catch (error) {
+      sayLeft(deps, hook, error);
+      left.push(hook.placeName);
+    }
+  }
   return { left };
+}
+
+function sayLeft({ log }: HookNeeds, { integrationId, placeId }: Hook, error: unknown): void {
+  log.warn({ err: error, integrationId, placeId }, 'a hook was left at the provider');
 }
 
 const WITH_FORCE =

@@ -1,15 +1,17 @@
 import type { Deps } from '../deps.ts';
 import type { Integration } from '../integrations/model.ts';
-import { revealSecret } from '../integrations/service.ts';
+import { getReceivingIntegration } from '../integrations/store.ts';
+import { AppError } from '../lib/app-error.ts';
 import { type Hook, type HookWish, type ProviderApi, ProviderProblem } from './model.ts';
-import { updateHook } from './store.ts';
-import { wishFor } from './wish.ts';
+import { recordMade } from './store.ts';
+import { urlOf, wishFor } from './wish.ts';
 
 type Needs = Pick<Deps, 'db' | 'secrets' | 'publicUrl'>;
 
 /**
  * Makes the provider's hook what it is to be: made when there is none, taken over when there is one with its URL,
- * changed otherwise. Throws `ProviderProblem`; what the provider has by then is known to the database.
+ * changed otherwise. Throws `ProviderProblem`; what the provider has by then is known to the database. Throws `AppError`
+ * 404 and 409 when it was disconnected meanwhile: then none is left there.
  */
 export async function makeHook(
   deps: Needs,
@@ -17,14 +19,26 @@ export async function makeHook(
   integration: Integration,
   hook: Hook,
 ): Promise<Hook> {
+  // Read before the wish: when the secret is rotated in between, the job sets the newer one once more.
+  const { secret } = await getReceivingIntegration(deps.db, integration.id);
   const wish = await wishFor(deps, integration, hook);
   const remoteId = await putHook(api, hook, wish);
-  // Somebody may have rotated the secret meanwhile: then the job sets the newer one.
-  const hasPresentSecret = (await revealSecret(deps, integration.id)) === wish.secret;
-  const made = { remoteId, events: wish.events, hasPresentSecret };
-  const well = { problem: null, retryAt: null, attempts: 0 };
-  await updateHook(deps.db, hook, { ...made, ...well });
-  return { ...hook, ...made, ...well };
+  const made = await recordMade(deps.db, hook, { remoteId, events: wish.events, secret });
+  if (made !== null) return made;
+  await api.deleteHook(hook.placeId, remoteId);
+  throw new AppError(409, `${hook.placeName} was disconnected meanwhile, and its webhook was deleted again`);
+}
+
+/** Deletes the provider's hook, also one that was made and never noted. Throws `ProviderProblem`. */
+export async function unmakeHook(
+  deps: Pick<Deps, 'publicUrl'>,
+  api: ProviderApi,
+  integration: Integration,
+  hook: Hook,
+): Promise<void> {
+  const { placeId, remoteId } = hook;
+  const id = remoteId ?? (await findByUrl(api, placeId, urlOf(deps, integration, hook)));
+  if (id !== null) await api.deleteHook(placeId, id);
 }
 
 /** The id of the hook that now is as wished. */

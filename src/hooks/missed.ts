@@ -3,7 +3,7 @@ import { getIntegration, setMissedCheckedAt } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { letOthersIn } from '../lib/turns.ts';
-import { isTaken } from '../webhooks/model.ts';
+import { type Delivery, isTaken } from '../webhooks/model.ts';
 import { listLogged } from '../webhooks/store.ts';
 import {
   type ComparedDelivery,
@@ -35,6 +35,8 @@ export interface Comparison {
 }
 
 type LookNeeds = Pick<Deps, 'db' | 'clock' | 'secrets' | 'openProviderApi'>;
+
+type Logged = Pick<Delivery, 'id' | 'status' | 'reason'>;
 
 interface Compared extends ComparedDelivery {
   hook: Hook;
@@ -82,13 +84,15 @@ export async function redeliverMissed(
 ): Promise<Redelivered[]> {
   const { api, compared } = await compare(deps, integrationId);
   const missed = compared.filter(({ fate }) => fate !== 'arrived');
+  const ids = new Set(wanted === 'all' ? [] : wanted);
   if (wanted !== 'all') {
-    const unknown = wanted.find((id) => !missed.some(({ deliveryId }) => deliveryId === id));
+    const known = new Set(missed.map(({ deliveryId }) => deliveryId));
+    const unknown = wanted.find((id) => !known.has(id));
     if (unknown !== undefined) {
       throw new AppError(404, `Delivery ${unknown} is not among those that were missed: look again`);
     }
   }
-  const chosen = missed.filter(({ deliveryId }) => wanted === 'all' || wanted.includes(deliveryId));
+  const chosen = missed.filter(({ deliveryId }) => wanted === 'all' || ids.has(deliveryId));
   const results: Redelivered[] = [];
   for (const { deliveryId, hook, newestAttemptId } of chosen.slice(0, MAX_REDELIVERED)) {
     const problem = await redeliver(api, hook, newestAttemptId);
@@ -127,7 +131,7 @@ async function compare(deps: LookNeeds, integrationId: string) {
     const told = await api.listAttempts(hook.placeId, hook.remoteId, since);
     isCut ||= told.isCut;
     const byDelivery = Map.groupBy(told.attempts, ({ deliveryId }) => deliveryId);
-    const logged = await listLogged(deps.db, integrationId, [...byDelivery.keys()]);
+    const logged = await loggedOf(deps, integrationId, [...byDelivery.keys()]);
     for (const [deliveryId, attempts] of byDelivery) {
       const entry = logged.get(deliveryId);
       const [newest] = attempts;
@@ -139,17 +143,28 @@ async function compare(deps: LookNeeds, integrationId: string) {
         newestAttemptId: newest.id,
       });
     }
-    await letOthersIn();
   }
   compared.sort((one, other) => (one.deliveredAt < other.deliveredAt ? -1 : 1));
   return { api, since, compared, isCut };
+}
+
+/** How many deliveries are looked up before other work of the server has its turn: about a millisecond of them. */
+const LOOKED_UP_PER_TURN = 200;
+
+async function loggedOf({ db }: LookNeeds, integrationId: string, ids: readonly string[]) {
+  const found: [string, Logged][] = [];
+  for (let at = 0; at < ids.length; at += LOOKED_UP_PER_TURN) {
+    found.push(...(await listLogged(db, integrationId, ids.slice(at, at + LOOKED_UP_PER_TURN))));
+    await letOthersIn();
+  }
+  return new Map(found);
 }
 
 /** `attempts`: newest first, at least one. */
 function describe(
   deliveryId: string,
   attempts: readonly RemoteAttempt[],
-  entry: { status: Parameters<typeof isTaken>[0]; reason: string | null } | undefined,
+  entry: Logged | undefined,
 ): Omit<ComparedDelivery, 'place'> {
   const newest = attempts[0];
   const first = attempts.at(-1);

@@ -65,6 +65,8 @@ export interface ProviderApi {
   /** One place, by its id or by the name or key that a person typed. `place-not-found` when the token cannot see it. */
   getPlace(idOrName: string): Promise<Place>;
   listHooks(placeId: string): Promise<RemoteHook[]>;
+  /** The hook with this URL, wherever it stands. Absent where hooks are listed by their place alone. */
+  findHookAnywhere?(url: string): Promise<RemoteHook | null>;
   /** Null when it is not there any more. */
   findHook(placeId: string, hookId: string): Promise<RemoteHook | null>;
   /** `hook-exists` when the provider has one with this URL already. */
@@ -85,8 +87,12 @@ export interface ProviderApi {
   redeliver?(placeId: string, hookId: string, attemptId: string): Promise<void>;
 }
 
-/** Opens a provider's API for a token. Asks nothing yet. */
-export type OpenProviderApi = (type: IntegrationType, token: string) => Promise<ProviderApi>;
+/** Opens a provider's API for a token. Asks nothing yet. `signal` ends what is asked, as if nobody answered. */
+export type OpenProviderApi = (
+  type: IntegrationType,
+  token: string,
+  signal?: AbortSignal,
+) => Promise<ProviderApi>;
 
 export type ProblemKind =
   /** The token is unknown, revoked or expired. */

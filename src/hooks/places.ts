@@ -16,11 +16,13 @@ import {
   MAX_PLACES,
   makeAndPing,
   newRepository,
+  requireUnconnected,
   takeBack,
   withEnding,
 } from './connect.ts';
-import type { Place } from './model.ts';
-import { deleteHook, insertHooks, listHooks, newHook } from './store.ts';
+import { unmakeHook } from './make.ts';
+import type { Hook, Place, ProviderApi } from './model.ts';
+import { deleteHook, insertHooks, letGo, listHooks, newHook, updateHook } from './store.ts';
 import { findApi, requireToken } from './token.ts';
 
 /** What a token can see, before anything is connected. Throws `ProviderProblem`, and `AppError` 400 for no token. */
@@ -57,16 +59,24 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
     ...newHook(integrationId, place, repository?.id ?? null),
     retryAt: startedAt.getTime() + HANDS_OFF_MS,
   };
-  await insertRepository(deps.db, repository, () => insertHooks(deps.db, [hook], createdAt));
+  const added = repository === null ? [] : [repository];
+  requireUnconnected(deps, integration.organizationId, [place]);
+  await insertRepository(deps.db, repository, () => {
+    // Once more, where nobody can come in between.
+    requireUnconnected(deps, integration.organizationId, [place], added);
+    if (!insertHooks(deps.db, [hook], createdAt)) throw isThere(integration, place.name);
+  });
   try {
-    const [added] = await makeAndPing(deps, api, integration, [hook], startedAt);
-    if (added === undefined) throw new Error('a hook was made, and is not there');
-    return added;
+    const [made] = await makeAndPing(deps, api, integration, [hook], startedAt);
+    if (made === undefined) throw new Error('a hook was made, and is not there');
+    return made;
   } catch (error) {
     const made = (await listHooks(deps.db, integrationId)).filter(({ placeId }) => placeId === place.id);
     const left = await takeBack(deps, api, integration, made, error);
-    await deleteHook(deps.db, hook);
-    if (repository !== null) await deleteRepository(deps.db, repository.id);
+    await Promise.all([
+      deleteHook(deps.db, hook),
+      repository === null ? null : deleteRepository(deps.db, repository.id),
+    ]);
     throw withEnding(error, `${left}Nothing was added.`);
   }
 }
@@ -101,13 +111,33 @@ export async function removePlace(deps: HookNeeds, integrationId: string, name: 
     );
   }
   const api = await findApi(deps, integration);
-  if (api !== null && hook !== undefined && hook.remoteId !== null) {
-    await api.deleteHook(hook.placeId, hook.remoteId).catch((error: unknown) => {
-      throw withEnding(error, 'Nothing was removed.');
-    });
+  if (hook !== undefined) await unmakeInHand(deps, api, integration, hook);
+  // Asked for in one turn, they share a commit: a repository without its hook would never get one again.
+  const [last] = await Promise.all([
+    hook === undefined ? null : deleteHook(deps.db, hook),
+    repository === undefined ? null : deleteRepository(deps.db, repository.id),
+  ]);
+  // The job may have been in the midst of it, and have made it again.
+  if (api !== null && hook !== undefined && last !== null && last !== hook.remoteId) {
+    await api.deleteHook(hook.placeId, last);
   }
-  if (hook !== undefined) await deleteHook(deps.db, hook);
-  if (repository !== undefined) await deleteRepository(deps.db, repository.id);
+}
+
+/** Deletes the hook at the provider. Should this process end before it is through, the job makes it again. */
+async function unmakeInHand(
+  deps: HookNeeds,
+  api: ProviderApi | null,
+  integration: Integration,
+  hook: Hook,
+): Promise<void> {
+  const { db, clock } = deps;
+  await updateHook(db, hook, { hasPresentSecret: false, retryAt: clock.now().getTime() + HANDS_OFF_MS });
+  try {
+    if (api !== null) await unmakeHook(deps, api, integration, hook);
+  } catch (error) {
+    await letGo(db, [hook], 0);
+    throw withEnding(error, 'Nothing was removed.');
+  }
 }
 
 async function addByHand(deps: HookNeeds, integration: Integration, name: string): Promise<AddedPlace> {

@@ -6,17 +6,18 @@ import {
   replaceSecret,
   restoreSecrets,
 } from '../integrations/store.ts';
+import { AppError } from '../lib/app-error.ts';
 import { HANDS_OFF_MS, type HookNeeds, withEnding } from './connect.ts';
 import { makeHook } from './make.ts';
 import { type Hook, type ProviderApi, ProviderProblem } from './model.ts';
-import { listHooks, markSecretChanged, updateHook } from './store.ts';
+import { isBeingRotated, listHooks, markSecretChanged, updateHook } from './store.ts';
 import { findApi } from './token.ts';
 
 /**
  * Makes a new secret; the old one is taken for another 24 h. With a token the new one is set at the provider, and since
  * both are taken from before it is set until long after, no delivery is refused in between. When the provider does
  * not take it, the hooks that have it are given the old one again and the old one stays. Throws `ProviderProblem`, and
- * `AppError` 404.
+ * `AppError` 404, and 409 while another rotation is under way.
  */
 export async function rotateSecret(
   deps: HookNeeds,
@@ -36,7 +37,11 @@ export async function rotateSecret(
   const { secret: present, previousSecret, previousSecretUntil } = await getReceivingIntegration(db, id);
   const before = { secret: present, previousSecret, previousSecretUntil };
   const hooks = await listHooks(db, id);
-  await replaceSecret(db, id, sealed, until, () => markSecretChanged(db, id, now.getTime() + HANDS_OFF_MS));
+  await replaceSecret(db, id, sealed, until, () => {
+    // Then the secret that the provider still has would be the last but one, and refused.
+    if (isBeingRotated(db, id, now)) throw beingRotated(id);
+    markSecretChanged(db, id, now.getTime() + HANDS_OFF_MS);
+  });
   const changed: Hook[] = [];
   try {
     for (const hook of hooks) changed.push(await makeHook(deps, api, integration, hook));
@@ -44,7 +49,10 @@ export async function rotateSecret(
     // Without a clear answer the hook may have the new secret all the same.
     const isRefused = error instanceof ProviderProblem && error.kind !== 'provider-failed';
     const previous = { previousSecret: sealed, previousSecretUntil: until.toISOString() };
-    await restoreSecrets(db, id, changed.length === 0 && isRefused ? before : { ...before, ...previous });
+    const restored = changed.length === 0 && isRefused ? before : { ...before, ...previous };
+    // What was set is not the present secret any more, and must not pass for it, whatever ends this process.
+    const mark = () => markSecretChanged(db, id, clock.now().getTime() + HANDS_OFF_MS);
+    await restoreSecrets(db, id, restored, mark);
     await setBack(deps, api, integration, hooks, changed.length, isRefused);
     throw withEnding(error, 'The secret was not rotated.');
   }
@@ -62,13 +70,21 @@ async function setBack(
 ): Promise<void> {
   for (const [index, hook] of hooks.entries()) {
     if (index < changedCount) {
-      await makeHook(deps, api, integration, hook).catch((error: unknown) =>
-        deps.log.warn({ err: error, placeId: hook.placeId }, 'the old secret could not be set back yet'),
-      );
+      await makeHook(deps, api, integration, hook).catch(async (error: unknown) => {
+        deps.log.warn({ err: error, placeId: hook.placeId }, 'the old secret could not be set back yet');
+        await updateHook(deps.db, hook, { retryAt: null });
+      });
     } else {
       const hasPresentSecret = hook.hasPresentSecret && (index > changedCount || isRefused);
       const { retryAt, attempts } = hook;
       await updateHook(deps.db, hook, { hasPresentSecret, retryAt, attempts });
     }
   }
+}
+
+function beingRotated(id: string): AppError {
+  return new AppError(
+    409,
+    `The webhooks of ${id} are being changed just now, or were when a process ended. Wait two minutes, and try again`,
+  );
 }

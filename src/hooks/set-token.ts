@@ -34,23 +34,22 @@ export async function setToken(
     ...newHook(integrationId, place, repositoryOf(integration, place)),
     retryAt: startedAt.getTime() + HANDS_OFF_MS,
   }));
-  await setSealedToken(deps.db, integrationId, sealToken(deps, integrationId, token), () =>
-    insertHooks(deps.db, hooks, startedAt.toISOString()),
-  );
+  await setSealedToken(deps.db, integrationId, sealToken(deps, integrationId, token), () => {
+    insertHooks(deps.db, hooks, startedAt.toISOString());
+  });
   return makeAndPing(deps, api, integration, await listHooks(deps.db, integrationId), startedAt);
 }
 
 /** Where the integration's hooks are to stand: its repositories; at Linear where its URL was pasted. */
 async function placesOf(deps: HookNeeds, api: ProviderApi, integration: Integration): Promise<Place[]> {
   if (integration.type === 'github') {
-    return Promise.all(integration.repositories.map(({ fullName }) => getAdministrable(api, fullName)));
+    const places: Place[] = [];
+    // One after the other: providers refuse whoever asks for a hundred things at once.
+    for (const { fullName } of integration.repositories) places.push(await getAdministrable(api, fullName));
+    return places;
   }
-  const url = urlOf(deps, integration, { repositoryId: null });
-  const { places } = await api.listPlaces();
-  for (const place of places) {
-    if ((await api.listHooks(place.id)).some((hook) => hook.url === url)) return [place];
-  }
-  return [await getAdministrable(api, ALL_PUBLIC_TEAMS)];
+  const pasted = await api.findHookAnywhere?.(urlOf(deps, integration, { repositoryId: null }));
+  return [await getAdministrable(api, pasted?.placeId ?? ALL_PUBLIC_TEAMS)];
 }
 
 /** GitHub may spell the name in another case, or know the repository by a newer one. */

@@ -1,7 +1,8 @@
-import { and, asc, count, eq, isNotNull, isNull, lte, or } from 'drizzle-orm';
-import type { Database } from '../../db/client.ts';
+import { and, asc, count, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
+import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { hooks, integrations } from '../../db/schema/index.ts';
+import type { IntegrationType } from '../integrations/model.ts';
 import type { Hook } from './model.ts';
 
 const columns = {
@@ -37,14 +38,19 @@ export function newHook(
   };
 }
 
-/** Synchronous, for a transaction of the caller's. One that is there already stays as it is. */
-export function insertHooks(db: Database, rows: readonly Hook[], createdAt: string): void {
-  for (const row of rows) {
-    db.insert(hooks)
+/**
+ * Synchronous, for a transaction of the caller's. One that is there already stays as it is. Returns whether none was.
+ */
+export function insertHooks(db: Database, rows: readonly Hook[], createdAt: string): boolean {
+  const inserted = rows.map((row) =>
+    db
+      .insert(hooks)
       .values({ ...row, events: [...row.events], createdAt })
       .onConflictDoNothing()
-      .run();
-  }
+      .returning({ placeId: hooks.placeId })
+      .all(),
+  );
+  return inserted.every(({ length }) => length === 1);
 }
 
 /** Of one integration, by the names of their places. */
@@ -57,16 +63,53 @@ export async function listHooks(db: Database, integrationId: string): Promise<Ho
     .all();
 }
 
+/** As much of a hook as tells whether something is to be done about it. */
+export type DueHook = Pick<
+  Hook,
+  'integrationId' | 'placeId' | 'repositoryId' | 'remoteId' | 'events' | 'hasPresentSecret'
+> & { type: IntegrationType };
+
 /** Those of all integrations that have a token and may be tried now, the ones that were tried least first. */
-export async function listSyncableHooks(db: Database, now: Date): Promise<Hook[]> {
-  return db
+export async function listDueHooks(db: Database, now: Date): Promise<DueHook[]> {
+  return statements(db).due.all({ now: now.getTime() });
+}
+
+/** As it is now, when it may be tried; null when it may not any more, or was taken away. */
+export async function findDueHook(
+  db: Database,
+  { integrationId, placeId }: Pick<Hook, 'integrationId' | 'placeId'>,
+  now: Date,
+): Promise<Hook | null> {
+  const hook = db
     .select(columns)
     .from(hooks)
-    .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
-    .where(and(isNotNull(integrations.token), or(isNull(hooks.retryAt), lte(hooks.retryAt, now.getTime()))))
-    .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId))
-    .all();
+    .where(and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId)))
+    .get();
+  return hook !== undefined && (hook.retryAt ?? 0) <= now.getTime() ? hook : null;
 }
+
+const statements = prepared((db) => ({
+  due: db
+    .select({
+      integrationId: hooks.integrationId,
+      placeId: hooks.placeId,
+      repositoryId: hooks.repositoryId,
+      remoteId: hooks.remoteId,
+      events: hooks.events,
+      hasPresentSecret: hooks.hasPresentSecret,
+      type: integrations.type,
+    })
+    .from(hooks)
+    .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
+    .where(
+      and(
+        isNotNull(integrations.token),
+        or(isNull(hooks.retryAt), lte(hooks.retryAt, sql.placeholder('now'))),
+      ),
+    )
+    .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId))
+    .prepare(),
+}));
 
 /** What is known of the hook now. Nothing when it was taken away meanwhile. */
 export function updateHook(
@@ -94,15 +137,90 @@ export function markSecretChanged(db: Database, integrationId: string, retryAt: 
     .run();
 }
 
-export function deleteHook(
+/** Returns the provider's id that it had at the very end; null without one. */
+export async function deleteHook(
   db: Database,
   { integrationId, placeId }: Pick<Hook, 'integrationId' | 'placeId'>,
-): Promise<void> {
-  return commitTogether(db, () => {
-    db.delete(hooks)
+): Promise<string | null> {
+  const [deleted] = await commitTogether(db, () =>
+    db
+      .delete(hooks)
       .where(and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId)))
-      .run();
-  });
+      .returning({ remoteId: hooks.remoteId })
+      .all(),
+  );
+  return deleted?.remoteId ?? null;
+}
+
+/**
+ * What the provider has now, set with this sealed secret: whether that still is the present one is asked in the same
+ * transaction, as another process may have rotated it. Null when the hook was taken away meanwhile.
+ */
+export async function recordMade(
+  db: Database,
+  hook: Hook,
+  { remoteId, events, secret }: { remoteId: string; events: readonly string[]; secret: Buffer },
+): Promise<Hook | null> {
+  const { integrationId, placeId, repositoryId } = hook;
+  const well = { problem: null, retryAt: null, attempts: 0 };
+  const isPresent = sql<boolean>`(SELECT ${integrations.secret} = ${secret} FROM ${integrations} WHERE ${integrations.id} = ${integrationId})`;
+  const [row] = await commitTogether(db, () =>
+    db
+      .update(hooks)
+      .set({ remoteId, events: [...events], hasPresentSecret: isPresent, ...well })
+      .where(
+        and(
+          eq(hooks.integrationId, integrationId),
+          eq(hooks.placeId, placeId),
+          // The same place may be there again, with another URL.
+          sql`${hooks.repositoryId} IS ${repositoryId}`,
+        ),
+      )
+      .returning({ hasPresentSecret: hooks.hasPresentSecret })
+      .all(),
+  );
+  if (row === undefined) return null;
+  return { ...hook, remoteId, events, hasPresentSecret: row.hasPresentSecret, ...well };
+}
+
+/**
+ * Whether somebody is giving the integration's hooks another secret at the moment, so that the provider may still have
+ * the previous one. Synchronous, for a transaction of the caller's.
+ */
+export function isBeingRotated(db: Database, integrationId: string, now: Date): boolean {
+  const row = db
+    .select({ placeId: hooks.placeId })
+    .from(hooks)
+    .where(
+      and(
+        eq(hooks.integrationId, integrationId),
+        isNotNull(hooks.remoteId),
+        eq(hooks.hasPresentSecret, false),
+        isNull(hooks.problem),
+        gt(hooks.retryAt, now.getTime()),
+      ),
+    )
+    .get();
+  return row !== undefined;
+}
+
+/** Forgets all of an integration, and returns them as they were. Synchronous, for a transaction of the caller's. */
+export function deleteHooks(db: Database, integrationId: string): Hook[] {
+  return db.delete(hooks).where(eq(hooks.integrationId, integrationId)).returning(columns).all();
+}
+
+/** The job leaves them alone until `retryAt`, in milliseconds since 1970, and then sets each anew. */
+export function takeInHand(db: Database, integrationId: string, retryAt: number): Promise<void> {
+  return commitTogether(db, () => markSecretChanged(db, integrationId, retryAt));
+}
+
+/** Undoes that; the job sets the first `changedCount` of them anew at once. */
+export async function letGo(db: Database, given: readonly Hook[], changedCount: number): Promise<void> {
+  for (const [index, hook] of given.entries()) {
+    const { hasPresentSecret, retryAt, attempts } = hook;
+    const isChanged = index < changedCount;
+    await updateHook(db, hook, isChanged ? { retryAt: null } : { hasPresentSecret, retryAt, attempts });
+  }
 }
 
 /** How many hooks are not as they should be, because the provider did not do what it was asked. */

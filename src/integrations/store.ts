@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, ne, notInArray, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { integrations, organizations, repositories } from '../../db/schema/index.ts';
@@ -136,13 +136,15 @@ export async function replaceSecret(
   if (replaced.length === 0) throw integrationNotFound(id);
 }
 
-/** Sets the secrets as they are to be. */
+/** Sets the secrets as they are to be, with what `also` writes (synchronous). */
 export function restoreSecrets(
   db: Database,
   id: string,
   secrets: Pick<ReceivingIntegration, 'secret' | 'previousSecret' | 'previousSecretUntil'>,
+  also: () => void,
 ): Promise<void> {
   return commitTogether(db, () => {
+    also();
     db.update(integrations).set(secrets).where(eq(integrations.id, id)).run();
   });
 }
@@ -186,12 +188,46 @@ export function setMissedCheckedAt(db: Database, id: string, at: Date): Promise<
   });
 }
 
-/** With its repositories; its deliveries stay in the log. Throws `AppError` 404. */
-export async function deleteIntegration(db: Database, id: string): Promise<void> {
-  const deleted = await commitTogether(db, () =>
-    db.delete(integrations).where(eq(integrations.id, id)).returning({ id: integrations.id }).all(),
-  );
+/**
+ * With its repositories, and with what `first` does (synchronous); its deliveries stay in the log. Throws `AppError`
+ * 404.
+ */
+export async function deleteIntegration(
+  db: Database,
+  id: string,
+  first: () => void = () => undefined,
+): Promise<void> {
+  const deleted = await commitTogether(db, () => {
+    first();
+    return db.delete(integrations).where(eq(integrations.id, id)).returning({ id: integrations.id }).all();
+  });
   if (deleted.length === 0) throw integrationNotFound(id);
+}
+
+/**
+ * One of these repositories, spelt in any case, that an integration of the organization has; null when none has. Rows
+ * with the ids `except` do not count. Synchronous, for a transaction of the caller's.
+ */
+export function findConnectedRepository(
+  db: Database,
+  organizationId: string,
+  fullNames: readonly string[],
+  except: readonly string[] = [],
+): { integrationId: string; fullName: string } | null {
+  const names = fullNames.map((name) => name.toLowerCase());
+  const found = db
+    .select({ integrationId: repositories.integrationId, fullName: repositories.fullName })
+    .from(repositories)
+    .innerJoin(integrations, eq(integrations.id, repositories.integrationId))
+    .where(
+      and(
+        eq(integrations.organizationId, organizationId),
+        inArray(sql`lower(${repositories.fullName})`, names),
+        notInArray(repositories.id, [...except]),
+      ),
+    )
+    .get();
+  return found ?? null;
 }
 
 const statements = prepared((db) => ({

@@ -3,7 +3,8 @@ import { bearerToken } from '../keys/authorize.ts';
 import { AppError } from '../lib/app-error.ts';
 
 /** What a proxy says of whom it asks for. `X-Forwarded-…` has many endings; all count. */
-const FORWARDING = /^(forwarded|x-forwarded.*|x-real-ip|x-client-ip|x-original-.*|true-client-ip|cf-.*|via)$/;
+const FORWARDING =
+  /^(forwarded|x-forwarded.*|x-real-ip|.*client-ip|x-original-.*|x-envoy-.*|x-amzn-.*|cf-.*|via)$/;
 
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;

@@ -111,6 +111,13 @@ function select(db: Database, filter: SQL | undefined): TriggerRow[] {
   }));
 }
 
+/** What the enabled triggers of all integrations listen to, each once. */
+export async function listNeeds(
+  db: Database,
+): Promise<Pick<Trigger, 'integrationId' | 'repositoryId' | 'event'>[]> {
+  return statements(db).needs.all();
+}
+
 /** The triggers that an event of this source may mean something to. Synchronous, for the delivery's transaction. */
 export function listEnabledTriggers(
   db: Database,
@@ -248,6 +255,15 @@ export function retryRuns(db: Database, triggerId: string | undefined, now: Date
 }
 
 const statements = prepared((db) => ({
+  needs: db
+    .selectDistinct({
+      integrationId: triggers.integrationId,
+      repositoryId: triggers.repositoryId,
+      event: triggers.event,
+    })
+    .from(triggers)
+    .where(eq(triggers.enabled, true))
+    .prepare(),
   enabled: db
     .select({
       id: triggers.id,

@@ -1,11 +1,14 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -134,6 +137,56 @@ describe('a backup', () => {
     const { exitCode, stderr } = await cli(dataDir(), ['backup', file()]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: `error: ${message}\n` });
     expect(readdirSync(folder.path)).toEqual(['data']);
+  });
+});
+
+test('what is no ordinary file is not replaced by a backup', async () => {
+  const path = join(folder.path, 'folder');
+  mkdirSync(path);
+  symlinkSync('/dev/null', join(folder.path, 'device'));
+  for (const target of [path, join(folder.path, 'device')]) {
+    const refused = await cli(dataDir(), ['backup', target, '--force']);
+    expect(refused.stderr).toBe(`error: ${target} is no ordinary file: name one for the backup\n`);
+  }
+  expect(readdirSync(folder.path).sort()).toEqual(['data', 'device', 'folder']);
+});
+
+describe('a file of the data folder itself', () => {
+  const own = ['tidings.db', 'tidings.db-wal', 'tidings.db.restoring', 'secret.key', 'tidings.lock'];
+
+  test.each(own)('%s is no name for a backup, also with --force and by another path', async (name) => {
+    symlinkSync(dataDir(), join(folder.path, 'link'));
+    const before = rowsIn(dataDir());
+    for (const path of [join(dataDir(), name), join(folder.path, 'link', name)]) {
+      const refused = await cli(dataDir(), ['backup', path, '--force']);
+      expect(refused.exitCode).toBe(1);
+      expect(refused.stderr).toContain('is a file of the data folder itself: give the backup another name');
+    }
+    expect(rowsIn(dataDir())).toEqual(before);
+    expect((await secretOf(dataDir())).stderr).not.toContain('secret.key');
+  });
+
+  test('nor is what a linked database is really called', async () => {
+    const real = join(folder.path, 'real.db');
+    renameSync(join(dataDir(), 'tidings.db'), real);
+    symlinkSync(real, join(dataDir(), 'tidings.db'));
+    const refused = await cli(dataDir(), ['backup', real, '--force']);
+    expect(refused.stderr).toContain('is a file of the data folder itself');
+    expect(rowsIn(dataDir()).posts).toHaveLength(20);
+  });
+
+  test('is not restored from, and a backup that has such a name is not removed', async () => {
+    await backup();
+    const path = join(dataDir(), 'tidings.db.restoring');
+    copyFileSync(file(), path);
+    const refused = await cli(dataDir(), ['restore', path, '--force']);
+    expect(refused.exitCode).toBe(1);
+    expect(readFileSync(path).equals(readFileSync(file()))).toBe(true);
+  });
+
+  test('any other name in there is taken', async () => {
+    const path = join(dataDir(), 'tidings.db.backup');
+    expect((await cliJson(dataDir(), ['backup', path])).file).toBe(path);
   });
 });
 

@@ -94,6 +94,7 @@ test.each([
   ['s3://nope/a.backup', {}, 'NoSuchBucket'],
   ['s3://backups', {}, 'names no backup: it must be s3://bucket/key'],
   ['s3://backups/', {}, 'names no backup: it must be s3://bucket/key'],
+  ['s3://backups/..', {}, 'names no backup: it must be s3://bucket/key'],
   [
     URL_OF_ONE,
     { BACKUP_S3_ACCESS_KEY_ID: '', BACKUP_S3_SECRET_ACCESS_KEY: '' },

@@ -28,6 +28,19 @@ async function write(name: string, text: string): Promise<string> {
   return path;
 }
 
+test('nothing that a stranger wrote steers the terminal, in an answer or in an error', async () => {
+  const file = await write(
+    'evil.json',
+    JSON.stringify([{ id: 'evil', title: 'T', markdown: 'a\u001b[2J\u009bb\n\tc' }]),
+  );
+  await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+  await json('post', 'import', '--organization', 'acme', file);
+  expect((await run('post', 'show', 'evil')).stdout).toContain('a[2Jb\n\tc');
+  const refused = await fails(1, 'integration', 'enable', 'int_\u001b]0;owned\u0007');
+  expect(refused).toContain('int_]0;owned');
+  expect(refused).not.toContain('\u001b');
+});
+
 describe('organization', () => {
   test('create, list, set-plan', async () => {
     expect(await json('organization', 'list')).toEqual([]);

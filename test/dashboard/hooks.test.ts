@@ -3,6 +3,7 @@ import { connectWithToken } from '../../src/hooks/connect.ts';
 import { listHooks, updateHook } from '../../src/hooks/store.ts';
 import { revealSecret } from '../../src/integrations/service.ts';
 import { getIntegration, listIntegrations } from '../../src/integrations/store.ts';
+import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { cookieOf, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
@@ -52,6 +53,14 @@ async function addLander() {
   expect(noticeOf(added)).toContain('acme/lander is connected, and its ping arrived.');
   return lander;
 }
+
+test('a new secret that could not be set at GitHub, as the token cannot be read, is shown', async () => {
+  const lost = secretBox(new Uint8Array(32).fill(9)).seal('nobody can read this', 'any more');
+  started.app.db.$client.run('UPDATE integrations SET token = ?', [lost]);
+  const told = await (await visit(`${path}/secret`, {})).text();
+  expect(told).toContain(await revealSecret(started.app.deps, id));
+  expect(told).toContain('set it at GitHub');
+});
 
 describe('the webhooks of an integration', () => {
   test('are told with their events, what is wrong, and when it is tried again', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { connectByHand } from '../../src/hooks/by-hand.ts';
 import { connectWithToken } from '../../src/hooks/connect.ts';
 import { disconnectIntegration } from '../../src/hooks/disconnect.ts';
 import type { ProblemKind } from '../../src/hooks/model.ts';
@@ -216,6 +217,13 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
     expect(String(again)).toContain(`connected already, by ${id}`);
     expect(world.engine.hooks).toEqual([]);
   });
+});
+
+test('too many repositories by hand leave nothing', async () => {
+  const names = Array.from({ length: 101 }, (_, number) => `acme/r${number}`);
+  const refused = await rejection(connectByHand(world.deps, 'github', 'org_a', names));
+  expect(String(refused)).toContain('At most 100 can be connected in one go, not 101');
+  expect(standing()).toEqual(NOTHING);
 });
 
 describe('an integration that was connected by hand', () => {

@@ -127,8 +127,12 @@ test('a webhook that was set up by hand is found by its URL and taken over, wher
   const teamId = teams.find(({ key }) => key === 'DES')?.id ?? null;
   const pasted = { label: null, resourceTypes: ['Issue'], enabled: false, allPublicTeams: false };
   hooks.push({ id: crypto.randomUUID(), url: webhookUrl, secret: 'wrong', teamId, ...pasted });
+  // A workspace of any size is looked through once.
+  for (let number = 0; number < 30; number++) world.linear.workspace.addTeam(`T${number}`, 'Team');
+  const asked = world.linear.operations.length;
   const [place] = await setToken(world.deps, integrationId, world.linear.adminKey);
   expect(place).toMatchObject({ place: 'Design (DES)', hookId: hooks[0]?.id ?? '' });
+  expect(world.linear.operations.length - asked).toBeLessThan(8);
   expect(hooks).toHaveLength(1);
   expect(hooks[0]).toMatchObject({ enabled: true, resourceTypes: ALL_TYPES, teamId });
   expect(hooks[0]?.secret).toBe(await revealSecret(world.deps, integrationId));

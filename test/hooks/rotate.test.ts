@@ -178,6 +178,22 @@ describe('the job that keeps webhooks in line', () => {
     expect((await world.hooks(id))[0]?.retryAt).toBe(Date.parse('2026-11-21T04:10:00Z'));
   });
 
+  test.each(['answers 403 for its rate limit', 'answers 401', 'answers 500'] as const)(
+    'asks no more for the others when GitHub %s',
+    async (fault) => {
+      const id = await world.connect('acme/engine', 'acme/rocket');
+      await createTrigger(world.deps, { integrationId: id, event: 'pull_request', contentType: 'changelog' });
+      world.github.failNext(fault, { times: 5 });
+      const asked = world.github.requests.length;
+      expect(await syncHooks(world.deps)).toBe(0);
+      expect(world.github.requests).toHaveLength(asked + 1);
+      const [engine, rocket] = await world.hooks(id);
+      expect(engine?.problem).not.toBeNull();
+      expect(rocket?.problem).toBe(engine?.problem ?? '');
+      expect(rocket?.retryAt).toBe(engine?.retryAt ?? 0);
+    },
+  );
+
   test('makes again what somebody deleted, once there is something to change', async () => {
     const id = await world.connect();
     world.rocket.hooks.splice(0);

@@ -63,6 +63,10 @@ describe('without a token', () => {
       'X-Client-IP',
       'True-Client-IP',
       'CF-Connecting-IP',
+      'Fly-Client-IP',
+      'X-Cluster-Client-IP',
+      'X-Envoy-External-Address',
+      'X-Amzn-Trace-Id',
       'Via',
     ].map((name): [string, Asked] => [
       `a proxy here that says ${name}`,

@@ -5,7 +5,7 @@ import {
   ProviderProblem,
   type RemoteHook,
 } from '../model.ts';
-import { linearCaller } from './linear/client.ts';
+import { type LinearOptions, linearCaller } from './linear/client.ts';
 import { allPages } from './linear/pages.ts';
 import { linearPlaces } from './linear/places.ts';
 import { noSuccess } from './linear/problem.ts';
@@ -19,20 +19,30 @@ const LABEL = 'Tidings';
 
 /**
  * Linear's GraphQL API at `baseUrl`, for a personal API key or the token of an OAuth application. A request takes at
- * most `timeoutMs`. Linear has no pings and tells nobody of its deliveries, so those methods are absent.
+ * most 10 s unless told otherwise. Linear has no pings and tells nobody of its deliveries, so those methods are absent.
  */
-export function linearApi(baseUrl: string, token: string, timeoutMs?: number): ProviderApi {
-  const linear = linearCaller(baseUrl, token, timeoutMs);
+export function linearApi(baseUrl: string, token: string, options?: LinearOptions): ProviderApi {
+  const linear = linearCaller(baseUrl, token, options);
+
+  async function listAll(): Promise<Webhook[]> {
+    const { nodes } = await allPages(MAX_HOOKS, async (page) => {
+      return (await linear.ask(webhooksQuery, page)).webhooks;
+    });
+    return nodes;
+  }
 
   return {
     type: 'linear',
     ...linearPlaces(linear),
 
     async listHooks(placeId) {
-      const { nodes } = await allPages(MAX_HOOKS, async (page) => {
-        return (await linear.ask(webhooksQuery, page)).webhooks;
-      });
-      return nodes.flatMap((webhook) => hookIn(placeId, webhook) ?? []);
+      return (await listAll()).flatMap((webhook) => hookIn(placeId, webhook) ?? []);
+    },
+
+    async findHookAnywhere(url) {
+      const found = (await listAll()).find((webhook) => webhook.url === url);
+      const placeId = found === undefined ? undefined : placeOf(found);
+      return found === undefined || placeId === undefined ? null : remoteHook(placeId, found);
     },
 
     async findHook(placeId, hookId) {
@@ -79,9 +89,10 @@ const isGone = (error: unknown) => error instanceof ProviderProblem && error.kin
 
 /** Null when the webhook is for another place. */
 function hookIn(placeId: string, webhook: Webhook): RemoteHook | null {
-  const itsPlace = webhook.allPublicTeams ? ALL_PUBLIC_TEAMS : webhook.team?.id;
-  return itsPlace === placeId ? remoteHook(placeId, webhook) : null;
+  return placeOf(webhook) === placeId ? remoteHook(placeId, webhook) : null;
 }
+
+const placeOf = ({ allPublicTeams, team }: Webhook) => (allPublicTeams ? ALL_PUBLIC_TEAMS : team?.id);
 
 function remoteHook(placeId: string, webhook: Webhook): RemoteHook {
   return {

@@ -6,12 +6,12 @@ import type { OpenProviderApi } from '../model.ts';
  * than all the rest.
  */
 export function providerApis(urls: Readonly<Record<IntegrationType, string>>): OpenProviderApi {
-  return async (type, token) => {
+  return async (type, token, signal) => {
     if (type === 'github') {
       const { githubApi } = await import('./github.ts');
-      return githubApi(urls.github, token);
+      return githubApi(urls.github, token, { signal });
     }
     const { linearApi } = await import('./linear.ts');
-    return linearApi(urls.linear, token);
+    return linearApi(urls.linear, token, { signal });
   };
 }

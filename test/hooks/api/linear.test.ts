@@ -80,7 +80,17 @@ test('never asks for a secret, and sees those of one page after the other', asyn
 test('has neither pings nor deliveries', () => {
   const linear = linearApi('https://api.linear.app/graphql', 'lin_api_x');
   expect(Object.keys(linear).sort()).toEqual([
-    ...['changeHook', 'createHook', 'deleteHook', 'findHook', 'getPlace', 'listHooks', 'listPlaces', 'type'],
+    ...[
+      'changeHook',
+      'createHook',
+      'deleteHook',
+      'findHook',
+      'findHookAnywhere',
+      'getPlace',
+      'listHooks',
+      'listPlaces',
+      'type',
+    ],
   ]);
 });
 

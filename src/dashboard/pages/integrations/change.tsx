@@ -54,7 +54,11 @@ export const changeIntegration: readonly Page[] = [
 ];
 
 /** Where Tidings keeps the webhooks it has set the secret there; otherwise this is the one time that it is told. */
-function tellRotated({ base }: MemberVisit, integration: Integration, rotated: { secret: string } | null) {
+function tellRotated(
+  { base }: MemberVisit,
+  integration: Integration,
+  rotated: { secret: string; isSetAtProvider: boolean } | null,
+) {
   const page = `${base}/integrations/${integration.id}`;
   const provider = providerNames[integration.type];
   if (rotated === null) {
@@ -65,7 +69,8 @@ function tellRotated({ base }: MemberVisit, integration: Integration, rotated: {
         : 'This form was sent before, and no other secret was made. If you did not copy the one that it made, make a new one.',
     );
   }
-  if (integration.hasToken) {
+  // There may be a token that cannot be read any more: then a person has to set it.
+  if (rotated.isSetAtProvider) {
     return redirect(
       page,
       `A new secret was made and set at ${provider}. The old one is taken for another 24 hours.`,

@@ -10,7 +10,8 @@ const Id = Type.Union([Type.Integer(), Type.BigInt()]);
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const Repository = Type.Object({
-  full_name: Type.String({ minLength: 3, maxLength: 200 }),
+  /** It becomes part of routes, and is shown. */
+  full_name: Type.String({ pattern: '^[\\w.-]{1,100}/[\\w.-]{1,100}$' }),
   archived: Type.Optional(Type.Boolean()),
   permissions: Type.Optional(Type.Object({ admin: Type.Boolean() })),
 });
@@ -37,10 +38,10 @@ const Hook = Type.Object({
 
 const Attempt = Type.Object({
   id: Id,
-  guid: Type.String(),
-  delivered_at: Type.String(),
-  event: Type.String(),
-  action: Nullable(Type.String()),
+  guid: Type.String({ minLength: 1, maxLength: 200 }),
+  delivered_at: Type.String({ maxLength: 40 }),
+  event: Type.String({ maxLength: 100 }),
+  action: Nullable(Type.String({ maxLength: 100 })),
   status: Type.String(),
   status_code: Nullable(Type.Integer()),
 });
@@ -89,7 +90,7 @@ function toHook(
 /** A hook that never delivered has the status `unused` and no code. */
 function lastResponseOf(response: Static<typeof Hook>['last_response']): RemoteHook['lastResponse'] {
   if (!response || (response.code === null && response.status === 'unused')) return null;
-  const message = response.message ?? response.status ?? '';
+  const message = (response.message ?? response.status ?? '').slice(0, 300);
   return { statusCode: answeredWith(response.code, message), message };
 }
 
@@ -112,7 +113,7 @@ function toAttempt({
     event,
     action,
     statusCode: answeredWith(outcome.status_code, outcome.status),
-    status: outcome.status,
+    status: outcome.status.slice(0, 300),
   };
 }
 

@@ -12,6 +12,8 @@ export interface GithubOptions {
   requestMs: number;
   /** After so long, in milliseconds, a list of many pages goes no further. */
   listingMs: number;
+  /** Ends what is asked, as if GitHub did not answer. */
+  signal?: AbortSignal | undefined;
 }
 
 export type GithubClient = ReturnType<typeof openClient>;
@@ -22,7 +24,11 @@ const NAME = /^([\w-]{1,100})\/(?!\.{1,2}$)([\w.-]{1,100})$/;
 const Client = Octokit.plugin(paginateRest);
 
 /** Octokit for one token, with every failure turned into a `ProviderProblem`. Never tries again by itself. */
-export function openClient(baseUrl: string, token: string, { clock, requestMs, listingMs }: GithubOptions) {
+export function openClient(
+  baseUrl: string,
+  token: string,
+  { clock, requestMs, listingMs, signal }: GithubOptions,
+) {
   // Octokit would warn of deprecated routes through the console.
   const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
   const octokit = new Client({
@@ -30,7 +36,7 @@ export function openClient(baseUrl: string, token: string, { clock, requestMs, l
     auth: token,
     userAgent: 'tidings',
     log,
-    request: { fetch: apiFetch({ baseUrl, requestMs }), log },
+    request: { fetch: apiFetch({ baseUrl, requestMs, signal }), log },
   });
   octokit.hook.before('request', ({ headers }) => {
     headers['x-github-api-version'] = '2022-11-28';

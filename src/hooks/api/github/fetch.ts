@@ -13,6 +13,8 @@ export interface ApiAddress {
   baseUrl: string;
   /** How long one request may take, its redirects and its answer's body included. */
   requestMs: number;
+  /** Ends a request early. */
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -39,12 +41,13 @@ export function apiFetch(address: ApiAddress): (url: string, init: RequestInit) 
   }
 
   return async (url, init) => {
-    const signal = AbortSignal.timeout(address.requestMs);
+    const timeout = AbortSignal.timeout(address.requestMs);
+    const signal = address.signal === undefined ? timeout : AbortSignal.any([timeout, address.signal]);
     try {
       return await follow(url, init, signal);
     } catch (error) {
       if (error instanceof NoAnswer) throw error;
-      if (signal.aborted) {
+      if (timeout.aborted) {
         throw new NoAnswer(`GitHub did not answer within ${address.requestMs / 1000} s. Try again later.`);
       }
       const advice = 'Check the network and GITHUB_API_URL, then try again.';

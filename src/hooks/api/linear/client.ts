@@ -18,8 +18,19 @@ export interface LinearCaller {
   perform(method: (client: LinearClient) => Promise<{ success: boolean }>, secret?: string): Promise<void>;
 }
 
+export interface LinearOptions {
+  /** How long one request may take, in milliseconds. */
+  timeoutMs?: number;
+  /** Ends what is asked, as if Linear did not answer. */
+  signal?: AbortSignal | undefined;
+}
+
 /** Calls Linear with a token. What fails is a `ProviderProblem`, always. */
-export function linearCaller(url: string, token: string, timeoutMs = TIMEOUT_MS): LinearCaller {
+export function linearCaller(
+  url: string,
+  token: string,
+  { timeoutMs = TIMEOUT_MS, signal }: LinearOptions = {},
+): LinearCaller {
   const context = (secret?: string) => ({
     url,
     timeoutMs,
@@ -35,7 +46,10 @@ export function linearCaller(url: string, token: string, timeoutMs = TIMEOUT_MS)
           apiUrl: url,
           // A redirect would turn the request into a GET, whose answer misleads.
           redirect: 'manual',
-          signal: AbortSignal.timeout(timeoutMs),
+          signal: AbortSignal.any([
+            AbortSignal.timeout(timeoutMs),
+            ...(signal === undefined ? [] : [signal]),
+          ]),
         }),
       );
     } catch (error) {

@@ -47,7 +47,8 @@ export function linearPlaces(linear: LinearCaller): Pick<ProviderApi, 'listPlace
  */
 const mayAdminister = ({ admin, owner, app }: Viewer) => admin || owner || app;
 
-const labelOf = ({ name, key }: Team) => `${name} (${key})`;
+/** On one line: anybody in the workspace may have named it. */
+const labelOf = ({ name, key }: Team) => `${name} (${key})`.replaceAll(/\p{Cc}+/gu, ' ').slice(0, 300);
 
 const placeOf = (team: Team, canAdminister: boolean): Place => ({
   id: team.id,

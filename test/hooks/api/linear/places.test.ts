@@ -111,3 +111,11 @@ test('a name that means more than one team is refused, and its label is not', as
   expect((await world.linear.getPlace('Engineering (PLT)')).id).toBe(other.id);
   expect((await world.linear.getPlace('ENG (OPS)')).id).toBe(byKey.id);
 });
+
+test('the name of a team steers no terminal and breaks no row', async () => {
+  using world = startLinear();
+  world.server.workspace.addTeam('EVL', 'Evil\u001b[2J\r\n\u009b31mTeam');
+  const { places } = await world.linear.listPlaces();
+  expect(places.map(({ name }) => name)).toContain('Evil [2J 31mTeam (EVL)');
+  expect((await world.linear.getPlace('EVL')).name).toBe('Evil [2J 31mTeam (EVL)');
+});

@@ -129,7 +129,7 @@ test.each(Object.entries(failures))('when Linear %s', async (fault, [kind, messa
 test.each(slow)('when Linear %s, it is given up', async (fault) => {
   using world = startLinear();
   world.server.fault = fault;
-  const linear = linearApi(world.server.url, world.server.adminKey, 50);
+  const linear = linearApi(world.server.url, world.server.adminKey, { timeoutMs: 50 });
   for (const call of [linear.listPlaces(), linear.changeHook('x', 'y', wish), linear.deleteHook('x', 'y')]) {
     const problem = await problemOf(call, [world.server.adminKey, SECRET]);
     expect(problem.kind).toBe('provider-failed');
