@@ -13,6 +13,7 @@ import { serverJobs, startJobs } from './jobs/jobs.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import type { KeyService } from './keys/service.ts';
 import { systemClock } from './lib/clock.ts';
+import { tidings } from './lib/how-to-run.ts';
 import { randomIds } from './lib/ids.ts';
 import { openLog } from './lib/log.ts';
 import { createMetrics } from './metrics/instruments.ts';
@@ -167,7 +168,7 @@ async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
     if (asked.length === 0) return;
     log.warn(
       { pause, integrations: asked.map(({ id }) => id) },
-      'deliveries may have been missed while the server was away: tidings integration missed ID lists them',
+      `deliveries may have been missed while the server was away: ${tidings} integration missed ID lists them`,
     );
   } catch (error) {
     log.error({ err: error }, 'the start of the server could not be written down');

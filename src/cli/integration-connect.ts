@@ -4,6 +4,7 @@ import { type ConnectedHooks, connectWithToken } from '../hooks/connect.ts';
 import type { Place } from '../hooks/model.ts';
 import { listPlaces } from '../hooks/places.ts';
 import type { Connected, IntegrationType } from '../integrations/model.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import { type CliContext, withServices } from './context.ts';
 import { readToken } from './options.ts';
@@ -146,8 +147,8 @@ function describeManaged({ integrationId, places }: ConnectedHooks): string {
     fields({ Integration: integrationId }),
     '',
     isWaiting
-      ? `Look again in a moment: tidings integration doctor ${integrationId}`
-      : `Next, what becomes a draft: tidings trigger create --integration ${integrationId} --help`,
+      ? `Look again in a moment: ${tidings} integration doctor ${integrationId}`
+      : `Next, what becomes a draft: ${tidings} trigger create --integration ${integrationId} --help`,
   ].join('\n');
 }
 

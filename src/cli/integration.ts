@@ -3,6 +3,7 @@ import { disconnectIntegration } from '../hooks/disconnect.ts';
 import { rotateSecret } from '../hooks/rotate.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
 import { getIntegration, listIntegrations, setEnabled } from '../integrations/store.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { type CliContext, withServices } from './context.ts';
 import { addConnectCommands, ONCE } from './integration-connect.ts';
 import { addDoctorCommands } from './integration-doctor.ts';
@@ -23,7 +24,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
       );
       print(context.terminal, command, integrations, (all) =>
         all.length === 0
-          ? 'No integration yet. Make one: tidings integration connect github --organization ID --repository OWNER/NAME'
+          ? `No integration yet. Make one: ${tidings} integration connect github --organization ID --repository OWNER/NAME`
           : table(['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES'], all.map(row)),
       );
     });

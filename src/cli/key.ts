@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type ApiKey, type CreatedKey, READ_PERMISSION } from '../keys/model.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { type CliContext, withServices } from './context.ts';
 import { fields, oneLine, print, table } from './output.ts';
 
@@ -47,7 +48,7 @@ export function addKeyCommands(program: Command, context: CliContext): void {
       const keys = await withServices(context, command, (services) => services.keys.listKeys(organization));
       print(context.terminal, command, keys, (all) =>
         all.length === 0
-          ? `No key yet. Make one: tidings key create --organization ${organization} --name "Website"`
+          ? `No key yet. Make one: ${tidings} key create --organization ${organization} --name "Website"`
           : table(['ID', 'NAME', 'KEY', 'STATUS', 'CREATED', 'LAST USED', 'EXPIRES'], all.map(row)),
       );
     });

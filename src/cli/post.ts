@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { hasSuggestionFor } from '../drafts/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { editPost } from '../posts/edit.ts';
 import {
@@ -116,7 +117,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
       }));
       print(context.terminal, command, post, () =>
         hasSuggestion
-          ? `${describePost(post)}\n\nAn event has a newer text for it: tidings post suggestion show ${id}`
+          ? `${describePost(post)}\n\nAn event has a newer text for it: ${tidings} post suggestion show ${id}`
           : describePost(post),
       );
     });
@@ -236,7 +237,7 @@ function describePage(
   { page, limit }: { page: number; limit: number },
 ): string {
   if (totalItems === 0)
-    return 'No posts yet. Import some: tidings post import --organization ID CHANGELOG.md';
+    return `No posts yet. Import some: ${tidings} post import --organization ID CHANGELOG.md`;
   const rows = posts.map((post) => [
     post.id,
     post.status,

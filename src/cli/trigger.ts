@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { builtInTemplates } from '../drafts/built-in.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';
 import type { Trigger } from '../triggers/model.ts';
@@ -109,7 +110,7 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
       );
       print(context.terminal, command, triggers, (all) =>
         all.length === 0
-          ? 'No triggers yet. Make one: tidings trigger create --integration ID --event release --content-type changelog'
+          ? `No triggers yet. Make one: ${tidings} trigger create --integration ID --event release --content-type changelog`
           : table(['ID', 'EVENT', 'MAKES', 'FILTERS', 'STATUS', 'INTEGRATION'], all.map(row)),
       );
     });

@@ -1,6 +1,7 @@
 import { providerApis } from '../hooks/api/open.ts';
 import { diagnose } from '../hooks/doctor.ts';
 import { listIntegrations } from '../integrations/store.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { lastPublicUrl } from '../uptime/store.ts';
 import { type Check, counted, databaseCheck, failed, ok } from './check.ts';
 
@@ -25,6 +26,6 @@ export const providerChecks: readonly Check[] = [
       ? ok(
           `The webhooks of ${counted(Math.min(kept.length, MAX_ASKED), 'integration')} are as they should be`,
         )
-      : failed(troubled.join('; '), '"tidings integration doctor ID" tells more, and what to do');
+      : failed(troubled.join('; '), `"${tidings} integration doctor ID" tells more, and what to do`);
   }),
 ];

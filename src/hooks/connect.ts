@@ -8,6 +8,7 @@ import {
   listIntegrations,
 } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { findByUrl, isProblem, makeHook } from './make.ts';
 import { ALL_PUBLIC_TEAMS, type Hook, type Place, type ProviderApi, ProviderProblem } from './model.ts';
@@ -156,7 +157,7 @@ async function requireNew(
       if (!places.some((place) => place.id.toLowerCase() === fullName.toLowerCase())) continue;
       throw new AppError(
         409,
-        `${fullName} is connected already, by ${id}. To let Tidings manage its webhook: tidings integration set-token ${id} --token TOKEN`,
+        `${fullName} is connected already, by ${id}. To let Tidings manage its webhook: ${tidings} integration set-token ${id} --token TOKEN`,
       );
     }
   }

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { findPing } from '../webhooks/store.ts';
 import type { Check, Hook, ProviderApi, RemoteHook } from './model.ts';
 import { urlOf, wishFor } from './wish.ts';
@@ -13,7 +14,7 @@ export async function diagnoseHook(
   integration: Integration,
   hook: Hook,
 ): Promise<Check[]> {
-  const repair = `tidings integration repair ${integration.id}`;
+  const repair = `${tidings} integration repair ${integration.id}`;
   const check = (status: Check['status'], message: string, advice?: string): Check => ({
     name: 'hook',
     place: hook.placeName,
@@ -90,7 +91,7 @@ async function checkPing(
           place,
           status: 'warning',
           message: 'The log holds no ping',
-          advice: `tidings integration repair ${integrationId}`,
+          advice: `${tidings} integration repair ${integrationId}`,
         }
       : { name: 'ping', place, status: 'ok', message: `The last ping arrived at ${ping.createdAt}` },
   );

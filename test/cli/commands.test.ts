@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openDataFolder } from '../../src/data-folder.ts';
+import { tidings } from '../../src/lib/how-to-run.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { root } from '../support/server.ts';
 
@@ -45,7 +46,9 @@ describe('organization', () => {
   });
 
   test('speaks to people without --json', async () => {
-    expect((await run('organization', 'list')).stdout).toStartWith('No organization yet. Make one: tidings');
+    expect((await run('organization', 'list')).stdout).toStartWith(
+      `No organization yet. Make one: ${tidings} organization create`,
+    );
     expect((await run('organization', 'create', '--name', 'Acme', '--id', 'acme')).stdout).toContain('Acme');
     expect((await run('organization', 'list')).stdout).toMatch(
       /^ID +NAME +PLAN +CREATED\nacme +Acme +free +20/,

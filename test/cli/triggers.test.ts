@@ -6,6 +6,7 @@ import { readConfig } from '../../src/config.ts';
 import { openDataFolder } from '../../src/data-folder.ts';
 import { builtInTemplates } from '../../src/drafts/built-in.ts';
 import type { Connected } from '../../src/integrations/model.ts';
+import { tidings } from '../../src/lib/how-to-run.ts';
 import { openServices } from '../../src/main.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
@@ -354,7 +355,7 @@ describe('trigger list and show', () => {
   test('all, or those of an organization or an integration, oldest first', async () => {
     expect(await json('trigger', 'list')).toEqual([]);
     expect(await said('trigger', 'list')).toBe(
-      'No triggers yet. Make one: tidings trigger create --integration ID --event release --content-type changelog\n',
+      `No triggers yet. Make one: ${tidings} trigger create --integration ID --event release --content-type changelog\n`,
     );
     const first = await json(...create('release', '--publish'));
     const second = await json(...create('push', '--prereleases', 'no', '--disabled'));
@@ -845,7 +846,7 @@ describe('post suggestion', () => {
 `,
       );
       expect(await said('post', 'show', id)).toEndWith(
-        '\n\nAn event has a newer text for it: tidings post suggestion show post_…\n',
+        `\n\nAn event has a newer text for it: ${tidings} post suggestion show post_…\n`,
       );
       expect(await json('post', 'show', id)).toMatchObject({ title: 'Our words' });
     });

@@ -150,7 +150,10 @@ describe('setting up anew', () => {
   test('by hand there is nothing to set up', async () => {
     const { integrationId } = await connectGithub(started.app, 'org_a', 'acme/by-hand');
     const refused = await visit(`${LIST}/${integrationId}/repair`, {});
-    await expectRefused(refused, `Integration ${integrationId} was connected by hand, or its token cannot be read.`);
+    await expectRefused(
+      refused,
+      `Integration ${integrationId} was connected by hand, or its token cannot be read.`,
+    );
   });
 });
 
