@@ -29,6 +29,11 @@ interface Selection {
   sort: 'asc' | 'desc';
 }
 
+interface ListOptions extends Selection {
+  limit: number;
+  page: number;
+}
+
 export function addPostCommands(program: Command, context: CliContext): void {
   const group = program.command('post').description('import, list, edit, publish and export posts');
 
@@ -97,7 +102,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
   selecting(group.command('list').description('list posts, newest first'))
     .option('--limit <number>', 'posts per page, 1 to 1000', whole(1, 1000), 50)
     .option('--page <number>', 'page number', whole(1, 1_000_000_000), 1)
-    .action(async (options: Selection & { limit: number; page: number }, command: Command) => {
+    .action(async (options: ListOptions, command: Command) => {
       const { posts, totalItems } = await withServices(context, command, async ({ db }) => {
         await getOrganization(db, options.organization);
         const page = await listPostPage(db, options.organization, { ...selectionOf(options), ...options });
@@ -234,10 +239,14 @@ function describeImport({ file, created, updated, unchanged, skipped }: ImportRe
 function describePage(
   posts: Post[],
   totalItems: number,
-  { page, limit }: { page: number; limit: number },
+  { organization, status, contentType, page, limit }: ListOptions,
 ): string {
-  if (totalItems === 0)
-    return `No posts yet. Import some: ${tidings} post import --organization ID CHANGELOG.md`;
+  const isFiltered = status !== undefined || contentType !== undefined;
+  if (totalItems === 0) {
+    return isFiltered
+      ? 'No post is like that.'
+      : `No posts yet. Import some: ${tidings} post import --organization ${organization} CHANGELOG.md`;
+  }
   const rows = posts.map((post) => [
     post.id,
     post.status,
