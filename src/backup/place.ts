@@ -30,6 +30,7 @@ function folderPlace(folder: string): Place {
           throw new BackupError(`${file} is there already: --force replaces it`);
       };
       requireNew();
+      if (!existsSync(folder)) throw new BackupError(`The backup was not made: there is no folder ${folder}`);
       const { path, facts, remove } = await prepareBackup(source, file);
       try {
         requireNew();
