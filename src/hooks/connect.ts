@@ -144,20 +144,28 @@ export async function getAdministrable(api: ProviderApi, name: string): Promise<
   );
 }
 
-/** Two integrations of one repository would make every draft twice. */
+/** Two integrations of one repository or team would make every draft twice. */
 async function requireNew(
   { db }: Pick<Deps, 'db'>,
   organizationId: string,
   type: IntegrationType,
   places: readonly Place[],
 ): Promise<void> {
-  if (type !== 'github') return;
-  for (const { id, repositories } of await listIntegrations(db, organizationId)) {
-    for (const { fullName } of repositories) {
-      if (!places.some((place) => place.id.toLowerCase() === fullName.toLowerCase())) continue;
+  for (const { id, type: other, repositories, hasToken } of await listIntegrations(db, organizationId)) {
+    if (other !== type) continue;
+    const teams = type === 'linear' ? await listHooks(db, id) : [];
+    const taken = [
+      ...repositories.map(({ fullName }) => ({ placeId: fullName, name: fullName })),
+      ...teams.map(({ placeId, placeName }) => ({ placeId, name: placeName })),
+    ];
+    for (const { placeId, name } of taken) {
+      // The public teams of another workspace are others, under the same name.
+      if (placeId === ALL_PUBLIC_TEAMS) continue;
+      if (!places.some((place) => place.id.toLowerCase() === placeId.toLowerCase())) continue;
+      const purpose = hasToken ? 'give it another token' : 'let Tidings manage its webhook';
       throw new AppError(
         409,
-        `${fullName} is connected already, by ${id}. To let Tidings manage its webhook: ${tidings} integration set-token ${id} --token TOKEN`,
+        `${name} is connected already, by ${id}. To ${purpose}: ${tidings} integration set-token ${id} --token TOKEN`,
       );
     }
   }

@@ -3,6 +3,7 @@ import { type Integration, providerNames } from '../integrations/model.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { findPing } from '../webhooks/store.ts';
 import type { Check, Hook, ProviderApi, RemoteHook } from './model.ts';
+import { sayAnswer } from './say-answer.ts';
 import { urlOf, wishFor } from './wish.ts';
 
 type Needs = Pick<Deps, 'db' | 'secrets' | 'publicUrl'>;
@@ -77,7 +78,7 @@ async function checkPing(
   const checks: Check[] = [];
   if (lastResponse !== null) {
     const { statusCode, message } = lastResponse;
-    const said = statusCode === null ? message : `${statusCode} ${message}`;
+    const said = sayAnswer(statusCode, message);
     const isWell = statusCode !== null && statusCode < 300;
     const told = `${providerNames[type]} says of its last delivery: ${said}`;
     checks.push({ name: 'last-delivery', place, status: isWell ? 'ok' : 'failed', message: told });

@@ -13,6 +13,7 @@ import {
   ProviderProblem,
   type RemoteAttempt,
 } from './model.ts';
+import { sayAnswer } from './say-answer.ts';
 import { listHooks } from './store.ts';
 import { requireApi } from './token.ts';
 
@@ -164,7 +165,7 @@ function describe(
   if (entry !== undefined)
     return { ...told, fate: 'failed', reason: entry.reason ?? `It was ${entry.status}` };
   if (answered === undefined) return { ...told, fate: 'never-arrived', reason: newest?.status ?? null };
-  const said = `${answered.statusCode} ${answered.status}`;
+  const said = sayAnswer(answered.statusCode, answered.status);
   return {
     ...told,
     fate: 'failed',

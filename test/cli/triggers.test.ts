@@ -364,7 +364,12 @@ describe('trigger list and show', () => {
     const list = ['trigger', 'list'];
     expect(await json(...list, '--integration', github.integrationId)).toEqual([first, second]);
     expect(await json(...list, '--organization', 'acme')).toHaveLength(3);
-    expect(await json(...list, '--organization', 'other')).toEqual([]);
+    for (const [option, what] of [
+      ['--organization', 'Organization'],
+      ['--integration', 'Integration'],
+    ] as const) {
+      expect(await fails(1, ...list, option, 'other')).toContain(`${what} other not found`);
+    }
     expect(await said('trigger', 'list')).toBe(
       `ID  EVENT  MAKES  FILTERS  STATUS  INTEGRATION
 trg_…  release published  changelog, published  –  enabled  int_…
