@@ -17,10 +17,14 @@ export type Role = keyof typeof busyTimeoutMs;
 
 /**
  * Opens the database file, made if it is absent, and brings its schema up to date (see `upgrade`).
- * `:memory:` gives a private database that ends with the process. `beforeUpgrade` may throw, so that none is begun.
+ * `:memory:` gives a private database that ends with the process. `beforeUpgrade` is told the schema that is there, and may throw, so that none is begun.
  * Throws when the file is no database of ours, cannot be written, or was written by a newer Tidings.
  */
-export function openDatabase(file: string, role: Role = 'command', beforeUpgrade?: () => void): Database {
+export function openDatabase(
+  file: string,
+  role: Role = 'command',
+  beforeUpgrade?: (schema: number) => void,
+): Database {
   const sqlite = new Sqlite(file, { create: true, strict: true });
   try {
     // Whoever opens the file may find another process at the same migration: that is waited for.

@@ -17,7 +17,8 @@ import { inspectDatabase, snapshotInto } from './snapshot.ts';
 /** What an upgrade needs beside the copies, in bytes. */
 const SPARE_BYTES = 16 * 1024 * 1024;
 
-const copyName = (file: string, schema: number) => `${file}.before-upgrade-${schema}`;
+/** Where the database from before stays when it is upgraded from `schema`. */
+export const copyName = (file: string, schema: number) => `${file}.before-upgrade-${schema}`;
 
 /**
  * Brings the schema of an open database up to date. One that holds something is copied first, and the copy upgraded and
@@ -26,11 +27,11 @@ const copyName = (file: string, schema: number) => `${file}.before-upgrade-${sch
  * from before stays as `….before-upgrade-<schema>`, for who wants to go back; those of earlier upgrades are removed.
  * Throws when the file is not ours or of a newer version, and when an upgrade fails, which leaves it as it was.
  */
-export function upgrade(sqlite: Sqlite, file: string, beforeUpgrade?: () => void): void {
+export function upgrade(sqlite: Sqlite, file: string, beforeUpgrade?: (schema: number) => void): void {
   const schema = readVersion(sqlite);
   requireOurs(sqlite, schema);
   if (schema > 0 && schema < migrations.length) {
-    beforeUpgrade?.();
+    beforeUpgrade?.(schema);
     if (file !== ':memory:') copyAndRehearse(sqlite, file, schema);
   }
   migrate(sqlite);

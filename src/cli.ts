@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help, type Option } from 'commander';
 import { BackupError } from './backup/model.ts';
 import { addBackupCommands } from './cli/backup.ts';
 import { type CliContext, WorkFailed } from './cli/context.ts';
@@ -14,6 +14,7 @@ import { addPostCommands } from './cli/post.ts';
 import { addSendCommand } from './cli/send.ts';
 import { addServeCommand } from './cli/serve.ts';
 import { addSweepCommand } from './cli/sweep.ts';
+import { describeSystemTrouble } from './cli/system-trouble.ts';
 import { addTriggerCommands } from './cli/trigger.ts';
 import { addUserCommands } from './cli/user.ts';
 import { ConfigError, settings } from './config.ts';
@@ -41,6 +42,8 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
     if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
     if (mendable.some((kind) => error instanceof kind))
       return fail(context, (error as Error).message, FAILED);
+    const trouble = describeSystemTrouble(error);
+    if (trouble !== null) return fail(context, trouble, FAILED);
     if (hasCode(error, 'EADDRINUSE', 'EACCES')) {
       return fail(context, `${error.message} PORT names another port; 0 picks a free one.`, FAILED);
     }
@@ -58,7 +61,7 @@ function buildProgram(context: CliContext): Command {
       settings.DATA_DIR.flag,
       `${settings.DATA_DIR.help} (default: ${settings.DATA_DIR.default}) [DATA_DIR]`,
     )
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, optionDescription: describeOption })
     .configureOutput({
       writeOut: (text) => terminal.write(text),
       writeErr: (text) => terminal.writeError(text),
@@ -79,6 +82,12 @@ function buildProgram(context: CliContext): Command {
   addDoctorCommand(program, context);
   addBackupCommands(program, context);
   return program;
+}
+
+/** Commander does not tell in its help which options a command cannot do without. */
+function describeOption(option: Option): string {
+  const description = Help.prototype.optionDescription(option);
+  return option.mandatory ? `${description} (required)` : description;
 }
 
 function fail({ terminal }: CliContext, message: string, exitCode: number): number {

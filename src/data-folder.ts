@@ -20,6 +20,8 @@ export class DataFolderError extends Error {
 export interface DataFolder {
   readonly db: Database;
   readonly secrets: SecretBox;
+  /** The schema that the database had, when opening it was what upgraded it; otherwise null. */
+  readonly upgradedFrom: number | null;
   /** Moves everything into the one file and lets go of it. */
   close(): void;
 }
@@ -63,13 +65,15 @@ function openLocked(
   release: () => void,
 ): DataFolder {
   requireNotEmptied(folder);
-  const db = openDatabase(databaseFile(folder), role, () => {
+  let upgradedFrom: number | null = null;
+  const db = openDatabase(databaseFile(folder), role, (schema) => {
     // The server that runs was written for the schema that is there.
     if (role === 'command' && isServerRunning(lockFile(folder))) {
       throw new Error(
         'its server is of an older Tidings than this command: restart it with this version first',
       );
     }
+    upgradedFrom = schema;
   });
   try {
     const secrets = secretBox(requireRightKey(db, folder, secretKey));
@@ -77,7 +81,7 @@ function openLocked(
       closeDatabase(db);
       release();
     };
-    return { db, secrets, close };
+    return { db, secrets, upgradedFrom, close };
   } catch (error) {
     db.$client.close();
     throw error;
@@ -147,6 +151,7 @@ function reasonOf(error: unknown): string {
   if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM' || code === 'SQLITE_READONLY') {
     return `it cannot be written to (${message}). Let the user that runs Tidings write there; ${ANOTHER}`;
   }
+  if (code === 'EEXIST' || code === 'ENOTDIR') return `a file is there, or on the way to it. ${ANOTHER}`;
   if (code === 'ENOSPC' || code === 'SQLITE_FULL') {
     return `the disk is full (${message}). Make room; ${ANOTHER}`;
   }

@@ -1,8 +1,9 @@
 import type { Role } from '../db/client.ts';
+import { copyName } from '../db/upgrade.ts';
 import { createApp } from './app.ts';
 import { backupJobs } from './backup/job.ts';
 import type { Config } from './config.ts';
-import { freeBytes, openDataFolder } from './data-folder.ts';
+import { databaseFile, freeBytes, openDataFolder } from './data-folder.ts';
 import type { Deps } from './deps.ts';
 import { threadedComposer } from './drafts/thread.ts';
 import { providerApis } from './hooks/api/open.ts';
@@ -13,6 +14,7 @@ import { serverJobs, startJobs } from './jobs/jobs.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import type { KeyService } from './keys/service.ts';
 import { systemClock } from './lib/clock.ts';
+import { tidings } from './lib/how-to-run.ts';
 import { randomIds } from './lib/ids.ts';
 import { openLog } from './lib/log.ts';
 import { createMetrics } from './metrics/instruments.ts';
@@ -42,8 +44,17 @@ export interface Services extends Deps {
 
 /** Opens the data folder and puts the services on it. Throws `DataFolderError`. */
 export async function openServices(config: Config, role: Role = 'command'): Promise<Services> {
-  const { close, ...folder } = openDataFolder(config.dataDir, { secretKey: config.secretKey, role });
+  const { close, upgradedFrom, ...folder } = openDataFolder(config.dataDir, {
+    secretKey: config.secretKey,
+    role,
+  });
   const log = await openLog(config);
+  if (upgradedFrom !== null) {
+    log.info(
+      { upgradedFrom, keptAs: copyName(databaseFile(config.dataDir), upgradedFrom) },
+      'the database was upgraded',
+    );
+  }
   const base = { ...folder, clock: systemClock, ids: randomIds, log, metrics: createMetrics() };
   const keys = await openKeys(base, config);
   return {
@@ -167,7 +178,7 @@ async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
     if (asked.length === 0) return;
     log.warn(
       { pause, integrations: asked.map(({ id }) => id) },
-      'deliveries may have been missed while the server was away: tidings integration missed ID lists them',
+      `deliveries may have been missed while the server was away: ${tidings} integration missed ID lists them`,
     );
   } catch (error) {
     log.error({ err: error }, 'the start of the server could not be written down');

@@ -149,6 +149,11 @@ test.each([
   ['the time is asked', /\bDate\.now\(\)|\bnew Date\(\)/, ['src/lib/clock.ts', 'src/main.ts']],
   ['random ids are made', /\brandomUUID/, ['src/lib/ids.ts', 'src/http/request-log.ts']],
   ['the console is used', /\bconsole\./, []],
+  [
+    'a command of ours is named as only the binary has it',
+    /\btidings (?!run )[a-z-]+ (?:[a-z-]+ )?(?:--|ID\b)|"tidings /,
+    [],
+  ],
 ])('only where it is meant to be, %s', (_, pattern, allowed) => {
   expect(
     modules

@@ -77,7 +77,11 @@ describe('a key that the secrets were not encrypted with is refused, and none is
 
 describe('who may have the folder open', () => {
   const folderLock = () => lockFile(folder.path);
-  const open = (role: Role) => openDataFolder(folder.path, { role }).close();
+  const open = (role: Role) => {
+    const { upgradedFrom, close } = openDataFolder(folder.path, { role });
+    close();
+    return upgradedFrom;
+  };
 
   test.each<[Holder, Role, string | null]>([
     ['command', 'command', null],
@@ -113,8 +117,8 @@ describe('who may have the folder open', () => {
       'its server is of an older Tidings than this command: restart it with this version first',
     );
     release?.();
-    open('server');
-    open('command');
+    expect(open('server')).toBe(8);
+    expect(open('command')).toBeNull();
   });
 });
 
@@ -127,6 +131,8 @@ test('a key file that holds no key is refused by name', async () => {
 test('a folder that is a file is refused by name', async () => {
   const path = join(folder.path, 'file');
   await Bun.write(path, '');
-  expect(() => openDataFolder(path)).toThrow(`The data folder ${path} cannot be used: `);
-  expect(() => openDataFolder(path)).toThrow('DATA_DIR names another one.');
+  expect(() => openDataFolder(path)).toThrow(`The data folder ${path} cannot be used: a file is there`);
+  expect(() => openDataFolder(join(path, 'below'))).toThrow(
+    'a file is there, or on the way to it. DATA_DIR names another one.',
+  );
 });

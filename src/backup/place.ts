@@ -1,4 +1,4 @@
-import { renameSync, statSync } from 'node:fs';
+import { existsSync, renameSync, statSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { syncFolder } from '../secret-key.ts';
@@ -35,6 +35,7 @@ function folderPlace(folder: string): Place {
           throw new BackupError(`${file} is there already: --force replaces it`);
       };
       requireNew();
+      if (!existsSync(folder)) throw new BackupError(`The backup was not made: there is no folder ${folder}`);
       const { path, facts, remove } = await prepareBackup(source, file);
       try {
         requireNew();

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { takeLock } from '../../db/lock.ts';
@@ -49,6 +49,9 @@ export interface Restored {
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const folder = resolve(options.dataDir);
+  if (!isStore(options.file) && !existsSync(options.file)) {
+    throw new BackupError(`There is no file ${options.file}`);
+  }
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const release = takeLock(lockFile(folder), 'restore');

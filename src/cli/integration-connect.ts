@@ -3,7 +3,9 @@ import { connectByHand } from '../hooks/by-hand.ts';
 import { type ConnectedHooks, connectWithToken } from '../hooks/connect.ts';
 import type { Place } from '../hooks/model.ts';
 import { listPlaces } from '../hooks/places.ts';
-import type { Connected, IntegrationType } from '../integrations/model.ts';
+import { isLocal } from '../hooks/reach.ts';
+import { type Connected, type IntegrationType, providerNames } from '../integrations/model.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import { type CliContext, withServices } from './context.ts';
 import { readToken } from './options.ts';
@@ -82,7 +84,7 @@ async function run(
       token,
       places: names,
     });
-    print(context.terminal, command, jsonOf(connected), () => describeManaged(connected));
+    print(context.terminal, command, jsonOf(connected), () => describeManaged(type, connected));
   });
 }
 
@@ -99,7 +101,11 @@ async function connectManually(
   const { repositories: several, ...single } = connected;
   const steps = type === 'linear' ? LINEAR_STEPS : githubSteps(several);
   print(context.terminal, command, several.length > 1 ? connected : single, (made) =>
-    describeConnected(made, steps),
+    [
+      describeConnected(made, steps),
+      ...warnOfAddress(type, made.webhookUrl),
+      nextOf(type, made.integrationId),
+    ].join('\n\n'),
   );
 }
 
@@ -133,7 +139,14 @@ function jsonOf({ integrationId, places }: ConnectedHooks) {
   };
 }
 
-function describeManaged({ integrationId, places }: ConnectedHooks): string {
+/** Without a trigger, deliveries are taken and nothing is written. */
+function nextOf(type: IntegrationType, integrationId: string): string {
+  const event = type === 'github' ? 'release' : 'issue';
+  return `Next, choose what becomes a draft, such as:
+${tidings} trigger create --integration ${integrationId} --event ${event} --content-type changelog`;
+}
+
+function describeManaged(type: IntegrationType, { integrationId, places }: ConnectedHooks): string {
   const lines = places.map(({ place, hookId, hasPinged }) => {
     const ping =
       hasPinged === null ? '' : hasPinged ? ', and its ping arrived' : ', and its ping has not arrived yet';
@@ -146,9 +159,18 @@ function describeManaged({ integrationId, places }: ConnectedHooks): string {
     fields({ Integration: integrationId }),
     '',
     isWaiting
-      ? `Look again in a moment: tidings integration doctor ${integrationId}`
-      : `Next, what becomes a draft: tidings trigger create --integration ${integrationId} --help`,
+      ? `Look again in a moment: ${tidings} integration doctor ${integrationId}`
+      : nextOf(type, integrationId),
   ].join('\n');
+}
+
+/** What is pasted at the provider works only where the provider can reach it. */
+function warnOfAddress(type: IntegrationType, webhookUrl: string): string[] {
+  if (!isLocal(webhookUrl)) return [];
+  return [
+    `${providerNames[type]} delivers to public addresses alone, and ${new URL(webhookUrl).host} is none: set PUBLIC_URL to the one that the
+service has, and paste a URL that begins with that.`,
+  ];
 }
 
 const LINEAR_STEPS = `At Linear: Settings, API, New webhook. Paste the URL and the secret, and choose Issues, Projects and

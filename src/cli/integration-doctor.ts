@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { diagnose } from '../hooks/doctor.ts';
 import { findMissed, redeliverMissed } from '../hooks/missed.ts';
 import type { Check, ComparedDelivery } from '../hooks/model.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { type CliContext, WorkFailed, withServices } from './context.ts';
 import { oneLine, print, table } from './output.ts';
 
@@ -49,7 +50,7 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
     });
 }
 
-const AGAIN = (id: string) => `To have them sent again: tidings integration missed ${id} --redeliver`;
+const AGAIN = (id: string) => `To have them sent again: ${tidings} integration missed ${id} --redeliver`;
 
 const MARKS = { ok: '✓', warning: '!', failed: '✗' } as const;
 

@@ -3,6 +3,7 @@ import type { ConnectedPlace } from '../hooks/connect.ts';
 import { addPlace, removePlace } from '../hooks/places.ts';
 import { repairHooks } from '../hooks/repair.ts';
 import { setToken } from '../hooks/set-token.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { type CliContext, withServices } from './context.ts';
 import { readToken } from './options.ts';
 import { fields, print } from './output.ts';
@@ -18,7 +19,7 @@ export function addPlaceCommands(group: Command, context: CliContext): void {
       const added = await withServices(context, command, (services) => addPlace(services, id, name));
       print(context.terminal, command, { integrationId: id, ...added }, () =>
         added.hookId === undefined
-          ? `${fields({ 'Webhook URL': added.webhookUrl })}\n\nSet up its webhook with this URL and the secret that you kept; if you did not: tidings integration rotate-secret ${id}`
+          ? `${fields({ 'Webhook URL': added.webhookUrl })}\n\nSet up its webhook with this URL and the secret that you kept; if you did not: ${tidings} integration rotate-secret ${id}`
           : describe(added as ConnectedPlace),
       );
     });

@@ -1,8 +1,12 @@
 import type { Command } from 'commander';
 import { disconnectIntegration } from '../hooks/disconnect.ts';
 import { rotateSecret } from '../hooks/rotate.ts';
+import { listHooks } from '../hooks/store.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
 import { getIntegration, listIntegrations, setEnabled } from '../integrations/store.ts';
+import { tidings } from '../lib/how-to-run.ts';
+import type { Services } from '../main.ts';
+import { getOrganization } from '../organizations/store.ts';
 import { type CliContext, withServices } from './context.ts';
 import { addConnectCommands, ONCE } from './integration-connect.ts';
 import { addDoctorCommands } from './integration-doctor.ts';
@@ -18,13 +22,21 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
     .description('list the integrations, oldest first')
     .option('--organization <id>', 'only of this organization')
     .action(async ({ organization }: { organization?: string }, command: Command) => {
-      const integrations = await withServices(context, command, ({ db }) =>
-        listIntegrations(db, organization),
-      );
-      print(context.terminal, command, integrations, (all) =>
-        all.length === 0
-          ? 'No integration yet. Make one: tidings integration connect github --organization ID --repository OWNER/NAME'
-          : table(['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES'], all.map(row)),
+      const integrations = await withServices(context, command, async ({ db }) => {
+        if (organization !== undefined) await getOrganization(db, organization);
+        return withPlaces(db, await listIntegrations(db, organization));
+      });
+      print(
+        context.terminal,
+        command,
+        integrations.map(({ integration }) => integration),
+        () =>
+          integrations.length === 0
+            ? `No integration yet. Make one: ${tidings} integration connect github --organization ID --repository OWNER/NAME`
+            : table(
+                ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],
+                integrations.map(row),
+              ),
       );
     });
 
@@ -87,8 +99,27 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
     });
 }
 
-function row({ id, type, enabled, organizationId, repositories, hasToken }: Integration): string[] {
-  const names = repositories.map(({ fullName }) => fullName).join(', ');
+interface Listed {
+  integration: Integration;
+  /** Its repositories; of Linear, where Tidings keeps a webhook, its teams. */
+  names: string[];
+}
+
+async function withPlaces(db: Services['db'], integrations: readonly Integration[]): Promise<Listed[]> {
+  const listed: Listed[] = [];
+  for (const integration of integrations) {
+    const { id, type, repositories } = integration;
+    const names =
+      type === 'linear'
+        ? (await listHooks(db, id)).map(({ placeName }) => placeName)
+        : repositories.map(({ fullName }) => fullName);
+    listed.push({ integration, names });
+  }
+  return listed;
+}
+
+function row({ integration, names }: Listed): string[] {
+  const { id, type, enabled, organizationId, hasToken } = integration;
   const status = enabled ? 'enabled' : 'disabled';
-  return [id, type, status, hasToken ? 'managed' : 'by hand', organizationId, names || '–'];
+  return [id, type, status, hasToken ? 'managed' : 'by hand', organizationId, names.join(', ') || '–'];
 }

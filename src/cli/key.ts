@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { type ApiKey, type CreatedKey, READ_PERMISSION } from '../keys/model.ts';
+import { tidings } from '../lib/how-to-run.ts';
+import { getOrganization } from '../organizations/store.ts';
 import { type CliContext, withServices } from './context.ts';
 import { fields, oneLine, print, table } from './output.ts';
 
@@ -44,10 +46,13 @@ export function addKeyCommands(program: Command, context: CliContext): void {
     .description('list the keys of an organization, newest first')
     .requiredOption('--organization <id>', 'the organization')
     .action(async ({ organization }: { organization: string }, command: Command) => {
-      const keys = await withServices(context, command, (services) => services.keys.listKeys(organization));
-      print(context.terminal, command, keys, (all) =>
+      const listed = await withServices(context, command, async ({ db, keys }) => {
+        await getOrganization(db, organization);
+        return keys.listKeys(organization);
+      });
+      print(context.terminal, command, listed, (all) =>
         all.length === 0
-          ? `No key yet. Make one: tidings key create --organization ${organization} --name "Website"`
+          ? `No key yet. Make one: ${tidings} key create --organization ${organization} --name "Website"`
           : table(['ID', 'NAME', 'KEY', 'STATUS', 'CREATED', 'LAST USED', 'EXPIRES'], all.map(row)),
       );
     });

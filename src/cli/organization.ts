@@ -1,4 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
+import { tidings } from '../lib/how-to-run.ts';
 import { type Organization, Plan } from '../organizations/model.ts';
 import { createOrganization } from '../organizations/service.ts';
 import { listOrganizations, setPlan } from '../organizations/store.ts';
@@ -32,7 +33,7 @@ export function addOrganizationCommands(program: Command, context: CliContext): 
       const organizations = await withServices(context, command, ({ db }) => listOrganizations(db));
       print(context.terminal, command, organizations, (all) =>
         all.length === 0
-          ? 'No organization yet. Make one: tidings organization create --name "Acme"'
+          ? `No organization yet. Make one: ${tidings} organization create --name "Acme"`
           : table(
               ['ID', 'NAME', 'PLAN', 'CREATED'],
               all.map((each) => [each.id, oneLine(each.name), each.plan, each.createdAt.slice(0, 10)]),

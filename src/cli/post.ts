@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { hasSuggestionFor } from '../drafts/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { editPost } from '../posts/edit.ts';
 import {
@@ -26,6 +27,11 @@ interface Selection {
   status?: PostStatus[];
   contentType?: ContentType[];
   sort: 'asc' | 'desc';
+}
+
+interface ListOptions extends Selection {
+  limit: number;
+  page: number;
 }
 
 export function addPostCommands(program: Command, context: CliContext): void {
@@ -96,7 +102,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
   selecting(group.command('list').description('list posts, newest first'))
     .option('--limit <number>', 'posts per page, 1 to 1000', whole(1, 1000), 50)
     .option('--page <number>', 'page number', whole(1, 1_000_000_000), 1)
-    .action(async (options: Selection & { limit: number; page: number }, command: Command) => {
+    .action(async (options: ListOptions, command: Command) => {
       const { posts, totalItems } = await withServices(context, command, async ({ db }) => {
         await getOrganization(db, options.organization);
         const page = await listPostPage(db, options.organization, { ...selectionOf(options), ...options });
@@ -116,7 +122,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
       }));
       print(context.terminal, command, post, () =>
         hasSuggestion
-          ? `${describePost(post)}\n\nAn event has a newer text for it: tidings post suggestion show ${id}`
+          ? `${describePost(post)}\n\nAn event has a newer text for it: ${tidings} post suggestion show ${id}`
           : describePost(post),
       );
     });
@@ -233,10 +239,14 @@ function describeImport({ file, created, updated, unchanged, skipped }: ImportRe
 function describePage(
   posts: Post[],
   totalItems: number,
-  { page, limit }: { page: number; limit: number },
+  { organization, status, contentType, page, limit }: ListOptions,
 ): string {
-  if (totalItems === 0)
-    return 'No posts yet. Import some: tidings post import --organization ID CHANGELOG.md';
+  const isFiltered = status !== undefined || contentType !== undefined;
+  if (totalItems === 0) {
+    return isFiltered
+      ? 'No post is like that.'
+      : `No posts yet. Import some: ${tidings} post import --organization ${organization} CHANGELOG.md`;
+  }
   const rows = posts.map((post) => [
     post.id,
     post.status,

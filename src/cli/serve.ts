@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../demo/service.ts';
-import { isBinary } from '../lib/build.ts';
 import { openServices, startServer } from '../main.ts';
 import { createSetupLink } from '../users/service.ts';
 import { warnOfClock } from '../webhooks/clock-check.ts';
@@ -26,9 +25,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
         if (shown !== null) {
           context.terminal.write(describeDemo(shown, server.publicUrl));
           const delivery = await sendDemoDelivery(services, shown, server.url);
-          context.terminal.write(
-            describeDemoDelivery(delivery, server.publicUrl, howToRun(process.execPath)),
-          );
+          context.terminal.write(describeDemoDelivery(delivery, server.publicUrl));
         }
         services.log.info({ signal: await stopped }, 'stopping');
         await server.stop();
@@ -43,10 +40,4 @@ function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve);
   });
-}
-
-/** How a person runs a command of ours from here: npx keeps a Bun that it fetched in a folder of its own. */
-function howToRun(bun: string): string {
-  if (isBinary) return 'tidings';
-  return bun.includes('_npx') ? `npx --yes bun@${Bun.version} run tidings` : 'bun run tidings';
 }

@@ -17,7 +17,10 @@ export interface RuleFlags {
 }
 
 const filterHelp = {
-  branch: ['<pattern...>', 'only these branches; * stands for anything (default: the default branch)'],
+  branch: [
+    '<pattern...>',
+    'only these branches; * stands for anything (default: the default branch; of releases, every branch)',
+  ],
   label: ['<name...>', 'only with one of these labels'],
   tag: ['<pattern...>', 'only releases with such tags; * stands for anything'],
   team: ['<name...>', "only of these teams: a team's key, name or id"],

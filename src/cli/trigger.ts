@@ -1,6 +1,9 @@
 import { type Command, Option } from 'commander';
 import { builtInTemplates } from '../drafts/built-in.ts';
+import { getIntegration } from '../integrations/store.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
+import { getOrganization } from '../organizations/store.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';
 import type { Trigger } from '../triggers/model.ts';
 import {
@@ -104,12 +107,17 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
     .option('--organization <id>', 'only of this organization')
     .option('--integration <id>', 'only of this integration')
     .action(async (options: { organization?: string; integration?: string }, command: Command) => {
-      const triggers = await withServices(context, command, (services) =>
-        findTriggers(services, { organizationId: options.organization, integrationId: options.integration }),
-      );
+      const triggers = await withServices(context, command, async (services) => {
+        if (options.organization !== undefined) await getOrganization(services.db, options.organization);
+        if (options.integration !== undefined) await getIntegration(services.db, options.integration);
+        return findTriggers(services, {
+          organizationId: options.organization,
+          integrationId: options.integration,
+        });
+      });
       print(context.terminal, command, triggers, (all) =>
         all.length === 0
-          ? 'No triggers yet. Make one: tidings trigger create --integration ID --event release --content-type changelog'
+          ? `No triggers yet. Make one: ${tidings} trigger create --integration ID --event release --content-type changelog`
           : table(['ID', 'EVENT', 'MAKES', 'FILTERS', 'STATUS', 'INTEGRATION'], all.map(row)),
       );
     });

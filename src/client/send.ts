@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import { revealSecret, webhookUrl } from '../integrations/service.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { hmacSha256 } from '../webhooks/signature.ts';
 
 // The other side of the receiver: what GitHub and Linear do, for trying it out.
@@ -86,7 +87,7 @@ async function answerOf(
   try {
     return await fetch(request);
   } catch (cause) {
-    const hint = 'Start the service ("tidings serve"), or say where it is with --url.';
+    const hint = `Start the service ("${tidings} serve"), or say where it is with --url.`;
     throw new AppError(502, `Nothing answers at ${baseUrl}. ${hint}`, { cause });
   }
 }

@@ -6,6 +6,7 @@ import { connectIntegration } from '../integrations/service.ts';
 import { listIntegrations } from '../integrations/store.ts';
 import { READ_PERMISSION } from '../keys/model.ts';
 import { AppError } from '../lib/app-error.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { derivedId } from '../lib/ids.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { createOrganization } from '../organizations/service.ts';
@@ -130,12 +131,8 @@ async function listDrafts({ db }: Pick<Deps, 'db'>): Promise<Post[]> {
   return posts.map(parsePost);
 }
 
-/** The delivery, its entry in the log, and how to send another; `tidings` is how this shell runs a command. */
-export function describeDemoDelivery(
-  { sent, entry, drafts }: DemoDelivery,
-  baseUrl: string,
-  tidings: string,
-): string {
+/** The delivery, its entry in the log, and how to send another. */
+export function describeDemoDelivery({ sent, entry, drafts }: DemoDelivery, baseUrl: string): string {
   const elsewhere = baseUrl === 'http://localhost:3000' ? '' : ` --url ${baseUrl}`;
   return `
   A delivery, signed as GitHub signs it, was sent to
@@ -143,7 +140,7 @@ export function describeDemoDelivery(
   and answered with ${sent.status} in ${sent.durationMs} ms. In the log it is:
 
   ${entry.title}: ${entry.status}, delivery ${entry.referenceId}
-${describeDrafts(drafts, tidings)}
+${describeDrafts(drafts)}
   The log:          ${tidings} delivery list --organization ${entry.organizationId}
   Another delivery: ${tidings} send github push --integration ${entry.integrationId}${elsewhere}
 
@@ -151,7 +148,7 @@ ${describeDrafts(drafts, tidings)}
 `;
 }
 
-function describeDrafts(drafts: readonly Post[], tidings: string): string {
+function describeDrafts(drafts: readonly Post[]): string {
   const first = drafts.find(({ contentType }) => contentType === 'changelog');
   if (first === undefined) return '';
   const titles = drafts.map(({ title, contentType }) => `  ${title} (${contentType})`).join('\n');

@@ -1,4 +1,5 @@
 import { lastBackup } from '../backup/last-backup.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { type Check, check, failed, ok, warning } from './check.ts';
 
@@ -25,10 +26,10 @@ export const backupChecks: readonly Check[] = [
     return isOld
       ? warning(
           `${made}, and none is made by itself`,
-          'Set BACKUP_DIR, or run "tidings backup FILE" now and then',
+          `Set BACKUP_DIR, or run "${tidings} backup FILE" now and then`,
         )
       : ok(made);
   }),
 ];
 
-const MEND = 'Mend what it says, and try: tidings backup FILE';
+const MEND = `Mend what it says, and try: ${tidings} backup FILE`;

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { freeBytes } from '../data-folder.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { MIN_FREE_BYTES } from '../ready/readiness.ts';
 import { type Check, check, type Finding, failed, megabytes, ok, warning } from './check.ts';
 
@@ -13,7 +14,7 @@ export const fileChecks: readonly Check[] = [
     if (stats === undefined) {
       return failed(
         `There is no folder ${folder}`,
-        'DATA_DIR or --data-dir names the folder; "tidings serve" makes it',
+        `DATA_DIR or --data-dir names the folder; "${tidings} serve" makes it`,
       );
     }
     if (!stats.isDirectory()) return failed(`${folder} is no folder`, 'DATA_DIR must name a folder');
@@ -30,7 +31,7 @@ export const fileChecks: readonly Check[] = [
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined) {
       if (!existsSync(folder)) return null;
-      return failed(`There is no ${path}`, '"tidings serve" makes it; or restore a backup of it');
+      return failed(`There is no ${path}`, `"${tidings} serve" makes it; or restore a backup of it`);
     }
     return (
       trouble(path, stats) ??

@@ -1,5 +1,6 @@
 import type { Integration } from '../integrations/model.ts';
 import { listIntegrations } from '../integrations/store.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { listLastOutcomes } from '../webhooks/store.ts';
 import { type Check, counted, databaseCheck, ok, type Patient, warning } from './check.ts';
@@ -19,7 +20,7 @@ export const integrationChecks: readonly Check[] = [
     const more = troubled.length > MAX_NAMED ? `; and ${troubled.length - MAX_NAMED} more` : '';
     return warning(
       troubled.slice(0, MAX_NAMED).join('; ') + more,
-      '"tidings delivery list" says what came; look at the webhook\'s page at the provider for its URL and secret',
+      `"${tidings} delivery list" says what came; look at the webhook's page at the provider for its URL and secret`,
     );
   }),
 ];

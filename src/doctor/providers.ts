@@ -1,6 +1,7 @@
 import { providerApis } from '../hooks/api/open.ts';
 import { diagnose } from '../hooks/doctor.ts';
 import { listIntegrations } from '../integrations/store.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { lastPublicUrl } from '../uptime/store.ts';
 import { type Check, counted, databaseCheck, failed, ok } from './check.ts';
 
@@ -15,16 +16,21 @@ export const providerChecks: readonly Check[] = [
     if (kept.length === 0 || isOffline || secrets === null) return null;
     const publicUrl = () => config.publicUrl ?? lastPublicUrl(db) ?? `http://localhost:${config.port}`;
     const deps = { db, secrets, clock, fetch, publicUrl, openProviderApi: providerApis(config.providerApis) };
-    const troubled: string[] = [];
+    // By what is wrong: an address that nobody answers at is the trouble of them all, and told once.
+    const troubled = new Map<string, string[]>();
     for (const { id } of kept.slice(0, MAX_ASKED)) {
       const { checks } = await diagnose(deps, id);
-      const found = checks.filter(({ status }) => status === 'failed').map(({ message }) => message);
-      if (found.length > 0) troubled.push(`${id}: ${found.join('; ')}`);
+      for (const { status, message } of checks) {
+        if (status === 'failed') troubled.set(message, [...(troubled.get(message) ?? []), id]);
+      }
     }
-    return troubled.length === 0
+    return troubled.size === 0
       ? ok(
           `The webhooks of ${counted(Math.min(kept.length, MAX_ASKED), 'integration')} are as they should be`,
         )
-      : failed(troubled.join('; '), '"tidings integration doctor ID" tells more, and what to do');
+      : failed(
+          Array.from(troubled, ([message, ids]) => `${ids.join(', ')}: ${message}`).join('; '),
+          `"${tidings} integration doctor ID" tells more, and what to do`,
+        );
   }),
 ];

@@ -1,5 +1,6 @@
 import { secretsOpen } from '../integrations/service.ts';
 import { findReceivingIntegration, listIntegrations } from '../integrations/store.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { type Check, counted, databaseCheck, failed, ok } from './check.ts';
 
 export const secretChecks: readonly Check[] = [
@@ -22,7 +23,7 @@ export const secretChecks: readonly Check[] = [
       ? ok(`The secrets of ${counted(integrations.length, 'integration')} open with this key`)
       : failed(
           `The secrets of ${closed.slice(0, 5).join(', ')} do not open: they were encrypted with another key`,
-          'Put back the secret.key or SECRET_KEY of before; or "tidings integration rotate-secret" and give the provider the new one',
+          `Put back the secret.key or SECRET_KEY of before; or "${tidings} integration rotate-secret" and give the provider the new one`,
         );
   }),
 ];

@@ -1,3 +1,4 @@
+import { tidings } from '../lib/how-to-run.ts';
 import { type Check, check, failed, ok, type Patient, warning } from './check.ts';
 
 const TIMEOUT_MS = 2_000;
@@ -10,7 +11,7 @@ export const serverChecks: readonly Check[] = [
     if (pong === null) {
       return warning(
         `Nothing answers at ${url}`,
-        'Start it with "tidings serve"; if it runs, give this command the same HOST and PORT',
+        `Start it with "${tidings} serve"; if it runs, give this command the same HOST and PORT`,
       );
     }
     if (pong.status !== 200 || pong.text !== 'pong') {

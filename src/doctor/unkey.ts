@@ -1,5 +1,6 @@
 import type { Unkey } from '@unkey/api';
 import type { UnkeyConfig } from '../config.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { type Finding, failed, ok, warning } from './check.ts';
 
 /** A person waits, and a slow answer is an answer. */
@@ -30,7 +31,7 @@ export async function examineUnkey(config: UnkeyConfig, key: string | undefined)
   if (key === undefined) {
     return ok(
       'Unkey answers, and lets the root key list keys. Whether it may verify them shows only with a key',
-      'When good keys are refused: tidings doctor --key KEY, with one that should work',
+      `When good keys are refused: ${tidings} doctor --key KEY, with one that should work`,
     );
   }
   const { code } = verified.value.data;
@@ -43,7 +44,7 @@ export async function examineUnkey(config: UnkeyConfig, key: string | undefined)
     );
   }
   return known.status === 404
-    ? warning('Unkey does not know the given key', 'Give one that "tidings key list" shows')
+    ? warning('Unkey does not know the given key', `Give one that "${tidings} key list" shows`)
     : refusedBy('look up a key', known);
 }
 

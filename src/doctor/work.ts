@@ -1,4 +1,5 @@
 import { planSweep } from '../jobs/sweep.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { measureQueue } from '../triggers/store.ts';
 import { type Check, counted, databaseCheck, ok, warning } from './check.ts';
 
@@ -16,7 +17,7 @@ export const workChecks: readonly Check[] = [
       ? ok('What has expired is removed')
       : warning(
           `${deliveryIds} delivery ids, ${logs} log entries and ${sessions} sessions expired over an hour ago and are still there`,
-          'The server removes them when it runs; "tidings sweep" does at once',
+          `The server removes them when it runs; "${tidings} sweep" does at once`,
         );
   }),
 
@@ -25,14 +26,14 @@ export const workChecks: readonly Check[] = [
     if (failed > 0) {
       return warning(
         `${counted(failed, 'draft was', 'drafts were')} given up after several failures`,
-        '"tidings trigger runs" says why; "tidings trigger retry" tries again',
+        `"${tidings} trigger runs" says why; "${tidings} trigger retry" tries again`,
       );
     }
     const waitedMs = oldest === null ? 0 : clock.now().getTime() - Date.parse(oldest);
     return waitedMs > LATE_MS
       ? warning(
           `${counted(queued, 'draft')} to make, the oldest since ${oldest}`,
-          'Start the server, which makes them; "tidings trigger runs" says what is in the way',
+          `Start the server, which makes them; "${tidings} trigger runs" says what is in the way`,
         )
       : ok(queued === 0 ? 'No draft is waiting to be made' : `${counted(queued, 'draft')} to make`);
   }),

@@ -8,11 +8,12 @@ import {
   insertIntegration,
 } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { findByUrl, isProblem, makeHook } from './make.ts';
 import { ALL_PUBLIC_TEAMS, type Hook, type Place, type ProviderApi, ProviderProblem } from './model.ts';
 import { pingAndWait } from './ping.ts';
-import { insertHooks, listHooks, newHook } from './store.ts';
+import { findConnectedTeam, insertHooks, listHooks, newHook } from './store.ts';
 import { requireToken, sealToken } from './token.ts';
 import { urlOf } from './wish.ts';
 
@@ -146,8 +147,8 @@ export async function getAdministrable(api: ProviderApi, name: string): Promise<
 }
 
 /**
- * Two integrations of one repository would make every draft twice. `inserted`: rows that are not meant. Synchronous, for a
- * transaction of the caller's. Throws `AppError` 409.
+ * Two integrations of one repository or team would make every draft twice; all public teams may be those of another
+ * workspace. `inserted`: rows that are not meant. Synchronous, for a transaction of the caller's. Throws `AppError` 409.
  */
 export function requireUnconnected(
   { db }: Pick<Deps, 'db'>,
@@ -155,14 +156,16 @@ export function requireUnconnected(
   places: readonly Pick<Place, 'id'>[],
   inserted: readonly Repository[] = [],
 ): void {
-  const names = places.map(({ id }) => id);
+  const ids = places.map(({ id }) => id).filter((id) => id !== ALL_PUBLIC_TEAMS);
   const except = inserted.map(({ id }) => id);
-  const found = findConnectedRepository(db, organizationId, names, except);
+  const found =
+    findConnectedRepository(db, organizationId, ids, except) ?? findConnectedTeam(db, organizationId, ids);
   if (found === null) return;
-  const { fullName, integrationId } = found;
+  const { name, integrationId, hasToken } = found;
+  const purpose = hasToken ? 'give it another token' : 'let Tidings manage its webhook';
   throw new AppError(
     409,
-    `${fullName} is connected already, by ${integrationId}. To let Tidings manage its webhook: tidings integration set-token ${integrationId} --token TOKEN`,
+    `${name} is connected already, by ${integrationId}. To ${purpose}: ${tidings} integration set-token ${integrationId} --token TOKEN`,
   );
 }
 

@@ -1,9 +1,10 @@
 import type { Deps } from '../deps.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { findPing } from '../webhooks/store.ts';
 import type { Check, Hook, ProviderApi, RemoteHook } from './model.ts';
+import { sayAnswer } from './say-answer.ts';
 import { urlOf, wishFor } from './wish.ts';
-import { outcomeInWords } from './words.ts';
 
 type Needs = Pick<Deps, 'db' | 'secrets' | 'publicUrl'>;
 
@@ -14,7 +15,7 @@ export async function diagnoseHook(
   integration: Integration,
   hook: Hook,
 ): Promise<Check[]> {
-  const repair = `tidings integration repair ${integration.id}`;
+  const repair = `${tidings} integration repair ${integration.id}`;
   const check = (status: Check['status'], message: string, advice?: string): Check => ({
     name: 'hook',
     place: hook.placeName,
@@ -77,8 +78,9 @@ async function checkPing(
   const checks: Check[] = [];
   if (lastResponse !== null) {
     const { statusCode, message } = lastResponse;
+    const said = sayAnswer(statusCode, message);
     const isWell = statusCode !== null && statusCode < 300;
-    const told = `${providerNames[type]} says of its last delivery: ${outcomeInWords(statusCode, message)}`;
+    const told = `${providerNames[type]} says of its last delivery: ${said}`;
     checks.push({ name: 'last-delivery', place, status: isWell ? 'ok' : 'failed', message: told });
   }
   if (pingHook === undefined) return checks;
@@ -90,7 +92,7 @@ async function checkPing(
           place,
           status: 'warning',
           message: 'The log holds no ping',
-          advice: `tidings integration repair ${integrationId}`,
+          advice: `${tidings} integration repair ${integrationId}`,
         }
       : { name: 'ping', place, status: 'ok', message: `The last ping arrived at ${ping.createdAt}` },
   );

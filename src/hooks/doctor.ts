@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { listLogPage } from '../webhooks/store.ts';
 import { diagnoseHook } from './diagnose-hook.ts';
 import { compareDeliveries } from './missed.ts';
@@ -44,7 +45,7 @@ function checkEnabled({ id, enabled }: Integration): Check {
         name: 'enabled',
         status: 'failed',
         message: 'The integration is disabled: deliveries are refused with 403',
-        advice: `tidings integration enable ${id}`,
+        advice: `${tidings} integration enable ${id}`,
       };
 }
 
@@ -57,7 +58,7 @@ async function checkProvider(deps: Needs, integration: Integration): Promise<Che
         name: 'hook',
         status: 'warning',
         message: `The webhook was set up by hand: what ${providerNames[type]} has cannot be looked at`,
-        advice: `With a token it can: tidings integration set-token ${id} --token TOKEN`,
+        advice: `With a token it can: ${tidings} integration set-token ${id} --token TOKEN`,
       },
     ];
   }
@@ -86,7 +87,7 @@ async function checkSecret({ db }: Needs, { id, organizationId, type }: Integrat
       status: 'failed',
       message:
         `The newest delivery was refused for its signature, at ${refused.createdAt}. ${refused.reason ?? ''}`.trim(),
-      advice: `tidings integration rotate-secret ${id}`,
+      advice: `${tidings} integration rotate-secret ${id}`,
     };
   }
   if (verified === undefined) {
@@ -94,7 +95,7 @@ async function checkSecret({ db }: Needs, { id, organizationId, type }: Integrat
       name: 'secret',
       status: 'warning',
       message: 'No delivery has come yet that would show that the secret is right',
-      advice: `Let ${providerNames[type]} send one, or try the way here: tidings send ${type} ${type === 'github' ? 'release' : 'Issue'} --integration ${id}`,
+      advice: `Let ${providerNames[type]} send one, or try the way here: ${tidings} send ${type} ${type === 'github' ? 'release' : 'Issue'} --integration ${id}`,
     };
   }
   return {
@@ -122,7 +123,7 @@ async function checkMissed(deps: Needs, integration: Integration): Promise<Check
         name: 'missed',
         status: 'failed',
         message: `${missed.length === 1 ? '1 delivery is' : `${missed.length} deliveries are`} missing: ${told}`,
-        advice: `tidings integration missed ${integration.id} --redeliver`,
+        advice: `${tidings} integration missed ${integration.id} --redeliver`,
         missed,
       },
     ];

@@ -13,9 +13,9 @@ import {
   ProviderProblem,
   type RemoteAttempt,
 } from './model.ts';
+import { sayAnswer } from './say-answer.ts';
 import { listHooks } from './store.ts';
 import { requireApi } from './token.ts';
-import { outcomeInWords } from './words.ts';
 
 /** How far back GitHub tells of its deliveries, in milliseconds. */
 export const TOLD_FOR_MS = 3 * DAY_MS;
@@ -180,7 +180,7 @@ function describe(
   if (entry !== undefined)
     return { ...told, fate: 'failed', reason: entry.reason ?? `It was ${entry.status}` };
   if (answered === undefined) return { ...told, fate: 'never-arrived', reason: newest?.status ?? null };
-  const said = outcomeInWords(answered.statusCode, answered.status);
+  const said = sayAnswer(answered.statusCode, answered.status);
   return {
     ...told,
     fate: 'failed',

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { findPing } from '../webhooks/store.ts';
 import { type Hook, type ProviderApi, ProviderProblem } from './model.ts';
-import { outcomeInWords } from './words.ts';
+import { sayAnswer } from './say-answer.ts';
 
 /** How long a ping may take to arrive, in milliseconds, before the provider is asked what became of it. */
 const ARRIVES_WITHIN_MS = 8_000;
@@ -49,7 +49,7 @@ async function requireNotRefused(api: ProviderApi, hook: Hook, url: string, sinc
   const { attempts } = await api.listAttempts(placeId, remoteId, new Date(since.getTime() - 60_000));
   const ping = attempts.find(({ event }) => event === 'ping');
   if (ping === undefined || (ping.statusCode !== null && ping.statusCode < 300)) return;
-  const said = outcomeInWords(ping.statusCode, ping.status);
+  const said = sayAnswer(ping.statusCode, ping.status);
   throw new ProviderProblem(
     'unreachable-url',
     `The provider's ping to ${url} did not arrive: ${said}. Check that the server runs, that PUBLIC_URL (${new URL(url).origin}) is its address on the internet, and that nothing before it answers in its place`,

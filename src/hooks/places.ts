@@ -7,6 +7,7 @@ import {
 import { webhookUrl } from '../integrations/service.ts';
 import { deleteRepository, getIntegration, insertRepository } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { requireValid } from '../lib/validation.ts';
 import {
   type ConnectedPlace,
@@ -107,7 +108,7 @@ export async function removePlace(deps: HookNeeds, integrationId: string, name: 
   if (Math.max(hooks.length, integration.repositories.length) === 1) {
     throw new AppError(
       409,
-      `${name} is all that ${integrationId} is connected to: tidings integration disconnect ${integrationId}`,
+      `${name} is all that ${integrationId} is connected to: ${tidings} integration disconnect ${integrationId}`,
     );
   }
   const api = await findApi(deps, integration);

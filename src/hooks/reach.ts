@@ -58,8 +58,14 @@ async function askPing(fetch: Deps['fetch'], url: string): Promise<string | null
   } catch (error) {
     return error instanceof Error && error.name === 'TimeoutError'
       ? `no answer within ${REACH_TIMEOUT_MS / 1000} seconds`
-      : `nobody answers (${error instanceof Error ? error.message : error})`;
+      : `nobody answers (${causeOf(error)})`;
   }
+}
+
+/** The system's code where there is one, such as `ECONNREFUSED`: what Bun says beside it helps nobody here. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
 }
 
 const privateAddresses = new BlockList();

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
+import { and, asc, count, eq, gt, inArray, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { hooks, integrations } from '../../db/schema/index.ts';
@@ -226,4 +226,25 @@ export async function letGo(db: Database, given: readonly Hook[], changedCount: 
 /** How many hooks are not as they should be, because the provider did not do what it was asked. */
 export function countProblems(db: Database): number {
   return db.select({ problems: count() }).from(hooks).where(isNotNull(hooks.problem)).get()?.problems ?? 0;
+}
+
+/** Which integration of the organization has a webhook at one of these teams of Linear. Synchronous, as above. */
+export function findConnectedTeam(
+  db: Database,
+  organizationId: string,
+  teamIds: readonly string[],
+): { integrationId: string; name: string; hasToken: boolean } | null {
+  const found = db
+    .select({ integrationId: hooks.integrationId, name: hooks.placeName })
+    .from(hooks)
+    .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
+    .where(
+      and(
+        eq(integrations.organizationId, organizationId),
+        eq(integrations.type, 'linear'),
+        inArray(hooks.placeId, [...teamIds]),
+      ),
+    )
+    .get();
+  return found === undefined ? null : { ...found, hasToken: true };
 }

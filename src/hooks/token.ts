@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
 import { findSealedToken } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
 import { MAX_TOKEN_LENGTH, type ProviderApi } from './model.ts';
 
@@ -51,7 +52,7 @@ export async function requireApi(
   if (api !== null) return api;
   throw new AppError(
     409,
-    `Integration ${integration.id} was connected by hand, or its token cannot be read. With a token of ${providerNames[integration.type]} Tidings can do this itself: tidings integration set-token ${integration.id} --token TOKEN`,
+    `Integration ${integration.id} was connected by hand, or its token cannot be read. With a token of ${providerNames[integration.type]} Tidings can do this itself: ${tidings} integration set-token ${integration.id} --token TOKEN`,
   );
 }
 

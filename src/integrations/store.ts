@@ -213,10 +213,14 @@ export function findConnectedRepository(
   organizationId: string,
   fullNames: readonly string[],
   except: readonly string[] = [],
-): { integrationId: string; fullName: string } | null {
+): { integrationId: string; name: string; hasToken: boolean } | null {
   const names = fullNames.map((name) => name.toLowerCase());
   const found = db
-    .select({ integrationId: repositories.integrationId, fullName: repositories.fullName })
+    .select({
+      integrationId: repositories.integrationId,
+      name: repositories.fullName,
+      token: integrations.token,
+    })
     .from(repositories)
     .innerJoin(integrations, eq(integrations.id, repositories.integrationId))
     .where(
@@ -227,7 +231,9 @@ export function findConnectedRepository(
       ),
     )
     .get();
-  return found ?? null;
+  if (found === undefined) return null;
+  const { token, ...connected } = found;
+  return { ...connected, hasToken: token !== null };
 }
 
 const statements = prepared((db) => ({

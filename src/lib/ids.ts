@@ -3,6 +3,9 @@ import { base58 } from '@scure/base';
 /** What every id in a path or a record looks like. */
 export const ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 
+/** The same, for people. */
+export const ID_RULE = 'must be 1 to 64 letters, digits, "_" and "-"';
+
 const idPattern = new RegExp(ID_PATTERN);
 
 export function isId(value: unknown): value is string {

@@ -1,11 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ID_PATTERN } from '../lib/ids.ts';
+import { ID_PATTERN, ID_RULE } from '../lib/ids.ts';
 
 export const Plan = Type.Union([Type.Literal('free'), Type.Literal('pro')]);
 export type Plan = Static<typeof Plan>;
 
 export const NewOrganization = Type.Object({
-  id: Type.Optional(Type.String({ pattern: ID_PATTERN })),
+  id: Type.Optional(Type.String({ pattern: ID_PATTERN, errorMessage: ID_RULE })),
   name: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
   plan: Plan,
 });

@@ -23,7 +23,7 @@ export async function findOrganization(db: Database, id: string): Promise<Organi
 /** Throws `AppError` 404 when there is none. */
 export async function getOrganization(db: Database, id: string): Promise<Organization> {
   const organization = await findOrganization(db, id);
-  if (organization === null) throw organizationNotFound(id);
+  if (organization === null) throw organizationNotFound(db, id);
   return organization;
 }
 
@@ -33,13 +33,17 @@ export async function listOrganizations(db: Database): Promise<Organization[]> {
 }
 
 export async function countOrganizations(db: Database): Promise<number> {
+  return countNow(db);
+}
+
+function countNow(db: Database): number {
   return db.select({ total: count() }).from(organizations).get()?.total ?? 0;
 }
 
 /** Throws `AppError` 404 when there is no such organization. */
 export async function setPlan(db: Database, id: string, plan: Plan): Promise<Organization> {
   const updated = db.update(organizations).set({ plan }).where(eq(organizations.id, id)).returning().get();
-  if (updated === undefined) throw organizationNotFound(id);
+  if (updated === undefined) throw organizationNotFound(db, id);
   return updated;
 }
 
@@ -52,11 +56,16 @@ export function updateOrganization(
   const update = db.update(organizations).set(change).where(eq(organizations.id, id)).returning();
   return commitTogether(db, () => {
     const updated = update.get();
-    if (updated === undefined) throw organizationNotFound(id);
+    if (updated === undefined) throw organizationNotFound(db, id);
     return updated;
   });
 }
 
-function organizationNotFound(id: string): AppError {
-  return new AppError(404, `Organization ${id} not found; "organization list" shows those there are`);
+/** Where there is none at all, the data folder may well be another one than was meant. */
+function organizationNotFound(db: Database, id: string): AppError {
+  const next =
+    countNow(db) === 0
+      ? 'this data folder holds none yet. "organization create" makes one; --data-dir names another folder'
+      : '"organization list" shows those there are';
+  return new AppError(404, `Organization ${id} not found; ${next}`);
 }

@@ -102,7 +102,7 @@ describe('a backup', () => {
       () => dataDir(),
       'The key is not the one that the stored secrets are encrypted with',
     ],
-    ['the folder is not there', [], () => dataDir(), 'The backup was not made: '],
+    ['the folder is not there', [], () => dataDir(), 'The backup was not made: there is no folder '],
   ])('leaves nothing behind when %s', async (what, flags, from, message) => {
     const target = what.startsWith('the folder') ? join(folder.path, 'nope', 'x') : file();
     const environment = { SECRET_KEY: ANOTHER_KEY };
@@ -246,6 +246,15 @@ describe('a restore', () => {
     const former = new Sqlite(keptAs, { readonly: true });
     expect(former.query('SELECT id FROM organizations ORDER BY id').values()).toEqual([['acme'], ['late']]);
     former.close();
+  });
+
+  test('a file that is not there is told before anything else, and no folder is made', async () => {
+    const missing = join(folder.path, 'missing.backup');
+    for (const dataFolder of [dataDir(), join(folder.path, 'new')]) {
+      const { exitCode, stderr } = await cli(dataFolder, ['restore', missing]);
+      expect([exitCode, stderr]).toEqual([1, `error: There is no file ${missing}\n`]);
+    }
+    expect(existsSync(join(folder.path, 'new'))).toBe(false);
   });
 
   test.each(['garbage', ''])(

@@ -1,8 +1,11 @@
+import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openDataFolder } from '../../src/data-folder.ts';
+import { tidings } from '../../src/lib/how-to-run.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { root } from '../support/server.ts';
+import { commandOnMount, mayMount } from '../support/small-disk.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 
@@ -58,10 +61,18 @@ describe('organization', () => {
   });
 
   test('speaks to people without --json', async () => {
-    expect((await run('organization', 'list')).stdout).toStartWith('No organization yet. Make one: tidings');
+    expect((await run('organization', 'list')).stdout).toStartWith(
+      `No organization yet. Make one: ${tidings} organization create`,
+    );
     expect((await run('organization', 'create', '--name', 'Acme', '--id', 'acme')).stdout).toContain('Acme');
     expect((await run('organization', 'list')).stdout).toMatch(
       /^ID +NAME +PLAN +CREATED\nacme +Acme +free +20/,
+    );
+  });
+
+  test('where there is none, a command that needs one says so', async () => {
+    expect(await fails(1, 'key', 'list', '--organization', 'acme')).toBe(
+      'error: Organization acme not found; this data folder holds none yet. "organization create" makes one; --data-dir names another folder\n',
     );
   });
 
@@ -71,7 +82,9 @@ describe('organization', () => {
       'error: Organization acme exists already\n',
     );
     expect(await fails(1, 'organization', 'create', '--name', ' ')).toContain('name must not be empty');
-    expect(await fails(1, 'organization', 'create', '--name', 'A', '--id', 'a/b')).toContain('id must match');
+    expect(await fails(1, 'organization', 'create', '--name', 'A', '--id', 'a/b')).toContain(
+      'id must be 1 to 64 letters',
+    );
     expect(await fails(2, 'organization', 'create')).toContain(
       "required option '--name <name>' not specified",
     );
@@ -183,7 +196,12 @@ describe('post', () => {
   });
 
   test('show, publish, unpublish, delete', async () => {
+    const list = ['post', 'list', '--organization', 'acme'];
+    expect((await run(...list)).stdout).toContain('post import --organization acme');
     await importAll();
+    expect((await run(...list, '--status', 'draft', '--content-type', 'linkedin_post')).stdout).toBe(
+      'No post is like that.\n',
+    );
     expect(await json('post', 'show', 'two')).toMatchObject({ id: 'two', content: '2', status: 'draft' });
     expect(await json('post', 'publish', 'two')).toMatchObject({ status: 'published' });
     const { updatedAt } = await json('post', 'unpublish', 'two');
@@ -307,8 +325,45 @@ describe('words that are wrong', () => {
       stdout: expect.stringMatching(/^tidings \d+\.\d+\.\d+ \(source\)\n$/),
     });
     expect((await run('serve', '--help')).stdout).toContain('UNKEY_TIMEOUT_MS');
+    const ofKey = (await run('key', 'create', '--help')).stdout;
+    expect(ofKey).toMatch(/--organization <id> +the organization that it reads for\s+\(required\)/);
+    expect(ofKey.match(/\(required\)/g)).toHaveLength(2);
   });
 });
+
+test('a database that another process keeps busy is one line, and nothing is changed', async () => {
+  await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+  const writer = new Sqlite(join(folder.path, 'data', 'tidings.db'));
+  writer.run('BEGIN IMMEDIATE');
+  expect(await fails(1, 'organization', 'create', '--name', 'B', '--id', 'b')).toBe(
+    'error: The database is busy: another process has been writing to it for 5 seconds. Run the command again\n',
+  );
+  writer.run('ROLLBACK');
+  writer.close();
+  expect(await json('organization', 'list')).toHaveLength(1);
+}, 20_000);
+
+test.skipIf(!mayMount)(
+  'a full disk is one line, and nothing is changed',
+  async () => {
+    await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+    const text = 'x'.repeat(100_000);
+    const posts = Array.from({ length: 30 }, (_, index) => ({ id: `p${index}`, title: 'P', markdown: text }));
+    const file = await write('posts.json', JSON.stringify(posts));
+    const { exitCode, stderr } = commandOnMount(join(folder.path, 'data'), [
+      'post',
+      'import',
+      '--organization',
+      'acme',
+      file,
+    ]);
+    expect([exitCode, stderr]).toEqual([
+      1,
+      'error: The disk is full, and what was to be written is not there. Make room, and run the command again\n',
+    ]);
+  },
+  60_000,
+);
 
 test('a data folder that cannot be used is named, with what to do', async () => {
   const file = await write('file', 'x');

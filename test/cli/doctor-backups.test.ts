@@ -111,4 +111,15 @@ describe('providers', () => {
     await rotateSecret(world.deps, id);
     expect((await look(providerChecks, patient()))?.status).toBe('ok');
   });
+
+  test('what is wrong with several is told once', async () => {
+    const ids = [await world.connect('acme/rocket'), await world.connect('acme/engine')];
+    world.goAway();
+    const { message = '' } = (await look(providerChecks, patient())) ?? {};
+    expect(message).toContain(
+      `${ids.join(', ')}: ${world.url} cannot be reached from here: nobody answers (`,
+    );
+    expect(message.match(/cannot be reached/g)).toHaveLength(1);
+    expect(message).not.toContain('computer');
+  });
 });

@@ -6,6 +6,7 @@ import { readConfig } from '../../src/config.ts';
 import { openDataFolder } from '../../src/data-folder.ts';
 import { builtInTemplates } from '../../src/drafts/built-in.ts';
 import type { Connected } from '../../src/integrations/model.ts';
+import { tidings } from '../../src/lib/how-to-run.ts';
 import { openServices } from '../../src/main.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
@@ -354,7 +355,7 @@ describe('trigger list and show', () => {
   test('all, or those of an organization or an integration, oldest first', async () => {
     expect(await json('trigger', 'list')).toEqual([]);
     expect(await said('trigger', 'list')).toBe(
-      'No triggers yet. Make one: tidings trigger create --integration ID --event release --content-type changelog\n',
+      `No triggers yet. Make one: ${tidings} trigger create --integration ID --event release --content-type changelog\n`,
     );
     const first = await json(...create('release', '--publish'));
     const second = await json(...create('push', '--prereleases', 'no', '--disabled'));
@@ -363,7 +364,12 @@ describe('trigger list and show', () => {
     const list = ['trigger', 'list'];
     expect(await json(...list, '--integration', github.integrationId)).toEqual([first, second]);
     expect(await json(...list, '--organization', 'acme')).toHaveLength(3);
-    expect(await json(...list, '--organization', 'other')).toEqual([]);
+    for (const [option, what] of [
+      ['--organization', 'Organization'],
+      ['--integration', 'Integration'],
+    ] as const) {
+      expect(await fails(1, ...list, option, 'other')).toContain(`${what} other not found`);
+    }
     expect(await said('trigger', 'list')).toBe(
       `ID  EVENT  MAKES  FILTERS  STATUS  INTEGRATION
 trg_…  release published  changelog, published  –  enabled  int_…
@@ -845,7 +851,7 @@ describe('post suggestion', () => {
 `,
       );
       expect(await said('post', 'show', id)).toEndWith(
-        '\n\nAn event has a newer text for it: tidings post suggestion show post_…\n',
+        `\n\nAn event has a newer text for it: ${tidings} post suggestion show post_…\n`,
       );
       expect(await json('post', 'show', id)).toMatchObject({ title: 'Our words' });
     });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { tidings } from '../../src/lib/how-to-run.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 
@@ -53,19 +54,20 @@ describe('integration', () => {
       { id: linear.integrationId, type: 'linear', enabled: true, repositories: [] },
     ]);
     expect(JSON.stringify(list)).not.toContain(github.secret);
-    expect(await json('integration', 'list', '--organization', 'other')).toEqual([]);
+    expect(await json('integration', 'list', '--organization', 'acme')).toEqual(list);
+    expect(await fails(1, 'integration', 'list', '--organization', 'other')).toContain('other not found');
   });
 
-  test('people are told where to paste them', async () => {
-    const { stdout } = await run(
-      'integration',
-      'connect',
-      'github',
-      '--organization',
-      'acme',
-      '--repository',
-      'a/b',
-    );
+  test.each([
+    ['https://tidings.example.com', null],
+    ['http://localhost:3000', 'GitHub delivers to public addresses alone, and localhost:3000 is none'],
+  ])('people are told where to paste them, what is wrong with %s, and what is next', async (url, warning) => {
+    const words = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
+    const { stdout } = await cli(dataDir(), words, { environment: { PUBLIC_URL: url } });
+    if (warning === null) expect(stdout).not.toContain('public addresses');
+    else expect(stdout).toContain(warning);
+    const id = /int_\w+/.exec(stdout)?.[0];
+    expect(stdout).toContain(`${tidings} trigger create --integration ${id} --event release`);
     expect(stdout).toContain('Copy the secret now');
     expect(stdout).toContain('https://github.com/a/b/settings/hooks/new');
     expect((await run('integration', 'list')).stdout).toMatch(/ github +enabled +by hand +acme +a\/b/);

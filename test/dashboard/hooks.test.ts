@@ -100,7 +100,7 @@ describe('a check', () => {
   test('finds all as it should be, and changes nothing at GitHub', async () => {
     const before = structuredClone(rocket.hooks);
     const html = await textOf(`${path}/check`);
-    expect(html).toContain('<h1>Nothing is wrong, and something to look at</h1>');
+    expect(html).toContain('<h1>Nothing is wrong, but look at one thing</h1>');
     expect(html).toContain('is active and delivers');
     expect(html).toContain('GitHub has delivered nothing but pings since');
     expect(rocket.hooks).toEqual(before);

@@ -70,6 +70,7 @@ describe('missed deliveries', () => {
     const html = await textOf();
     expect(html).toContain('0 arrived, 2 failed, 0 never arrived');
     expect(html).toContain('gollum opened');
+    expect(html).toContain('value="chosen"');
     const rows = Array.from(html.matchAll(/name="delivery" value="([^"]+)"/g), ([, value]) => value);
     expect(rows).toEqual(missed);
     const fields = Object.fromEntries(hiddenFields(html, path));
@@ -93,6 +94,8 @@ describe('missed deliveries', () => {
     const html = await textOf();
     expect(html).toContain('0 failed, 1 never arrived');
     expect(html).toContain('failed to connect to host');
+    // There is nothing to choose from.
+    expect(html).not.toContain('value="chosen"');
   });
 
   test('one is sent again by its button, whatever is chosen', async () => {

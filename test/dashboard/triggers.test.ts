@@ -33,7 +33,10 @@ describe('making one', () => {
       expect(html).toContain(`name="${name}"`);
     expect(html).not.toContain('name="team"');
     expect(html).toContain('placeholder="{{ release.name }}"');
-    expect(await textOf(`${path}/triggers/new?event=push`)).not.toContain('name="publish"');
+    expect(html).toContain('Empty: every branch.');
+    const rolling = await textOf(`${path}/triggers/new?event=push`);
+    expect(rolling).not.toContain('name="publish"');
+    expect(rolling).toContain('Empty: the default branch.');
   });
 
   test('what is filled in is what is stored', async () => {

@@ -214,7 +214,7 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
     const id = await world.connect();
     const again = await rejection(connect(['acme/engine', 'acme/rocket']));
     expect(again).toMatchObject({ status: 409 });
-    expect(String(again)).toContain(`connected already, by ${id}`);
+    expect(String(again)).toContain(`connected already, by ${id}. To give it another token: `);
     expect(world.engine.hooks).toEqual([]);
   });
 });

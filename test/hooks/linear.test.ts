@@ -83,6 +83,19 @@ test('chosen teams, a webhook each; one is added and taken away', async () => {
   expect(atLinear()).toHaveLength(2);
 });
 
+test('a team that is connected already is refused; all public teams may be those of another workspace', async () => {
+  const { integrationId } = await connect(['ENG']);
+  const refused = connect(['DES', 'Engineering']).then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  expect(await refused).toContain(`Engineering (ENG) is connected already, by ${integrationId}. To give it`);
+  expect(atLinear()).toHaveLength(1);
+  await connect();
+  await connect();
+  expect(atLinear()).toHaveLength(3);
+});
+
 test('triggers decide what is delivered', async () => {
   const { integrationId } = await connect();
   await createTrigger(world.deps, { integrationId, event: 'Project', contentType: 'changelog' });

@@ -1,5 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import { AppError } from '../../lib/app-error.ts';
+import { tidings } from '../../lib/how-to-run.ts';
 import { choosePassword, requireLink, signIn as signInAs } from '../../users/service.ts';
 import { countUsers, deleteSession } from '../../users/store.ts';
 import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
@@ -75,7 +77,7 @@ async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
       </form>
       <p class="hint">
         Forgot it? Whoever runs the service makes a link for you:{' '}
-        <code>tidings user reset-password --email …</code>
+        <code>{tidings} user reset-password --email …</code>
       </p>
     </>,
     error === undefined ? {} : { status: error.status },

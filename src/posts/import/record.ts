@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ID_PATTERN } from '../../lib/ids.ts';
+import { ID_PATTERN, ID_RULE } from '../../lib/ids.ts';
 import { parseTime } from '../../lib/time.ts';
 import { findProblem, type Problem } from '../../lib/validation.ts';
 import { ContentType, PostStatus } from '../model.ts';
@@ -14,9 +14,7 @@ const Time = Type.String({ maxLength: 40 });
 
 const ImportedFields = Type.Object(
   {
-    id: Type.Optional(
-      Type.String({ pattern: ID_PATTERN, errorMessage: 'must be 1 to 64 letters, digits, "_" and "-"' }),
-    ),
+    id: Type.Optional(Type.String({ pattern: ID_PATTERN, errorMessage: ID_RULE })),
     title: Type.String({ minLength: 1, maxLength: MAX_TITLE, pattern: '\\S' }),
     markdown: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
     content: Type.Optional(Type.String({ maxLength: MAX_TEXT })),

@@ -1,6 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import { sampleEvents } from '../../../client/samples/index.ts';
 import type { Integration } from '../../../integrations/model.ts';
+import { tidings } from '../../../lib/how-to-run.ts';
 import type { Delivery } from '../../../webhooks/model.ts';
 import { Copy } from '../../view/copy.tsx';
 import { Action } from '../../view/form.tsx';
@@ -56,5 +58,5 @@ function whyNot({ status, payload }: Delivery, integration: Integration | null):
 
 function commandFor({ payload: { event }, integrationId, integrationType }: Delivery): string | null {
   if (event === null || !sampleEvents[integrationType].includes(event)) return null;
-  return `tidings send ${integrationType} ${event} --integration ${integrationId}`;
+  return `${tidings} send ${integrationType} ${event} --integration ${integrationId}`;
 }

@@ -47,9 +47,11 @@ export const checkPage: Page = get(
 
 function outcomeOf({ ok, checks }: Diagnosis): string {
   if (!ok) return 'Something is wrong';
-  return checks.every(({ status }) => status === 'ok')
-    ? 'All is as it should be'
-    : 'Nothing is wrong, and something to look at';
+  const odd = checks.filter(({ status }) => status !== 'ok').length;
+  if (odd === 0) return 'All is as it should be';
+  return odd === 1
+    ? 'Nothing is wrong, but look at one thing'
+    : `Nothing is wrong, but look at ${odd} things`;
 }
 
 function worstFirst(checks: readonly Check[]): Check[] {
@@ -58,8 +60,8 @@ function worstFirst(checks: readonly Check[]): Check[] {
 }
 
 const names: Readonly<Record<Check['name'], string>> = {
-  enabled: 'Switched on',
-  reachability: 'The way here',
+  enabled: 'Taking deliveries',
+  reachability: 'Public address',
   hook: 'Webhook',
   'last-delivery': 'Last delivery',
   ping: 'Ping',

@@ -23,9 +23,11 @@ export function MissedForm({
     <form method="post" action={`${path}/missed`} data-once>
       <input type="hidden" name="mark" value={newMark()} />
       <div class="bar">
-        <button type="submit" name="which" value="chosen" class="button" data-busy="Asking GitHub…">
-          Send the chosen again
-        </button>
+        {missed.length === 1 ? null : (
+          <button type="submit" name="which" value="chosen" class="button" data-busy="Asking GitHub…">
+            Send the chosen again
+          </button>
+        )}
         <button type="submit" name="which" value="all" class="button go" data-busy="Asking GitHub…">
           {missed.length === 1 ? 'Send it again' : `Send all ${missed.length} again`}
         </button>
@@ -77,7 +79,7 @@ function MissedRow({
             {event}
             {action === null ? '' : ` ${action}`}
             <span class="hint">
-              {place} <span class="mono">{deliveryId}</span>
+              {place} <span class="mono whole">{deliveryId}</span>
             </span>
           </span>
         </label>

@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import { tidings } from '../../../lib/how-to-run.ts';
 import { contentTypes, postStatuses } from '../../../posts/model.ts';
 import type { Found } from '../../../posts/search.ts';
 import { type Filter, isFiltered, listAddress, selectionOf } from './filter.ts';
@@ -87,7 +88,7 @@ export function NoPosts({ base, organizationId }: { base: string; organizationId
           command line:
         </p>
         <p>
-          <code>{`tidings post import --organization ${organizationId} CHANGELOG.md`}</code>
+          <code>{`${tidings} post import --organization ${organizationId} CHANGELOG.md`}</code>
         </p>
       </div>
     </>

@@ -5,7 +5,7 @@ import type { ContentType } from '../../../posts/model.ts';
 import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
 import { Field, FieldError, FormError } from '../../view/form.tsx';
 import { fieldOf, listFiltersOf } from './read.ts';
-import { filterWords } from './words.ts';
+import { filterHint, filterWords } from './words.ts';
 
 /** What can be said of a trigger, with what was typed and what is wrong with it. The children are fields on top. */
 export function TriggerForm({
@@ -38,7 +38,7 @@ export function TriggerForm({
           label={filterWords[name][0]}
           name={name}
           value={form.get(name) ?? ''}
-          hint={`${filterWords[name][1]} Several are separated by commas; what holds one stands in "quotes".`}
+          hint={filterHint(name, kind.event)}
           error={about(name)}
           required={false}
         />

@@ -3,10 +3,9 @@ import type { Integration } from '../../../integrations/model.ts';
 import { contentTypes } from '../../../posts/model.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
-import { describeFilters } from '../../../triggers/words.ts';
 import { Select } from '../../view/select.tsx';
 import { Status } from '../../view/status.tsx';
-import { contentWords, eventWords, makes } from './words.ts';
+import { contentWords, eventWords, makes, whatOnly } from './words.ts';
 
 /** What an integration's events become, and the beginning of another trigger. */
 export function TriggerList({
@@ -48,7 +47,7 @@ export function TriggerList({
                     <a href={`${path}/${trigger.id}`}>{eventWords[trigger.event]}</a>
                   </td>
                   <td>{makes(trigger)}</td>
-                  <td class="dim">{describeFilters(trigger.filters)}</td>
+                  <td class="dim">{whatOnly(trigger)}</td>
                   <td>
                     <Status status={trigger.enabled ? 'active' : 'disabled'} />
                   </td>

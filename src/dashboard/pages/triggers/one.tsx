@@ -2,7 +2,6 @@
 import type { Integration } from '../../../integrations/model.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { listRuns } from '../../../triggers/store.ts';
-import { describeFilters } from '../../../triggers/words.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
@@ -13,7 +12,7 @@ import { Preview, preview } from './preview.tsx';
 import { Rehearsal, rehearse } from './rehearsal.tsx';
 import { Runs } from './runs.tsx';
 import { Switches } from './switches.tsx';
-import { eventWords, makes } from './words.ts';
+import { eventWords, makes, whatOnly } from './words.ts';
 
 /** One trigger: what it makes of what, and what it would have made. */
 export const triggerPage: Page = get(
@@ -64,14 +63,14 @@ export async function showTrigger(visit: MemberVisit, refused?: RefusedChange): 
 }
 
 function Facts({ trigger, integration, now }: { trigger: Trigger; integration: Integration; now: Date }) {
-  const { id, filters, repositoryId, createdAt } = trigger;
+  const { id, repositoryId, createdAt } = trigger;
   const repository = integration.repositories.find((each) => each.id === repositoryId);
   return (
     <dl class="facts card">
       <dt>Of</dt>
       <dd>{repository?.fullName ?? integrationName(integration)}</dd>
       <dt>Only</dt>
-      <dd>{Object.keys(filters).length === 0 ? 'no filter' : describeFilters(filters)}</dd>
+      <dd>{whatOnly(trigger)}</dd>
       <dt>Made</dt>
       <dd>
         <When at={createdAt} now={now} />
