@@ -27,11 +27,11 @@ export async function setToken(
   const api = await deps.openProviderApi(integration.type, token);
   const startedAt = deps.clock.now();
   const known = await listHooks(deps.db, integrationId);
-  const places = known.length === 0 ? await placesOf(deps, api, integration) : [];
+  const stands = known.length === 0 ? await standsOf(deps, api, integration) : [];
   for (const { placeId } of known) await getAdministrable(api, placeId);
 
-  const hooks = places.map((place) => ({
-    ...newHook(integrationId, place, repositoryOf(integration, place)),
+  const hooks = stands.map(({ place, repositoryId }) => ({
+    ...newHook(integrationId, place, repositoryId),
     retryAt: startedAt.getTime() + HANDS_OFF_MS,
   }));
   await setSealedToken(deps.db, integrationId, sealToken(deps, integrationId, token), () => {
@@ -40,20 +40,24 @@ export async function setToken(
   return makeAndPing(deps, api, integration, await listHooks(deps.db, integrationId), startedAt);
 }
 
-/** Where the integration's hooks are to stand: its repositories; at Linear where its URL was pasted. */
-async function placesOf(deps: HookNeeds, api: ProviderApi, integration: Integration): Promise<Place[]> {
-  if (integration.type === 'github') {
-    const places: Place[] = [];
-    // One after the other: providers refuse whoever asks for a hundred things at once.
-    for (const { fullName } of integration.repositories) places.push(await getAdministrable(api, fullName));
-    return places;
-  }
-  const pasted = await api.findHookAnywhere?.(urlOf(deps, integration, { repositoryId: null }));
-  return [await getAdministrable(api, pasted?.placeId ?? ALL_PUBLIC_TEAMS)];
+interface Stand {
+  place: Place;
+  repositoryId: string | null;
 }
 
-/** GitHub may spell the name in another case, or know the repository by a newer one. */
-function repositoryOf({ repositories }: Integration, { id }: Place): string | null {
-  const found = repositories.find(({ fullName }) => fullName.toLowerCase() === id.toLowerCase());
-  return (found ?? (repositories.length === 1 ? repositories[0] : undefined))?.id ?? null;
+/**
+ * Where the integration's hooks are to stand: at its repositories, which GitHub may know by newer names; at Linear where
+ * its URL was pasted.
+ */
+async function standsOf(deps: HookNeeds, api: ProviderApi, integration: Integration): Promise<Stand[]> {
+  if (integration.type === 'github') {
+    const stands: Stand[] = [];
+    // One after the other: providers refuse whoever asks for a hundred things at once.
+    for (const { id, fullName } of integration.repositories) {
+      stands.push({ place: await getAdministrable(api, fullName), repositoryId: id });
+    }
+    return stands;
+  }
+  const pasted = await api.findHookAnywhere?.(urlOf(deps, integration, { repositoryId: null }));
+  return [{ place: await getAdministrable(api, pasted?.placeId ?? ALL_PUBLIC_TEAMS), repositoryId: null }];
 }

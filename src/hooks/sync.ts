@@ -56,12 +56,17 @@ export async function syncHooks(given: Needs, signal?: AbortSignal): Promise<num
 async function listOutdated({ db, clock }: Needs): Promise<DueHook[]> {
   const due = await listDueHooks(db, clock.now());
   if (due.length === 0) return [];
-  const needs = Map.groupBy(await listNeeds(db), ({ integrationId }) => integrationId);
+  const keyOf = (integrationId: string, repositoryId: string | null) => `${integrationId} ${repositoryId}`;
+  const needs = Map.groupBy(await listNeeds(db), (need) => keyOf(need.integrationId, need.repositoryId));
+  const needsOf = ({ integrationId, repositoryId }: DueHook) => [
+    ...(needs.get(keyOf(integrationId, null)) ?? []),
+    ...(repositoryId === null ? [] : (needs.get(keyOf(integrationId, repositoryId)) ?? [])),
+  ];
   return due.filter(
     (hook) =>
       hook.remoteId === null ||
       !hook.hasPresentSecret ||
-      !isSame(hook.events, eventsFor(hook, hook, needs.get(hook.integrationId) ?? [])),
+      !isSame(hook.events, eventsFor(hook, hook, needsOf(hook))),
   );
 }
 

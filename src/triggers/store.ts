@@ -111,7 +111,7 @@ function select(db: Database, filter: SQL | undefined): TriggerRow[] {
   }));
 }
 
-/** What the enabled triggers of all integrations listen to, each once. */
+/** What the enabled triggers of all integrations listen to. */
 export async function listNeeds(
   db: Database,
 ): Promise<Pick<Trigger, 'integrationId' | 'repositoryId' | 'event'>[]> {
@@ -256,7 +256,7 @@ export function retryRuns(db: Database, triggerId: string | undefined, now: Date
 
 const statements = prepared((db) => ({
   needs: db
-    .selectDistinct({
+    .select({
       integrationId: triggers.integrationId,
       repositoryId: triggers.repositoryId,
       event: triggers.event,

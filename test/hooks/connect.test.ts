@@ -252,6 +252,17 @@ describe('an integration that was connected by hand', () => {
     expect(await getIntegration(world.db, integrationId)).toMatchObject({ hasToken: true });
   });
 
+  test('gets a token when one of its repositories has another name by now', async () => {
+    const names = ['acme/rocket', 'acme/engine'];
+    const { integrationId, repositories } = await connectByHand(world.deps, 'github', 'org_a', names);
+    world.github.rename(world.rocket, 'acme/spaceship');
+    await setToken(world.deps, integrationId, world.token);
+    const webhookUrl = repositories.find(({ repository }) => repository === 'acme/rocket')?.webhookUrl;
+    expect(world.rocket.hooks.map(({ config }) => config.url)).toEqual([webhookUrl ?? '']);
+    const [sent] = await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1'));
+    expect(sent?.statusCode).toBe(200);
+  });
+
   test('a token that may not do it is not kept', async () => {
     const { integrationId } = await byHand();
     const weak = world.github.addToken({ user: 'bob', permissions: { repository_hooks: 'write' } });
