@@ -45,7 +45,7 @@ const layers: [name: string, contains: (path: string) => boolean][] = [
   ['db', is('db/**')],
   ['models', is('src/**/model.ts', 'src/config.ts')],
   ['deps', is('src/deps.ts', 'src/keys/service.ts', 'src/metrics/instruments.ts')],
-  ['stores', is('src/*/store.ts')],
+  ['stores', is('src/*/{store,*-store}.ts')],
   [
     'services',
     is(
@@ -117,7 +117,7 @@ test("a feature never imports another's routes", () => {
 });
 
 test('only stores know tables and Drizzle', () => {
-  const mayKnow = is('src/*/store.ts', 'db/**');
+  const mayKnow = is('src/*/{store,*-store}.ts', 'db/**');
   const isStorage = (name: string) =>
     isPackage('drizzle-orm')(name) || is('db/schema/**')(name) || name === 'bun:sqlite';
   expect(violations(({ path }, imported) => isStorage(imported) && !mayKnow(path))).toEqual([]);

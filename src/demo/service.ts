@@ -16,8 +16,8 @@ import { toPlainText } from '../posts/plain-text.ts';
 import { listPostPage, parsePost, savePosts } from '../posts/store.ts';
 import { createTrigger } from '../triggers/service.ts';
 import { listRuns } from '../triggers/store.ts';
+import { getDelivery } from '../webhooks/log-store.ts';
 import type { Delivery } from '../webhooks/model.ts';
-import { getDelivery } from '../webhooks/store.ts';
 import { demoPosts } from './posts.ts';
 
 const DEMO_ORGANIZATION = 'org_demo';

@@ -1,4 +1,4 @@
-import { findNewestDeliveryTime } from '../webhooks/store.ts';
+import { findNewestDeliveryTime } from '../webhooks/count-store.ts';
 import { type Check, check, databaseCheck, failed, ok, type Patient, warning } from './check.ts';
 
 /** Linear's deliveries may come from at most this far in the future. */

@@ -2,7 +2,7 @@ import type { Integration } from '../integrations/model.ts';
 import { listIntegrations } from '../integrations/store.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { listLastOutcomes } from '../webhooks/store.ts';
+import { listLastOutcomes } from '../webhooks/log-store.ts';
 import { type Check, counted, databaseCheck, ok, type Patient, warning } from './check.ts';
 
 /** So many deliveries in a row that were not taken are no accident. */

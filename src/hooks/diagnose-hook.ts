@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
 import { tidings } from '../lib/how-to-run.ts';
-import { findPing } from '../webhooks/store.ts';
+import { findPing } from '../webhooks/log-store.ts';
 import type { Check, Hook, ProviderApi, RemoteHook } from './model.ts';
 import { sayAnswer } from './say-answer.ts';
 import { urlOf, wishFor } from './wish.ts';

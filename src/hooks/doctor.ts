@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { tidings } from '../lib/how-to-run.ts';
-import { listLogPage } from '../webhooks/store.ts';
+import { listLogPage } from '../webhooks/log-store.ts';
 import { diagnoseHook } from './diagnose-hook.ts';
 import { compareDeliveries } from './missed.ts';
 import { type Check, ProviderProblem } from './model.ts';

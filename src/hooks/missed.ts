@@ -3,8 +3,8 @@ import { getIntegration, setMissedCheckedAt } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { letOthersIn } from '../lib/turns.ts';
+import { listLogged } from '../webhooks/log-store.ts';
 import { type Delivery, isTaken } from '../webhooks/model.ts';
-import { listLogged } from '../webhooks/store.ts';
 import {
   type ComparedDelivery,
   type Fate,

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { findPing } from '../webhooks/store.ts';
+import { findPing } from '../webhooks/log-store.ts';
 import { type Hook, type ProviderApi, ProviderProblem } from './model.ts';
 import { sayAnswer } from './say-answer.ts';
 

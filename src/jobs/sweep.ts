@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
-import { countExpired, deleteExpiredClaims, deleteExpiredDeliveries } from '../webhooks/store.ts';
+import { countExpired } from '../webhooks/count-store.ts';
+import { deleteExpiredClaims, deleteExpiredDeliveries } from '../webhooks/store.ts';
 
 /** How much one batch deletes: about a millisecond, so that a request that comes in between hardly waits. */
 const BATCH = 100;

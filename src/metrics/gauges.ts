@@ -2,7 +2,7 @@ import { fileSizes } from '../../db/client.ts';
 import type { Deps } from '../deps.ts';
 import { countProblems } from '../hooks/store.ts';
 import { measureQueue } from '../triggers/store.ts';
-import { countLiveClaims } from '../webhooks/store.ts';
+import { countLiveClaims } from '../webhooks/count-store.ts';
 
 /**
  * What is read off the database when somebody asks for the metrics. To add one: a line here with its name, what it

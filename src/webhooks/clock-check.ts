@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { findNewestDeliveryTime } from './store.ts';
+import { findNewestDeliveryTime } from './count-store.ts';
 
 /** Clocks that are kept right are moved by less. */
 const TOLERANCE_MS = 5 * 60_000;

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { type LogSize, MAX_COUNTED, measureLog } from './store.ts';
+import { type LogSize, MAX_COUNTED, measureLog } from './count-store.ts';
 
 /** Over how many days the present rate is taken: a week, so that a weekend does not mislead. */
 const RATE_DAYS = 7;

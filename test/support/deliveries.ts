@@ -1,7 +1,7 @@
 import type { Connected } from '../../src/integrations/model.ts';
 import { connectIntegration } from '../../src/integrations/service.ts';
+import { listDeliveries } from '../../src/webhooks/log-store.ts';
 import { hmacSha256 } from '../../src/webhooks/signature.ts';
-import { listDeliveries } from '../../src/webhooks/store.ts';
 import { PUBLIC_URL, type TestApp } from './test-app.ts';
 
 /** A connected GitHub repository of an organization. */

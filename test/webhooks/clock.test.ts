@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { warnOfClock } from '../../src/webhooks/clock-check.ts';
-import { findNewestDeliveryTime } from '../../src/webhooks/store.ts';
+import { findNewestDeliveryTime } from '../../src/webhooks/count-store.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 

@@ -1,13 +1,8 @@
 import { expect, test } from 'bun:test';
 import type { Database } from '../../db/client.ts';
 import { listPostsOfDelivery } from '../../src/drafts/store.ts';
-import {
-  countDays,
-  type LogFilter,
-  listDeliveries,
-  listLogNews,
-  listLogPage,
-} from '../../src/webhooks/store.ts';
+import { countDays } from '../../src/webhooks/count-store.ts';
+import { type LogFilter, listDeliveries, listLogNews, listLogPage } from '../../src/webhooks/log-store.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 // A log of millions must not be read through for one of its entries.

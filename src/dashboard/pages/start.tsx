@@ -5,7 +5,7 @@ import type { ApiKey } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { contentTypes } from '../../posts/model.ts';
 import { tallyPosts } from '../../posts/store.ts';
-import { listDeliveries } from '../../webhooks/store.ts';
+import { listDeliveries } from '../../webhooks/log-store.ts';
 import { get, type Page, view } from '../page.ts';
 import { StartPage } from './start-page.tsx';
 

@@ -1,8 +1,8 @@
 import { type IntegrationType, providerNames } from '../../../integrations/model.ts';
 import { isId } from '../../../lib/ids.ts';
 import { DAY_MS } from '../../../lib/time.ts';
+import type { LogFilter, LogPosition } from '../../../webhooks/log-store.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../../../webhooks/model.ts';
-import type { LogFilter, LogPosition } from '../../../webhooks/store.ts';
 
 /** The spans that the log can be narrowed to. */
 export const spans = [

@@ -1,6 +1,6 @@
 import { AppError } from '../../../lib/app-error.ts';
+import { findDelivery } from '../../../webhooks/log-store.ts';
 import type { Delivery } from '../../../webhooks/model.ts';
-import { findDelivery } from '../../../webhooks/store.ts';
 import type { MemberVisit } from '../../page.ts';
 
 /** The longest id that a provider gives. */

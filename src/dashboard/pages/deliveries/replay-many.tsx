@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { listIntegrations } from '../../../integrations/store.ts';
+import { listLogPage } from '../../../webhooks/log-store.ts';
 import type { Delivery } from '../../../webhooks/model.ts';
 import { replayDelivery } from '../../../webhooks/replay.ts';
-import { listLogPage } from '../../../webhooks/store.ts';
 import { type Page, post, redirect } from '../../page.ts';
 import { filterNames, logPath, readFilter } from './filter.ts';
 

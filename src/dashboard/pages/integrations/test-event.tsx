@@ -3,7 +3,7 @@ import { sampleEvents, sampleOf } from '../../../client/samples/index.ts';
 import { sendDelivery } from '../../../client/send.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { findDelivery } from '../../../webhooks/store.ts';
+import { findDelivery } from '../../../webhooks/log-store.ts';
 import { type Page, post, redirect } from '../../page.ts';
 import { Select } from '../../view/select.tsx';
 import { requireIntegration } from './find.ts';

@@ -2,7 +2,7 @@
 import type { Deps } from '../../../deps.ts';
 import { type Origin, originOf } from '../../../posts/origin.ts';
 import type { OwnedPost } from '../../../posts/store.ts';
-import { listDeliveries } from '../../../webhooks/store.ts';
+import { listDeliveries } from '../../../webhooks/log-store.ts';
 import { When } from '../../view/when.tsx';
 import { originWords, typeNames } from './words.tsx';
 

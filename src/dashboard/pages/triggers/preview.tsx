@@ -2,8 +2,8 @@
 import { AppError } from '../../../lib/app-error.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { previewTrigger, type RehearsedPost, StartsNothing } from '../../../triggers/rehearse.ts';
+import { listDeliveries } from '../../../webhooks/log-store.ts';
 import type { Delivery } from '../../../webhooks/model.ts';
-import { listDeliveries } from '../../../webhooks/store.ts';
 import type { MemberVisit } from '../../page.ts';
 import { FormError } from '../../view/form.tsx';
 import { Select } from '../../view/select.tsx';
