@@ -35,10 +35,14 @@ export function backupJobs(
           const removed = await rotate({ ...backups, dir }, s3);
           log.info({ job: 'backup', file, bytes, sha256, removed }, 'backup made and checked');
         } catch (error) {
-          const { message } = asBackupError(error, 'The backup was not made');
-          await recordFailure(source.dataDir, source.createdAt, target, message);
           // A thread that was ended removes nothing itself.
           await removeLeftovers(dir, source.dataDir).catch(() => undefined);
+          if (signal.aborted) {
+            log.info({ job: 'backup' }, 'the backup was given up, as the service stops');
+            return;
+          }
+          const { message } = asBackupError(error, 'The backup was not made');
+          await recordFailure(source.dataDir, source.createdAt, target, message);
           throw error;
         }
       },

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { diagnose } from '../hooks/doctor.ts';
-import { findMissed, redeliverMissed } from '../hooks/missed.ts';
+import { findMissed, MAX_REDELIVERED, redeliverMissed } from '../hooks/missed.ts';
 import type { Check, ComparedDelivery } from '../hooks/model.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { type CliContext, WorkFailed, withServices } from './context.ts';
@@ -26,10 +26,11 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
     .action(async (id: string, { redeliver }: { redeliver?: true | string[] }, command: Command) => {
       if (redeliver === undefined) {
         const found = await withServices(context, command, (services) => findMissed(services, id));
-        print(context.terminal, command, found, ({ missed, counts, isCut }) =>
+        print(context.terminal, command, found, ({ missed, counts, isCut, untold }) =>
           [
             `${counts.arrived} arrived, ${counts.failed} failed, ${counts['never-arrived']} never arrived.`,
             ...(missed.length === 0 ? [] : ['', missedTable(missed), '', AGAIN(id)]),
+            ...untold.map(({ place, reason }) => `\nOf ${place} nothing is known: ${reason}`),
             ...(isCut ? ['', 'There are more, and older ones, than GitHub was asked for.'] : []),
           ].join('\n'),
         );
@@ -44,6 +45,9 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
           ? 'No delivery is missing.'
           : all
               .map(({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'GitHub sends it again'}`)
+              .concat(
+                all.length < MAX_REDELIVERED ? [] : ['There may be more: ask again once these have come.'],
+              )
               .join('\n'),
       );
       if (results.some(({ isAsked }) => !isAsked)) throw new WorkFailed();

@@ -29,10 +29,15 @@ export function addPlaceCommands(group: Command, context: CliContext): void {
     .description('disconnect one of its repositories or teams, with its webhook and its triggers')
     .argument('<id>', 'the integration')
     .argument('<name>', 'OWNER/NAME, or the key of a team')
-    .action(async (id: string, name: string, _options: object, command: Command) => {
-      await withServices(context, command, (services) => removePlace(services, id, name));
-      const removed = { integrationId: id, place: name, removed: true };
-      print(context.terminal, command, removed, () => `Removed: ${name}`);
+    .option('--force', 'also when the provider does not delete the webhook')
+    .action(async (id: string, name: string, { force }: { force?: true }, command: Command) => {
+      const { isLeft } = await withServices(context, command, (services) =>
+        removePlace(services, id, name, { force: force === true }),
+      );
+      const removed = { integrationId: id, place: name, removed: true, ...(isLeft ? { left: [name] } : {}) };
+      print(context.terminal, command, removed, () =>
+        isLeft ? `Removed: ${name}\nThe webhook was left there: delete it by hand.` : `Removed: ${name}`,
+      );
     });
 
   group

@@ -6,6 +6,7 @@ import {
   findConnectedRepository,
   getIntegration,
   insertIntegration,
+  listIntegrations,
 } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/how-to-run.ts';
@@ -17,8 +18,11 @@ import { findConnectedTeam, insertHooks, listHooks, newHook } from './store.ts';
 import { requireToken, sealToken } from './token.ts';
 import { urlOf } from './wish.ts';
 
-/** How many repositories or teams are connected in one go. */
+/** How many repositories or teams an integration has. */
 export const MAX_PLACES = 100;
+
+/** How many are connected in one go: each takes two writes, and GitHub lets a token write 80 times a minute. */
+const MAX_AT_ONCE = 30;
 
 /** How long the server's own job leaves hooks alone that somebody works on, in milliseconds. */
 export const HANDS_OFF_MS = 120_000;
@@ -63,6 +67,7 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
   const api = await deps.openProviderApi(type, token);
   const places = await findPlaces(api, request);
   requireUnconnected(deps, organizationId, places);
+  await requireOtherWorkspace(deps, api, organizationId, places);
 
   const integrationId = deps.ids.newId('int');
   const startedAt = deps.clock.now();
@@ -124,8 +129,11 @@ export async function makeAndPing(
 async function findPlaces(api: ProviderApi, { type, places }: ConnectRequest): Promise<Place[]> {
   const names = places.length === 0 && type === 'linear' ? [ALL_PUBLIC_TEAMS] : places;
   if (names.length === 0) throw new AppError(400, 'Name at least one repository, as OWNER/NAME');
-  if (names.length > MAX_PLACES) {
-    throw new AppError(400, `At most ${MAX_PLACES} can be connected in one go, not ${names.length}`);
+  if (names.length > MAX_AT_ONCE) {
+    throw new AppError(
+      400,
+      `At most ${MAX_AT_ONCE} can be connected in one go, not ${names.length}: add the others afterwards`,
+    );
   }
   const found = new Map<string, Place>();
   for (const name of names) {
@@ -167,6 +175,28 @@ export function requireUnconnected(
     409,
     `${name} is connected already, by ${integrationId}. To ${purpose}: ${tidings} integration set-token ${integrationId} --token TOKEN`,
   );
+}
+
+/**
+ * All public teams can be connected once for each workspace, which has no name here: it is known by the webhooks that
+ * stand in it. Throws `AppError` 409.
+ */
+async function requireOtherWorkspace(
+  deps: HookNeeds,
+  api: ProviderApi,
+  organizationId: string,
+  places: readonly Place[],
+): Promise<void> {
+  if (!places.some(({ id }) => id === ALL_PUBLIC_TEAMS)) return;
+  const urls = new Set((await api.listHooks(ALL_PUBLIC_TEAMS)).map(({ url }) => url));
+  for (const integration of await listIntegrations(deps.db, organizationId)) {
+    if (integration.type !== 'linear' || !urls.has(urlOf(deps, integration, { repositoryId: null })))
+      continue;
+    throw new AppError(
+      409,
+      `The public teams of this workspace are connected already, by ${integration.id}. To give it another token: ${tidings} integration set-token ${integration.id} --token TOKEN`,
+    );
+  }
 }
 
 export function newRepository({ ids, clock }: HookNeeds, integrationId: string, fullName: string) {

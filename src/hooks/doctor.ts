@@ -109,7 +109,11 @@ async function checkMissed(deps: Needs, integration: Integration): Promise<Check
   const api = await findApi(deps, integration);
   if (api?.listAttempts === undefined) return [];
   try {
-    const { counts, missed, since } = await compareDeliveries(deps, integration.id);
+    const { counts, missed, since, untold } = await compareDeliveries(deps, integration.id);
+    if (untold.length > 0 && missed.length === 0) {
+      const places = untold.map(({ place }) => place).join(', ');
+      return [{ name: 'missed', status: 'warning', message: `What is missing at ${places} is not known` }];
+    }
     if (counts.arrived + missed.length === 0) {
       return [
         { name: 'missed', status: 'ok', message: `GitHub has delivered nothing but pings since ${since}` },

@@ -32,6 +32,8 @@ export interface Comparison {
   missed: ComparedDelivery[];
   /** Whether the provider told only of the newest. */
   isCut: boolean;
+  /** Places of which the provider told nothing, and why, such as a webhook that somebody deleted there. */
+  untold: { place: string; reason: string }[];
 }
 
 type LookNeeds = Pick<Deps, 'db' | 'clock' | 'secrets' | 'openProviderApi'>;
@@ -55,13 +57,13 @@ export async function findMissed(deps: LookNeeds, integrationId: string): Promis
 
 /** The same, without a note that somebody has looked: it changes nothing. */
 export async function compareDeliveries(deps: LookNeeds, integrationId: string): Promise<Comparison> {
-  const { since, compared, isCut } = await compare(deps, integrationId);
+  const { since, compared, isCut, untold } = await compare(deps, integrationId);
   const counts = { arrived: 0, failed: 0, 'never-arrived': 0 };
   for (const { fate } of compared) counts[fate]++;
   const missed = compared
     .filter(({ fate }) => fate !== 'arrived')
     .map(({ hook: _, newestAttemptId: __, ...delivery }) => delivery);
-  return { integrationId, since: since.toISOString(), counts, missed, isCut };
+  return { integrationId, since: since.toISOString(), counts, missed, isCut, untold };
 }
 
 export interface Redelivered {
@@ -126,9 +128,14 @@ async function compare(deps: LookNeeds, integrationId: string) {
   const since = new Date(Math.max(now - TOLD_FOR_MS, Date.parse(integration.createdAt)));
   const compared: Compared[] = [];
   let isCut = false;
-  for (const hook of await listHooks(deps.db, integrationId)) {
-    if (hook.remoteId === null) continue;
-    const told = await api.listAttempts(hook.placeId, hook.remoteId, since);
+  const problems: { place: string; problem: ProviderProblem }[] = [];
+  const hooks = (await listHooks(deps.db, integrationId)).filter(({ remoteId }) => remoteId !== null);
+  for (const hook of hooks) {
+    const told = await listAttemptsOf(api, hook, since);
+    if (told instanceof ProviderProblem) {
+      problems.push({ place: hook.placeName, problem: told });
+      continue;
+    }
     isCut ||= told.isCut;
     const byDelivery = Map.groupBy(told.attempts, ({ deliveryId }) => deliveryId);
     const logged = await loggedOf(deps, integrationId, [...byDelivery.keys()]);
@@ -144,8 +151,22 @@ async function compare(deps: LookNeeds, integrationId: string) {
       });
     }
   }
+  const [first] = problems;
+  if (first !== undefined && problems.length === hooks.length) throw first.problem;
   compared.sort((one, other) => (one.deliveredAt < other.deliveredAt ? -1 : 1));
-  return { api, since, compared, isCut };
+  const untold = problems.map(({ place, problem }) => ({ place, reason: problem.message }));
+  return { api, since, compared, isCut, untold };
+}
+
+/** What is wrong with one place, the others do not suffer for. Throws what would befall all of them. */
+async function listAttemptsOf(api: ProviderApi, { placeId, remoteId }: Hook, since: Date) {
+  try {
+    return (await api.listAttempts?.(placeId, remoteId ?? '', since)) ?? { attempts: [], isCut: false };
+  } catch (error) {
+    const isOfPlace = ['hook-not-found', 'place-not-found', 'missing-permission'];
+    if (error instanceof ProviderProblem && isOfPlace.includes(error.kind)) return error;
+    throw error;
+  }
 }
 
 /** How many deliveries are looked up before other work of the server has its turn: about a millisecond of them. */

@@ -22,9 +22,9 @@ import {
   withEnding,
 } from './connect.ts';
 import { unmakeHook } from './make.ts';
-import type { Hook, Place, ProviderApi } from './model.ts';
+import type { Hook, Place } from './model.ts';
 import { deleteHook, insertHooks, letGo, listHooks, newHook, updateHook } from './store.ts';
-import { findApi, requireToken } from './token.ts';
+import { findApi, requireApi, requireToken } from './token.ts';
 
 /** What a token can see, before anything is connected. Throws `ProviderProblem`, and `AppError` 400 for no token. */
 export async function listPlaces(
@@ -84,9 +84,15 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
 
 /**
  * Takes a repository or a team away, its hook first. Its triggers go with it. Throws `ProviderProblem` when the
- * provider does not delete the hook: then nothing changes. Throws `AppError` 404, and 409 for the last one.
+ * provider does not delete the hook: then nothing changes; `force` removes it all the same. Resolves to whether a hook
+ * may have been left at the provider. Throws `AppError` 404, and 409 for the last one and for a token that cannot be read.
  */
-export async function removePlace(deps: HookNeeds, integrationId: string, name: string): Promise<void> {
+export async function removePlace(
+  deps: HookNeeds,
+  integrationId: string,
+  name: string,
+  { force = false }: { force?: boolean } = {},
+): Promise<{ isLeft: boolean }> {
   const integration = await getIntegration(deps.db, integrationId);
   const wanted = name.toLowerCase();
   const repository = integration.repositories.find(
@@ -112,7 +118,7 @@ export async function removePlace(deps: HookNeeds, integrationId: string, name: 
     );
   }
   const api = await findApi(deps, integration);
-  if (hook !== undefined) await unmakeInHand(deps, api, integration, hook);
+  const isLeft = hook !== undefined && !(await unmakeInHand(deps, integration, hook, force));
   // Asked for in one turn, they share a commit: a repository without its hook would never get one again.
   const [last] = await Promise.all([
     hook === undefined ? null : deleteHook(deps.db, hook),
@@ -122,22 +128,34 @@ export async function removePlace(deps: HookNeeds, integrationId: string, name: 
   if (api !== null && hook !== undefined && last !== null && last !== hook.remoteId) {
     await api.deleteHook(hook.placeId, last);
   }
+  return { isLeft };
 }
 
-/** Deletes the hook at the provider. Should this process end before it is through, the job makes it again. */
+const WITH_FORCE =
+  'With --force it is, and the webhook stays at the provider until somebody deletes it there';
+
+/**
+ * Deletes the hook at the provider. Should this process end before it is through, the job makes it again. With `force`
+ * resolves to false where the provider did not do it.
+ */
 async function unmakeInHand(
   deps: HookNeeds,
-  api: ProviderApi | null,
   integration: Integration,
   hook: Hook,
-): Promise<void> {
+  force: boolean,
+): Promise<boolean> {
   const { db, clock } = deps;
   await updateHook(db, hook, { hasPresentSecret: false, retryAt: clock.now().getTime() + HANDS_OFF_MS });
   try {
-    if (api !== null) await unmakeHook(deps, api, integration, hook);
+    await unmakeHook(deps, await requireApi(deps, integration), integration, hook);
+    return true;
   } catch (error) {
+    if (force) {
+      deps.log.warn({ err: error, placeId: hook.placeId }, 'a hook was left at the provider');
+      return false;
+    }
     await letGo(db, [hook], 0);
-    throw withEnding(error, 'Nothing was removed.');
+    throw withEnding(error, `Nothing was removed. ${WITH_FORCE}`);
   }
 }
 

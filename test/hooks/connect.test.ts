@@ -203,7 +203,7 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
   test('no repository, too many of them, no organization, one that is connected already', async () => {
     expect(String(await rejection(connect([])))).toContain('Name at least one repository');
     const many = Array.from({ length: 101 }, (_, index) => `acme/r${index}`);
-    expect(String(await rejection(connect(many)))).toContain('At most 100');
+    expect(String(await rejection(connect(many)))).toContain('At most 30');
     const nowhere = connectWithToken(world.deps, {
       type: 'github',
       organizationId: 'org_c',
@@ -310,10 +310,21 @@ describe('repositories of an integration', () => {
 
     await addPlace(world.deps, id, 'acme/engine');
     world.github.failNext('answers 500');
-    expect(String(await rejection(removePlace(world.deps, id, 'acme/engine')))).toEndWith(
-      'Nothing was removed.',
+    expect(String(await rejection(removePlace(world.deps, id, 'acme/engine')))).toContain(
+      'Nothing was removed. With --force',
     );
     expect(standing()).toMatchObject({ repositories: 2, hooks: 2 });
+  });
+
+  test('a repository that is gone at GitHub is removed all the same, when it is forced', async () => {
+    const id = await world.connect('acme/rocket', 'acme/engine');
+    world.github.repositories.splice(world.github.repositories.indexOf(world.engine), 1);
+    const error = await rejection(removePlace(world.deps, id, 'acme/engine'));
+    expect(error).toMatchObject({ kind: 'place-not-found' });
+    expect(String(error)).toContain('Nothing was removed. With --force it is');
+    expect(standing()).toMatchObject({ repositories: 2, hooks: 2 });
+    expect(await removePlace(world.deps, id, 'acme/engine', { force: true })).toEqual({ isLeft: true });
+    expect(standing()).toMatchObject({ repositories: 1, hooks: 1 });
   });
 
   test('the last one is not removed, one that it does not have neither', async () => {

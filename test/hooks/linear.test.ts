@@ -91,9 +91,12 @@ test('a team that is connected already is refused; all public teams may be those
   );
   expect(await refused).toContain(`Engineering (ENG) is connected already, by ${integrationId}. To give it`);
   expect(atLinear()).toHaveLength(1);
-  await connect();
-  await connect();
-  expect(atLinear()).toHaveLength(3);
+  const publicTeams = await connect();
+  expect(String(await rejection(connect()))).toContain(`connected already, by ${publicTeams.integrationId}`);
+  expect(atLinear()).toHaveLength(2);
+  const other = world.linear.addWorkspace();
+  await connect([], other.addKey({ admin: true }));
+  expect(other.hooks).toHaveLength(1);
 });
 
 test('triggers decide what is delivered', async () => {

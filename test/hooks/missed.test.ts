@@ -149,3 +149,17 @@ test('by hand, at Linear, and without the provider it cannot be told', async () 
   expect(await rejection(findMissed(world.deps, id))).toMatchObject({ kind: 'provider-failed' });
   expect(await rejection(findMissed(world.deps, 'int_none'))).toMatchObject({ status: 404 });
 });
+
+test('a webhook that was deleted at GitHub hides only its own deliveries; when all are, that is said', async () => {
+  const id = await world.connect('acme/rocket', 'acme/engine');
+  world.goAway();
+  const missing = await release('v1.0.0');
+  world.comeBack();
+  world.engine.hooks.splice(0);
+  const found = await findMissed(world.deps, id);
+  expect(idsOf(found.missed)).toEqual([missing]);
+  expect(found.untold.map(({ place }) => place)).toEqual(['acme/engine']);
+  expect(found.untold[0]?.reason).toContain('is not at acme/engine any more');
+  world.rocket.hooks.splice(0);
+  expect(await rejection(findMissed(world.deps, id))).toMatchObject({ kind: 'hook-not-found' });
+});

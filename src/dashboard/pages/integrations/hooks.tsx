@@ -13,10 +13,11 @@ export interface HooksProps {
   isOwner: boolean;
   /** What went wrong with what was asked for here. */
   error: string | undefined;
+  unremoved: { place: string; name: string } | undefined;
 }
 
 /** Who keeps the webhooks at the provider, and how they are. */
-export function Hooks({ integration, hooks, base, now, isOwner, error }: HooksProps) {
+export function Hooks({ integration, hooks, base, now, isOwner, error, unremoved }: HooksProps) {
   const { id, type, hasToken, repositories } = integration;
   const path = `${base}/integrations/${id}`;
   const provider = providerNames[type];
@@ -26,6 +27,17 @@ export function Hooks({ integration, hooks, base, now, isOwner, error }: HooksPr
     <section aria-labelledby="hooks">
       <h2 id="hooks">At {provider}</h2>
       <FormError error={error} />
+      {unremoved === undefined ? null : (
+        <div class="bar">
+          <Action
+            to={`${path}/remove`}
+            label={`Remove ${unremoved.name} all the same`}
+            kind="bad"
+            fields={{ place: unremoved.place, force: 'yes' }}
+          />
+          <span class="dim">Its webhook stays at {provider} until somebody deletes it there.</span>
+        </div>
+      )}
       <p class="hint">
         {hasToken
           ? `Tidings keeps the ${placeCount === 1 ? 'webhook' : 'webhooks'} there, with the token that it was given.`

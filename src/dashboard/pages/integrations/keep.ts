@@ -1,3 +1,4 @@
+import { ProviderProblem } from '../../../hooks/model.ts';
 import { removePlace } from '../../../hooks/places.ts';
 import { repairHooks } from '../../../hooks/repair.ts';
 import { listHooks } from '../../../hooks/store.ts';
@@ -35,10 +36,17 @@ export const keepHooks: readonly Page[] = [
     const hook = (await listHooks(deps.db, id)).find(({ placeId }) => placeId === place);
     const name = hook?.placeName ?? repositories.find((each) => each.id === place)?.fullName ?? 'It';
     try {
-      await removePlace(deps, id, place);
-      return redirect(`${base}/integrations/${id}`, `${name} is disconnected.`);
+      const { isLeft } = await removePlace(deps, id, place, { force: form.get('force') === 'yes' });
+      return redirect(
+        `${base}/integrations/${id}`,
+        isLeft
+          ? `${name} is disconnected. Its webhook may be left there: delete it by hand.`
+          : `${name} is disconnected.`,
+      );
     } catch (error) {
-      return showIntegration(visit, { about: 'hooks', message: problemOf(error) });
+      const message = problemOf(error);
+      const unremoved = error instanceof ProviderProblem ? { place, name } : undefined;
+      return showIntegration(visit, { about: 'hooks', message, unremoved });
     }
   }),
 ];

@@ -19,7 +19,7 @@ import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
 import { showAsked } from './missed-asked.tsx';
 import { MissedForm } from './missed-form.tsx';
-import { problemOf } from './problem.ts';
+import { forPeople, problemOf } from './problem.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/missed';
 
@@ -114,7 +114,7 @@ async function answer(visit: MemberVisit, integration: Integration, error: strin
 }
 
 function Compared({
-  compared: { counts, missed, since, isCut },
+  compared: { counts, missed, since, isCut, untold },
   visit: { deps, form },
   path,
   error,
@@ -135,6 +135,11 @@ function Compared({
         <time datetime={since}>{exactly(new Date(since))}</time>.
         {isCut ? ' There are more, and older ones, than GitHub was asked for.' : ''}
       </p>
+      {untold.map(({ place, reason }) => (
+        <p class="note">
+          Of {place} nothing is known: {forPeople(reason)}
+        </p>
+      ))}
       <FormError error={error} />
       {missed.length === 0 ? (
         <a class="button" href={path}>

@@ -21,6 +21,8 @@ import { TestEvent } from './test-event.tsx';
 export interface Problem {
   about: 'hooks' | 'secret' | 'disconnect';
   message: string;
+  /** What the provider would not let go of: it can be removed all the same. */
+  unremoved?: { place: string; name: string } | undefined;
 }
 
 export const integrationPage: Page = get(
@@ -66,6 +68,7 @@ export async function showIntegration(visit: MemberVisit, problem?: Problem): Pr
         now={now}
         isOwner={isOwner}
         error={errorOf('hooks')}
+        unremoved={problem?.unremoved}
       />
       <TriggerList integration={integration} triggers={triggers} base={base} isOwner={isOwner} />
       {isOwner ? (

@@ -55,7 +55,8 @@ export function TriggerForm({
       />
       {kind.isRolling ? (
         <p class="hint">
-          Its draft grows with each event until a person publishes it, or a release closes it.
+          Its draft grows with each event until a person publishes it
+          {kind.provider === 'github' ? ', or a release closes it' : ''}.
         </p>
       ) : (
         <Check
