@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backupJobs } from '../../src/backup/job.ts';
 import { lastBackup } from '../../src/backup/last-backup.ts';
@@ -146,16 +146,23 @@ describe('one that fails', () => {
   });
 
   test('because the service stops is no failure, and nobody waits for it', async () => {
+    using store = startS3Server();
+    store.fault = 'never answers uploads';
     const abort = new AbortController();
-    const running = scheduled({}).run(abort.signal);
+    const { run } = scheduled({
+      BACKUP_DIR: 's3://backups/team',
+      BACKUP_S3_ENDPOINT: store.url,
+      ...S3_ACCESS,
+    });
+    const running = run(abort.signal);
     await until(
-      async () => existsSync(backups()) && readdirSync(backups()).length > 0,
-      (hasBegun) => hasBegun,
+      async () => store.requests,
+      (requests) => requests.some((each) => each.startsWith('PUT')),
     );
     abort.abort();
     await running;
     expect(logged).toMatchObject([{ level: 'info', msg: 'the backup was given up, as the service stops' }]);
-    expect(readdirSync(backups())).toEqual([]);
+    expect(readdirSync(dataDir()).filter((name) => name.includes('partial'))).toEqual([]);
     expect(await lastBackup(dataDir())).toEqual({ success: null, failure: null });
   });
 });

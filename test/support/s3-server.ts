@@ -7,6 +7,7 @@ export type S3Fault =
   | 'stores another byte'
   /** Ends the connection in the middle of what it was sent. */
   | 'hangs up on uploads'
+  | 'never answers uploads'
   | 'hangs up on downloads'
   | 'sends half';
 
@@ -95,6 +96,7 @@ export function startS3Server(): S3Server {
       const isUpload = request.method === 'PUT';
       if (isUpload && fault === 'hangs up on uploads') void server.stop(true);
       if (request.method === 'GET' && key !== '' && fault === 'hangs up on downloads') void server.stop(true);
+      if (isUpload && fault === 'never answers uploads') return Promise.withResolvers<Response>().promise;
       if (isUpload) return put(url, key, Buffer.from(await request.arrayBuffer()));
       if (request.method === 'POST') return post(url, key);
       if (request.method === 'DELETE') {
