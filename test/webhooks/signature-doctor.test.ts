@@ -210,12 +210,21 @@ test('an entry holds no secret, no digest of a candidate and nothing of the body
   const secrets = [secret, expired, ...others.map((each) => each.secret)];
   const word = fc.stringMatching(/^[A-Za-z0-9]{12,20}$/);
   const signedWith = fc.constantFrom(...secrets, `${secret}\n`, `"${secret}"`, 'wrong');
-  const layouts = fc.constantFrom<((value: unknown) => string)[]>(
-    (value) => JSON.stringify(value),
-    (value) => JSON.stringify(value, null, 2),
-    (value) => `${JSON.stringify(value)}\n`,
-    (value) => new URLSearchParams({ payload: JSON.stringify(value) }).toString(),
-  );
+  type Layout = (value: unknown) => string;
+  const compact: Layout = (value) => JSON.stringify(value);
+  const pretty: Layout = (value) => JSON.stringify(value, null, 2);
+  const ended: Layout = (value) => `${JSON.stringify(value)}\n`;
+  const form: Layout = (value) => new URLSearchParams({ payload: JSON.stringify(value) }).toString();
+  const layouts = fc.constantFrom(compact, pretty, ended, form);
+  // Each cause once for sure, whatever chance brings beside them.
+  const causes: [key: string, signed: Layout, arrived: Layout][] = [
+    [expired, compact, compact],
+    [others[0]?.secret ?? '', compact, compact],
+    [`${secret}\n`, compact, compact],
+    [secret, compact, pretty],
+    [secret, form, compact],
+    ['wrong', compact, compact],
+  ];
   const seen = new Set<unknown>();
 
   await fc.assert(
@@ -245,7 +254,10 @@ test('an entry holds no secret, no digest of a candidate and nothing of the body
         expect(told.includes(hidden)).toBe(false);
       }
     }),
-    { numRuns: 150 },
+    {
+      numRuns: 150,
+      examples: causes.map((cause) => ['nameOfAField', 'valueOfAField', ...cause]),
+    },
   );
   expect([...seen].sort()).toEqual([
     'body-altered',
