@@ -21,7 +21,7 @@ import { createMetrics } from './metrics/instruments.ts';
 import { addProcessMetrics } from './metrics/process.ts';
 import { createReadiness, STOPPING } from './ready/readiness.ts';
 import { trackUptime, type Uptime } from './uptime/pauses.ts';
-import { lastPublicUrl } from './uptime/store.ts';
+import { knownPublicUrl } from './uptime/public-url.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
 const DRAIN_MS = 8_000;
@@ -62,8 +62,7 @@ export async function openServices(config: Config, role: Role = 'command'): Prom
     keys,
     fetch: (request) => fetch(request),
     openProviderApi: providerApis(config.providerApis),
-    // A command speaks of the address that the server has, whatever its own environment lacks.
-    publicUrl: () => config.publicUrl ?? lastPublicUrl(folder.db) ?? publicUrlOf(config, config.port),
+    publicUrl: () => knownPublicUrl(config, folder.db) ?? publicUrlOf(config, config.port),
     async close() {
       try {
         await keys.flush({ all: true });

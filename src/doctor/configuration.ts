@@ -1,7 +1,7 @@
 import { variableNames } from '../config.ts';
 import { isLocal } from '../hooks/reach.ts';
 import { listIntegrations } from '../integrations/store.ts';
-import { lastPublicUrl } from '../uptime/store.ts';
+import { knownPublicUrl } from '../uptime/public-url.ts';
 import { type Check, check, databaseCheck, failed, ok, warning } from './check.ts';
 import { misspeltVariables } from './misspelt.ts';
 
@@ -20,7 +20,7 @@ export const configurationChecks: readonly Check[] = [
   }),
 
   databaseCheck('public url', async ({ config, db }) => {
-    const set = config.publicUrl ?? lastPublicUrl(db);
+    const set = knownPublicUrl(config, db);
     const shown = set ?? `http://localhost:${config.port}, as PUBLIC_URL is not set`;
     if ((await listIntegrations(db)).length === 0) return ok(`Links begin with ${shown}`);
     if (set === null || isLocal(set)) {

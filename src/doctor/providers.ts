@@ -2,7 +2,7 @@ import { providerApis } from '../hooks/api/open.ts';
 import { diagnose } from '../hooks/doctor.ts';
 import { listIntegrations } from '../integrations/store.ts';
 import { tidings } from '../lib/how-to-run.ts';
-import { lastPublicUrl } from '../uptime/store.ts';
+import { knownPublicUrl } from '../uptime/public-url.ts';
 import { type Check, counted, databaseCheck, failed, ok } from './check.ts';
 
 /** How many integrations are asked about at their providers; each takes some requests. */
@@ -14,7 +14,7 @@ export const providerChecks: readonly Check[] = [
     const { db, secrets, config, clock, fetch, isOffline } = patient;
     const kept = (await listIntegrations(db)).filter(({ hasToken, enabled }) => hasToken && enabled);
     if (kept.length === 0 || isOffline || secrets === null) return null;
-    const publicUrl = () => config.publicUrl ?? lastPublicUrl(db) ?? `http://localhost:${config.port}`;
+    const publicUrl = () => knownPublicUrl(config, db) ?? `http://localhost:${config.port}`;
     const deps = { db, secrets, clock, fetch, publicUrl, openProviderApi: providerApis(config.providerApis) };
     // By what is wrong: an address that nobody answers at is the trouble of them all, and told once.
     const troubled = new Map<string, string[]>();
