@@ -79,9 +79,9 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
     retryAt: startedAt.getTime() + HANDS_OFF_MS,
   }));
   const { sealed } = newSecret(deps, integrationId);
-  const token_ = sealToken(deps, integrationId, token);
+  const sealedToken = sealToken(deps, integrationId, token);
   const row = { id: integrationId, organizationId, type, enabled: true, secret: sealed, createdAt };
-  await insertIntegration(deps.db, { ...row, token: token_ }, repositories, () => {
+  await insertIntegration(deps.db, { ...row, token: sealedToken }, repositories, () => {
     // Once more, where nobody can come in between.
     requireUnconnected(deps, organizationId, places, repositories);
     insertHooks(deps.db, hooks, createdAt);
@@ -229,6 +229,10 @@ export async function takeBack(
   }
   return left.join('');
 }
+
+/** Ends the message of what a provider did not delete. */
+export const WITH_FORCE =
+  'With --force it is, and the webhook stays at the provider until somebody deletes it there';
 
 /** The same failure, its message continued. */
 export function withEnding(error: unknown, ending: string): unknown {

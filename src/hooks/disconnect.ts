@@ -1,5 +1,5 @@
 import { deleteIntegration, getIntegration } from '../integrations/store.ts';
-import { HANDS_OFF_MS, type HookNeeds, withEnding } from './connect.ts';
+import { HANDS_OFF_MS, type HookNeeds, WITH_FORCE, withEnding } from './connect.ts';
 import { isProblem, unmakeHook } from './make.ts';
 import type { Hook } from './model.ts';
 import { deleteHooks, letGo, listHooks, takeInHand } from './store.ts';
@@ -58,6 +58,3 @@ export async function disconnectIntegration(
 function sayLeft({ log }: HookNeeds, { integrationId, placeId }: Hook, error: unknown): void {
   log.warn({ err: error, integrationId, placeId }, 'a hook was left at the provider');
 }
-
-const WITH_FORCE =
-  'With --force it is, and the webhook stays at the provider until somebody deletes it there';

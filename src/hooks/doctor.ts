@@ -5,7 +5,7 @@ import { tidings } from '../lib/how-to-run.ts';
 import { listLogPage } from '../webhooks/log-store.ts';
 import { diagnoseHook } from './diagnose-hook.ts';
 import { compareDeliveries } from './missed.ts';
-import { type Check, ProviderProblem } from './model.ts';
+import { type Check, type ProviderApi, ProviderProblem } from './model.ts';
 import { checkReach } from './reach.ts';
 import { listHooks } from './store.ts';
 import { findApi } from './token.ts';
@@ -28,12 +28,13 @@ const ENTRIES = 200;
  */
 export async function diagnose(deps: Needs, integrationId: string): Promise<Diagnosis> {
   const integration = await getIntegration(deps.db, integrationId);
+  const api = await findApi(deps, integration);
   const checks: Check[] = [
     checkEnabled(integration),
     await checkReach(deps, integration),
-    ...(await checkProvider(deps, integration)),
+    ...(await checkProvider(deps, api, integration)),
     await checkSecret(deps, integration),
-    ...(await checkMissed(deps, integration)),
+    ...(await checkMissed(deps, api, integration)),
   ];
   return { integrationId, ok: checks.every(({ status }) => status !== 'failed'), checks };
 }
@@ -49,9 +50,12 @@ function checkEnabled({ id, enabled }: Integration): Check {
       };
 }
 
-async function checkProvider(deps: Needs, integration: Integration): Promise<Check[]> {
+async function checkProvider(
+  deps: Needs,
+  api: ProviderApi | null,
+  integration: Integration,
+): Promise<Check[]> {
   const { id, type } = integration;
-  const api = await findApi(deps, integration);
   if (api === null) {
     return [
       {
@@ -105,8 +109,7 @@ async function checkSecret({ db }: Needs, { id, organizationId, type }: Integrat
   };
 }
 
-async function checkMissed(deps: Needs, integration: Integration): Promise<Check[]> {
-  const api = await findApi(deps, integration);
+async function checkMissed(deps: Needs, api: ProviderApi | null, integration: Integration): Promise<Check[]> {
   if (api?.listAttempts === undefined) return [];
   try {
     const { counts, missed, since, untold } = await compareDeliveries(deps, integration.id);

@@ -19,6 +19,7 @@ import {
   newRepository,
   requireUnconnected,
   takeBack,
+  WITH_FORCE,
   withEnding,
 } from './connect.ts';
 import { unmakeHook } from './make.ts';
@@ -61,9 +62,8 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
     retryAt: startedAt.getTime() + HANDS_OFF_MS,
   };
   const added = repository === null ? [] : [repository];
-  requireUnconnected(deps, integration.organizationId, [place]);
   await insertRepository(deps.db, repository, () => {
-    // Once more, where nobody can come in between.
+    // Here nobody can come in between.
     requireUnconnected(deps, integration.organizationId, [place], added);
     if (!insertHooks(deps.db, [hook], createdAt)) throw isThere(integration, place.name);
   });
@@ -130,9 +130,6 @@ export async function removePlace(
   }
   return { isLeft };
 }
-
-const WITH_FORCE =
-  'With --force it is, and the webhook stays at the provider until somebody deletes it there';
 
 /**
  * Deletes the hook at the provider. Should this process end before it is through, the job makes it again. With `force`

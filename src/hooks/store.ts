@@ -18,6 +18,12 @@ const columns = {
   attempts: hooks.attempts,
 };
 
+/** What tells a hook from all others. */
+type HookKey = Pick<Hook, 'integrationId' | 'placeId'>;
+
+const isHook = ({ integrationId, placeId }: HookKey) =>
+  and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId));
+
 /** A hook that is yet to be made at the provider. */
 export function newHook(
   integrationId: string,
@@ -75,16 +81,8 @@ export async function listDueHooks(db: Database, now: Date): Promise<DueHook[]> 
 }
 
 /** As it is now, when it may be tried; null when it may not any more, or was taken away. */
-export async function findDueHook(
-  db: Database,
-  { integrationId, placeId }: Pick<Hook, 'integrationId' | 'placeId'>,
-  now: Date,
-): Promise<Hook | null> {
-  const hook = db
-    .select(columns)
-    .from(hooks)
-    .where(and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId)))
-    .get();
+export async function findDueHook(db: Database, key: HookKey, now: Date): Promise<Hook | null> {
+  const hook = db.select(columns).from(hooks).where(isHook(key)).get();
   return hook !== undefined && (hook.retryAt ?? 0) <= now.getTime() ? hook : null;
 }
 
@@ -114,14 +112,14 @@ const statements = prepared((db) => ({
 /** What is known of the hook now. Nothing when it was taken away meanwhile. */
 export function updateHook(
   db: Database,
-  { integrationId, placeId }: Pick<Hook, 'integrationId' | 'placeId'>,
+  key: HookKey,
   changes: Partial<Omit<Hook, 'integrationId' | 'placeId' | 'repositoryId'>>,
 ): Promise<void> {
   const { events, ...rest } = changes;
   return commitTogether(db, () => {
     db.update(hooks)
       .set({ ...rest, ...(events === undefined ? {} : { events: [...events] }) })
-      .where(and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId)))
+      .where(isHook(key))
       .run();
   });
 }
@@ -138,16 +136,9 @@ export function markSecretChanged(db: Database, integrationId: string, retryAt: 
 }
 
 /** Returns the provider's id that it had at the very end; null without one. */
-export async function deleteHook(
-  db: Database,
-  { integrationId, placeId }: Pick<Hook, 'integrationId' | 'placeId'>,
-): Promise<string | null> {
+export async function deleteHook(db: Database, key: HookKey): Promise<string | null> {
   const [deleted] = await commitTogether(db, () =>
-    db
-      .delete(hooks)
-      .where(and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId)))
-      .returning({ remoteId: hooks.remoteId })
-      .all(),
+    db.delete(hooks).where(isHook(key)).returning({ remoteId: hooks.remoteId }).all(),
   );
   return deleted?.remoteId ?? null;
 }
@@ -161,7 +152,7 @@ export async function recordMade(
   hook: Hook,
   { remoteId, events, secret }: { remoteId: string; events: readonly string[]; secret: Buffer },
 ): Promise<Hook | null> {
-  const { integrationId, placeId, repositoryId } = hook;
+  const { integrationId, repositoryId } = hook;
   const well = { problem: null, retryAt: null, attempts: 0 };
   const isPresent = sql<boolean>`(SELECT ${integrations.secret} = ${secret} FROM ${integrations} WHERE ${integrations.id} = ${integrationId})`;
   const [row] = await commitTogether(db, () =>
@@ -170,8 +161,7 @@ export async function recordMade(
       .set({ remoteId, events: [...events], hasPresentSecret: isPresent, ...well })
       .where(
         and(
-          eq(hooks.integrationId, integrationId),
-          eq(hooks.placeId, placeId),
+          isHook(hook),
           // The same place may be there again, with another URL.
           sql`${hooks.repositoryId} IS ${repositoryId}`,
         ),
