@@ -11,7 +11,7 @@ import {
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { findByUrl, isProblem, makeHook } from './make.ts';
+import { isProblem, makeHook, unmakeHook } from './make.ts';
 import { ALL_PUBLIC_TEAMS, type Hook, type Place, type ProviderApi, ProviderProblem } from './model.ts';
 import { pingAndWait } from './ping.ts';
 import { findConnectedTeam, insertHooks, listHooks, newHook } from './store.ts';
@@ -74,10 +74,10 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
   const createdAt = startedAt.toISOString();
   const repositories =
     type === 'github' ? places.map(({ id }) => newRepository(deps, integrationId, id)) : [];
-  const hooks = places.map((place, index) => ({
-    ...newHook(integrationId, place, repositories[index]?.id ?? null),
-    retryAt: startedAt.getTime() + HANDS_OFF_MS,
-  }));
+  const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
+  const hooks = places.map((place, index) =>
+    newHook(integrationId, place, repositories[index]?.id ?? null, handsOffUntil),
+  );
   const { sealed } = newSecret(deps, integrationId);
   const sealedToken = sealToken(deps, integrationId, token);
   const row = { id: integrationId, organizationId, type, enabled: true, secret: sealed, createdAt };
@@ -218,9 +218,8 @@ export async function takeBack(
   for (const hook of hooks) {
     const { placeId, placeName, remoteId } = hook;
     try {
-      const isUncertain = remoteId === null && isProblem(error, 'provider-failed');
-      const id = isUncertain ? await findByUrl(api, placeId, urlOf(deps, integration, hook)) : remoteId;
-      if (id !== null) await api.deleteHook(placeId, id);
+      const mayBeThere = remoteId !== null || isProblem(error, 'provider-failed');
+      if (mayBeThere) await unmakeHook(deps, api, integration, hook);
     } catch (failure) {
       const { id: integrationId } = integration;
       deps.log.warn({ err: failure, integrationId, placeId }, 'a hook may be left at the provider');

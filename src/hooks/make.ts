@@ -63,7 +63,7 @@ async function putHook(api: ProviderApi, { placeId, remoteId }: Hook, wish: Hook
   }
 }
 
-export async function findByUrl(api: ProviderApi, placeId: string, url: string): Promise<string | null> {
+async function findByUrl(api: ProviderApi, placeId: string, url: string): Promise<string | null> {
   const found = (await api.listHooks(placeId)).find((hook) => hook.url === url);
   return found?.id ?? null;
 }

@@ -57,10 +57,8 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
   requireRoom(hooks.length);
 
   const repository = integration.type === 'github' ? requireNewRepository(deps, integration, place.id) : null;
-  const hook = {
-    ...newHook(integrationId, place, repository?.id ?? null),
-    retryAt: startedAt.getTime() + HANDS_OFF_MS,
-  };
+  const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
+  const hook = newHook(integrationId, place, repository?.id ?? null, handsOffUntil);
   const added = repository === null ? [] : [repository];
   await insertRepository(deps.db, repository, () => {
     // Here nobody can come in between.

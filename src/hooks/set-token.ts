@@ -30,10 +30,10 @@ export async function setToken(
   const stands = known.length === 0 ? await standsOf(deps, api, integration) : [];
   for (const { placeId } of known) await getAdministrable(api, placeId);
 
-  const hooks = stands.map(({ place, repositoryId }) => ({
-    ...newHook(integrationId, place, repositoryId),
-    retryAt: startedAt.getTime() + HANDS_OFF_MS,
-  }));
+  const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
+  const hooks = stands.map(({ place, repositoryId }) =>
+    newHook(integrationId, place, repositoryId, handsOffUntil),
+  );
   await setSealedToken(deps.db, integrationId, sealToken(deps, integrationId, token), () => {
     insertHooks(deps.db, hooks, startedAt.toISOString());
   });

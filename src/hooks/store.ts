@@ -24,11 +24,12 @@ type HookKey = Pick<Hook, 'integrationId' | 'placeId'>;
 const isHook = ({ integrationId, placeId }: HookKey) =>
   and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId));
 
-/** A hook that is yet to be made at the provider. */
+/** A hook that is yet to be made at the provider; the job leaves it alone until `retryAt`, in milliseconds since 1970. */
 export function newHook(
   integrationId: string,
   place: { id: string; name: string },
   repositoryId: string | null,
+  retryAt: number,
 ): Hook {
   return {
     integrationId,
@@ -39,7 +40,7 @@ export function newHook(
     events: [],
     hasPresentSecret: false,
     problem: null,
-    retryAt: null,
+    retryAt,
     attempts: 0,
   };
 }
