@@ -31,7 +31,8 @@ const PROVIDER_TIMEOUT_S = 240;
 
 /** Pages of the dashboard that wait for providers would be cut off as idle. */
 function asksProviders(request: Request): boolean {
-  return pathOf(request).includes('/integrations/');
+  // Every request comes by here: an address is taken apart only where it may matter.
+  return request.url.includes('/integrations/') && pathOf(request).includes('/integrations/');
 }
 
 /** What is answered while the server stops. */
