@@ -266,6 +266,22 @@ describe('repositories', () => {
     expect(lander.hooks).toHaveLength(1);
   });
 
+  test('that GitHub does not let go of are removed all the same, once that is asked for', async () => {
+    const lander = await addLander();
+    started.github.repositories.splice(started.github.repositories.indexOf(lander), 1);
+    const html = await expectRefused(
+      await visit(`${path}/remove`, { place: 'acme/lander' }),
+      'Nothing was removed.',
+    );
+    expect(html).toContain('Remove acme/lander all the same');
+    expect(html).toContain('Its webhook stays at GitHub until somebody deletes it there.');
+    const forced = Object.fromEntries(hiddenFields(html, `${path}/remove`));
+    expect(forced).toEqual({ place: 'acme/lander', force: 'yes' });
+    const removed = await visit(`${path}/remove`, forced);
+    expect(noticeOf(removed)).toContain('acme/lander is disconnected. Its webhook may be left there');
+    expect(await repositoriesOf()).toEqual(['acme/rocket']);
+  });
+
   test('by hand have a URL each', async () => {
     const { integrationId } = await connectGithub(started.app, 'org_b', 'acme/by-hand');
     const owner = await pageVisitor(started.app, { organizationId: 'org_b' });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { connectWithToken } from '../../src/hooks/connect.ts';
+import { addPlace } from '../../src/hooks/places.ts';
 import { setEnabled } from '../../src/integrations/store.ts';
 import { trackUptime } from '../../src/uptime/pauses.ts';
 import { form, pageVisitor, signedIn, type VisitPage } from '../support/dashboard.ts';
@@ -240,4 +241,15 @@ describe('after a pause of the server', () => {
     expect(await (await owner(path, body)).text()).toContain('GitHub sends 1 delivery again');
     expect(await taken()).toHaveLength(1);
   });
+});
+
+test('a repository whose webhook is gone is named, beside what is missing at the others', async () => {
+  const lander = started.github.addRepository('acme/lander', { rights: { ann: 'admin' } });
+  await addPlace(started.app.deps, id, 'acme/lander');
+  await started.github.settled();
+  lander.hooks.splice(0);
+  const [missing = ''] = await miss(1);
+  const html = await textOf();
+  expect(html).toContain('Of acme/lander nothing is known: ');
+  expect(html).toContain(missing);
 });
