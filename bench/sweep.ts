@@ -64,7 +64,7 @@ function addExpired(dataDir: string, count: number): void {
 async function measure(data: DataFolder, defer: Defer) {
   const config = readConfig({ PORT: '0', DATA_DIR: data.path, LOG_LEVEL: 'warn' }, {});
   const services = await openServices(config, 'server');
-  const server = startServer(services, config);
+  const server = await startServer(services, config);
   defer(async () => {
     await server.stop();
     await services.close();

@@ -10,7 +10,7 @@ import { providerApis } from './hooks/api/open.ts';
 import { pathOf } from './http/request-log.ts';
 import { errorJson } from './http/respond.ts';
 import { listIntegrations } from './integrations/store.ts';
-import { serverJobs, startJobs } from './jobs/jobs.ts';
+import { type RunningJobs, serverJobs, startJobs } from './jobs/jobs.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import type { KeyService } from './keys/service.ts';
 import { systemClock } from './lib/clock.ts';
@@ -25,6 +25,9 @@ import { knownPublicUrl } from './uptime/public-url.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
 const DRAIN_MS = 8_000;
+
+/** How long each of the last two writes may wait for another process, so that the exit stays within 10 s. */
+const LAST_WRITE_MS = 500;
 
 /** How long a page may take that asks a provider for many things, such as the hooks of many repositories, in seconds. */
 const PROVIDER_TIMEOUT_S = 240;
@@ -66,7 +69,7 @@ export async function openServices(config: Config, role: Role = 'command'): Prom
     publicUrl: () => knownPublicUrl(config, folder.db) ?? publicUrlOf(config, config.port),
     async close() {
       try {
-        await keys.flush({ all: true });
+        await keys.flush({ all: true, giveUpMs: LAST_WRITE_MS });
       } catch (error) {
         base.log.error({ err: error }, 'when keys were last used could not be written');
       } finally {
@@ -96,16 +99,20 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** Listens, and starts the jobs. Throws when the port is taken. */
-export function startServer(services: Services, config: Config): RunningServer {
+/**
+ * Listens and starts the jobs. All or nothing: throws when the port is taken or the database cannot be written, and then
+ * nothing listens.
+ */
+export async function startServer(services: Services, config: Config): Promise<RunningServer> {
   const publicUrl = () => publicUrlOf(config, server.port);
+  let jobs: RunningJobs | undefined;
   // Rehearsals have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
   let isStopping = false;
   const whyNotReady = createReadiness({
     db: services.db,
     isStopping: () => isStopping,
-    silentMs: () => jobs.silentMs('run-triggers'),
+    silentMs: () => jobs?.silentMs('run-triggers') ?? 0,
     freeBytes: () => freeBytes(config.dataDir),
   });
   // Who asks whether the server is ready is answered to the end; whoever else comes is to come again.
@@ -140,11 +147,25 @@ export function startServer(services: Services, config: Config): RunningServer {
   });
   const composer = threadedComposer();
   const uptime = trackUptime({ ...services, publicUrl });
-  const begun = beginRun(services, uptime);
-  const jobs = startJobs(
-    [...serverJobs({ ...services, publicUrl }, composer.compose, uptime), ...backupJobs(config, services)],
-    services,
-  );
+  /** Ends everything that was started, the listening socket first. */
+  const stopAll = async () => {
+    await server.stop(true);
+    stopWatching();
+    await jobs?.stop();
+    composer.close();
+    rehearsals.close();
+  };
+  try {
+    // The first write: a server that cannot write must not say that it listens.
+    await beginRun(services, uptime);
+    jobs = startJobs(
+      [...serverJobs({ ...services, publicUrl }, composer.compose, uptime), ...backupJobs(config, services)],
+      services,
+    );
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
 
   return {
@@ -152,35 +173,29 @@ export function startServer(services: Services, config: Config): RunningServer {
     publicUrl: publicUrl(),
     async stop() {
       isStopping = true;
-      stopWatching();
-      const jobsStopped = jobs.stop();
+      const jobsStopped = jobs?.stop();
       // It goes on listening meanwhile, so that `/ready` can say what goes on. Closing waits for idle connections too,
       // which may stay open for long: the count of requests tells.
       const deadline = Date.now() + DRAIN_MS;
       while (server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
-      await server.stop(true);
+      await stopAll();
       await jobsStopped;
-      await begun;
-      await uptime.beat();
-      composer.close();
-      rehearsals.close();
+      await uptime.beat(LAST_WRITE_MS).catch((error: unknown) => {
+        services.log.warn({ err: error }, 'could not record when the server stopped');
+      });
     },
   };
 }
 
-/** Says so when the server had been away for long enough that deliveries may have been missed. */
+/** Records the start. Warns when the server was away for so long that deliveries may have been missed. */
 async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
-  try {
-    const pause = await uptime.begin();
-    if (pause === null) return;
-    const integrations = await listIntegrations(db);
-    const asked = integrations.filter(({ type, hasToken }) => type === 'github' && hasToken);
-    if (asked.length === 0) return;
-    log.warn(
-      { pause, integrations: asked.map(({ id }) => id) },
-      `deliveries may have been missed while the server was away: ${tidings} integration missed ID lists them`,
-    );
-  } catch (error) {
-    log.error({ err: error }, 'the start of the server could not be written down');
-  }
+  const pause = await uptime.begin();
+  if (pause === null) return;
+  const integrations = await listIntegrations(db);
+  const asked = integrations.filter(({ type, hasToken }) => type === 'github' && hasToken);
+  if (asked.length === 0) return;
+  log.warn(
+    { pause, integrations: asked.map(({ id }) => id) },
+    `deliveries may have been missed while the server was away: ${tidings} integration missed ID lists them`,
+  );
 }

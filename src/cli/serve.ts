@@ -17,10 +17,10 @@ export function addServeCommand(program: Command, context: CliContext): void {
       try {
         await warnOfClock(services);
         const shown = demo ? await openDemo(services, join(config.dataDir, 'demo.key')) : null;
-        const stopped = stopSignal();
-        const server = startServer(services, config);
-        context.terminal.write(`Listening on ${server.url}\n`);
         const setup = await createSetupLink(services);
+        const stopped = stopSignal();
+        const server = await startServer(services, config);
+        context.terminal.write(`Listening on ${server.url}\n`);
         if (setup !== null) context.terminal.write(`Set up the dashboard: ${server.publicUrl}${setup}\n`);
         if (shown !== null) {
           context.terminal.write(describeDemo(shown, server.publicUrl));

@@ -72,11 +72,11 @@ export function embeddedKeys({ db, clock, ids }: Pick<Deps, 'db' | 'clock' | 'id
       if (!(await deleteKeyRow(db, keyId))) throw keyNotFound(keyId);
     },
 
-    async flush(options) {
+    async flush({ all, giveUpMs } = {}) {
       const now = clock.now();
-      const due = usage.due(now, options);
+      const due = usage.due(now, { all });
       if (due.size === 0) return;
-      await recordKeyUse(db, due);
+      await recordKeyUse(db, due, giveUpMs);
       usage.markWritten(due, now);
     },
   };

@@ -16,8 +16,11 @@ export interface KeyService {
   revokeKey(keyId: string): Promise<ApiKey>;
   /** The key is gone from the list too. Throws `AppError` 404. */
   deleteKey(keyId: string): Promise<void>;
-  /** Writes down when keys were last used, as far as that is due; `all`: whether it is or not. */
-  flush(options?: { all: boolean }): Promise<void>;
+  /**
+   * Writes when keys were last used, where that is due; `all`: every use. `giveUpMs`: how long to wait while another
+   * process writes.
+   */
+  flush(options?: { all?: boolean; giveUpMs?: number }): Promise<void>;
 }
 
 /** An outage is a 503 and never a 401: the client's key may be perfectly good. */

@@ -50,12 +50,17 @@ export function deleteKeyRow(db: Database, keyId: string): Promise<boolean> {
 }
 
 /** All in one commit. Keys that are gone by now are passed over. */
-export function recordKeyUse(db: Database, uses: ReadonlyMap<string, Date>): Promise<void> {
-  return commitTogether(db, () => {
+export function recordKeyUse(
+  db: Database,
+  uses: ReadonlyMap<string, Date>,
+  giveUpMs?: number,
+): Promise<void> {
+  const record = () => {
     for (const [keyId, at] of uses) {
       db.update(apiKeys).set({ lastUsedAt: at.toISOString() }).where(eq(apiKeys.id, keyId)).run();
     }
-  });
+  };
+  return commitTogether(db, record, giveUpMs);
 }
 
 // What a verdict needs and nothing more: this runs on every request.

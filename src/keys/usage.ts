@@ -14,7 +14,7 @@ export class KeyUsage {
   }
 
   /** The uses to write now. They stay due until `markWritten` is told of them. */
-  due(now: Date, { all = false } = {}): Map<string, Date> {
+  due(now: Date, { all = false }: { all?: boolean | undefined } = {}): Map<string, Date> {
     const due = new Map<string, Date>();
     for (const [keyId, at] of this.#pending) {
       const writtenAt = this.#written.get(keyId) ?? Number.NEGATIVE_INFINITY;

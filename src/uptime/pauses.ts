@@ -21,8 +21,8 @@ export interface Pause {
 export interface Uptime {
   /** Begins a run. Resolves with the pause that came before it; null when there was none worth a word. */
   begin(): Promise<Pause | null>;
-  /** Says that the run goes on. */
-  beat(): Promise<void>;
+  /** Records that the server is alive. `giveUpMs`: how long to wait while another process writes. */
+  beat(giveUpMs?: number): Promise<void>;
 }
 
 /** The run of one server. */
@@ -40,7 +40,7 @@ export function trackUptime({
       await insertRun(db, id, publicUrl(), now);
       return before === undefined ? null : pauseBetween(before.aliveAt, now.toISOString());
     },
-    beat: () => extendRun(db, id, clock.now()),
+    beat: (giveUpMs) => extendRun(db, id, clock.now(), giveUpMs),
   };
 }
 

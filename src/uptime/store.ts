@@ -27,10 +27,11 @@ export function insertRun(db: Database, id: string, publicUrl: string, now: Date
 }
 
 /** The run is known to go on at this time. */
-export function extendRun(db: Database, id: string, now: Date): Promise<void> {
-  return commitTogether(db, () => {
+export function extendRun(db: Database, id: string, now: Date, giveUpMs?: number): Promise<void> {
+  const extend = () => {
     db.update(serverRuns).set({ aliveAt: now.toISOString() }).where(eq(serverRuns.id, id)).run();
-  });
+  };
+  return commitTogether(db, extend, giveUpMs);
 }
 
 /** The newest runs, the newest first. */

@@ -1,0 +1,89 @@
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { cliJson, temporaryFolder } from '../support/cli.ts';
+import { type ServerProcess, startTidings } from '../support/server.ts';
+import { mayMount, startOnMount } from '../support/small-disk.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+const running: ServerProcess[] = [];
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((server) => server.stop('SIGKILL')));
+  folder.remove();
+});
+
+const dataDir = () => join(folder.path, 'data');
+
+/** Takes the write lock of the database. Returns a function that releases it. */
+function holdWriteLock(): () => void {
+  const sqlite = new Database(join(dataDir(), 'tidings.db'));
+  sqlite.run('BEGIN IMMEDIATE');
+  return () => sqlite.close();
+}
+
+/** What a start that fails prints and returns: `ended with CODE: stdout + stderr`. Fails when the server listens. */
+async function failedStart(start: () => Promise<ServerProcess>): Promise<string> {
+  try {
+    const server = await start();
+    running.push(server);
+    return `listens on ${server.url}`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+describe('a server that cannot write to its database exits with one line and never says that it listens', () => {
+  test('while another process holds the write lock', async () => {
+    await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme']);
+    const release = holdWriteLock();
+    try {
+      expect(await failedStart(() => startTidings(dataDir()))).toBe(
+        'ended with 1: error: The database is busy: another process has been writing to it for 5 seconds. Run the command again\n',
+      );
+    } finally {
+      release();
+    }
+  }, 60_000);
+
+  test('while another process holds the write lock, with an account and so without a set-up link', async () => {
+    await cliJson(dataDir(), ['user', 'create', '--email', 'ann@acme.example']);
+    const release = holdWriteLock();
+    try {
+      expect(await failedStart(() => startTidings(dataDir()))).toStartWith(
+        'ended with 1: error: The database is busy',
+      );
+    } finally {
+      release();
+    }
+  }, 60_000);
+
+  test.skipIf(!mayMount)(
+    'on a disk with no room left',
+    async () => {
+      const seed = join(folder.path, 'seed');
+      await cliJson(seed, ['organization', 'create', '--name', 'Acme']);
+      const mount = join(folder.path, 'mount');
+      mkdirSync(mount);
+      const message = await failedStart(() => startOnMount(mount, seed, { reserve: '4m' }));
+      expect(message).toMatch(/^ended with 1: error: [^\n]*disk is full[^\n]*\n$/);
+    },
+    60_000,
+  );
+});
+
+test('a server whose database another process locks still stops with 0', async () => {
+  const server = await startTidings(dataDir());
+  running.push(server);
+  const release = holdWriteLock();
+  try {
+    expect(await server.stop('SIGTERM')).toBe(0);
+  } finally {
+    release();
+  }
+}, 60_000);
