@@ -1,6 +1,7 @@
 import { constants, Database as Sqlite } from 'bun:sqlite';
-import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
+import { accessSync, existsSync, constants as fileModes, type Stats, statSync } from 'node:fs';
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
+import { AppError } from '../src/lib/app-error.ts';
 import { upgrade } from './upgrade.ts';
 
 /** Drizzle over one SQLite connection. `$client` is the connection itself, for pragmas and checkpoints. */
@@ -41,19 +42,42 @@ export function openDatabase(
     sqlite.close();
     throw error;
   }
+  if (file !== ':memory:') openedFiles.set(sqlite, statSync(file));
   return drizzle({ client: sqlite });
+}
+
+/** The file behind each connection, as it was when the connection was opened. */
+const openedFiles = new WeakMap<Sqlite, Stats>();
+
+/**
+ * Whether the path still leads to the file that is open. After somebody deletes or replaces the file, SQLite goes on
+ * writing to one that nobody will ever open again (sqlite.org/howtocorrupt.html, 2.4).
+ */
+export function isInPlace({ $client }: Database): boolean {
+  const opened = openedFiles.get($client);
+  if (opened === undefined) return true;
+  const present = statSync($client.filename, { throwIfNoEntry: false });
+  return present?.ino === opened.ino && present.dev === opened.dev;
+}
+
+/** The database file was deleted or replaced while it was open: whatever is written now is lost. */
+export class DatabaseMoved extends AppError {
+  constructor() {
+    super(503, 'The database file was deleted or replaced', { headers: { 'retry-after': '60' } });
+  }
 }
 
 /**
  * Asks the system whether the file is there and may be written, takes the lock that every write needs, and gives it
  * back; nothing is written. Null when that went well, and otherwise a code, such as `EROFS` of a disk that has become
- * read-only; `SQLITE_BUSY` while another process writes.
+ * read-only; `SQLITE_BUSY` while another process writes; `REPLACED` when the path leads to another file.
  */
 export function tryWriteLock(db: Database): string | null {
   const { filename } = db.$client;
   try {
     // SQLite gives the lock for a file that nobody can write, and notices when something is to be written.
     if (filename !== ':memory:') accessSync(filename, fileModes.W_OK);
+    if (!isInPlace(db)) return 'REPLACED';
     db.$client.query('BEGIN IMMEDIATE').run();
     db.$client.query('ROLLBACK').run();
     return null;

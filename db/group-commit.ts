@@ -1,4 +1,4 @@
-import type { Database } from './client.ts';
+import { type Database, DatabaseMoved, isInPlace } from './client.ts';
 
 // With synchronous=FULL a commit costs a write to the disk itself. Work that arrives together shares one.
 
@@ -25,7 +25,8 @@ const queues = new WeakMap<Database, Pending[]>();
  * Runs `work` (synchronous, its writes are its own) in a transaction that it may share with other work of the same
  * turn of the event loop, and resolves when that is on the disk. No timer: lone work waits for nobody, unless another
  * process is writing; then it waits without holding the thread, and rejects after `giveUpMs`. Work that throws leaves
- * nothing behind, rejects with what it threw, and does not touch the others.
+ * nothing behind, rejects with what it threw, and does not touch the others. Rejects with `DatabaseMoved` after the
+ * file was deleted or replaced.
  */
 export function commitTogether<Result>(
   db: Database,
@@ -52,6 +53,8 @@ function commitBatch(db: Database, queue: Pending[]): void {
   try {
     const settle = batch.map((pending) => runOne(pending, run));
     run('COMMIT');
+    // Nobody may rely on a commit to a file that was deleted or replaced.
+    if (!isInPlace(db)) throw new DatabaseMoved();
     for (const tell of settle) tell();
   } catch (error) {
     if (db.$client.inTransaction) run('ROLLBACK');

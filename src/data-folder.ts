@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import {
   closeDatabase,
@@ -9,12 +9,23 @@ import {
   writeKeyFingerprint,
 } from '../db/client.ts';
 import { isServerRunning, takeLock } from '../db/lock.ts';
+import { tidings } from './lib/how-to-run.ts';
 import { keyFingerprint, type SecretBox, secretBox } from './lib/secret-box.ts';
 import { newSecretKey, readSecretKey, writeKeyFile } from './secret-key.ts';
 
 /** A data folder that cannot be used. The message names it and says what to do. */
 export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
+}
+
+export interface DataFolderOptions {
+  /** 32 bytes in base64. Absent: the key file of the folder. */
+  secretKey?: string | undefined;
+  role?: Role;
+  /** Where scheduled backups go. Present: a database that is missing there is not replaced by an empty one. */
+  backupDir?: string | undefined;
+  /** Begin with an empty database even where there are signs of a lost one. */
+  newDatabase?: boolean | undefined;
 }
 
 export interface DataFolder {
@@ -32,13 +43,11 @@ export const lockFile = (folder: string) => join(folder, 'tidings.lock');
 
 /**
  * Opens the folder's database and secret key, all made if absent and then for this user alone.
- * `secretKey`, 32 bytes in base64, stands instead of the key file. A command waits for another process's write, a
+ * A command waits for another process's write, a
  * server must not stand still for one; there is one server at a time. Throws `DataFolderError`.
  */
-export function openDataFolder(
-  dataDir: string,
-  { secretKey, role = 'command' }: { secretKey?: string | undefined; role?: Role } = {},
-): DataFolder {
+export function openDataFolder(dataDir: string, options: DataFolderOptions = {}): DataFolder {
+  const { role = 'command' } = options;
   const folder = resolve(dataDir);
   process.umask(0o077);
   try {
@@ -46,7 +55,7 @@ export function openDataFolder(
     accessSync(folder, constants.W_OK);
     const release = requireLock(folder, role);
     try {
-      return openLocked(folder, secretKey, role, release);
+      return openLocked(folder, { ...options, role }, release);
     } catch (error) {
       release();
       throw error;
@@ -60,11 +69,11 @@ export function openDataFolder(
 
 function openLocked(
   folder: string,
-  secretKey: string | undefined,
-  role: Role,
+  { secretKey, role, ...options }: DataFolderOptions & { role: Role },
   release: () => void,
 ): DataFolder {
   requireNotEmptied(folder);
+  requireNotLost(folder, options);
   let upgradedFrom: number | null = null;
   const db = openDatabase(databaseFile(folder), role, (schema) => {
     // The server that runs was written for the schema that is there.
@@ -109,6 +118,32 @@ function requireNotEmptied(folder: string): void {
       'tidings.db is an empty file. Restore a backup with --force, or delete that file to begin with nothing',
     );
   }
+}
+
+/**
+ * Refuses to begin with an empty database where a key or backups say that there was another one, and a database file that
+ * cannot be written: SQLite would open it for reading only.
+ */
+function requireNotLost(folder: string, { newDatabase, backupDir }: DataFolderOptions): void {
+  const database = databaseFile(folder);
+  if (existsSync(database)) {
+    accessSync(database, constants.W_OK);
+    return;
+  }
+  if (newDatabase) return;
+  const sign = signOfDatabase(folder, backupDir);
+  if (sign === null) return;
+  throw new Error(
+    `tidings.db is missing, but ${sign}. Put the file back or restore a backup. To begin with an empty database, run "${tidings} serve --new-database" once`,
+  );
+}
+
+/** What shows that the folder had a database, in words; null when nothing does. */
+function signOfDatabase(folder: string, backupDir: string | undefined): string | null {
+  if (existsSync(join(folder, 'secret.key'))) return 'its secret.key is there';
+  if (existsSync(join(folder, 'last-backup.json'))) return 'backups of it were made';
+  const names = backupDir !== undefined && existsSync(backupDir) ? readdirSync(backupDir) : [];
+  return names.some((name) => name.endsWith('.backup')) ? `there are backups in ${backupDir}` : null;
 }
 
 /** How much more fits on the disk that holds the folder, in bytes; null when it cannot be told. */

@@ -3,7 +3,7 @@ import { copyName } from '../db/upgrade.ts';
 import { createApp } from './app.ts';
 import { backupJobs } from './backup/job.ts';
 import type { Config } from './config.ts';
-import { databaseFile, freeBytes, openDataFolder } from './data-folder.ts';
+import { type DataFolderOptions, databaseFile, freeBytes, openDataFolder } from './data-folder.ts';
 import type { Deps } from './deps.ts';
 import { threadedComposer } from './drafts/thread.ts';
 import { providerApis } from './hooks/api/open.ts';
@@ -47,9 +47,15 @@ export interface Services extends Deps {
 }
 
 /** Opens the data folder and puts the services on it. Throws `DataFolderError`. */
-export async function openServices(config: Config, role: Role = 'command'): Promise<Services> {
+export async function openServices(
+  config: Config,
+  role: Role = 'command',
+  { newDatabase }: Pick<DataFolderOptions, 'newDatabase'> = {},
+): Promise<Services> {
   const { close, upgradedFrom, ...folder } = openDataFolder(config.dataDir, {
     secretKey: config.secretKey,
+    backupDir: config.backups?.dir,
+    newDatabase,
     role,
   });
   const log = await openLog(config);

@@ -1,6 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Role } from '../db/client.ts';
 import { type Holder, takeLock } from '../db/lock.ts';
@@ -122,7 +122,50 @@ describe('who may have the folder open', () => {
   });
 });
 
+describe('an empty database takes the place of a lost one only when a person says so', () => {
+  const lose = () => rmSync(databaseFile(folder.path));
+
+  test.each<[sign: string, leave: () => void, message: string]>([
+    [
+      'a key',
+      () => writeFileSync(keyFile(), `${SECRET_KEY}\n`),
+      'tidings.db is missing, but its secret.key is there',
+    ],
+    [
+      'a record of backups',
+      () => writeFileSync(join(folder.path, 'last-backup.json'), '{}'),
+      'tidings.db is missing, but backups of it were made',
+    ],
+    [
+      'a backup',
+      () => {
+        mkdirSync(join(folder.path, 'kept'));
+        writeFileSync(join(folder.path, 'kept', 'tidings-20260101T000000Z.backup'), '');
+      },
+      'tidings.db is missing, but there are backups in',
+    ],
+  ])('beside %s', (_, leave, message) => {
+    sealedBy({ secretKey: SECRET_KEY });
+    leave();
+    lose();
+    const options = { secretKey: SECRET_KEY, backupDir: join(folder.path, 'kept') };
+    for (const role of ['command', 'server'] as const) {
+      expect(() => openDataFolder(folder.path, { ...options, role })).toThrow(message);
+    }
+    expect(existsSync(databaseFile(folder.path))).toBe(false);
+    openDataFolder(folder.path, { ...options, newDatabase: true }).close();
+    expect(existsSync(databaseFile(folder.path))).toBe(true);
+    openDataFolder(folder.path, options).close();
+  });
+
+  test('a new folder needs no such word', () => {
+    openDataFolder(folder.path, { backupDir: join(folder.path, 'none yet') }).close();
+    expect(existsSync(databaseFile(folder.path))).toBe(true);
+  });
+});
+
 test('a key file that holds no key is refused by name', async () => {
+  sealedBy();
   await Bun.write(keyFile(), 'not a key\n');
   expect(() => openDataFolder(folder.path)).toThrow(DataFolderError);
   expect(() => openDataFolder(folder.path)).toThrow('secret.key does not hold 32 bytes in base64');

@@ -11,9 +11,13 @@ export function addServeCommand(program: Command, context: CliContext): void {
   const command = program.command('serve').description('run the service until it is told to stop');
   addSettings(command)
     .option('--demo', 'fill an empty data folder with a demo organization, and print what to try')
-    .action(async ({ demo }: { demo?: true }) => {
+    .option(
+      '--new-database',
+      'begin with an empty database where a key or backups show that there was another one',
+    )
+    .action(async ({ demo, newDatabase }: { demo?: true; newDatabase?: true }) => {
       const config = readConfig(flagsOf(command), context.environment);
-      const services = await openServices(config, 'server');
+      const services = await openServices(config, 'server', { newDatabase });
       try {
         await warnOfClock(services);
         const shown = demo ? await openDemo(services, join(config.dataDir, 'demo.key')) : null;

@@ -40,6 +40,7 @@ export function createReadiness({
     const code = tryWriteLock(db);
     if (code !== 'SQLITE_BUSY') {
       busySince = null;
+      if (code === 'ENOENT' || code === 'REPLACED') return 'The database file was deleted or replaced';
       return code === null ? null : `The database cannot be written (${code})`;
     }
     // Somebody's command writes: requests wait for it, too.

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Database, openDatabase } from '../../db/client.ts';
+import { type Database, DatabaseMoved, openDatabase } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { temporaryFolder } from '../support/cli.ts';
 
@@ -110,5 +111,32 @@ describe('while another process writes', () => {
       await expect(insert(0)).rejects.toThrow('database is locked');
       await expect(insert(30)).rejects.toThrow('database is locked');
     });
+  });
+});
+
+describe('a file that is deleted or replaced', () => {
+  test.each<[string, (file: string) => void]>([
+    ['deleted', (file) => rmSync(file)],
+    ['moved away', (file) => renameSync(file, `${file}.old`)],
+    [
+      'replaced by another database',
+      (file) => {
+        openDatabase(`${file}.new`).$client.close();
+        renameSync(`${file}.new`, file);
+      },
+    ],
+  ])('%s: no write is acknowledged', async (_, change) => {
+    const folder = temporaryFolder();
+    const file = join(folder.path, 'tidings.db');
+    db = openDatabase(file, 'server');
+    db.$client.run('CREATE TABLE notes (text TEXT UNIQUE NOT NULL)');
+    await commitTogether(db, () => write('before'));
+    change(file);
+    const writes = ['a', 'b'].map((text) => commitTogether(db, () => write(text)));
+    for (const outcome of await Promise.allSettled(writes)) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: new DatabaseMoved() });
+    }
+    db.$client.close();
+    folder.remove();
   });
 });

@@ -1,7 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { hmacSha256 } from '../../src/webhooks/signature.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { mayMount, startOnMount } from '../support/small-disk.ts';
@@ -19,6 +20,12 @@ afterEach(async () => {
 });
 
 const dataDir = () => join(folder.path, 'data');
+
+function mountPoint(): string {
+  const path = join(folder.path, 'mount');
+  mkdirSync(path);
+  return path;
+}
 
 /** Takes the write lock of the database. Returns a function that releases it. */
 function holdWriteLock(): () => void {
@@ -63,15 +70,26 @@ describe('a server that cannot write to its database exits with one line and nev
     }
   }, 60_000);
 
-  test.skipIf(!mayMount)(
+  const onMount = test.skipIf(!mayMount);
+
+  onMount(
     'on a disk with no room left',
     async () => {
       const seed = join(folder.path, 'seed');
       await cliJson(seed, ['organization', 'create', '--name', 'Acme']);
-      const mount = join(folder.path, 'mount');
-      mkdirSync(mount);
-      const message = await failedStart(() => startOnMount(mount, seed, { reserve: '4m' }));
+      const message = await failedStart(() => startOnMount(mountPoint(), seed, { reserve: '4m' }));
       expect(message).toMatch(/^ended with 1: error: [^\n]*disk is full[^\n]*\n$/);
+    },
+    60_000,
+  );
+
+  onMount(
+    'with a database file that is read-only',
+    async () => {
+      const seed = join(folder.path, 'seed');
+      await cliJson(seed, ['user', 'create', '--email', 'ann@acme.example']);
+      const message = await failedStart(() => startOnMount(mountPoint(), seed, { writableDatabase: false }));
+      expect(message).toMatch(/^ended with 1: error: [^\n]*cannot be written to[^\n]*tidings.db[^\n]*\n$/);
     },
     60_000,
   );
@@ -87,3 +105,43 @@ test('a server whose database another process locks still stops with 0', async (
     release();
   }
 }, 60_000);
+
+test('deliveries are refused from the moment that the database file is gone, and the next start says so', async () => {
+  const server = await startTidings(dataDir());
+  running.push(server);
+  await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
+  const connect = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
+  const { webhookUrl, secret } = await cliJson(dataDir(), connect);
+  const deliver = async (id: string) => {
+    const body = '{"zen":"Keep it logically awesome."}';
+    const headers = {
+      'content-type': 'application/json',
+      'x-github-event': 'ping',
+      'x-github-delivery': id,
+      'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
+    };
+    const response = await fetch(`${server.url}${new URL(webhookUrl).pathname}`, {
+      method: 'POST',
+      headers,
+      body,
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  expect(await deliver('before')).toMatchObject({ status: 200 });
+  rmSync(join(dataDir(), 'tidings.db'));
+  for (const id of ['after', 'again']) {
+    expect(await deliver(id)).toEqual({
+      status: 503,
+      body: { error: 'The database file was deleted or replaced' },
+    });
+  }
+  const ready = await fetch(`${server.url}/ready`);
+  expect({ status: ready.status, body: await ready.json() }).toEqual({
+    status: 503,
+    body: { error: 'The database file was deleted or replaced' },
+  });
+  await server.stop('SIGTERM');
+  expect(await failedStart(() => startTidings(dataDir()))).toMatch(
+    /^ended with 1: error: [^\n]*tidings\.db is missing, but its secret\.key is there[^\n]*\n$/,
+  );
+});

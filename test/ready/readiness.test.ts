@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { renameSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../../db/client.ts';
 import { startJobs } from '../../src/jobs/jobs.ts';
@@ -57,10 +57,12 @@ test.each<[string, Partial<Vitals>, string | null]>([
   expect(readiness(vitals)()).toBe(answer);
 });
 
-test('a database whose file is gone, or whose connection is', () => {
+test('a database whose file is gone or another, or whose connection is', () => {
   const file = join(folder.path, 'tidings.db');
   renameSync(file, `${file}.moved`);
-  expect(readiness()()).toBe('The database cannot be written (ENOENT)');
+  expect(readiness()()).toBe('The database file was deleted or replaced');
+  writeFileSync(file, '');
+  expect(readiness()()).toBe('The database file was deleted or replaced');
   renameSync(`${file}.moved`, file);
   expect(readiness()()).toBeNull();
   const closed = openDatabase(file);

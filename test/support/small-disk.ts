@@ -17,14 +17,21 @@ export async function startOnMount(
   {
     size = '4m',
     writable = true,
+    writableDatabase = true,
     reserve = '',
-  }: { size?: string; writable?: boolean; reserve?: string } = {},
+  }: { size?: string; writable?: boolean; writableDatabase?: boolean; reserve?: string } = {},
 ): Promise<ServerProcess> {
   const script = [
     `mount -t tmpfs -o mode=700,size=${size} tmpfs "$DATA_DIR"`,
     'cp -a "$SEED/." "$DATA_DIR"',
     ...(reserve === '' ? [] : [`{ head -c ${reserve} /dev/zero > "$DATA_DIR/fill" 2> /dev/null || true; }`]),
     ...(writable ? [] : ['mount -o remount,ro "$DATA_DIR"']),
+    ...(writableDatabase
+      ? []
+      : [
+          'mount --bind "$DATA_DIR/tidings.db" "$DATA_DIR/tidings.db"',
+          'mount -o remount,bind,ro "$DATA_DIR/tidings.db"',
+        ]),
     'exec "$@"',
   ].join(' && ');
   const serve = [process.execPath, join(root, 'src/cli.ts'), 'serve'];
