@@ -1,19 +1,24 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { BackupsConfig, Config } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import type { Job } from '../jobs/jobs.ts';
 import { recordFailure } from './last-backup.ts';
-import type { S3Access } from './model.ts';
-import { openPlace, removePartials } from './place.ts';
+import { openPlace, type Place, removePartials } from './place.ts';
 import { asBackupError } from './service.ts';
 import { isStore } from './target.ts';
 import { backupInThread } from './thread.ts';
 
-/** The names of scheduled backups, which sort as time does. Nothing else is ever removed. */
-const NAME = /^tidings-\d{8}T\d{6}Z\.backup$/;
+/**
+ * Names of scheduled backups: `tidings-20261121T030000Z-000042.backup`. The number orders them, because a clock may be set
+ * back. Earlier versions wrote none. No other file is ever removed.
+ */
+const NAME = /^tidings-\d{8}T\d{6}Z(?:-(\d{6,9}))?\.backup$/;
 
 const isScheduled = (name: string) => NAME.test(name);
+
+/** 0 for a name without a number. */
+const sequenceOf = (name: string) => Number(NAME.exec(name)?.[1] ?? 0);
 
 /** Backups that the server makes by itself, where that was asked for. A failed one is logged as any job's failure. */
 export function backupJobs(
@@ -28,11 +33,15 @@ export function backupJobs(
       async run(signal) {
         const source = { dataDir: resolve(dataDir), createdAt: clock.now() };
         const dir = isStore(backups.dir) ? backups.dir.replace(/\/+$/, '') : resolve(backups.dir);
-        const target = `${dir}/${nameOf(source.createdAt)}`;
+        let target = dir;
         try {
           await removeLeftovers(dir, source.dataDir);
+          const place = openPlace(dir, s3);
+          const before = (await place.list()).filter(isScheduled);
+          const name = nameOf(source.createdAt, Math.max(0, ...before.map(sequenceOf)) + 1);
+          target = `${dir}/${name}`;
           const { file, bytes, sha256 } = await backupInThread({ source, target, s3 }, signal);
-          const removed = await rotate({ ...backups, dir }, s3);
+          const removed = await removeOldest(place, before, backups.keep - 1);
           log.info({ job: 'backup', file, bytes, sha256, removed }, 'backup made and checked');
         } catch (error) {
           // A thread that was ended removes nothing itself.
@@ -50,8 +59,9 @@ export function backupJobs(
   ];
 }
 
-function nameOf(at: Date): string {
-  return `tidings-${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;
+function nameOf(at: Date, sequence: number): string {
+  const time = at.toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  return `tidings-${time}-${String(sequence).padStart(6, '0')}.backup`;
 }
 
 /** What a killed server left behind: beside the backups or, on the way to a store, in the data folder. */
@@ -60,11 +70,12 @@ async function removeLeftovers(dir: string, dataDir: string): Promise<void> {
   await removePartials(isStore(dir) ? dataDir : dir, isScheduled);
 }
 
-/** Removes the oldest scheduled backups, so that `keep` are left. Returns how many it removed. */
-async function rotate({ dir, keep }: BackupsConfig, s3: S3Access | undefined): Promise<number> {
-  const place = openPlace(dir, s3);
-  const scheduled = (await place.list()).filter(isScheduled).sort();
-  const old = scheduled.slice(0, Math.max(0, scheduled.length - keep));
+/** Removes the oldest of these backups until `keep` are left. Returns how many it removed. */
+async function removeOldest(place: Place, names: readonly string[], keep: number): Promise<number> {
+  const oldestFirst = [...names].sort(
+    (one, other) => sequenceOf(one) - sequenceOf(other) || (one < other ? -1 : 1),
+  );
+  const old = oldestFirst.slice(0, Math.max(0, names.length - keep));
   for (const name of old) await place.remove(name);
   return old.length;
 }

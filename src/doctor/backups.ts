@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { lastBackup } from '../backup/last-backup.ts';
+import { isStore } from '../backup/target.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { type Check, check, failed, ok, warning } from './check.ts';
@@ -13,6 +15,12 @@ export const backupChecks: readonly Check[] = [
     const made = success === null ? 'There is none yet' : `The last good one is of ${success.at}`;
     if (failure !== null) {
       return failed(`The backup of ${failure.at} was not made: ${failure.error}. ${made}`, MEND);
+    }
+    if (success !== null && !isStore(success.file) && !existsSync(success.file)) {
+      return failed(
+        `The last good backup, ${success.file}, is gone`,
+        `Find out who removed it, and make another: ${tidings} backup FILE`,
+      );
     }
     if (backups !== undefined) {
       if (success === null) return ok(`${made}; the next is due by ${backups.schedule} (UTC)`);

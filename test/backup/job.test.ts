@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backupJobs } from '../../src/backup/job.ts';
 import { lastBackup } from '../../src/backup/last-backup.ts';
@@ -47,8 +47,8 @@ test('its beat is BACKUP_SCHEDULE, each day at 03:00 when that is not set', () =
 
 test('makes a backup that can be restored, logs it and remembers it', async () => {
   await scheduled({}).run();
-  const file = join(backups(), 'tidings-20261121T030000Z.backup');
-  expect(readdirSync(backups())).toEqual(['tidings-20261121T030000Z.backup']);
+  const file = join(backups(), 'tidings-20261121T030000Z-000001.backup');
+  expect(readdirSync(backups())).toEqual(['tidings-20261121T030000Z-000001.backup']);
   expect(logged).toMatchObject([{ level: 'info', job: 'backup', file, removed: 0 }]);
   expect(await lastBackup(dataDir())).toMatchObject({
     success: { at: '2026-11-21T03:00:00.000Z', file },
@@ -83,9 +83,24 @@ describe('keeps the newest', () => {
       clock.advance(DAY_MS);
     }
     expect(readdirSync(backups()).sort()).toEqual(
-      [...others, 'tidings-20261122T030000Z.backup', 'tidings-20261123T030000Z.backup'].sort(),
+      [...others, 'tidings-20261122T030000Z-000002.backup', 'tidings-20261123T030000Z-000003.backup'].sort(),
     );
     expect(logged.map(({ removed }) => removed)).toEqual([0, 1, 1]);
+  });
+
+  test('by the order in which they were made, when the clock is set back', async () => {
+    const { run, clock } = scheduled({ BACKUP_KEEP: '2' });
+    await run();
+    for (const days of [-400, -30]) {
+      clock.advance(days * DAY_MS);
+      await run();
+      const last = (await lastBackup(dataDir())).success?.file ?? '';
+      expect(existsSync(last)).toBe(true);
+    }
+    expect(readdirSync(backups()).sort()).toEqual([
+      'tidings-20250917T030000Z-000003.backup',
+      'tidings-20251017T030000Z-000002.backup',
+    ]);
   });
 
   test('in a store', async () => {
@@ -104,8 +119,8 @@ describe('keeps the newest', () => {
     }
     expect([...store.objects.keys()].sort()).toEqual([
       'team/other.txt',
-      'team/tidings-20261123T030000Z.backup',
-      'team/tidings-20261124T030000Z.backup',
+      'team/tidings-20261123T030000Z-000003.backup',
+      'team/tidings-20261124T030000Z-000004.backup',
       'tidings-20200101T000000Z.backup',
     ]);
     expect(readdirSync(dataDir()).filter((name) => name.includes('partial'))).toEqual([]);
@@ -119,12 +134,12 @@ describe('one that fails', () => {
     clock.advance(DAY_MS);
     writeFileSync(join(dataDir(), 'tidings.db'), 'garbage');
     expect(await run().catch(String)).toContain('The backup was not made: file is not a database');
-    expect(readdirSync(backups())).toEqual(['tidings-20261121T030000Z.backup']);
+    expect(readdirSync(backups())).toEqual(['tidings-20261121T030000Z-000001.backup']);
     expect(await lastBackup(dataDir())).toMatchObject({
       success: { at: '2026-11-21T03:00:00.000Z' },
       failure: {
         at: '2026-11-22T03:00:00.000Z',
-        file: join(backups(), 'tidings-20261122T030000Z.backup'),
+        file: join(backups(), 'tidings-20261122T030000Z-000002.backup'),
         error: 'The backup was not made: file is not a database',
       },
     });
@@ -142,7 +157,7 @@ describe('one that fails', () => {
     clock.advance(DAY_MS);
     store.fault = 'stores another byte';
     expect(await run().catch(String)).toContain('was not stored as it was sent');
-    expect([...store.objects.keys()]).toEqual(['tidings-20261121T030000Z.backup']);
+    expect([...store.objects.keys()]).toEqual(['tidings-20261121T030000Z-000001.backup']);
   });
 
   test('because the service stops is no failure, and nobody waits for it', async () => {

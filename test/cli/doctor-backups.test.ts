@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { recordFailure, recordSuccess } from '../../src/backup/last-backup.ts';
 import { examineConfig } from '../../src/config.ts';
@@ -49,11 +50,14 @@ describe('backups', () => {
     tables: {},
     includesKey: false,
   });
-  const record = (daysAgo: number) =>
-    recordSuccess(folder.path, {
+  const record = async (daysAgo: number, isThere = true) => {
+    const made = {
       ...backup(world.clock.now()),
       createdAt: new Date(world.clock.now().getTime() - daysAgo * DAY_MS).toISOString(),
-    });
+    };
+    if (isThere) writeFileSync(made.file, '');
+    await recordSuccess(folder.path, made);
+  };
   const scheduled = { BACKUP_DIR: '/backups' };
 
   test.each<[string, Record<string, string>, () => Promise<unknown>, string, string]>([
@@ -67,6 +71,7 @@ describe('backups', () => {
     ['none yet', scheduled, async () => undefined, 'ok', 'the next is due by 0 3 * * *'],
     ['one of today', scheduled, () => record(0.2), 'ok', 'The last good one is of'],
     ['none for three days', scheduled, () => record(3), 'warning', 'another was due at'],
+    ['one whose file is gone', scheduled, () => record(0.2, false), 'failed', 'a.backup, is gone'],
     ['one by hand', {}, () => record(20), 'ok', 'The last good one is of'],
     ['an old one by hand', {}, () => record(40), 'warning', 'none is made by itself'],
     [
