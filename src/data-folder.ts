@@ -1,4 +1,13 @@
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import {
   closeDatabase,
@@ -74,6 +83,7 @@ function openLocked(
 ): DataFolder {
   requireNotEmptied(folder);
   requireNotLost(folder, options);
+  if (role === 'server') for (const { path } of listLeftovers(folder)) rmSync(path, { force: true });
   let upgradedFrom: number | null = null;
   const db = openDatabase(databaseFile(folder), role, (schema) => {
     // The server that runs was written for the schema that is there.
@@ -144,6 +154,36 @@ function signOfDatabase(folder: string, backupDir: string | undefined): string |
   if (existsSync(join(folder, 'last-backup.json'))) return 'backups of it were made';
   const names = backupDir !== undefined && existsSync(backupDir) ? readdirSync(backupDir) : [];
   return names.some((name) => name.endsWith('.backup')) ? `there are backups in ${backupDir}` : null;
+}
+
+/** What upgrades and restores write on their way: see `db/upgrade.ts` and `backup/restore.ts`. */
+const UNFINISHED =
+  /^tidings\.db\.(?:(?:restoring|fetched)(?:-journal)?|upgrade-(\d+)(?:-tried(?:-journal)?)?)$/;
+
+/**
+ * Files that a killed upgrade or restore left behind, each as large as the database. The caller holds the folder's server
+ * lock, beside which no restore runs, or only looks.
+ */
+export function listLeftovers(folder: string): { path: string; bytes: number }[] {
+  return readdirSync(folder).flatMap((name) => {
+    const [match, pid] = UNFINISHED.exec(name) ?? [];
+    if (match === undefined || (pid !== undefined && isOtherProcess(Number(pid)))) return [];
+    const path = join(folder, name);
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats?.isFile() ? [{ path, bytes: stats.size }] : [];
+  });
+}
+
+/** Whether a process other than this one has the id. A container gives each of its servers the same. */
+function isOtherProcess(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it belongs to another user.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
 }
 
 /** How much more fits on the disk that holds the folder, in bytes; null when it cannot be told. */

@@ -1,10 +1,16 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Role } from '../db/client.ts';
 import { type Holder, takeLock } from '../db/lock.ts';
-import { DataFolderError, databaseFile, lockFile, openDataFolder } from '../src/data-folder.ts';
+import {
+  DataFolderError,
+  databaseFile,
+  listLeftovers,
+  lockFile,
+  openDataFolder,
+} from '../src/data-folder.ts';
 import { temporaryFolder } from './support/cli.ts';
 import { fixtures } from './support/schema-fixtures.ts';
 
@@ -162,6 +168,34 @@ describe('an empty database takes the place of a lost one only when a person say
     openDataFolder(folder.path, { backupDir: join(folder.path, 'none yet') }).close();
     expect(existsSync(databaseFile(folder.path))).toBe(true);
   });
+});
+
+test('the start of a server removes what a killed upgrade or restore left, and nothing of one under way', () => {
+  openDataFolder(folder.path).close();
+  const ended = Bun.spawnSync(['true']).pid;
+  const left = [
+    'tidings.db.restoring',
+    'tidings.db.restoring-journal',
+    'tidings.db.fetched',
+    `tidings.db.upgrade-${ended}`,
+    `tidings.db.upgrade-${ended}-tried`,
+    `tidings.db.upgrade-${process.pid}`,
+  ];
+  const kept = [
+    `tidings.db.upgrade-${process.ppid}`,
+    'tidings.db.before-upgrade-3',
+    'tidings.db.before-restore-20260101T000000000Z',
+    'notes.db.restoring',
+  ];
+  for (const name of [...left, ...kept]) writeFileSync(join(folder.path, name), '12345');
+  expect(listLeftovers(folder.path).map(({ path, bytes }) => [basename(path), bytes])).toEqual(
+    expect.arrayContaining(left.map((name) => [name, 5])),
+  );
+  openDataFolder(folder.path, { role: 'command' }).close();
+  expect(listLeftovers(folder.path)).toHaveLength(left.length);
+  openDataFolder(folder.path, { role: 'server' }).close();
+  expect(listLeftovers(folder.path)).toEqual([]);
+  for (const name of kept) expect(existsSync(join(folder.path, name))).toBe(true);
 });
 
 test('a key file that holds no key is refused by name', async () => {

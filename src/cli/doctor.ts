@@ -19,25 +19,29 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Cl
       '--offline',
       'ask no server but our own and Unkey; otherwise providers are asked, for webhooks and the time',
     )
+    .option('--full', 'check every index of the database too, as a backup does; takes longer')
     .option('--key <key>', 'an API key that should work: shows whether Unkey lets the root key verify');
   addSettings(command)
     .addHelpText(
       'after',
       'Nothing is changed. Exit code 1: something failed; 0: nothing did, or only warnings.',
     )
-    .action(async ({ offline = false, key }: { offline?: boolean; key?: string }) => {
-      const { patient, close } = admit({
-        clock: systemClock,
-        fetch: (request) => fetch(request),
-        flags: flagsOf(command),
-        environment,
-        isOffline: offline,
-        key,
-      });
-      const report = await examine(patient).finally(close);
-      print(terminal, command, report, ({ checks }) => checks.map(describe).join('\n'));
-      if (!report.ok) throw new WorkFailed();
-    });
+    .action(
+      async ({ offline = false, full = false, key }: { offline?: boolean; full?: boolean; key?: string }) => {
+        const { patient, close } = admit({
+          clock: systemClock,
+          fetch: (request) => fetch(request),
+          flags: flagsOf(command),
+          environment,
+          isOffline: offline,
+          isFull: full,
+          key,
+        });
+        const report = await examine(patient).finally(close);
+        print(terminal, command, report, ({ checks }) => checks.map(describe).join('\n'));
+        if (!report.ok) throw new WorkFailed();
+      },
+    );
 }
 
 function describe({ name, status, message, advice }: Result): string {

@@ -18,6 +18,8 @@ export interface Patient extends Pick<Deps, 'clock' | 'fetch'> {
   readonly secrets: SecretBox | null;
   /** No server but our own and Unkey is asked. */
   readonly isOffline: boolean;
+  /** Compare each index of the database with its table too. */
+  readonly isFull?: boolean;
   /** The value of an API key, to try how Unkey answers for one that is good. */
   readonly key?: string | undefined;
 }

@@ -22,11 +22,15 @@ export const databaseChecks: readonly Check[] = [
     return null;
   }),
 
-  databaseCheck('integrity', ({ db }) => {
-    const { damage, orphans } = findDamage(db, MAX_DAMAGE);
+  databaseCheck('integrity', ({ db, isFull }) => {
+    const { damage, orphans } = findDamage(db, MAX_DAMAGE, isFull);
     if (damage.length > 0) return failed(`The database is damaged: ${damage.join('; ')}`, RESTORE);
     return orphans === 0
-      ? ok('The database is whole')
+      ? ok(
+          isFull
+            ? 'The database is whole, every index included'
+            : 'The database is whole by the quick check; --full compares each index with its table too',
+        )
       : failed(`${orphans} rows of the database refer to rows that are gone`, RESTORE);
   }),
 

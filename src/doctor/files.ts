@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { freeBytes } from '../data-folder.ts';
+import { basename, join } from 'node:path';
+import { freeBytes, listLeftovers } from '../data-folder.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { MIN_FREE_BYTES } from '../ready/readiness.ts';
 import { type Check, check, type Finding, failed, megabytes, ok, warning } from './check.ts';
@@ -38,6 +38,18 @@ export const fileChecks: readonly Check[] = [
       (isOpen(stats)
         ? warning(`${path} can be read by others (mode ${modeOf(stats)})`, `chmod 600 ${path}*`)
         : ok(`${path} is ${megabytes(stats.size)}, and readable by this user alone`))
+    );
+  }),
+
+  check('unfinished files', ({ folder }) => {
+    if (!existsSync(folder)) return null;
+    const leftovers = listLeftovers(folder);
+    if (leftovers.length === 0) return null;
+    const bytes = leftovers.reduce((sum, each) => sum + each.bytes, 0);
+    const names = leftovers.map(({ path }) => basename(path)).join(', ');
+    return warning(
+      `An upgrade or a restore did not finish and left ${megabytes(bytes)}: ${names}`,
+      'The next start of the server removes them',
     );
   }),
 

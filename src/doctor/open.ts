@@ -12,6 +12,7 @@ interface Asked extends Pick<Deps, 'clock' | 'fetch'> {
   flags: Environment;
   environment?: Environment | undefined;
   isOffline: boolean;
+  isFull?: boolean;
   key?: string | undefined;
 }
 

@@ -224,6 +224,29 @@ describe('the database', () => {
     expect(report.checks.length).toBeGreaterThan(10);
   });
 
+  test('with an index that lacks a row: only the full check finds it, as a backup does', async () => {
+    await healthy();
+    const path = join(dataDir(), 'tidings.db');
+    const sqlite = new Sqlite(path);
+    sqlite.run('CREATE TABLE probe (value TEXT)');
+    sqlite.run('CREATE INDEX probe_by_value ON probe (value)');
+    sqlite.run("INSERT INTO probe VALUES ('a needle in the index')");
+    sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    const [[root = 0] = []] = sqlite
+      .query("SELECT rootpage FROM sqlite_schema WHERE name = 'probe_by_value'")
+      .values() as number[][];
+    sqlite.close();
+    const bytes = readFileSync(path);
+    const page = bytes.subarray((root - 1) * 4096, root * 4096);
+    page.write('b', page.indexOf('a needle'));
+    writeFileSync(path, bytes);
+    expect((await examine()).statusOf('integrity')).toBe('ok');
+    const { named } = await examine({}, '--full');
+    expect(named('integrity')?.status).toBe('failed');
+    expect(named('integrity')?.message).toContain('probe_by_value');
+    expect((await cli(dataDir(), ['backup', join(folder.path, 'a.backup')])).exitCode).toBe(1);
+  });
+
   test('with rows that refer to nothing', async () => {
     await healthy();
     tamper('PRAGMA foreign_keys = OFF');
