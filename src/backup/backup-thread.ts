@@ -1,3 +1,4 @@
+import { StoreError } from './model.ts';
 import { makeBackup } from './service.ts';
 import type { BackupAnswer, BackupRequest } from './thread.ts';
 
@@ -13,6 +14,9 @@ async function answer(make: () => ReturnType<typeof makeBackup>): Promise<Backup
   try {
     return { backup: await make() };
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return {
+      error: error instanceof Error ? error.message : String(error),
+      isStoreError: error instanceof StoreError,
+    };
   }
 }

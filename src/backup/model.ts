@@ -5,6 +5,9 @@ export class BackupError extends Error {
   override readonly name = 'BackupError';
 }
 
+/** A store of backups refused or did not answer. Trying again later may help. */
+export class StoreError extends BackupError {}
+
 const Whole = Type.Integer({ minimum: 0 });
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
@@ -48,4 +51,6 @@ export interface S3Access {
   region?: string | undefined;
   accessKeyId: string;
   secretAccessKey: string;
+  /** How long the store may send and take nothing, in milliseconds. Absent: a minute. */
+  stallMs?: number | undefined;
 }

@@ -1,4 +1,4 @@
-import { type Backup, BackupError, type S3Access } from './model.ts';
+import { type Backup, BackupError, type S3Access, StoreError } from './model.ts';
 import type { BackupSource } from './prepare.ts';
 
 // A binary holds all threads in one folder: their names must differ.
@@ -10,7 +10,7 @@ export interface BackupRequest {
   target: string;
   s3: S3Access | undefined;
 }
-export type BackupAnswer = { backup: Backup } | { error: string };
+export type BackupAnswer = { backup: Backup } | { error: string; isStoreError: boolean };
 
 /**
  * Makes a backup as `makeBackup` does, in a thread of its own: SQLite holds its thread while it copies, and requests must
@@ -25,7 +25,7 @@ export async function backupInThread(request: BackupRequest, signal: AbortSignal
   signal.addEventListener('abort', onAbort);
   thread.onmessage = ({ data }: MessageEvent<BackupAnswer>) => {
     if ('backup' in data) resolve(data.backup);
-    else reject(new BackupError(data.error));
+    else reject(data.isStoreError ? new StoreError(data.error) : new BackupError(data.error));
   };
   thread.onerror = ({ message }) => fail(message);
   thread.addEventListener('close', () => fail('its thread ended'));

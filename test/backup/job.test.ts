@@ -26,13 +26,22 @@ beforeEach(async () => {
 
 afterEach(() => folder.remove());
 
-function scheduled(environment: Record<string, string>) {
+function scheduled(environment: Record<string, string>, { stallMs }: { stallMs?: number } = {}) {
   const clock = fixedClock('2026-11-21T03:00:00.000Z');
   const log = createLog('info', { write: (line) => void logged.push(JSON.parse(line)) });
   const config = readConfig({}, { DATA_DIR: dataDir(), BACKUP_DIR: backups(), ...environment });
-  const [job] = backupJobs(config, { clock, log });
+  if (config.s3 !== undefined) config.s3.stallMs = stallMs;
+  /** Called instead of a wait: the clock moves on at once. */
+  const waits: number[] = [];
+  const hooks = { onWait: () => undefined as unknown };
+  const wait = async (ms: number) => {
+    waits.push(ms);
+    clock.advance(ms);
+    hooks.onWait();
+  };
+  const [job] = backupJobs(config, { clock, log, wait });
   if (job === undefined) throw new Error('there is no job');
-  return { job, clock, run: (signal = new AbortController().signal) => job.run(signal) };
+  return { job, clock, waits, hooks, run: (signal = new AbortController().signal) => job.run(signal) };
 }
 
 test('without BACKUP_DIR there is no job', () => {
@@ -124,6 +133,56 @@ describe('keeps the newest', () => {
       'tidings-20200101T000000Z.backup',
     ]);
     expect(readdirSync(dataDir()).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+});
+
+describe('a store in trouble is asked again until the next backup is due', () => {
+  const stored = (url: string) => ({
+    BACKUP_DIR: 's3://backups',
+    BACKUP_S3_ENDPOINT: url,
+    ...S3_ACCESS,
+  });
+
+  test('503 at the first request, twice', async () => {
+    using store = startS3Server();
+    const { run, waits, hooks } = scheduled(stored(store.url));
+    store.fault = 'is unavailable';
+    hooks.onWait = () => {
+      if (waits.length === 2) store.fault = null;
+    };
+    await run();
+    expect(waits).toEqual([10_000, 60_000]);
+    expect([...store.objects.keys()]).toEqual(['tidings-20261121T030110Z-000001.backup']);
+    expect(await lastBackup(dataDir())).toMatchObject({ failure: null });
+  });
+
+  test('it never comes back', async () => {
+    using store = startS3Server();
+    store.fault = 'is unavailable';
+    const { run, clock, waits } = scheduled({ ...stored(store.url), BACKUP_SCHEDULE: '0 * * * *' });
+    expect(await run().catch(String)).toContain('the store refused or could not be reached');
+    expect(clock.now().toISOString() < '2026-11-21T04:00:00.000Z').toBe(true);
+    expect(waits).toEqual([10_000, 60_000, 300_000, 900_000, 900_000, 900_000]);
+    expect(await lastBackup(dataDir())).toMatchObject({
+      success: null,
+      failure: { error: expect.stringContaining('the store refused') },
+    });
+  });
+
+  test('it does not answer: the attempt fails after stallMs', async () => {
+    using store = startS3Server();
+    store.fault = 'never answers uploads';
+    const { run, waits, hooks } = scheduled(stored(store.url), { stallMs: 50 });
+    hooks.onWait = () => {
+      store.fault = null;
+    };
+    await run();
+    expect(waits).toEqual([10_000]);
+    expect(logged[0]).toMatchObject({
+      level: 'warn',
+      err: { message: expect.stringContaining('no answer within 0.05 seconds') },
+    });
+    expect(store.objects.size).toBe(1);
   });
 });
 
