@@ -105,11 +105,14 @@ if (import.meta.main) {
     // Whoever reads has read enough, as `head` does.
     if (!hasCode(error, 'EPIPE')) throw error;
   });
-  process.exitCode = await runCli(Bun.argv.slice(2), {
+  const exitCode = await runCli(Bun.argv.slice(2), {
     terminal: {
       write: (text) => void process.stdout.write(text),
       writeError: (text) => void process.stderr.write(text),
       isInteractive: process.stderr.isTTY === true,
     },
   });
+  process.exitCode = exitCode;
+  // A request that was given up, as to a store that does not answer, would keep the process for minutes.
+  if (exitCode !== 0) process.stdout.write('', () => process.stderr.write('', () => process.exit()));
 }

@@ -19,6 +19,7 @@ import { randomIds } from './lib/ids.ts';
 import { openLog } from './lib/log.ts';
 import { createMetrics } from './metrics/instruments.ts';
 import { addProcessMetrics } from './metrics/process.ts';
+import { guardDescriptors } from './ready/descriptors.ts';
 import { createReadiness, STOPPING } from './ready/readiness.ts';
 import { trackUptime, type Uptime } from './uptime/pauses.ts';
 import { knownPublicUrl } from './uptime/public-url.ts';
@@ -141,6 +142,9 @@ export async function startServer(services: Services, config: Config): Promise<R
     port: config.port,
     fetch(request, connection) {
       if (isStopping) return whileStopping(request);
+      if (descriptors.isFull()) {
+        return errorJson(503, 'Too many open connections', { connection: 'close', 'retry-after': '1' });
+      }
       if (asksProviders(request)) connection.timeout(request, PROVIDER_TIMEOUT_S);
       return app.fetch(request);
     },
@@ -151,11 +155,14 @@ export async function startServer(services: Services, config: Config): Promise<R
     reusePort: false,
     development: false,
   });
-  const composer = threadedComposer();
+  const descriptors = guardDescriptors(services, () => server.closeIdleConnections());
+  // Kept from the start: out of descriptors, a thread that has to be started takes the process with it.
+  const composer = threadedComposer({ idleMs: null });
   const uptime = trackUptime({ ...services, publicUrl });
   /** Ends everything that was started, the listening socket first. */
   const stopAll = async () => {
     await server.stop(true);
+    descriptors.stop();
     stopWatching();
     await jobs?.stop();
     composer.close();

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { AppError } from '../lib/app-error.ts';
 import type { Compose, DraftText, Material, Recipe } from './model.ts';
 
@@ -6,6 +7,9 @@ const TIME_LIMIT_MS = 2_000;
 
 /** How long the thread is kept without work, in milliseconds: it weighs some megabytes. */
 const IDLE_MS = 30_000;
+
+/** More file descriptors than a thread takes when it starts. */
+const THREAD_DESCRIPTORS = 16;
 
 const MAIN = new URL('./thread-main.ts', import.meta.url);
 
@@ -33,11 +37,12 @@ export function threadedComposer({
   main = MAIN,
 }: {
   timeLimitMs?: number;
-  idleMs?: number;
+  /** Null: the thread is started at once and kept. */
+  idleMs?: number | null;
   main?: URL;
 } = {}): Composer {
   const closing = new AbortController();
-  let thread: Worker | null = null;
+  let thread: Worker | null = idleMs === null ? startThread(main) : null;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -49,7 +54,7 @@ export function threadedComposer({
   async function composeNow(request: ComposeRequest): Promise<DraftText> {
     clearTimeout(idle);
     closing.signal.throwIfAborted();
-    thread ??= new Worker(main);
+    thread ??= startThread(main);
     try {
       const answer = await ask(thread, request, timeLimitMs, closing.signal);
       if ('text' in answer) return answer.text;
@@ -58,8 +63,10 @@ export function threadedComposer({
       if (!(error instanceof AppError) || error.status === 503) end();
       throw error;
     } finally {
-      idle = setTimeout(end, idleMs);
-      idle.unref();
+      if (idleMs !== null) {
+        idle = setTimeout(end, idleMs);
+        idle.unref();
+      }
     }
   }
 
@@ -75,6 +82,19 @@ export function threadedComposer({
       end();
     },
   };
+}
+
+/** Throws `AppError` 503 where the process is out of file descriptors: Bun exits when a thread then starts. */
+function startThread(main: URL): Worker {
+  const probes: number[] = [];
+  try {
+    while (probes.length < THREAD_DESCRIPTORS) probes.push(openSync(process.execPath, 'r'));
+  } catch (cause) {
+    throw new AppError(503, 'The draft could not be made: out of file descriptors', { cause });
+  } finally {
+    for (const probe of probes) closeSync(probe);
+  }
+  return new Worker(main);
 }
 
 /** Rejects, whatever becomes of the thread: when it is too slow, goes wrong or ends, and when `closing` is aborted. */

@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Deps } from '../deps.ts';
+
+/** Descriptors that connections may not take: for the database, its log, threads, DNS and providers. */
+const RESERVED = 64;
+
+/** How often to look, in milliseconds. */
+const EVERY_MS = 500;
+
+/** Where Linux tells a process about itself. Other systems have none, and no guard. */
+const SELF = '/proc/self';
+
+/** How many file descriptors the process may have open; null where the system does not say. */
+export function readDescriptorLimit(): number | null {
+  try {
+    const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync(`${SELF}/limits`, 'utf8')) ?? [];
+    return soft === undefined ? null : Number(soft);
+  } catch {
+    return null;
+  }
+}
+
+/** How many are open. With none left, even looking fails: then all of them. */
+function countDescriptors(limit: number): number {
+  try {
+    return readdirSync(`${SELF}/fd`).length;
+  } catch {
+    return limit;
+  }
+}
+
+export interface DescriptorGuard {
+  /** Whether new requests should be refused, because their connections take what the server needs itself. */
+  isFull(): boolean;
+  stop(): void;
+}
+
+/**
+ * Keeps connections from taking every file descriptor. Above the limit it closes idle connections and asks the server to
+ * refuse requests. `limit` and `count` differ in tests.
+ */
+export function guardDescriptors(
+  { log }: Pick<Deps, 'log'>,
+  closeIdle: () => number,
+  limit = readDescriptorLimit(),
+  count = countDescriptors,
+): DescriptorGuard & { look(): void } {
+  // A very low limit still leaves half to connections.
+  const allowed = limit === null ? null : Math.max(limit - RESERVED, Math.floor(limit / 2));
+  let isFull = false;
+  function look(): void {
+    if (limit === null || allowed === null) return;
+    const wasFull = isFull;
+    isFull = count(limit) > allowed;
+    if (!isFull) return;
+    const closed = closeIdle();
+    if (wasFull) return;
+    log.warn(
+      { limit, allowed, closed },
+      'too many open connections; raise the limit of open files (ulimit -n) or put a proxy in front',
+    );
+  }
+  const timer = setInterval(look, EVERY_MS);
+  return { isFull: () => isFull, look, stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { cliJson, temporaryFolder } from '../support/cli.ts';
+import { root, startProcess } from '../support/server.ts';
+import { until } from '../support/until.ts';
+
+const LIMIT = 100;
+
+// Only Linux tells how many descriptors a process has open.
+const prlimit = process.platform === 'linux' ? Bun.which('prlimit') : null;
+
+test.skipIf(prlimit === null)(
+  'a server whose connections take every descriptor goes on making drafts, and serves again when they end',
+  async () => {
+    const folder = temporaryFolder();
+    const dataDir = join(folder.path, 'data');
+    const json = (...words: string[]) => cliJson(dataDir, words);
+    const serve = [process.execPath, join(root, 'src/cli.ts'), 'serve'];
+    const server = await startProcess([prlimit ?? '', `--nofile=${LIMIT}:${LIMIT}`, ...serve], { dataDir });
+    const sockets: { terminate(): void }[] = [];
+    try {
+      await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
+      const { integrationId } = await json(
+        ...['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'acme/rocket'],
+      );
+      await json('send', 'github', 'release', '--integration', integrationId, '--url', server.url);
+      const [{ id }] = await json('delivery', 'list', '--organization', 'acme');
+      await json(
+        ...['trigger', 'create', '--integration', integrationId],
+        ...['--event', 'release', '--content-type', 'changelog'],
+      );
+
+      for (let n = 0; n < LIMIT * 2; n++) {
+        sockets.push(
+          await Bun.connect({
+            hostname: '127.0.0.1',
+            port: Number(new URL(server.url).port),
+            socket: { data: () => undefined, error: () => undefined },
+          }),
+        );
+      }
+      // The kernel keeps silent connections to itself for a while.
+      const used = async () => readdirSync(`/proc/${server.pid}/fd`).length;
+      await until(used, (count) => count >= LIMIT);
+
+      await json('delivery', 'replay', id);
+      const drafts = () => json('post', 'list', '--organization', 'acme', '--status', 'draft');
+      expect(await until(drafts, (posts) => posts.length > 0)).toHaveLength(1);
+
+      for (const socket of sockets) socket.terminate();
+      const ping = () =>
+        fetch(`${server.url}/ping`, { keepalive: false }).then((response) => response.status);
+      expect(await until(ping, (status) => status === 200)).toBe(200);
+      expect(await server.stop()).toBe(0);
+      expect(await server.stderr()).toContain('too many open connections');
+    } finally {
+      await server.stop('SIGKILL');
+      folder.remove();
+    }
+  },
+  60_000,
+);
