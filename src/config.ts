@@ -209,7 +209,7 @@ export interface Config {
   metricsToken?: string | undefined;
 }
 
-export interface BackupsConfig {
+interface BackupsConfig {
   /** A folder, or `s3://bucket/prefix`. */
   dir: string;
   /** A cron expression, in UTC. */
