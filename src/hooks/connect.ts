@@ -233,6 +233,9 @@ export async function takeBack(
 export const WITH_FORCE =
   'With --force it is, and the webhook stays at the provider until somebody deletes it there';
 
+/** Ends the message of a deletion that failed in the middle. */
+export const RESTORES = 'If the webhook is gone at the provider, Tidings restores it within a minute.';
+
 /** The same failure, its message continued. */
 export function withEnding(error: unknown, ending: string): unknown {
   if (error instanceof ProviderProblem) {

@@ -1,5 +1,5 @@
 import { deleteIntegration, getIntegration } from '../integrations/store.ts';
-import { HANDS_OFF_MS, type HookNeeds, WITH_FORCE, withEnding } from './connect.ts';
+import { HANDS_OFF_MS, type HookNeeds, RESTORES, WITH_FORCE, withEnding } from './connect.ts';
 import { isProblem, unmakeHook } from './make.ts';
 import type { Hook } from './model.ts';
 import { deleteHooks, letGo, listHooks, takeInHand } from './store.ts';
@@ -7,7 +7,7 @@ import { findApi } from './token.ts';
 
 /**
  * Deletes the hooks at the provider, then the integration. Throws `ProviderProblem` when the provider does not do it:
- * then nothing is disconnected, and a hook that was deleted by then is made again; `force` disconnects all the same
+ * then the integration stays connected, and the job makes again what was deleted by then; `force` disconnects all the same
  * and leaves at the provider what could not be deleted. Resolves to the names of the places where a hook was left,
  * also because the token cannot be read any more. Throws `AppError` 404.
  */
@@ -31,8 +31,10 @@ export async function disconnectIntegration(
       // What was never made, at a place that is gone, needs no force.
       if (hook.remoteId === null && isProblem(error, 'place-not-found')) continue;
       if (!force) {
-        await letGo(db, hooks, index);
-        throw withEnding(error, `Nothing was disconnected. ${WITH_FORCE}`);
+        // After a failure it may be gone as well.
+        const mayBeGone = isProblem(error, 'provider-failed') ? hook : null;
+        await letGo(db, hooks, mayBeGone === null ? index : index + 1);
+        throw withEnding(error, `${restored(hooks.slice(0, index), mayBeGone)} ${WITH_FORCE}`);
       }
       sayLeft(deps, hook, error);
       left.push(hook.placeName);
@@ -53,6 +55,14 @@ export async function disconnectIntegration(
     }
   }
   return { left };
+}
+
+/** What was not done, and what becomes of the hooks that were deleted before the provider failed. */
+function restored(deleted: readonly Hook[], mayBeGone: Hook | null): string {
+  if (deleted.length === 0) return `Nothing was disconnected.${mayBeGone === null ? '' : ` ${RESTORES}`}`;
+  const names = deleted.map(({ placeName }) => placeName).join(', ');
+  const last = mayBeGone === null ? '' : `, and that of ${mayBeGone.placeName} if it is gone`;
+  return `The integration is still connected. Tidings restores the deleted webhooks of ${names} within a minute${last}.`;
 }
 
 function sayLeft({ log }: HookNeeds, { integrationId, placeId }: Hook, error: unknown): void {

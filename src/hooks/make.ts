@@ -38,7 +38,22 @@ export async function unmakeHook(
 ): Promise<void> {
   const { placeId, remoteId } = hook;
   const id = remoteId ?? (await findByUrl(api, placeId, urlOf(deps, integration, hook)));
-  if (id !== null) await api.deleteHook(placeId, id);
+  if (id === null) return;
+  try {
+    await api.deleteHook(placeId, id);
+  } catch (error) {
+    // A provider that fails may have deleted it all the same: look before saying that it did not.
+    if (!isProblem(error, 'provider-failed') || !(await isGone(api, placeId, id))) throw error;
+  }
+}
+
+/** False when the provider does not say, either. */
+async function isGone(api: ProviderApi, placeId: string, id: string): Promise<boolean> {
+  try {
+    return (await api.listHooks(placeId)).every((hook) => hook.id !== id);
+  } catch {
+    return false;
+  }
 }
 
 /** The id of the hook that now is as wished. */

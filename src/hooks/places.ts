@@ -17,12 +17,13 @@ import {
   MAX_PLACES,
   makeAndPing,
   newRepository,
+  RESTORES,
   requireUnconnected,
   takeBack,
   WITH_FORCE,
   withEnding,
 } from './connect.ts';
-import { unmakeHook } from './make.ts';
+import { isProblem, unmakeHook } from './make.ts';
 import type { Hook, Place } from './model.ts';
 import { deleteHook, insertHooks, letGo, listHooks, newHook, updateHook } from './store.ts';
 import { findApi, requireApi, requireToken } from './token.ts';
@@ -149,8 +150,10 @@ async function unmakeInHand(
       deps.log.warn({ err: error, placeId: hook.placeId }, 'a hook was left at the provider');
       return false;
     }
-    await letGo(db, [hook], 0);
-    throw withEnding(error, `Nothing was removed. ${WITH_FORCE}`);
+    // After a failure the hook may be gone all the same: the job then makes it again.
+    const mayBeGone = isProblem(error, 'provider-failed');
+    await letGo(db, [hook], mayBeGone ? 1 : 0);
+    throw withEnding(error, `Nothing was removed. ${mayBeGone ? `${RESTORES} ` : ''}${WITH_FORCE}`);
   }
 }
 

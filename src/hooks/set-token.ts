@@ -6,9 +6,10 @@ import {
   HANDS_OFF_MS,
   type HookNeeds,
   makeAndPing,
+  withEnding,
 } from './connect.ts';
 import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from './model.ts';
-import { insertHooks, listHooks, newHook } from './store.ts';
+import { insertHooks, listHooks, newHook, updateHook } from './store.ts';
 import { requireToken, sealToken } from './token.ts';
 import { urlOf } from './wish.ts';
 
@@ -37,7 +38,14 @@ export async function setToken(
   await setSealedToken(deps.db, integrationId, sealToken(deps, integrationId, token), () => {
     insertHooks(deps.db, hooks, startedAt.toISOString());
   });
-  return makeAndPing(deps, api, integration, await listHooks(deps.db, integrationId), startedAt);
+  const all = await listHooks(deps.db, integrationId);
+  try {
+    return await makeAndPing(deps, api, integration, all, startedAt);
+  } catch (error) {
+    // The token stays: from here on the job sets what is missing.
+    for (const hook of hooks) await updateHook(deps.db, hook, { retryAt: null });
+    throw withEnding(error, 'The token is stored, and Tidings keeps trying to set the webhooks.');
+  }
 }
 
 interface Stand {

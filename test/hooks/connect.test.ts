@@ -311,7 +311,7 @@ describe('repositories of an integration', () => {
     await addPlace(world.deps, id, 'acme/engine');
     world.github.failNext('answers 500');
     expect(String(await rejection(removePlace(world.deps, id, 'acme/engine')))).toContain(
-      'Nothing was removed. With --force',
+      'Nothing was removed. If the webhook is gone at the provider, Tidings restores it within a minute. With --force',
     );
     expect(standing()).toMatchObject({ repositories: 2, hooks: 2 });
   });

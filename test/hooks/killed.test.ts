@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { connectWithToken } from '../../src/hooks/connect.ts';
 import { disconnectIntegration } from '../../src/hooks/disconnect.ts';
-import type { ProviderApi } from '../../src/hooks/model.ts';
+import { type ProviderApi, ProviderProblem } from '../../src/hooks/model.ts';
 import { addPlace, removePlace } from '../../src/hooks/places.ts';
 import { repairHooks } from '../../src/hooks/repair.ts';
 import { rotateSecret } from '../../src/hooks/rotate.ts';
@@ -86,6 +86,29 @@ const doings: Record<
   },
 };
 
+/** The same deps, whose provider fails from the `number`th request on, `times` times: with the work done, or not. */
+function failingAt(deps: Deps, number: number, times: number, when: When): Deps {
+  let count = 0;
+  const openProviderApi: Deps['openProviderApi'] = async (type, token) => {
+    const api = await deps.openProviderApi(type, token);
+    return new Proxy(api, {
+      get(target, name: keyof ProviderApi) {
+        const method = target[name];
+        if (typeof method !== 'function') return method;
+        return async (...given: never[]) => {
+          count++;
+          const fails = count >= number && count < number + times;
+          const work = () => (method as (...given: never[]) => Promise<unknown>)(...given);
+          if (!fails) return work();
+          if (when === 'after') await work();
+          throw new ProviderProblem('provider-failed', 'GitHub answered 502. Try again later');
+        };
+      },
+    });
+  };
+  return { ...deps, openProviderApi };
+}
+
 /** One webhook for each that is known, which GitHub delivers to with a secret that is taken. */
 async function expectTogether(world: HookWorld, about: string): Promise<void> {
   const integrations = await listIntegrations(world.db);
@@ -131,4 +154,55 @@ test.each(Object.keys(doings))(
     }
   },
   60_000,
+);
+
+/** What GitHub has: each webhook by its repository. */
+const atGithub = (world: HookWorld) =>
+  world.github.repositories.flatMap(({ name, hooks }) => hooks.map(() => name)).sort();
+
+test.each(Object.keys(doings))(
+  '%s, while GitHub fails: what it says is true, and a minute later both sides are together',
+  async (name) => {
+    const { before, act } = doings[name] ?? expect.unreachable();
+    for (const when of ['before', 'after'] as const) {
+      for (const times of [1, 2, Number.POSITIVE_INFINITY]) {
+        for (let number = 1, isOver = false; !isOver; number++) {
+          const about = `${name}, ${times} failures from request ${number} on, ${when} the work`;
+          await using world = await createHookWorld();
+          const id = await before(world);
+          const [places, secret] = [atGithub(world), id === '' ? '' : await revealSecret(world.deps, id)];
+          const said = await act(failingAt(world.deps, number, times, when), id, world.token).then(
+            () => null,
+            String,
+          );
+          isOver = said === null && times === Number.POSITIVE_INFINITY;
+          if (said === null && times !== Number.POSITIVE_INFINITY && number > 12) isOver = true;
+          await world.github.settled();
+          const mayBeLeft = said?.includes('Look at the webhooks of') === true;
+          if (said?.includes('Nothing was connected') && !mayBeLeft) {
+            expect(
+              { places: atGithub(world), integrations: await listIntegrations(world.db) },
+              about,
+            ).toEqual({
+              places: [],
+              integrations: [],
+            });
+          }
+          if (said?.includes('Nothing was added') && !mayBeLeft)
+            expect(atGithub(world), about).toEqual(places);
+          if (said?.includes('was not rotated')) {
+            expect(await revealSecret(world.deps, id), about).toBe(secret);
+          }
+          const stays = /Nothing was (?:disconnected|removed)|still connected/.test(said ?? '');
+          if (stays && !/restores/.test(said ?? '')) expect(atGithub(world), about).toEqual(places);
+          world.clock.advance(61_000);
+          await syncHooks(world.deps);
+          if (mayBeLeft) continue;
+          await expectTogether(world, about);
+          if (stays) expect(atGithub(world), about).toEqual(places);
+        }
+      }
+    }
+  },
+  120_000,
 );
