@@ -15,7 +15,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { startTidings } from '../support/server.ts';
 import { holdDeadAddress } from '../support/unkey/faults.ts';
-import { API_ID, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
+import { API_ID, permissionOn, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 
@@ -346,7 +346,7 @@ describe('Unkey', () => {
     const { unkey, environment, key } = await withKey();
     using _ = unkey;
     expect((await examine(environment, '--key', 'tdk_nobodys')).statusOf('unkey')).toBe('warning');
-    unkey.mayVerify = false;
+    unkey.permissions.delete(permissionOn('verify_key'));
     const { named, report } = await examine(environment, '--key', key);
     expect(named('unkey')?.status).toBe('failed');
     expect(named('unkey')?.advice).toContain('api.*.verify_key');

@@ -61,7 +61,8 @@ describe('what a person can mend is told in words', () => {
     app.unkey.fault = 'answers 429';
     expect(await refusalOf(app.deps.keys.listKeys('org_1'))).toEqual({
       status: 502,
-      message: 'Unkey refused the request (429): This workspace has exceeded its API rate limit.',
+      message:
+        'Unkey refused the request (429): This workspace has exceeded its API rate limit of 600/1m0s. Please try again later.',
     });
   });
 
