@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/lib/clock.ts';
-import { checkedBody, isOperation } from './unkey/bodies.ts';
+import { checkedBody, isOperation, type Operation } from './unkey/bodies.ts';
 import { type Fault, faults } from './unkey/faults.ts';
 import { type Action, type Answer, keyOperations, type Verification } from './unkey/keys.ts';
 import { refusals, UnkeyRefusal } from './unkey/refusal.ts';
@@ -30,6 +30,8 @@ export interface UnkeyServer extends Disposable {
   readonly requests: string[];
   /** While set, every request is answered so. */
   fault: Fault | null;
+  /** Sets the fault once the operation was answered well. */
+  failAfter(operation: Operation, fault: Fault): void;
   /** The permissions of the root key. At first those on the one API. */
   readonly permissions: Set<string>;
   /** True: verifications are answered by a node that caches keys, and did not handle the changes. */
@@ -57,6 +59,7 @@ export function startUnkeyServer({
   });
   const forced: Partial<Verification>[] = [];
   const requests: string[] = [];
+  const faultsAfter = new Map<string, Fault>();
   let fault: Fault | null = null;
 
   async function answer(request: Request, name: string): Promise<Answer> {
@@ -77,7 +80,9 @@ export function startUnkeyServer({
       if (fault !== null) return faults[fault]();
       const requestId = `req_${requests.length}`;
       try {
-        return Response.json({ meta: { requestId }, ...(await answer(request, name)) });
+        const answered = await answer(request, name);
+        fault = faultsAfter.get(name) ?? fault;
+        return Response.json({ meta: { requestId }, ...answered });
       } catch (error) {
         if (error instanceof UnkeyRefusal) return error.toResponse(requestId);
         throw error;
@@ -94,6 +99,7 @@ export function startUnkeyServer({
     set fault(next) {
       fault = next;
     },
+    failAfter: (operation, next) => void faultsAfter.set(operation, next),
     permissions,
     get isOtherNode() {
       return isOtherNode;
