@@ -47,9 +47,9 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
       const { code } = (await unkey.keys.verifyKey({ key }, management)).data;
       if (code === 'VALID' || code === 'RATE_LIMITED') return null;
       const cause = code === 'NOT_FOUND' ? `. Give the root key ${rootKeyPermissions(config.apiId)[0]}` : '';
-      return `Unkey answers ${code} for the new key, so the API refuses it${cause}. Check the key: ${tidings} doctor --key KEY`;
+      return `Unkey answers ${code} for the new key, so the API refuses it${cause}. Then check it: ${tidings} doctor --key KEY`;
     } catch {
-      return `Unkey did not verify the new key. Check it before you use it: ${tidings} doctor --key KEY`;
+      return `Unkey did not verify the new key. Check it: ${tidings} doctor --key KEY`;
     }
   }
 
@@ -236,7 +236,7 @@ async function managed<Result>(call: Promise<Result>, keyId?: string): Promise<R
 }
 
 /** Unkey hides APIs from root keys that lack a permission on them. */
-const MASKED = `It answers so for a missing permission, too. Run "${tidings} doctor".`;
+const MASKED = `Unkey also answers 404 when the root key lacks a permission. Run "${tidings} doctor".`;
 
 /** Unkey's form of an error; `errors` names the fields that a 400 is about. */
 const Failure = Type.Object({

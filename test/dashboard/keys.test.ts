@@ -265,11 +265,11 @@ describe('with Unkey', () => {
   test('a new key that Unkey does not verify comes with a warning', async () => {
     using app = createUnkeyApp();
     const { make } = await owned(app);
-    expect((await make()).text).not.toContain('does not work yet');
+    expect((await make()).text).not.toContain('Check this key');
     app.unkey.permissions.delete(permissionOn('verify_key'));
     const { response, text, key } = await make();
     expect(response.status).toBe(200);
-    expect(text).toContain('This key does not work yet.');
+    expect(text).toContain('Check this key before you use it.');
     expect(text).toContain(permissionOn('verify_key'));
     const warned = JSON.stringify(app.logged.filter(({ level }) => level === 'warn'));
     expect(warned).toContain('Unkey answers NOT_FOUND for the new key');

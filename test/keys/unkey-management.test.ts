@@ -42,7 +42,7 @@ describe('what a person can mend is told in words', () => {
     using app = await begin({ apiId: 'api_of_somebody_else' });
     expect(await refusalOf(call(app.deps.keys))).toEqual({
       status: 502,
-      message: `Unkey refused the request (404): The specified API was not found. It answers so for a missing permission, too. Run "${tidings} doctor".`,
+      message: `Unkey refused the request (404): The specified API was not found. Unkey also answers 404 when the root key lacks a permission. Run "${tidings} doctor".`,
     });
   });
 

@@ -15,14 +15,14 @@ export function CreatedKeyPage({ made, curl, base }: { made: CreatedKey; curl: s
       </p>
       {made.warning === undefined ? null : (
         <p class="note" role="alert">
-          <strong>This key does not work yet.</strong> {made.warning}
+          <strong>Check this key before you use it.</strong> {made.warning}
         </p>
       )}
       <div class="note">
         <ToCopy text={made.key} label="Copy the key" />
       </div>
       <h2>Your first call</h2>
-      <p>It answers with the published posts:</p>
+      <p>This call returns the published posts:</p>
       <ToCopy text={curl} label="Copy the line" />
       <p class="hint">
         Keep the key on the server, in an environment variable or a store of secrets, never in a page or an
