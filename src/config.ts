@@ -173,6 +173,9 @@ export const settings = {
 
 type SettingName = keyof typeof settings;
 
+/** They mean nothing without UNKEY_ROOT_KEY. */
+const unkeyDetails = ['UNKEY_API_ID', 'UNKEY_BASE_URL', 'UNKEY_TIMEOUT_MS'] as const;
+
 /** Of these it is said that they are wrong, not what they were. */
 const secretSettings: ReadonlySet<SettingName> = new Set([
   'UNKEY_ROOT_KEY',
@@ -240,25 +243,28 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function readConfig(flags?: Environment, environment?: Environment): Config {
   const { config, problems } = examineConfig(flags, environment);
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
-  return config;
+  return config as Config;
 }
 
-/** The same, with what is wrong told beside it: a setting that is wrong has its default. */
+/** Null: a setting is wrong, so there is no value. Falling back to a default could send a secret elsewhere. */
+export type ExaminedConfig = { [Name in keyof Config]: Config[Name] | null };
+
+/** Reads the same settings without throwing. Every null in `config` has its line in `problems`. */
 export function examineConfig(
   flags: Environment = {},
   environment: Environment = Bun.env,
-): { config: Config; problems: string[] } {
+): { config: ExaminedConfig; problems: string[] } {
   const problems: string[] = [];
+  const textOf = (name: SettingName) => flags[name] || environment[name] || undefined;
 
-  function read<Name extends SettingName>(name: Name): Value<Name> {
+  function read<Name extends SettingName>(name: Name): Value<Name> | null {
     const setting: Setting = settings[name];
-    const text = flags[name] || environment[name] || undefined;
-    if (text !== undefined) {
-      const value = setting.schema.type === 'integer' && /^\d{1,9}$/.test(text) ? Number(text) : text;
-      if (Check(setting.schema, value)) return value as Value<Name>;
-      refuse(name, text);
-    }
-    return setting.default as Value<Name>;
+    const text = textOf(name);
+    if (text === undefined) return setting.default as Value<Name>;
+    const value = setting.schema.type === 'integer' && /^\d{1,9}$/.test(text) ? Number(text) : text;
+    if (Check(setting.schema, value)) return value as Value<Name>;
+    refuse(name, text);
+    return null;
   }
 
   function refuse(name: SettingName, text: string): void {
@@ -272,39 +278,57 @@ export function examineConfig(
     baseUrl: read('UNKEY_BASE_URL'),
     timeoutMs: read('UNKEY_TIMEOUT_MS'),
   };
+  const rootless = unkeyDetails.filter((name) => rootKey === undefined && textOf(name) !== undefined);
+  problems.push(...rootless.map((name) => `${name} needs UNKEY_ROOT_KEY. Set both or neither`));
   const accessKeyId = read('BACKUP_S3_ACCESS_KEY_ID');
   const secretAccessKey = read('BACKUP_S3_SECRET_ACCESS_KEY');
   const store = {
-    endpoint: read('BACKUP_S3_ENDPOINT')?.replace(/\/$/, ''),
+    endpoint: withoutSlash(read('BACKUP_S3_ENDPOINT')),
     region: read('BACKUP_S3_REGION'),
   };
   const dir = read('BACKUP_DIR');
   const backups = { schedule: read('BACKUP_SCHEDULE'), keep: read('BACKUP_KEEP') };
-  if (!isCron(backups.schedule)) refuse('BACKUP_SCHEDULE', backups.schedule);
+  if (backups.schedule !== null && !isCron(backups.schedule)) {
+    refuse('BACKUP_SCHEDULE', backups.schedule);
+    backups.schedule = null;
+  }
   const hasAccess = accessKeyId !== undefined && secretAccessKey !== undefined;
-  if (!hasAccess && (dir?.startsWith('s3:') || accessKeyId !== undefined || secretAccessKey !== undefined)) {
+  const needsAccess = dir?.startsWith('s3:') || accessKeyId !== undefined || secretAccessKey !== undefined;
+  if (needsAccess && !hasAccess) {
     problems.push(
       'BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY must both be set for backups in S3',
     );
   }
-  const config: Config = {
+  const config: ExaminedConfig = {
     host: read('HOST'),
     port: read('PORT'),
-    publicUrl: read('PUBLIC_URL')?.replace(/\/+$/, ''),
+    publicUrl: withoutSlash(read('PUBLIC_URL')),
     dataDir: read('DATA_DIR'),
     secretKey: read('SECRET_KEY'),
-    unkey: rootKey === undefined ? undefined : { rootKey, ...unkey },
-    providerApis: {
-      github: read('GITHUB_API_URL').replace(/\/+$/, ''),
-      linear: read('LINEAR_API_URL').replace(/\/+$/, ''),
-    },
-    backups: dir === undefined ? undefined : { dir, ...backups },
-    s3: hasAccess ? { ...store, accessKeyId, secretAccessKey } : undefined,
+    unkey: rootless.length > 0 ? null : rootKey === undefined ? undefined : usable({ rootKey, ...unkey }),
+    providerApis: usable({
+      github: withoutSlash(read('GITHUB_API_URL')),
+      linear: withoutSlash(read('LINEAR_API_URL')),
+    }),
+    backups: dir === undefined ? undefined : usable({ dir, ...backups }),
+    s3: hasAccess ? usable({ ...store, accessKeyId, secretAccessKey }) : needsAccess ? null : undefined,
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),
     metricsToken: read('METRICS_TOKEN'),
   };
   return { config, problems };
+}
+
+/** The parts of a group of settings; null when one of them is wrong. */
+function usable<Parts extends object>(
+  parts: Parts,
+): { [Name in keyof Parts]: Exclude<Parts[Name], null> } | null {
+  type Usable = { [Name in keyof Parts]: Exclude<Parts[Name], null> };
+  return Object.values(parts).includes(null) ? null : (parts as Usable);
+}
+
+function withoutSlash<Url extends string | null | undefined>(url: Url): Url {
+  return (typeof url === 'string' ? url.replace(/\/+$/, '') : url) as Url;
 }
 
 /** The names of all variables that are set. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { ConfigError, readConfig } from '../src/config.ts';
+import { ConfigError, examineConfig, readConfig } from '../src/config.ts';
 
 test('defaults, with nothing set', () => {
   expect(readConfig({}, {})).toEqual({
@@ -136,5 +136,52 @@ describe('a wrong value is refused by the name of its variable', () => {
       expect(message.split('\n')).toHaveLength(7);
       expect(message).not.toMatch(/se cret|too short|guess|my id|my secret/);
     }
+  });
+});
+
+describe('a setting of Unkey without UNKEY_ROOT_KEY', () => {
+  test.each([
+    ['UNKEY_API_ID', 'api_1'],
+    ['UNKEY_BASE_URL', 'https://unkey.example.com'],
+    ['UNKEY_TIMEOUT_MS', '800'],
+  ])('%s is refused', (name, value) => {
+    expect(() => readConfig({}, { [name]: value })).toThrow(
+      `${name} needs UNKEY_ROOT_KEY. Set both or neither`,
+    );
+    expect(readConfig({}, { [name]: value, UNKEY_ROOT_KEY: 'unkey_root' }).unkey).toBeDefined();
+    expect(readConfig({}, { [name]: '', UNKEY_ROOT_KEY: '' }).unkey).toBeUndefined();
+  });
+});
+
+describe('a setting that cannot be used has no value, not its default', () => {
+  const base = { UNKEY_ROOT_KEY: 'unkey_root', BACKUP_DIR: '/backups' };
+  test.each([
+    [{ HOST: 'a b' }, { host: null }],
+    [{ PORT: 'http' }, { port: null }],
+    [{ PUBLIC_URL: 'example.com' }, { publicUrl: null }],
+    [{ DATA_DIR: 'x'.repeat(5000) }, { dataDir: null }],
+    [{ SECRET_KEY: 'short' }, { secretKey: null }],
+    [{ UNKEY_ROOT_KEY: 'a b' }, { unkey: null }],
+    [{ UNKEY_BASE_URL: 'unkey.example.com' }, { unkey: null }],
+    [{ UNKEY_API_ID: 'a b' }, { unkey: null }],
+    [{ UNKEY_TIMEOUT_MS: 'x' }, { unkey: null }],
+    [{ UNKEY_ROOT_KEY: '', UNKEY_API_ID: 'api_1' }, { unkey: null }],
+    [{ GITHUB_API_URL: 'example.com' }, { providerApis: null }],
+    [{ LINEAR_API_URL: 'example.com' }, { providerApis: null }],
+    [{ BACKUP_DIR: 's3:' }, { backups: null }],
+    [{ BACKUP_SCHEDULE: 'daily' }, { backups: null }],
+    [{ BACKUP_KEEP: '0' }, { backups: null }],
+    [{ BACKUP_S3_ACCESS_KEY_ID: 'id' }, { s3: null }],
+    [
+      { BACKUP_S3_ACCESS_KEY_ID: 'id', BACKUP_S3_SECRET_ACCESS_KEY: 's', BACKUP_S3_ENDPOINT: 'x' },
+      { s3: null },
+    ],
+    [{ LOG_LEVEL: 'loud' }, { logLevel: null }],
+    [{ LOG_FORMAT: 'text' }, { logFormat: null }],
+    [{ METRICS_TOKEN: 'short' }, { metricsToken: null }],
+  ])('%p', (wrong, expected) => {
+    const { config, problems } = examineConfig({}, { ...base, ...wrong } as Record<string, string>);
+    expect(problems).toHaveLength(1);
+    expect(config).toEqual({ ...readConfig({}, base), ...expected } as typeof config);
   });
 });

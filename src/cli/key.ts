@@ -30,7 +30,7 @@ export function addKeyCommands(program: Command, context: CliContext): void {
       `\nWithout --permission the key has ${READ_PERMISSION}, which every read of the API needs.`,
     )
     .action(async ({ organization, name, permission, expires }: CreateOptions, command: Command) => {
-      const created = await withServices(context, command, ({ keys }) =>
+      const { warning, ...created } = await withServices(context, command, ({ keys }) =>
         keys.createKey({
           organizationId: organization,
           name,
@@ -39,6 +39,7 @@ export function addKeyCommands(program: Command, context: CliContext): void {
         }),
       );
       print(context.terminal, command, created, describeCreated);
+      if (warning !== undefined) context.terminal.writeError(`warning: ${warning}\n`);
     });
 
   group
@@ -59,25 +60,31 @@ export function addKeyCommands(program: Command, context: CliContext): void {
 
   group
     .command('revoke')
-    .description('refuse a key from now on, and keep it in the list')
+    .description('revoke a key, and keep it in the list')
     .argument('<id>', 'the id of the key, not its value')
     .action(async (id: string, _options: object, command: Command) => {
-      const key = await withServices(context, command, ({ keys }) => keys.revokeKey(id));
+      const { key, revocationDelay } = await withServices(context, command, async ({ keys }) => ({
+        key: await keys.revokeKey(id),
+        revocationDelay: keys.revocationDelay,
+      }));
       print(
         context.terminal,
         command,
         key,
-        ({ name }) => `Revoked: ${oneLine(name)} (${id}) is refused from now on.`,
+        ({ name }) => `Revoked: ${oneLine(name)} (${id})\n${revocationDelay}`,
       );
     });
 
   group
     .command('delete')
-    .description('delete a key, so that it is refused and no longer listed')
+    .description('delete a key: revoke it, and remove it from the list')
     .argument('<id>', 'the id of the key, not its value')
     .action(async (id: string, _options: object, command: Command) => {
-      await withServices(context, command, ({ keys }) => keys.deleteKey(id));
-      print(context.terminal, command, { id, deleted: true }, () => `Deleted: ${id}`);
+      const revocationDelay = await withServices(context, command, async ({ keys }) => {
+        await keys.deleteKey(id);
+        return keys.revocationDelay;
+      });
+      print(context.terminal, command, { id, deleted: true }, () => `Deleted: ${id}\n${revocationDelay}`);
     });
 }
 

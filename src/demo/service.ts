@@ -48,7 +48,7 @@ export interface Demo {
  * only as its hash, so the demo's is also kept in `keyFile` (mode 0600), to be shown again at the next start.
  * Throws `AppError` 409 when the folder holds organizations and none is the demo's.
  */
-export async function openDemo(deps: Omit<Deps, 'fetch' | 'log'>, keyFile: string): Promise<Demo> {
+export async function openDemo(deps: Omit<Deps, 'fetch'>, keyFile: string): Promise<Demo> {
   const existing = await findOrganization(deps.db, DEMO_ORGANIZATION);
   if (existing === null && (await countOrganizations(deps.db)) > 0) {
     throw new AppError(
@@ -207,13 +207,14 @@ async function readUsableKey({ keys }: Pick<Deps, 'keys'>, keyFile: string): Pro
   return verdict.outcome === 'valid' && verdict.organizationId === DEMO_ORGANIZATION ? key : null;
 }
 
-async function createDemoKey({ keys }: Pick<Deps, 'keys'>, keyFile: string): Promise<string> {
-  const { key } = await keys.createKey({
+async function createDemoKey({ keys, log }: Pick<Deps, 'keys' | 'log'>, keyFile: string): Promise<string> {
+  const { key, warning } = await keys.createKey({
     organizationId: DEMO_ORGANIZATION,
     name: 'Demo',
     permissions: [READ_PERMISSION],
     expiresAt: null,
   });
+  if (warning !== undefined) log.warn(warning);
   await Bun.write(keyFile, `${key}\n`, { mode: 0o600 });
   await chmod(keyFile, 0o600);
   return key;

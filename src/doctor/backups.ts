@@ -3,14 +3,14 @@ import { lastBackup } from '../backup/last-backup.ts';
 import { isStore } from '../backup/target.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { type Check, check, failed, ok, warning } from './check.ts';
+import { type Check, databaseCheck, failed, ok, unchecked, warning } from './check.ts';
 
 /** A backup by hand is worth a reminder after so long. */
 const OLD_MS = 30 * DAY_MS;
 
 export const backupChecks: readonly Check[] = [
-  check('backups', async ({ folder, config: { backups }, db, clock }) => {
-    if (db === null) return null;
+  databaseCheck('backups', async ({ folder, config: { backups }, clock }) => {
+    if (backups === null) return unchecked('a BACKUP_* setting');
     const { success, failure } = await lastBackup(folder);
     const made = success === null ? 'There is none yet' : `The last good one is of ${success.at}`;
     if (failure !== null) {

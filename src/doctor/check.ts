@@ -1,18 +1,18 @@
 import type { Database } from '../../db/client.ts';
-import type { Config, Environment } from '../config.ts';
+import type { Environment, ExaminedConfig } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 
 /** What a check looks at. Nothing of it is ever changed. */
 export interface Patient extends Pick<Deps, 'clock' | 'fetch'> {
-  /** Where a setting is wrong, its default. */
-  readonly config: Config;
+  /** Null where a setting is wrong: a check that needs it is `unchecked`. */
+  readonly config: ExaminedConfig;
   /** A line for each setting that is wrong. */
   readonly wrongSettings: readonly string[];
   /** Absent: that of the process. */
   readonly environment?: Environment | undefined;
-  /** The data folder, as an absolute path. */
-  readonly folder: string;
+  /** The data folder, as an absolute path. Null: DATA_DIR is wrong. */
+  readonly folder: string | null;
   /** Null when there is none, or it cannot be opened; a check says which. */
   readonly db: Database | null;
   readonly secrets: SecretBox | null;
@@ -58,17 +58,37 @@ export function check(
   };
 }
 
+/** A check of the data folder. */
+export function folderCheck(
+  name: string,
+  look: (patient: Patient & { folder: string }) => Finding | null | Promise<Finding | null>,
+): Check {
+  return check(name, (patient) =>
+    patient.folder === null ? unchecked('DATA_DIR') : look({ ...patient, folder: patient.folder }),
+  );
+}
+
 /** A check of what the database holds: left out where it cannot be opened, which another check tells. */
 export function databaseCheck(
   name: string,
-  look: (patient: Patient & { db: Database }) => Finding | null | Promise<Finding | null>,
+  look: (patient: Patient & { folder: string; db: Database }) => Finding | null | Promise<Finding | null>,
 ): Check {
-  return check(name, (patient) => (patient.db === null ? null : look({ ...patient, db: patient.db })));
+  return check(name, ({ folder, db, ...patient }) =>
+    folder === null || db === null ? null : look({ ...patient, folder, db }),
+  );
 }
 
 export const ok = (message: string, advice?: string): Finding => found('ok', message, advice);
 export const warning = (message: string, advice: string): Finding => found('warning', message, advice);
 export const failed = (message: string, advice: string): Finding => found('failed', message, advice);
+
+export const UNKEY_SETTINGS = 'an UNKEY_* setting';
+export const PROVIDER_SETTINGS = 'GITHUB_API_URL or LINEAR_API_URL';
+
+/** The check needs a setting that is wrong. Judging by a default would ask or examine something else. */
+export function unchecked(settings: string): Finding {
+  return warning(`Not checked: ${settings} is wrong`, 'Correct the setting, and run this command again');
+}
 
 function found(status: Status, message: string, advice: string | undefined): Finding {
   return { status, message, ...(advice === undefined ? {} : { advice }) };

@@ -1,5 +1,17 @@
 import { findNewestDeliveryTime } from '../webhooks/count-store.ts';
-import { type Check, check, databaseCheck, failed, ok, type Patient, warning } from './check.ts';
+import {
+  type Check,
+  check,
+  databaseCheck,
+  type Finding,
+  failed,
+  ok,
+  type Patient,
+  PROVIDER_SETTINGS,
+  UNKEY_SETTINGS,
+  unchecked,
+  warning,
+} from './check.ts';
 
 /** Linear's deliveries may come from at most this far in the future. */
 const MAX_OFF_MS = 60_000;
@@ -22,7 +34,7 @@ export const clockChecks: readonly Check[] = [
 
   check('clock and others', async (patient) => {
     const url = otherServer(patient);
-    if (url === null) return null;
+    if (typeof url !== 'string') return url;
     const at = await dateOf(patient, url);
     if (at === null) return ok(`${url} did not tell the time; the clock was not compared`);
     const off = Math.abs(patient.clock.now().getTime() - at);
@@ -32,10 +44,12 @@ export const clockChecks: readonly Check[] = [
   }),
 ];
 
-/** Who is asked for the time: who is asked for keys anyway, or else GitHub. Null: nobody. */
-function otherServer({ config: { unkey }, isOffline }: Patient): string | null {
+/** The server to ask for the time: Unkey where it keeps the keys, or else GitHub. Null: none. */
+function otherServer({ config: { unkey, providerApis }, isOffline }: Patient): string | Finding | null {
+  if (unkey === null) return unchecked(UNKEY_SETTINGS);
   if (unkey !== undefined) return unkey.baseUrl ?? 'https://api.unkey.com';
-  return isOffline ? null : 'https://api.github.com';
+  if (isOffline) return null;
+  return providerApis === null ? unchecked(PROVIDER_SETTINGS) : providerApis.github;
 }
 
 /** Milliseconds since 1970 by a server's `Date`; null when it cannot be reached or says none. */

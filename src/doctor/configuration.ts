@@ -2,7 +2,7 @@ import { variableNames } from '../config.ts';
 import { isLocal } from '../hooks/reach.ts';
 import { listIntegrations } from '../integrations/store.ts';
 import { knownPublicUrl } from '../uptime/public-url.ts';
-import { type Check, check, databaseCheck, failed, ok, warning } from './check.ts';
+import { type Check, check, databaseCheck, failed, ok, unchecked, warning } from './check.ts';
 import { misspeltVariables } from './misspelt.ts';
 
 export const configurationChecks: readonly Check[] = [
@@ -20,8 +20,10 @@ export const configurationChecks: readonly Check[] = [
   }),
 
   databaseCheck('public url', async ({ config, db }) => {
-    const set = knownPublicUrl(config, db);
-    const shown = set ?? `http://localhost:${config.port}, as PUBLIC_URL is not set`;
+    const { publicUrl, port } = config;
+    if (publicUrl === null) return unchecked('PUBLIC_URL');
+    const set = knownPublicUrl({ publicUrl }, db);
+    const shown = set ?? `http://localhost:${port ?? 'PORT'}, as PUBLIC_URL is not set`;
     if ((await listIntegrations(db)).length === 0) return ok(`Links begin with ${shown}`);
     if (set === null || isLocal(set)) {
       return warning(

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { findDamage, openForInspection } from '../../db/client.ts';
 import { migrations, readVersion } from '../../db/migrate.ts';
-import { type Check, check, databaseCheck, failed, ok, warning } from './check.ts';
+import { type Check, databaseCheck, failed, folderCheck, ok, warning } from './check.ts';
 
 /** How much of what is damaged is told. */
 const MAX_DAMAGE = 3;
@@ -11,7 +11,7 @@ const RESTORE = 'Stop the server, keep a copy of the folder as it is, and restor
 
 export const databaseChecks: readonly Check[] = [
   // Only where it could not be opened: why that is.
-  check('database', ({ folder, db }) => {
+  folderCheck('database', ({ folder, db }) => {
     const path = join(folder, 'tidings.db');
     if (db !== null || !existsSync(path)) return null;
     try {

@@ -3,13 +3,13 @@ import { basename, join } from 'node:path';
 import { freeBytes, listLeftovers } from '../data-folder.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { MIN_FREE_BYTES } from '../ready/readiness.ts';
-import { type Check, check, type Finding, failed, megabytes, ok, warning } from './check.ts';
+import { type Check, type Finding, failed, folderCheck, megabytes, ok, unchecked, warning } from './check.ts';
 
 /** What others than the owner may do. */
 const OTHERS = 0o077;
 
 export const fileChecks: readonly Check[] = [
-  check('data folder', ({ folder }) => {
+  folderCheck('data folder', ({ folder }) => {
     const stats = statSync(folder, { throwIfNoEntry: false });
     if (stats === undefined) {
       return failed(
@@ -26,7 +26,7 @@ export const fileChecks: readonly Check[] = [
     );
   }),
 
-  check('database file', ({ folder }) => {
+  folderCheck('database file', ({ folder }) => {
     const path = join(folder, 'tidings.db');
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined) {
@@ -41,7 +41,7 @@ export const fileChecks: readonly Check[] = [
     );
   }),
 
-  check('unfinished files', ({ folder }) => {
+  folderCheck('unfinished files', ({ folder }) => {
     if (!existsSync(folder)) return null;
     const leftovers = listLeftovers(folder);
     if (leftovers.length === 0) return null;
@@ -53,7 +53,7 @@ export const fileChecks: readonly Check[] = [
     );
   }),
 
-  check('secret.key', ({ folder, config }) => {
+  folderCheck('secret.key', ({ folder, config }) => {
     const path = join(folder, 'secret.key');
     const stats = statSync(path, { throwIfNoEntry: false });
     // Whether secrets need it is another check.
@@ -61,6 +61,7 @@ export const fileChecks: readonly Check[] = [
     if (isOpen(stats)) {
       return failed(`${path} can be read by others (mode ${modeOf(stats)})`, `chmod 600 ${path}`);
     }
+    if (config.secretKey === null) return unchecked('SECRET_KEY');
     const isUsed = config.secretKey === undefined;
     return (
       trouble(path, stats) ??
@@ -72,7 +73,7 @@ export const fileChecks: readonly Check[] = [
     );
   }),
 
-  check('disk', ({ folder }) => {
+  folderCheck('disk', ({ folder }) => {
     const free = freeBytes(folder);
     if (free === null) return null;
     const database = statSync(join(folder, 'tidings.db'), { throwIfNoEntry: false })?.size ?? 0;

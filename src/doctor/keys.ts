@@ -1,5 +1,5 @@
 import { countKeys } from '../keys/store.ts';
-import { type Check, check, counted, databaseCheck, ok } from './check.ts';
+import { type Check, check, counted, databaseCheck, ok, UNKEY_SETTINGS, unchecked } from './check.ts';
 import { examineUnkey } from './unkey.ts';
 
 export const keyChecks: readonly Check[] = [
@@ -8,5 +8,9 @@ export const keyChecks: readonly Check[] = [
     const { all, ended } = countKeys(db, clock.now());
     return ok(`${counted(all, 'API key')} in the database; ${ended} of them expired or revoked`);
   }),
-  check('unkey', ({ config: { unkey }, key }) => (unkey === undefined ? null : examineUnkey(unkey, key))),
+  check('unkey', (patient) => {
+    const { unkey } = patient.config;
+    if (unkey === undefined) return null;
+    return unkey === null ? unchecked(UNKEY_SETTINGS) : examineUnkey(unkey, patient);
+  }),
 ];

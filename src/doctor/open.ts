@@ -19,9 +19,9 @@ interface Asked extends Pick<Deps, 'clock' | 'fetch'> {
 /** Takes up what is to be examined, as it is: what is not there stays so. `close` lets go of it. */
 export function admit({ flags, environment, ...asked }: Asked): { patient: Patient; close(): void } {
   const { config, problems } = examineConfig(flags, environment);
-  const folder = resolve(config.dataDir);
-  const db = openDatabase(join(folder, 'tidings.db'));
-  const secrets = findSecrets(folder, config.secretKey);
+  const folder = config.dataDir === null ? null : resolve(config.dataDir);
+  const db = folder === null ? null : openDatabase(join(folder, 'tidings.db'));
+  const secrets = folder === null || config.secretKey === null ? null : findSecrets(folder, config.secretKey);
   const patient = { ...asked, config, wrongSettings: problems, environment, folder, db, secrets };
   return { patient, close: () => db?.$client.close() };
 }

@@ -1,10 +1,11 @@
 import { secretsOpen } from '../integrations/service.ts';
 import { findReceivingIntegration, listIntegrations } from '../integrations/store.ts';
 import { tidings } from '../lib/how-to-run.ts';
-import { type Check, counted, databaseCheck, failed, ok } from './check.ts';
+import { type Check, counted, databaseCheck, failed, ok, unchecked } from './check.ts';
 
 export const secretChecks: readonly Check[] = [
-  databaseCheck('stored secrets', async ({ db, secrets }) => {
+  databaseCheck('stored secrets', async ({ db, secrets, config }) => {
+    if (config.secretKey === null) return unchecked('SECRET_KEY');
     const integrations = await listIntegrations(db);
     if (secrets === null) {
       return integrations.length === 0

@@ -1,11 +1,13 @@
 import { tidings } from '../lib/how-to-run.ts';
-import { type Check, check, failed, ok, type Patient, warning } from './check.ts';
+import { type Check, check, failed, ok, type Patient, unchecked, warning } from './check.ts';
 
 const TIMEOUT_MS = 2_000;
 
 export const serverChecks: readonly Check[] = [
   check('server', async (patient) => {
-    const url = addressOf(patient);
+    const { host, port } = patient.config;
+    if (host === null || port === null) return unchecked('HOST or PORT');
+    const url = addressOf(host, port);
     if (url === null) return ok('PORT is 0: the port of the server is not known, and was not asked');
     const pong = await ask(patient, `${url}/ping`);
     if (pong === null) {
@@ -30,7 +32,7 @@ export const serverChecks: readonly Check[] = [
 ];
 
 /** Where a client on this machine finds the server; null when the port is not known. */
-function addressOf({ config: { host, port } }: Patient): string | null {
+function addressOf(host: string, port: number): string | null {
   if (port === 0) return null;
   const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${own.includes(':') ? `[${own}]` : own}:${port}`;

@@ -71,15 +71,34 @@ export function refusals(badRequest: string): Record<number, ResponseDocumentati
       'Forbidden',
       'Forbidden: organization access denied',
     ]),
-    429: refusal('The key ran into a limit that Unkey keeps for it.', ['RATE_LIMITED', 'USAGE_EXCEEDED']),
+    429: {
+      ...refusal('The key ran into a limit that Unkey keeps for it. Tidings has no limits of its own.', [
+        'RATE_LIMITED',
+        'USAGE_EXCEEDED',
+      ]),
+      headers: limitHeaders,
+    },
     500: refusal('Our fault. The log holds the cause under the `X-Request-Id` of the answer.', [
       'Internal server error',
     ]),
-    503: refusal('Keys cannot be checked right now. Try again after 1, 2 and 4 seconds.', [
-      'Authentication service unavailable',
-    ]),
+    503: {
+      ...refusal('Keys cannot be checked right now. Try again after 1, 2 and 4 seconds.', [
+        'Authentication service unavailable',
+      ]),
+      headers: limitHeaders,
+    },
   };
 }
+
+const header = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } });
+
+/** Section 8 of the spec. */
+const limitHeaders = {
+  'Retry-After': header('Seconds to wait.'),
+  'X-RateLimit-Limit': header('Requests that Unkey allows in a window, where it reports a limit.'),
+  'X-RateLimit-Remaining': header('Requests or credits that are left, where Unkey reports them.'),
+  'X-RateLimit-Reset': header('When the window ends, in Unix seconds, where Unkey reports it.'),
+};
 
 /** The refusals of the webhook receiver (section 7 of the spec). */
 export const webhookRefusals: Record<number, ResponseDocumentation> = {

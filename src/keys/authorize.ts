@@ -28,7 +28,7 @@ export async function requireApiKey(
     case 'invalid':
       throw unauthorized('INVALID_KEY');
     case 'limited':
-      throw new AppError(429, verdict.code);
+      throw new AppError(429, verdict.code, { headers: verdict.headers });
     case 'forbidden':
       throw new AppError(403, 'Forbidden');
     case 'valid':

@@ -24,6 +24,8 @@ export function embeddedKeys({ db, clock, ids }: Pick<Deps, 'db' | 'clock' | 'id
   const usage = new KeyUsage();
 
   return {
+    revocationDelay: 'A revoked or deleted key stops working at once.',
+
     async verifyKey(key, permission) {
       const row = await findKeyByHash(db, sha256(key));
       if (row === null) return { outcome: 'invalid' };

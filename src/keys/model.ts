@@ -48,11 +48,13 @@ export interface CreatedKey {
   organizationId: string;
   permissions: string[];
   expiresAt: string | null;
+  /** Why the API would refuse the key, and what to do. Not part of what `key create --json` prints. */
+  warning?: string;
 }
 
-/** What became of a presented key. `limited` carries the code of the limit that it ran into. */
+/** What became of a presented key. `limited` carries the limit's code, and the headers that describe it. */
 export type Verdict =
   | { outcome: 'valid'; keyId: string; organizationId: string | null }
   | { outcome: 'invalid' }
   | { outcome: 'forbidden' }
-  | { outcome: 'limited'; code: string };
+  | { outcome: 'limited'; code: string; headers: Record<string, string> };

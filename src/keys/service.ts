@@ -6,13 +6,15 @@ import type { ApiKey, CreatedKey, NewKey, Verdict } from './model.ts';
  * Every call throws `KeyServiceUnavailable` when the keeper cannot be reached or makes no sense.
  */
 export interface KeyService {
+  /** When a revoked or deleted key stops working, as a sentence for people. */
+  readonly revocationDelay: string;
   /** What a key of 1 to 512 characters is worth for something that needs `permission`. Never cached. */
   verifyKey(key: string, permission: string): Promise<Verdict>;
   /** Throws `AppError` 404 when there is no such organization, 400 for a bad field. */
   createKey(input: NewKey): Promise<CreatedKey>;
   /** Every key of the organization, newest first. */
   listKeys(organizationId: string): Promise<ApiKey[]>;
-  /** The key stays in the list and is refused from now on. Again is no error. Throws `AppError` 404. */
+  /** Keeps the key in the list. Revoking again is no error. Throws `AppError` 404. */
   revokeKey(keyId: string): Promise<ApiKey>;
   /** The key is gone from the list too. Throws `AppError` 404. */
   deleteKey(keyId: string): Promise<void>;
@@ -25,8 +27,8 @@ export interface KeyService {
 
 /** An outage is a 503 and never a 401: the client's key may be perfectly good. */
 export class KeyServiceUnavailable extends AppError {
-  constructor(cause: unknown) {
-    super(503, 'Authentication service unavailable', { cause, headers: { 'retry-after': '1' } });
+  constructor(cause: unknown, headers: Record<string, string> = {}) {
+    super(503, 'Authentication service unavailable', { cause, headers: { 'retry-after': '1', ...headers } });
   }
 }
 

@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { Unkey } from '@unkey/api';
-import type { KeyResponseData } from '@unkey/api/models/components';
+import type { KeyResponseData, V2KeysVerifyKeyResponseData } from '@unkey/api/models/components';
 import { UnkeyError } from '@unkey/api/models/errors';
 import type { UnkeyConfig } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
+import { tidings } from '../lib/how-to-run.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
@@ -13,7 +14,10 @@ import { type ApiKey, KEY_BYTES, KEY_PREFIX, NewKey, type Verdict } from './mode
 import { type KeyService, KeyServiceUnavailable, keyNotFound } from './service.ts';
 
 /** A person waits for these, not a request of the content API. */
-const MANAGEMENT_TIMEOUT_MS = 10_000;
+const MANAGEMENT_TIMEOUT_MS = 2_000;
+
+/** Unkey records the check of a new key as its first use. */
+const FIRST_CHECK_MS = 2 * MANAGEMENT_TIMEOUT_MS;
 
 /** Unkey's own bound on a page of keys. */
 const PAGE_SIZE = 100;
@@ -37,14 +41,29 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
     );
   }
 
+  /** A root key without verify_key creates keys that Unkey never verifies. Returns why the key cannot work, or null. */
+  async function checkNewKey(key: string): Promise<string | null> {
+    try {
+      const { code } = (await unkey.keys.verifyKey({ key }, management)).data;
+      if (code === 'VALID' || code === 'RATE_LIMITED') return null;
+      const cause = code === 'NOT_FOUND' ? `. Give the root key ${rootKeyPermissions(config.apiId)[0]}` : '';
+      return `Unkey answers ${code} for the new key, so the API refuses it${cause}. Then check it: ${tidings} doctor --key KEY`;
+    } catch {
+      return `Unkey did not verify the new key. Check it: ${tidings} doctor --key KEY`;
+    }
+  }
+
   return {
+    revocationDelay:
+      'Unkey caches keys: a revoked or deleted key can work for 10 more seconds, in rare cases for 10 minutes.',
+
     async verifyKey(key, permission) {
       const { data } = await unkey.keys
         .verifyKey({ key, permissions: permission })
         .catch((error: unknown) => {
-          throw new KeyServiceUnavailable(error);
+          throw new KeyServiceUnavailable(error, limitOf(error, deps.clock.now()));
         });
-      return verdictOf(data);
+      return verdictOf(data, deps.clock.now());
     },
 
     async createKey(input) {
@@ -66,7 +85,11 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
           management,
         ),
       );
-      return { id: data.keyId, key: data.key, name, organizationId, permissions, expiresAt };
+      const warning = await checkNewKey(data.key);
+      return {
+        ...{ id: data.keyId, key: data.key, name, organizationId, permissions, expiresAt },
+        ...(warning === null ? {} : { warning }),
+      };
     },
 
     async listKeys(organizationId) {
@@ -93,9 +116,10 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
     },
 
     async revokeKey(keyId) {
-      await managed(unkey.keys.updateKey({ keyId, enabled: false }, management), keyId);
+      // Read first: a read that fails after the change would report the change as failed.
       const { data } = await managed(unkey.keys.getKey({ keyId }, management), keyId);
-      return shown(data, deps.clock.now());
+      await managed(unkey.keys.updateKey({ keyId, enabled: false }, management), keyId);
+      return shown({ ...data, enabled: false }, deps.clock.now());
     },
 
     async deleteKey(keyId) {
@@ -108,13 +132,17 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
   };
 }
 
+/**
+ * The permissions that the root key needs, verify_key first. Unkey does not name a key's API when it verifies the key,
+ * so a root key with `api.*.verify_key` lets keys of other APIs pass.
+ */
+export function rootKeyPermissions(apiId = 'UNKEY_API_ID'): string[] {
+  const actions = ['verify_key', 'create_key', 'read_key', 'update_key', 'delete_key', 'read_api'];
+  return actions.map((action) => `api.${apiId}.${action}`);
+}
+
 /** Unkey's codes, by the answer that each gets. A code that is not known refuses the key. */
-function verdictOf(data: {
-  valid: boolean;
-  code: string;
-  keyId?: string | undefined;
-  identity?: { externalId: string } | undefined;
-}): Verdict {
+export function verdictOf(data: V2KeysVerifyKeyResponseData, now: Date): Verdict {
   switch (data.code) {
     case 'VALID':
       if (!data.valid || data.keyId === undefined) {
@@ -128,10 +156,65 @@ function verdictOf(data: {
       return { outcome: 'forbidden' };
     case 'RATE_LIMITED':
     case 'USAGE_EXCEEDED':
-      return { outcome: 'limited', code: data.code };
+      return { outcome: 'limited', code: data.code, headers: limitHeaders(exceededLimit(data, now), now) };
     default:
       return { outcome: 'invalid' };
   }
+}
+
+interface Limit {
+  limit?: number | undefined;
+  remaining?: number | undefined;
+  resetsInMs?: number | undefined;
+  retryAfterS?: number | undefined;
+}
+
+/** The exceeded limit that resets last, or the credits that are used up. */
+function exceededLimit({ code, ratelimits = [], credits }: V2KeysVerifyKeyResponseData, now: Date): Limit {
+  if (code === 'USAGE_EXCEEDED') return { remaining: credits };
+  const exceeded = ratelimits.filter((each) => each.exceeded).sort((a, b) => b.reset - a.reset);
+  if (exceeded[0] === undefined) return {};
+  const { limit, remaining, reset } = exceeded[0];
+  // Unkey documents a duration and sends a timestamp, both in milliseconds.
+  const isDuration = reset < Date.UTC(2000);
+  return { limit, remaining, resetsInMs: isDuration ? reset : reset - now.getTime() };
+}
+
+/** The headers of section 8 of the spec for a 429 of Unkey itself, which limits the whole workspace. */
+function limitOf(error: unknown, now: Date): Record<string, string> {
+  if (!(error instanceof UnkeyError) || error.statusCode !== 429) return {};
+  const read = (name: string) => {
+    const value = error.headers.get(name) ?? '';
+    return /^\d{1,9}$/.test(value) ? Number(value) : undefined;
+  };
+  const reset = read('ratelimit-reset');
+  return limitHeaders(
+    {
+      limit: read('ratelimit-limit'),
+      remaining: read('ratelimit-remaining'),
+      resetsInMs: reset === undefined ? undefined : reset * 1000,
+      retryAfterS: read('retry-after'),
+    },
+    now,
+  );
+}
+
+/** Section 8 of the spec. Tidings has no limits of its own and passes on what Unkey reports. */
+function limitHeaders(
+  { limit, remaining, resetsInMs, retryAfterS }: Limit,
+  now: Date,
+): Record<string, string> {
+  const inS = (ms: number) => Math.ceil(ms / 1000);
+  const waitS = retryAfterS ?? (resetsInMs === undefined ? undefined : inS(resetsInMs));
+  const values = {
+    'retry-after': waitS === undefined ? undefined : Math.max(1, waitS),
+    'x-ratelimit-limit': limit,
+    'x-ratelimit-remaining': remaining === undefined ? undefined : Math.max(0, remaining),
+    'x-ratelimit-reset': resetsInMs === undefined ? undefined : inS(now.getTime() + resetsInMs),
+  };
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, `${value}`]])),
+  );
 }
 
 /** Tells what a person can mend (a refused root key, an unknown id) from an outage. */
@@ -145,11 +228,15 @@ async function managed<Result>(call: Promise<Result>, keyId?: string): Promise<R
     }
     // An id that no key could have is a 400 at Unkey.
     if (keyId !== undefined && [400, 404].includes(error.statusCode)) throw keyNotFound(keyId);
-    throw new AppError(502, `Unkey refused the request (${error.statusCode})${reasonOf(error)}`, {
+    const hint = error.statusCode === 404 ? ` ${MASKED}` : '';
+    throw new AppError(502, `Unkey refused the request (${error.statusCode})${reasonOf(error)}${hint}`, {
       cause: error,
     });
   }
 }
+
+/** Unkey hides APIs from root keys that lack a permission on them. */
+const MASKED = `Unkey also answers 404 when the root key lacks a permission. Run "${tidings} doctor".`;
 
 /** Unkey's form of an error; `errors` names the fields that a 400 is about. */
 const Failure = Type.Object({
@@ -185,8 +272,12 @@ function shown(key: KeyResponseData, now: Date): ApiKey {
     prefix: key.start,
     permissions: key.permissions ?? [],
     createdAt: new Date(key.createdAt).toISOString(),
-    lastUsedAt: key.lastUsedAt === undefined ? null : new Date(key.lastUsedAt).toISOString(),
+    lastUsedAt: wasUsed(key) ? new Date(key.lastUsedAt).toISOString() : null,
     expiresAt,
     status: key.enabled ? (expired ? 'expired' : 'active') : 'revoked',
   };
+}
+
+function wasUsed(key: KeyResponseData): key is KeyResponseData & { lastUsedAt: number } {
+  return key.lastUsedAt !== undefined && key.lastUsedAt > key.createdAt + FIRST_CHECK_MS;
 }

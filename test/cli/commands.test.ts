@@ -2,10 +2,12 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openDataFolder } from '../../src/data-folder.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { tidings } from '../../src/lib/how-to-run.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { root } from '../support/server.ts';
 import { commandOnMount, mayMount } from '../support/small-disk.ts';
+import { API_ID, permissionOn, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 
@@ -160,6 +162,34 @@ describe('key', () => {
     expect(await fails(1, 'key', 'revoke', 'key_none')).toContain('Key key_none not found');
     expect(await fails(1, 'key', 'delete', 'key_none')).toContain('Key key_none not found');
     expect(await json('key', 'list', '--organization', 'acme')).toEqual([]);
+  });
+
+  test('revoke and delete say when the key stops working', async () => {
+    for (const change of ['revoke', 'delete']) {
+      const { id } = await json('key', 'create', '--organization', 'acme', '--name', 'Website');
+      const { stdout } = await run('key', change, id);
+      expect(stdout).toEndWith('A revoked or deleted key stops working at once.\n');
+    }
+  });
+
+  test('with Unkey they name its cache, and a new key that it does not verify is a warning', async () => {
+    using unkey = startUnkeyServer({ clock: systemClock });
+    const environment = { UNKEY_ROOT_KEY: ROOT_KEY, UNKEY_API_ID: API_ID, UNKEY_BASE_URL: unkey.url };
+    const atUnkey = (...words: string[]) => cli(join(folder.path, 'data'), words, { environment });
+    const create = ['key', 'create', '--organization', 'acme', '--name', 'Website', '--json'];
+    const good = await atUnkey(...create);
+    expect(good.stderr).toBe('');
+    const { id } = JSON.parse(good.stdout);
+    for (const change of ['revoke', 'delete']) {
+      expect((await atUnkey('key', change, id)).stdout).toContain('Unkey caches keys');
+    }
+
+    unkey.permissions.delete(permissionOn('verify_key'));
+    const { exitCode, stdout, stderr } = await atUnkey(...create);
+    expect(exitCode).toBe(0);
+    expect(Object.keys(JSON.parse(stdout))).toEqual(Object.keys(JSON.parse(good.stdout)));
+    expect(stderr).toStartWith('warning: Unkey answers NOT_FOUND for the new key');
+    expect(stderr).toContain(permissionOn('verify_key'));
   });
 });
 

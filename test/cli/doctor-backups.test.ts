@@ -101,6 +101,18 @@ describe('providers', () => {
     expect(world.github.requests).toHaveLength(asked);
   });
 
+  test.each([
+    { GITHUB_API_URL: 'github.example.com' },
+    { LINEAR_API_URL: 'http://linear.example.com' },
+    { PUBLIC_URL: 'example.com' },
+  ])('nobody is asked while %p', async (wrong) => {
+    await world.connect();
+    const asked = world.github.requests.length;
+    const found = await look(providerChecks, patient(wrong as Record<string, string>));
+    expect(found?.message).toMatch(/^Not checked: .+ is wrong$/);
+    expect(world.github.requests).toHaveLength(asked);
+  });
+
   test('what is well and what is not, and nothing is changed', async () => {
     const id = await world.connect();
     const before = allRows(world.db);

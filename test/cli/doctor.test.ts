@@ -1,5 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import {
   chmodSync,
   copyFileSync,
@@ -15,7 +15,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { startTidings } from '../support/server.ts';
 import { holdDeadAddress } from '../support/unkey/faults.ts';
-import { API_ID, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
+import { API_ID, OTHER_API_ID, permissionOn, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 
@@ -137,6 +137,50 @@ describe('configuration', () => {
     for (const name of Object.keys(wrong)) expect(named('settings')?.message).toContain(name);
     expect(named('settings')?.message).not.toContain('planted');
     expect(named('integrity')?.status).toBe('ok');
+  });
+
+  test.each([
+    [{ UNKEY_ROOT_KEY: ROOT_KEY, UNKEY_BASE_URL: 'unkey.example.com' }, ['unkey', 'clock and others']],
+    [{ UNKEY_API_ID: API_ID }, ['unkey', 'clock and others']],
+    [{ SECRET_KEY: 'short' }, ['stored secrets', 'secret.key']],
+    [{ PUBLIC_URL: 'example.com' }, ['public url']],
+    [{ BACKUP_SCHEDULE: 'daily', BACKUP_DIR: '/backups' }, ['backups']],
+    [{ PORT: 'http' }, ['server']],
+  ])('no check judges by the default of a setting that is wrong: %p', async (wrong, names) => {
+    await healthy();
+    const { report, statusOf } = await examine({ ...PUBLIC, ...wrong } as Record<string, string>);
+    expect(statusOf('settings')).toBe('failed');
+    const unchecked = report.checks.filter(({ message }) => message.startsWith('Not checked: '));
+    expect(unchecked.map(({ name }) => name).sort()).toEqual(names.toSorted());
+    expect(unchecked.every(({ status }) => status === 'warning')).toBe(true);
+  });
+
+  test.each([
+    { UNKEY_ROOT_KEY: ROOT_KEY, UNKEY_BASE_URL: 'unkey.example.com' },
+    { UNKEY_ROOT_KEY: ROOT_KEY, UNKEY_TIMEOUT_MS: 'x' },
+    { UNKEY_ROOT_KEY: 'a b', UNKEY_API_ID: API_ID },
+    { GITHUB_API_URL: 'github.example.com' },
+    { LINEAR_API_URL: 'http://linear.example.com' },
+  ])('nothing is sent while %p', async (wrong) => {
+    await healthy();
+    const sent: string[] = [];
+    const fetched = spyOn(globalThis, 'fetch').mockImplementation((async (request: Request | string) => {
+      sent.push(typeof request === 'string' ? request : request.url);
+      throw new Error('refused by the test');
+    }) as unknown as typeof fetch);
+    try {
+      const environment = { PORT: '0', ...(wrong as Record<string, string>) };
+      expect((await cli(dataDir(), ['doctor', '--json'], { environment })).exitCode).toBe(1);
+    } finally {
+      fetched.mockRestore();
+    }
+    expect(sent).toEqual([]);
+  });
+
+  test('a data folder that is wrong is not searched for in the default one', async () => {
+    const { statusOf, named } = await examine({ DATA_DIR: 'x'.repeat(5000) });
+    expect(named('data folder')?.message).toBe('Not checked: DATA_DIR is wrong');
+    expect(statusOf('integrity')).toBeUndefined();
   });
 
   test.each([
@@ -347,6 +391,27 @@ describe('Unkey', () => {
     ...more,
   });
 
+  const NEEDED = ['verify_key', 'create_key', 'read_key', 'update_key', 'delete_key', 'read_api']
+    .map((action) => `api.${API_ID}.${action}`)
+    .join(', ');
+
+  /** A key that was not made by Tidings. */
+  async function createForeignKey(url: string, fields: object): Promise<string> {
+    const response = await fetch(`${url}/v2/keys.createKey`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ROOT_KEY}` },
+      body: JSON.stringify(fields),
+    });
+    return ((await response.json()) as { data: { key: string } }).data.key;
+  }
+
+  test('that has no such API, for a root key that may look at every API', async () => {
+    using unkey = startUnkeyServer({ clock: systemClock });
+    unkey.permissions.add(permissionOn('read_api', '*'));
+    const { named } = await examine(settings(unkey.url, { UNKEY_API_ID: 'api_other' }));
+    expect(named('unkey')?.message).toBe("Unkey has no API api_other in the root key's workspace");
+  });
+
   async function withKey() {
     const unkey = startUnkeyServer({ clock: systemClock });
     await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
@@ -361,7 +426,7 @@ describe('Unkey', () => {
     using _ = unkey;
     expect((await examine(environment)).named('unkey')).toMatchObject({ status: 'ok' });
     const { named } = await examine(environment, '--key', key);
-    expect(named('unkey')?.message).toBe('Unkey verifies the given key: VALID');
+    expect(named('unkey')?.message).toBe('Unkey verifies the given key: VALID. The API accepts it');
     expect(named('keys')).toBeUndefined();
   });
 
@@ -369,16 +434,92 @@ describe('Unkey', () => {
     const { unkey, environment, key } = await withKey();
     using _ = unkey;
     expect((await examine(environment, '--key', 'tdk_nobodys')).statusOf('unkey')).toBe('warning');
-    unkey.mayVerify = false;
+    unkey.permissions.delete(permissionOn('verify_key'));
     const { named, report } = await examine(environment, '--key', key);
     expect(named('unkey')?.status).toBe('failed');
-    expect(named('unkey')?.advice).toContain('api.*.verify_key');
+    expect(named('unkey')?.advice).toBe(`Give the root key these permissions at Unkey: ${NEEDED}`);
     expect(JSON.stringify(report)).not.toContain(key);
   });
 
   test.each([
+    ['read_api', `it lacks api.${API_ID}.read_api, or UNKEY_API_ID is wrong`],
+    ['read_key', `it lacks api.${API_ID}.read_key`],
+  ] as const)('whose root key lacks %s, which Unkey masks as a missing API', async (action, message) => {
+    const { unkey, environment } = await withKey();
+    using _ = unkey;
+    unkey.permissions.delete(permissionOn(action));
+    const { named } = await examine(environment);
+    expect(named('unkey')?.status).toBe('failed');
+    expect(named('unkey')?.message).toBe(`The root key may not list keys: ${message}`);
+    expect(named('unkey')?.advice).toContain(NEEDED);
+  });
+
+  test('whose root key has permissions on every API', async () => {
+    const { unkey, environment, key } = await withKey();
+    using _ = unkey;
+    unkey.permissions.add(permissionOn('read_api', '*'));
+    for (const words of [[], ['--key', key]]) {
+      const { named } = await examine(environment, ...words);
+      expect(named('unkey')?.status).toBe('warning');
+      expect(named('unkey')?.message).toStartWith('The root key has permissions on every API');
+      expect(named('unkey')?.advice).toBe(`Limit the root key at Unkey to ${NEEDED}`);
+    }
+  });
+
+  test('whose root key verifies a key of another API', async () => {
+    const { unkey, environment } = await withKey();
+    using _ = unkey;
+    for (const action of ['create_key', 'verify_key'] as const) {
+      unkey.permissions.add(permissionOn(action, OTHER_API_ID));
+    }
+    const key = await createForeignKey(unkey.url, {
+      ...{ apiId: OTHER_API_ID, externalId: 'acme', permissions: ['api.read'] },
+    });
+    const { named } = await examine(environment, '--key', key);
+    expect(named('unkey')?.status).toBe('warning');
+    expect(named('unkey')?.message).toStartWith(`The given key is not a key of ${API_ID}, and passes`);
+    expect(named('unkey')?.advice).toBe(`Limit the root key at Unkey to ${NEEDED}`);
+  });
+
+  test.each([
+    ['DISABLED', '401 INVALID_KEY'],
+    ['EXPIRED', '401 INVALID_KEY'],
+    ['USAGE_EXCEEDED', '429'],
+    ['RATE_LIMITED', '429'],
+    ['INSUFFICIENT_PERMISSIONS', '403 Forbidden'],
+    ['FORBIDDEN', '403 Forbidden'],
+    ['A_CODE_OF_TOMORROW', '401 INVALID_KEY'],
+  ])('that answers %s for the given key: the API answers %s', async (code, answer) => {
+    const { unkey, environment, key } = await withKey();
+    using _ = unkey;
+    unkey.answerNext({ valid: false, code });
+    const { named } = await examine(environment, '--key', key);
+    expect(named('unkey')?.status).toBe('failed');
+    expect(named('unkey')?.message).toBe(
+      `Unkey answers ${code} for the given key, so the API answers ${answer}`,
+    );
+    expect(named('unkey')?.advice).toBeString();
+  });
+
+  test.each([
+    [{ permissions: [] }, 'so the API answers 403 Forbidden'],
+    [{ externalId: 'gone' }, 'has the external id gone, which is no organization here'],
+    [{ externalId: undefined }, 'has no external id'],
+  ])('with a key that the API answers 403: %p', async (fields, message) => {
+    const { unkey, environment } = await withKey();
+    using _ = unkey;
+    const key = await createForeignKey(unkey.url, {
+      ...{ apiId: API_ID, externalId: 'acme', permissions: ['api.read'] },
+      ...fields,
+    });
+    const { named } = await examine(environment, '--key', key);
+    expect(named('unkey')?.status).toBe('failed');
+    expect(named('unkey')?.message).toContain(message);
+  });
+
+  test.each([
     [{ UNKEY_ROOT_KEY: 'unkey_wrong' }, 'failed', 'Unkey does not know the root key'],
-    [{ UNKEY_API_ID: 'api_other' }, 'failed', "Unkey has no API api_other in the root key's workspace"],
+    [{ UNKEY_API_ID: 'api_other' }, 'failed', 'it lacks api.api_other.read_api, or UNKEY_API_ID is wrong'],
     [{ UNKEY_API_ID: '' }, 'warning', 'UNKEY_API_ID is not set'],
   ])('with %p', async (more: Record<string, string>, status, message) => {
     using unkey = startUnkeyServer({ clock: systemClock });

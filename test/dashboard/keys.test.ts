@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
+import { cookieOf, form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
 import { bearer, createTestApp, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
+import { permissionOn } from '../support/unkey-server.ts';
 
 const KEYS = '/dashboard/org_a/settings/keys';
+const noticeOf = (response: Response) => decodeURIComponent(cookieOf(response, 'tidings_notice') ?? '');
 const KEY = /tdk_[1-9A-HJ-NP-Za-km-z]{40,}/;
 
 async function owned(app: TestApp = createTestApp()) {
@@ -226,6 +228,63 @@ describe('with Unkey', () => {
 
     app.unkey.fault = null;
     expect((await list()).map(({ name, status }) => [name, status])).toEqual([['Website', 'active']]);
+  });
+
+  test('a change that Unkey refuses is a refusal in its own words, not an uncertain outage', async () => {
+    using app = createUnkeyApp();
+    const { make, visit, list } = await owned(app);
+    await make();
+    const before = await list();
+    const id = before[0]?.id;
+    for (const action of ['create_key', 'update_key', 'delete_key'] as const) {
+      app.unkey.permissions.delete(permissionOn(action));
+    }
+    const answers = [
+      [
+        await make({ name: 'Second' }).then(({ response, text }) => ({ response, text })),
+        'API was not found',
+      ],
+      ...(await Promise.all(
+        (['revoke', 'delete'] as const).map(async (change) => {
+          const response = await visit(`${KEYS}/${id}/${change}`, form());
+          const action = change === 'revoke' ? 'update_key' : 'delete_key';
+          return [{ response, text: await response.text() }, permissionOn(action)] as const;
+        }),
+      )),
+    ] as const;
+    for (const [{ response, text }, reason] of answers) {
+      expect(response.status).toBe(502);
+      expect(text).toContain('Unkey refused the request');
+      expect(text).toContain(reason);
+      expect(text).not.toContain('not certain');
+      expect(text).toContain('Website');
+    }
+    expect(await list()).toEqual(before);
+  });
+
+  test('a new key that Unkey does not verify comes with a warning', async () => {
+    using app = createUnkeyApp();
+    const { make } = await owned(app);
+    expect((await make()).text).not.toContain('Check this key');
+    app.unkey.permissions.delete(permissionOn('verify_key'));
+    const { response, text, key } = await make();
+    expect(response.status).toBe(200);
+    expect(text).toContain('Check this key before you use it.');
+    expect(text).toContain(permissionOn('verify_key'));
+    const warned = JSON.stringify(app.logged.filter(({ level }) => level === 'warn'));
+    expect(warned).toContain('Unkey answers NOT_FOUND for the new key');
+    expect(warned).not.toContain(key);
+  });
+
+  test('a revocation says how long Unkey caches keys, before and after', async () => {
+    using app = createUnkeyApp();
+    const { make, visit, html, list } = await owned(app);
+    await make();
+    expect(await html()).toContain('Unkey caches keys');
+    const revoked = await visit(`${KEYS}/${(await list())[0]?.id}/revoke`, form());
+    expect(noticeOf(revoked)).toEndWith(
+      '“Website” is revoked. Unkey caches keys: a revoked or deleted key can work for 10 more seconds, in rare cases for 10 minutes.',
+    );
   });
 
   test('a set-up that is not whole says what is missing', async () => {

@@ -171,7 +171,7 @@ describe(`in ${bare.kind}`, () => {
     using unkey = startUnkeyServer({ clock: systemClock });
     const settings = { UNKEY_ROOT_KEY: ROOT_KEY, UNKEY_API_ID: API_ID, UNKEY_BASE_URL: unkey.url };
     await json(['key', 'create', '--organization', 'acme', '--name', 'A'], settings);
-    expect(unkey.requests).toEqual(['keys.createKey']);
+    expect(unkey.requests).toEqual(['keys.createKey', 'keys.verifyKey']);
   });
 
   test('SIGTERM ends it with 0', async () => {

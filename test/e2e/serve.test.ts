@@ -164,7 +164,7 @@ test('with UNKEY_ROOT_KEY set, Unkey keeps and verifies the keys', async () => {
   const { key } = await cliJson(dataDir(), words, { environment });
   const get = () => fetch(`${server.url}/v1/acme/posts`, { headers: { authorization: `Bearer ${key}` } });
   expect((await get()).status).toBe(200);
-  expect(unkey.requests).toEqual(['keys.createKey', 'keys.verifyKey']);
+  expect(unkey.requests).toEqual(['keys.createKey', 'keys.verifyKey', 'keys.verifyKey']);
   unkey.fault = 'answers 500';
   expect((await get()).status).toBe(503);
 });

@@ -1,8 +1,10 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import type { KeyService } from '../../src/keys/service.ts';
+import { tidings } from '../../src/lib/how-to-run.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allFaults, holdDeadAddress } from '../support/unkey/faults.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
+import { API_ID, permissionOn } from '../support/unkey-server.ts';
 
 const fields = { organizationId: 'org_1', name: 'Website', permissions: ['api.read'], expiresAt: null };
 const UNAVAILABLE = { status: 503, message: 'Authentication service unavailable' };
@@ -40,8 +42,23 @@ describe('what a person can mend is told in words', () => {
     using app = await begin({ apiId: 'api_of_somebody_else' });
     expect(await refusalOf(call(app.deps.keys))).toEqual({
       status: 502,
-      message: 'Unkey refused the request (404): The specified API was not found.',
+      message: `Unkey refused the request (404): The specified API was not found. Unkey also answers 404 when the root key lacks a permission. Run "${tidings} doctor".`,
     });
+  });
+
+  test.each([
+    ['revokeKey', 'read_key'],
+    ['revokeKey', 'update_key'],
+    ['deleteKey', 'delete_key'],
+  ] as const)('%s without %s changes nothing', async (call, action) => {
+    using app = await begin();
+    const { id, key } = await app.addKey('org_1');
+    app.unkey.permissions.delete(permissionOn(action));
+    const refusal = await refusalOf(app.deps.keys[call](id));
+    expect(refusal.status).toBe(502);
+    expect(refusal.message).toStartWith('Unkey refused the request (403): Missing one of these permissions');
+    expect(refusal.message).toContain(permissionOn(action));
+    expect(await app.deps.keys.verifyKey(key, 'api.read')).toMatchObject({ outcome: 'valid' });
   });
 
   test('a field that only Unkey bounds is named', async () => {
@@ -61,7 +78,8 @@ describe('what a person can mend is told in words', () => {
     app.unkey.fault = 'answers 429';
     expect(await refusalOf(app.deps.keys.listKeys('org_1'))).toEqual({
       status: 502,
-      message: 'Unkey refused the request (429): This workspace has exceeded its API rate limit.',
+      message:
+        'Unkey refused the request (429): This workspace has exceeded its API rate limit of 600/1m0s. Please try again later.',
     });
   });
 
@@ -76,7 +94,7 @@ describe('what a person can mend is told in words', () => {
 });
 
 describe('an outage is none of a person to mend', () => {
-  // Those that hang are left out: management waits ten seconds for them.
+  // Those that hang are left out: management waits two seconds for them.
   const outages = allFaults.filter((fault) => !/never|middle|403|429/.test(fault));
 
   describe.each(outages)('a server that %s', (fault) => {
@@ -93,4 +111,60 @@ describe('an outage is none of a person to mend', () => {
     using app = await begin({ baseUrl: dead.url });
     expect(await refusalOf(call(app.deps.keys))).toEqual(UNAVAILABLE);
   });
+});
+
+describe('a new key is verified once', () => {
+  test('one that works has no warning, and counts as never used', async () => {
+    using app = await begin();
+    const created = await app.deps.keys.createKey(fields);
+    expect(app.unkey.requests).toEqual(['keys.createKey', 'keys.verifyKey']);
+    expect(created.warning).toBeUndefined();
+    expect((await app.deps.keys.listKeys('org_1'))[0]?.lastUsedAt).toBeNull();
+  });
+
+  test('a root key without verify_key is named', async () => {
+    using app = await begin();
+    app.unkey.permissions.delete(permissionOn('verify_key'));
+    const { key, warning } = await app.deps.keys.createKey(fields);
+    expect(warning).toStartWith(
+      `Unkey answers NOT_FOUND for the new key, so the API refuses it. Give the root key api.${API_ID}.verify_key.`,
+    );
+    expect(warning).not.toContain(key);
+  });
+
+  test.each([
+    ['RATE_LIMITED', undefined],
+    ['FORBIDDEN', 'Unkey answers FORBIDDEN for the new key, so the API refuses it.'],
+  ])('%s', async (code, warning) => {
+    using app = await begin();
+    app.unkey.answerNext({ valid: false, code });
+    const created = await app.deps.keys.createKey(fields);
+    expect(created.warning?.slice(0, warning?.length)).toBe(warning);
+  });
+
+  test('an outage after the creation does not lose the key', async () => {
+    using app = await begin();
+    app.unkey.failAfter('keys.createKey', 'answers 500');
+    const { key, warning } = await app.deps.keys.createKey(fields);
+    expect(key).toStartWith('tdk_');
+    expect(warning).toStartWith('Unkey did not verify the new key.');
+  });
+});
+
+test('a person waits 2 seconds for Unkey, the API as long as UNKEY_TIMEOUT_MS says', async () => {
+  using app = await begin({ timeoutMs: 700 });
+  const timeouts = spyOn(AbortSignal, 'timeout');
+  try {
+    const { id, key } = await app.deps.keys.createKey(fields);
+    await app.deps.keys.listKeys('org_1');
+    await app.deps.keys.revokeKey(id);
+    await app.deps.keys.deleteKey(id);
+    expect(app.unkey.requests).toHaveLength(timeouts.mock.calls.length);
+    expect(new Set(timeouts.mock.calls.flat())).toEqual(new Set([2_000]));
+    timeouts.mockClear();
+    await app.deps.keys.verifyKey(key, 'api.read');
+    expect(timeouts.mock.calls).toEqual([[700]]);
+  } finally {
+    timeouts.mockRestore();
+  }
 });

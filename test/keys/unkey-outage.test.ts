@@ -19,7 +19,7 @@ async function outage({ fault = null, ...config }: Partial<UnkeyConfig> & { faul
   const tookMs = performance.now() - startedAt;
   expect(response.status).toBe(503);
   expect(await response.text()).toBe('{"error":"Authentication service unavailable"}');
-  expect(response.headers.get('retry-after')).toBe('1');
+  expect(response.headers.get('retry-after')).toBe(fault === 'answers 429' ? '17' : '1');
   return { requests: [...app.unkey.requests], logged: app.logged, tookMs };
 }
 

@@ -87,6 +87,84 @@ describe('what Unkey says of a key decides the answer', () => {
   });
 });
 
+describe('a limit that Unkey reports becomes the headers of section 8', () => {
+  const LIMITS = ['retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+  const limit =
+    (exceeded: boolean, resetsInMs: number, more: object = {}) =>
+    (now: number) => ({
+      ...{ id: 'rl_1', name: 'requests', autoApply: true, duration: 60_000, limit: 100, remaining: 0 },
+      ...{ exceeded, reset: now + resetsInMs, ...more },
+    });
+  type Limits = ReturnType<typeof limit>[];
+
+  const cases: [string, string, Limits, number | undefined, (number | null)[]][] = [
+    ['the exceeded limit', 'RATE_LIMITED', [limit(true, 41_500)], undefined, [42, 100, 0, 42]],
+    [
+      'of several, the one that resets last',
+      'RATE_LIMITED',
+      [limit(true, 1_000), limit(true, 5_000, { limit: 7 }), limit(false, 90_000, { remaining: 9 })],
+      undefined,
+      [5, 7, 0, 5],
+    ],
+    [
+      'a reset that is a duration, as Unkey documents it',
+      'RATE_LIMITED',
+      [limit(true, 0, { reset: 41_500 })],
+      undefined,
+      [42, 100, 0, 42],
+    ],
+    ['a limit that resets now', 'RATE_LIMITED', [limit(true, 0)], undefined, [1, 100, 0, 0]],
+    ['no limit named', 'RATE_LIMITED', [], undefined, [null, null, null, null]],
+    ['credits that are used up', 'USAGE_EXCEEDED', [limit(false, 5_000)], 0, [null, null, 0, null]],
+    ['credits that are not named', 'USAGE_EXCEEDED', [], undefined, [null, null, null, null]],
+  ];
+
+  test.each(cases)('%s (%s)', async (_, code, limits, credits, [wait, ...rest]) => {
+    using app = await begin();
+    const now = app.clock.now().getTime();
+    const ratelimits = limits.map((each) => each(now));
+    app.unkey.answerNext({ valid: false, code, credits, ratelimits });
+    const { status, headers } = await app.request(PATH, bearer(app.key));
+    expect(status).toBe(429);
+    // The reset is a time: in seconds since 1970, rounded up.
+    const expected = [wait, rest[0], rest[1], rest[2] == null ? null : now / 1000 + rest[2]];
+    expect(LIMITS.map((name) => headers.get(name))).toEqual(
+      expected.map((value) => (value == null ? null : String(value))),
+    );
+  });
+
+  test('a 429 of Unkey itself is still a 503: nobody knows what the key is worth', async () => {
+    using app = await begin();
+    app.unkey.fault = 'answers 429';
+    const { status, headers } = await app.request(PATH, bearer(app.key));
+    expect(status).toBe(503);
+    const reset = app.clock.now().getTime() / 1000 + 17;
+    expect(LIMITS.map((name) => headers.get(name))).toEqual(['17', '600', '0', String(reset)]);
+  });
+
+  test('a key without a limit has none of these headers', async () => {
+    using app = await begin();
+    app.unkey.answerNext({ ratelimits: [limit(false, 5_000)(app.clock.now().getTime())], credits: 5 });
+    const { status, headers } = await app.request(PATH, bearer(app.key));
+    expect(status).toBe(200);
+    expect(LIMITS.filter((name) => headers.has(name))).toEqual([]);
+  });
+});
+
+test('a revoked key can pass at another node of Unkey, as the service says', async () => {
+  using app = await begin();
+  const { id, key } = await app.addKey('org_1');
+  app.unkey.isOtherNode = true;
+  const statusOf = async () => (await app.request(PATH, bearer(key))).status;
+  expect(await statusOf()).toBe(200);
+  await app.deps.keys.revokeKey(id);
+  app.clock.advance(9_999);
+  expect(await statusOf()).toBe(200);
+  app.clock.advance(500_000);
+  expect([await statusOf(), await statusOf()]).toEqual([200, 401]);
+  expect(app.deps.keys.revocationDelay).toContain('10 more seconds, in rare cases for 10 minutes');
+});
+
 test.each([
   [512, 1],
   [513, 0],

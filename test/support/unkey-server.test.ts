@@ -2,12 +2,13 @@ import { expect, test } from 'bun:test';
 import { Unkey } from '@unkey/api';
 import {
   BadRequestErrorResponse as BadRequest,
+  ForbiddenErrorResponse as Forbidden,
   NotFoundErrorResponse as NotFound,
   UnauthorizedErrorResponse as Unauthorized,
 } from '@unkey/api/models/errors';
 import { fixedClock } from './clock.ts';
 import { allFaults, type Fault, holdDeadAddress, startClosingServer } from './unkey/faults.ts';
-import { API_ID, ROOT_KEY, startUnkeyServer } from './unkey-server.ts';
+import { API_ID, OTHER_API_ID, permissionOn, ROOT_KEY, startUnkeyServer } from './unkey-server.ts';
 
 // The stand-in is held against Unkey's own client, which validates every answer.
 
@@ -139,6 +140,48 @@ test.each(refused)('refuses %s', async (_, call, expected, mentioned) => {
   expect(error.message).toContain(mentioned);
 });
 
+// The real server's own order of checks decides between 404 and 403.
+test.each([
+  ['create_key', NotFound, ({ keys }: Unkey) => keys.createKey({ apiId: API_ID })],
+  ['read_api', NotFound, ({ apis }: Unkey) => apis.listKeys({ apiId: API_ID })],
+  ['read_key', NotFound, ({ apis }: Unkey) => apis.listKeys({ apiId: API_ID })],
+  ['read_key', NotFound, ({ keys }: Unkey, { key }: Created) => keys.whoami({ key })],
+  ['read_api', Forbidden, ({ apis }: Unkey) => apis.getApi({ apiId: API_ID })],
+  ['read_key', Forbidden, ({ keys }: Unkey, { keyId }: Created) => keys.getKey({ keyId })],
+  ['update_key', Forbidden, ({ keys }: Unkey, { keyId }: Created) => keys.updateKey({ keyId })],
+  ['delete_key', Forbidden, ({ keys }: Unkey, { keyId }: Created) => keys.deleteKey({ keyId })],
+] as const)('without %s a root key gets a %p', async (action, expected, call) => {
+  using world = start();
+  const { data } = await world.unkey.keys.createKey({ apiId: API_ID });
+  world.server.permissions.delete(permissionOn(action));
+  expect(await failureOf(call(world.unkey, data))).toBeInstanceOf(expected);
+});
+
+test('a key verifies only for a root key that may verify keys of its API', async () => {
+  using world = start();
+  const { unkey, server } = world;
+  server.permissions.add(permissionOn('create_key', OTHER_API_ID));
+  const { key } = (await unkey.keys.createKey({ apiId: OTHER_API_ID })).data;
+  const code = async () => (await unkey.keys.verifyKey({ key })).data.code;
+  expect(await code()).toBe('NOT_FOUND');
+  server.permissions.add(permissionOn('verify_key', '*'));
+  expect(await code()).toBe('VALID');
+});
+
+test('another node answers from its cache for 10 seconds, and once more within 10 minutes', async () => {
+  using world = start();
+  const { unkey, server, clock } = world;
+  const { key, keyId } = (await unkey.keys.createKey({ apiId: API_ID })).data;
+  const code = async () => (await unkey.keys.verifyKey({ key })).data.code;
+  server.isOtherNode = true;
+  expect(await code()).toBe('VALID');
+  await unkey.keys.updateKey({ keyId, enabled: false });
+  clock.advance(9_999);
+  expect(await code()).toBe('VALID');
+  clock.advance(590_000);
+  expect([await code(), await code()]).toEqual(['VALID', 'DISABLED']);
+});
+
 test('refuses another root key', async () => {
   using world = start({ rootKey: 'unkey_other' });
   const error = await failureOf(world.unkey.keys.verifyKey({ key: 'tdk_x' }));
@@ -188,6 +231,8 @@ test('somebody hangs up', async () => {
   expect(error.name).toBe('ConnectionError');
   expect(closing.connections()).toBe(1);
 });
+
+type Created = { key: string; keyId: string };
 
 async function failureOf(call: Promise<unknown>): Promise<Error> {
   const failure = await call.then(

@@ -1,11 +1,28 @@
 import type { Clock } from '../../src/lib/clock.ts';
-import { checkedBody, isOperation } from './unkey/bodies.ts';
+import { checkedBody, isOperation, type Operation } from './unkey/bodies.ts';
 import { type Fault, faults } from './unkey/faults.ts';
-import { type Answer, keyOperations, type Verification } from './unkey/keys.ts';
+import { type Action, type Answer, keyOperations, type Verification } from './unkey/keys.ts';
 import { refusals, UnkeyRefusal } from './unkey/refusal.ts';
 
 export const ROOT_KEY = 'unkey_test_root_key';
 export const API_ID = 'api_tidings_test';
+/** Another API of the same workspace. */
+export const OTHER_API_ID = 'api_of_somebody_else';
+
+/** The permission as a root key has it. */
+export function permissionOn(action: Action, apiId = API_ID): string {
+  return `api.${apiId}.${action}`;
+}
+
+/** What Tidings needs, and no more. */
+const NEEDED: readonly Action[] = [
+  'verify_key',
+  'create_key',
+  'read_key',
+  'update_key',
+  'delete_key',
+  'read_api',
+];
 
 export interface UnkeyServer extends Disposable {
   readonly url: string;
@@ -13,13 +30,17 @@ export interface UnkeyServer extends Disposable {
   readonly requests: string[];
   /** While set, every request is answered so. */
   fault: Fault | null;
-  /** False: as with a root key without that permission, every verification is 200 with NOT_FOUND. */
-  mayVerify: boolean;
+  /** Sets the fault once the operation was answered well. */
+  failAfter(operation: Operation, fault: Fault): void;
+  /** The permissions of the root key. At first those on the one API. */
+  readonly permissions: Set<string>;
+  /** True: verifications are answered by a node that caches keys, and did not handle the changes. */
+  isOtherNode: boolean;
   /** Changes what the next verification answers; `undefined` leaves a field out. One call, one answer. */
   answerNext(change: Partial<Verification>): void;
 }
 
-/** Stands in for Unkey's API v2 over real HTTP: one API, its keys in memory, its time from `clock`. */
+/** Stands in for Unkey's API v2 over real HTTP: one workspace, its keys in memory, its time from `clock`. */
 export function startUnkeyServer({
   clock,
   rootKey = ROOT_KEY,
@@ -27,11 +48,19 @@ export function startUnkeyServer({
   clock: Clock;
   rootKey?: string;
 }): UnkeyServer {
-  const operations = keyOperations(API_ID, clock);
+  const permissions = new Set(NEEDED.map((action) => permissionOn(action)));
+  let isOtherNode = false;
+  const operations = keyOperations({
+    apiIds: [API_ID, OTHER_API_ID],
+    clock,
+    may: (action, apiId) =>
+      permissions.has(permissionOn(action, apiId)) || permissions.has(permissionOn(action, '*')),
+    isOtherNode: () => isOtherNode,
+  });
   const forced: Partial<Verification>[] = [];
   const requests: string[] = [];
+  const faultsAfter = new Map<string, Fault>();
   let fault: Fault | null = null;
-  let mayVerify = true;
 
   async function answer(request: Request, name: string): Promise<Answer> {
     requireRootKey(request.headers.get('authorization'), rootKey);
@@ -39,7 +68,6 @@ export function startUnkeyServer({
     const operation = operations[name] as (body: unknown) => Answer;
     const answered = operation(checkedBody(name, await request.text()));
     if (name !== 'keys.verifyKey') return answered;
-    if (!mayVerify) return { data: { valid: false, code: 'NOT_FOUND' } };
     return { data: { ...answered.data, ...forced.shift() } };
   }
 
@@ -52,7 +80,9 @@ export function startUnkeyServer({
       if (fault !== null) return faults[fault]();
       const requestId = `req_${requests.length}`;
       try {
-        return Response.json({ meta: { requestId }, ...(await answer(request, name)) });
+        const answered = await answer(request, name);
+        fault = faultsAfter.get(name) ?? fault;
+        return Response.json({ meta: { requestId }, ...answered });
       } catch (error) {
         if (error instanceof UnkeyRefusal) return error.toResponse(requestId);
         throw error;
@@ -69,11 +99,13 @@ export function startUnkeyServer({
     set fault(next) {
       fault = next;
     },
-    get mayVerify() {
-      return mayVerify;
+    failAfter: (operation, next) => void faultsAfter.set(operation, next),
+    permissions,
+    get isOtherNode() {
+      return isOtherNode;
     },
-    set mayVerify(next) {
-      mayVerify = next;
+    set isOtherNode(next) {
+      isOtherNode = next;
     },
     answerNext: (change) => void forced.push(change),
     [Symbol.dispose]: () => void server.stop(true),

@@ -39,6 +39,7 @@ const bodies = {
     enabled: Type.Optional(Type.Boolean()),
   }),
   'keys.deleteKey': closed({ keyId: Id, permanent: Type.Optional(Type.Boolean()) }),
+  'apis.getApi': closed({ apiId: Id }),
   'apis.listKeys': closed({
     apiId: Type.String({ minLength: 1 }),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),

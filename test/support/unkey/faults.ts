@@ -20,7 +20,8 @@ export const faults = {
   },
   'answers 500': () => refusals.broken().toResponse(REQUEST_ID),
   'answers 429': () => refusals.tooMany().toResponse(REQUEST_ID),
-  'answers 403: the root key may not verify': () => refusals.noPermission().toResponse(REQUEST_ID),
+  'answers 403: the root key may not verify': () =>
+    refusals.noPermission('verify_key', 'api_x').toResponse(REQUEST_ID),
   'answers 200 with a page': () => html(200),
   'answers 403 with a page': () => html(403),
   'answers 502 with a page': () => html(502),

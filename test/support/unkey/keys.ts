@@ -5,6 +5,7 @@ import type { Body, Operation } from './bodies.ts';
 import { refusals } from './refusal.ts';
 
 interface StoredKey {
+  apiId: string;
   keyId: string;
   /** The value. Unkey keeps its hash only. */
   key: string;
@@ -28,6 +29,20 @@ export interface Verification {
   expires?: number | undefined;
   permissions?: string[] | undefined;
   identity?: { id: string; externalId: string } | undefined;
+  credits?: number | undefined;
+  ratelimits?: RateLimit[] | undefined;
+}
+
+interface RateLimit {
+  exceeded: boolean;
+  id: string;
+  name: string;
+  limit: number;
+  duration: number;
+  /** Milliseconds since 1970 on the real server. Its documentation calls it a duration. */
+  reset: number;
+  remaining: number;
+  autoApply: boolean;
 }
 
 /** The `data` of an answer, and for a list what else stands beside it. */
@@ -38,13 +53,36 @@ export interface Answer {
 
 type Operations = { [Name in Operation]: (body: Body<Name>) => Answer };
 
-/** Unkey's operations on the keys of one API, in memory. They throw `UnkeyRefusal`. */
-export function keyOperations(apiId: string, clock: Clock): Operations {
+/** The permissions on an API that operations ask for. */
+export type Action = 'verify_key' | 'create_key' | 'read_key' | 'update_key' | 'delete_key' | 'read_api';
+
+/** How long another node answers from its cache, and how long it answers from it once more before it refreshes. */
+const FRESH_MS = 10_000;
+const STALE_MS = 600_000;
+
+interface Workspace {
+  apiIds: readonly string[];
+  clock: Clock;
+  /** Whether the root key has the permission. */
+  may(action: Action, apiId: string): boolean;
+  /** Whether verifications are answered by a node that did not handle the changes. */
+  isOtherNode(): boolean;
+}
+
+/** Unkey's operations on the keys of one workspace, in memory. They throw `UnkeyRefusal`. */
+export function keyOperations({ apiIds, clock, may, isOtherNode }: Workspace): Operations {
   const keys = new Map<string, StoredKey>();
+  const cache = new Map<string, { key: StoredKey | undefined; at: number }>();
   let count = 0;
 
-  function requireApi(id: string): void {
-    if (id !== apiId) throw refusals.unknownApi();
+  /** Unkey hides an API from a root key that lacks the permissions. */
+  function requireVisibleApi(apiId: string, ...actions: Action[]): void {
+    if (!apiIds.includes(apiId) || !actions.every((action) => may(action, apiId)))
+      throw refusals.unknownApi();
+  }
+
+  function requirePermission(action: Action, apiId: string): void {
+    if (!may(action, apiId)) throw refusals.noPermission(action, apiId);
   }
 
   function requireKey(keyId: string): StoredKey {
@@ -53,17 +91,41 @@ export function keyOperations(apiId: string, clock: Clock): Operations {
     return key;
   }
 
+  function findKey(value: string): StoredKey | undefined {
+    return [...keys.values()].find((candidate) => candidate.key === value);
+  }
+
+  function findCachedKey(value: string, now: number): StoredKey | undefined {
+    const current = findKey(value);
+    const cached = cache.get(value);
+    const age = cached === undefined ? STALE_MS : now - cached.at;
+    if (age >= FRESH_MS) cache.set(value, { key: current && { ...current }, at: now });
+    return age < STALE_MS ? cached?.key : current;
+  }
+
   return {
     'keys.verifyKey'({ key: value, permissions }) {
-      const key = [...keys.values()].find((candidate) => candidate.key === value);
-      if (key === undefined) return { data: { valid: false, code: 'NOT_FOUND' } };
       const now = clock.now().getTime();
-      key.lastUsedAt = now;
+      const key = isOtherNode() ? findCachedKey(value, now) : findKey(value);
+      if (key === undefined || !may('verify_key', key.apiId)) {
+        return { data: { valid: false, code: 'NOT_FOUND' } };
+      }
+      const stored = keys.get(key.keyId);
+      if (stored !== undefined) stored.lastUsedAt = now;
       return { data: verification(key, codeOf(key, permissions, now)) };
     },
 
-    'keys.createKey'({ prefix, name, externalId, permissions = [], expires, enabled = true, ...rest }) {
-      requireApi(rest.apiId);
+    'keys.createKey'({
+      apiId,
+      prefix,
+      name,
+      externalId,
+      permissions = [],
+      expires,
+      enabled = true,
+      ...rest
+    }) {
+      requireVisibleApi(apiId, 'create_key');
       const random = base58.encode(crypto.getRandomValues(new Uint8Array(rest.byteLength ?? 16)));
       const head = prefix === undefined ? '' : `${prefix}_`;
       const createdAt = clock.now().getTime();
@@ -72,32 +134,46 @@ export function keyOperations(apiId: string, clock: Clock): Operations {
       const key = head + random;
       const start = head + random.slice(0, 4);
       const about = { name, externalId, permissions, expires, enabled };
-      keys.set(keyId, { keyId, key, start, createdAt, lastUsedAt: undefined, ...about });
+      keys.set(keyId, { apiId, keyId, key, start, createdAt, lastUsedAt: undefined, ...about });
       return { data: { keyId, key } };
     },
 
     'keys.whoami'({ key: value }) {
-      const key = [...keys.values()].find((candidate) => candidate.key === value);
-      if (key === undefined) throw refusals.unknownKey();
+      const key = findKey(value);
+      if (key === undefined || !may('read_key', key.apiId)) throw refusals.unknownKey();
       return { data: shown(key) };
     },
 
-    'keys.getKey': ({ keyId }) => ({ data: shown(requireKey(keyId)) }),
+    'keys.getKey'({ keyId }) {
+      const key = requireKey(keyId);
+      requirePermission('read_key', key.apiId);
+      return { data: shown(key) };
+    },
 
     'keys.updateKey'({ keyId, ...changes }) {
-      Object.assign(requireKey(keyId), changes);
+      const key = requireKey(keyId);
+      requirePermission('update_key', key.apiId);
+      Object.assign(key, changes);
       return { data: {} };
     },
 
     'keys.deleteKey'({ keyId }) {
-      keys.delete(requireKey(keyId).keyId);
+      requirePermission('delete_key', requireKey(keyId).apiId);
+      keys.delete(keyId);
       return { data: {} };
     },
 
-    'apis.listKeys'({ apiId: id, externalId, limit = 100, cursor = '' }) {
-      requireApi(id);
+    'apis.getApi'({ apiId }) {
+      // The only operation that looks at the permission before it looks for the API.
+      requirePermission('read_api', apiId);
+      requireVisibleApi(apiId);
+      return { data: { id: apiId, name: apiId } };
+    },
+
+    'apis.listKeys'({ apiId, externalId, limit = 100, cursor = '' }) {
+      requireVisibleApi(apiId, 'read_key', 'read_api');
       const found = [...keys.values()]
-        .filter((key) => externalId === undefined || key.externalId === externalId)
+        .filter((key) => key.apiId === apiId && (externalId === undefined || key.externalId === externalId))
         .sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
         .filter((key) => key.keyId >= cursor);
       const data = found.slice(0, limit).map(shown);

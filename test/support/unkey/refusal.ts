@@ -8,15 +8,16 @@ export class UnkeyRefusal extends Error {
     readonly detail: string,
     /** Only for a 400: the fields that are wrong. */
     readonly errors?: readonly { location: string; message: string }[],
+    readonly headers: Record<string, string> = {},
   ) {
     super(detail);
   }
 
   /** The JSON form that every refusal of Unkey has. */
   toResponse(requestId: string): Response {
-    const { status, title, type, detail, errors } = this;
+    const { status, title, type, detail, errors, headers } = this;
     const error = { detail, status, title, type: `https://unkey.com/docs/errors/${type}`, errors };
-    return Response.json({ meta: { requestId }, error }, { status });
+    return Response.json({ meta: { requestId }, error }, { status, headers });
   }
 }
 
@@ -44,12 +45,12 @@ export const refusals = {
       'unkey/authentication/key_not_found',
       'The provided root key is invalid.',
     ),
-  noPermission: () =>
+  noPermission: (action: string, apiId: string) =>
     new UnkeyRefusal(
       403,
       'Insufficient Permissions',
       'unkey/authorization/insufficient_permissions',
-      "Missing one of these permissions: ['api.*.verify_key', 'api.<API_ID>.verify_key']",
+      `Missing one of these permissions: Missing permission: 'api.*.${action}' or Missing permission: 'api.${apiId}.${action}'`,
     ),
   unknownKey: () =>
     new UnkeyRefusal(404, 'Not Found', 'unkey/data/key_not_found', 'We could not find the requested key.'),
@@ -61,7 +62,14 @@ export const refusals = {
       429,
       'Too Many Requests',
       'user/too_many_requests/workspace_rate_limited',
-      'This workspace has exceeded its API rate limit.',
+      'This workspace has exceeded its API rate limit of 600/1m0s. Please try again later.',
+      undefined,
+      {
+        'ratelimit-limit': '600',
+        'ratelimit-remaining': '0',
+        'ratelimit-reset': '17',
+        'retry-after': '17',
+      },
     ),
   broken: () =>
     new UnkeyRefusal(

@@ -13,11 +13,16 @@ export function CreatedKeyPage({ made, curl, base }: { made: CreatedKey; curl: s
         “{made.name}” is made. Its value is shown this once: only a fingerprint of it is kept, and a page that
         is reloaded shows it no more.
       </p>
+      {made.warning === undefined ? null : (
+        <p class="note" role="alert">
+          <strong>Check this key before you use it.</strong> {made.warning}
+        </p>
+      )}
       <div class="note">
         <ToCopy text={made.key} label="Copy the key" />
       </div>
       <h2>Your first call</h2>
-      <p>This works as it stands, and answers with the published posts:</p>
+      <p>This call returns the published posts:</p>
       <ToCopy text={curl} label="Copy the line" />
       <p class="hint">
         Keep the key on the server, in an environment variable or a store of secrets, never in a page or an

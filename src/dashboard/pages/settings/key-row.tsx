@@ -74,7 +74,7 @@ function Ending({ visit, apiKey, now }: { visit: MemberVisit; apiKey: ApiKey; no
         <summary>
           Delete<span class="hidden"> {name}</span>
         </summary>
-        <p>It is taken off this list for good. It does not work any more as it is.</p>
+        <p>The key is already {status}. Deleting it removes it from this list for good.</p>
         <Action to={`${path}/delete`} label="Delete this key" kind="bad" />
       </details>
     );
@@ -85,8 +85,7 @@ function Ending({ visit, apiKey, now }: { visit: MemberVisit; apiKey: ApiKey; no
         Revoke<span class="hidden"> {name}</span>
       </summary>
       <p>
-        Whatever reads posts with “{name}” stops at once: its calls are answered with 401. This cannot be
-        taken back.{' '}
+        Sites that read posts with “{name}” get 401. {visit.deps.keys.revocationDelay} You can't undo this.{' '}
         {lastUsedAt === null ? (
           'No call has come with it so far.'
         ) : (

@@ -16,6 +16,7 @@ export function KeysPage({
   visit,
   list,
   error,
+  refusal,
   isSentAgain = false,
   isChange = false,
 }: {
@@ -23,6 +24,8 @@ export function KeysPage({
   list: KeyList;
   /** What was wrong with the form. */
   error?: string;
+  /** Why a key was not changed. */
+  refusal?: string;
   /** The form was sent before. */
   isSentAgain?: boolean;
   /** Something was to be changed when the trouble came. */
@@ -40,6 +43,11 @@ export function KeysPage({
         {isEmpty && role === 'owner' ? ' There is none yet: the first is made here.' : ''}
         {role === 'owner' ? '' : ' Owners make and revoke them.'}
       </p>
+      {refusal === undefined ? null : (
+        <p class="note" role="alert">
+          <strong>The key was not changed.</strong> {refusal}
+        </p>
+      )}
       {isSentAgain ? (
         <p class="note" role="alert">
           This form was sent before, and no other key was made. The one that it made is in the list; its value
@@ -116,7 +124,9 @@ function Outage({ trouble, isChange }: { trouble: AppError; isChange: boolean })
         <strong>
           {isDown ? 'Unkey, which keeps the keys, does not answer just now.' : 'The keys cannot be shown.'}
         </strong>{' '}
-        {isDown ? 'No key is lost: those there are work again as soon as it answers.' : `${trouble.message}.`}
+        {isDown
+          ? 'No key is lost: those there are work again as soon as it answers.'
+          : trouble.message.replace(/\.?$/, '.')}
       </p>
       <p>
         {isChange

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type CreatedKey, READ_PERMISSION } from '../../../keys/model.ts';
 import { getOwnKey } from '../../../keys/owned.ts';
+import { KeyServiceUnavailable } from '../../../keys/service.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { once } from '../../once.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
@@ -9,6 +10,8 @@ import { type KeyList, KeysPage } from './keys-page.tsx';
 import { expiryOf, readNewKey } from './new-key.tsx';
 
 const PATH = '/dashboard/:organizationId/settings/keys';
+
+const REFUSED = 'the key service refused a change';
 
 export const keys: readonly Page[] = [
   get(PATH, 'member', async (visit) => showKeys(visit)),
@@ -19,19 +22,22 @@ export const keys: readonly Page[] = [
     try {
       const made = await once(deps.db, form.get('mark'), () => createKey(visit));
       if (made === null) return showKeys(visit, { status: 409, isSentAgain: true });
+      if (made.warning !== undefined) deps.log.warn({ keyId: made.id }, made.warning);
       const curl = curlLine(deps.publicUrl(), made);
       return view('API keys', <CreatedKeyPage made={made} curl={curl} base={base} />, { section: 'keys' });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      if (error.status < 500) return showKeys(visit, { status: error.status, error: error.message });
-      return showOutage(visit, error);
+      if (error instanceof KeyServiceUnavailable) return showOutage(visit, error);
+      if (error.status >= 500) deps.log.warn({ err: error }, REFUSED);
+      return showKeys(visit, { status: error.status, error: error.message });
     }
   }),
 
   post(`${PATH}/:keyId/revoke`, 'owner', (visit) =>
     changeKey(visit, async (keyId, name) => {
-      await visit.deps.keys.revokeKey(keyId);
-      return `“${name}” is revoked: calls with it are refused from now on.`;
+      const { keys } = visit.deps;
+      await keys.revokeKey(keyId);
+      return `“${name}” is revoked. ${keys.revocationDelay}`;
     }),
   ),
 
@@ -53,21 +59,23 @@ function createKey({ deps, organization, form }: MemberVisit): Promise<CreatedKe
   });
 }
 
-/** Does something to a key of the organization. An outage shows the page, with what it means. */
+/** Changes a key of the organization. A refusal and an outage show the page, with what they mean. */
 async function changeKey(visit: MemberVisit, change: (keyId: string, name: string) => Promise<string>) {
   const { deps, organization, params, base } = visit;
   try {
     const { id, name } = await getOwnKey(deps, organization.id, params.keyId ?? '');
     return redirect(`${base}/settings/keys`, await change(id, name));
   } catch (error) {
+    if (error instanceof KeyServiceUnavailable) return showOutage(visit, error);
     if (!(error instanceof AppError) || error.status < 500) throw error;
-    return showOutage(visit, error);
+    deps.log.warn({ err: error }, REFUSED);
+    return showKeys(visit, { status: error.status, refusal: error.message });
   }
 }
 
 async function showKeys(
   visit: MemberVisit,
-  refused: { status?: number; error?: string; isSentAgain?: boolean } = {},
+  refused: { status?: number; error?: string; refusal?: string; isSentAgain?: boolean } = {},
 ): Promise<View> {
   const { status = 200, ...about } = refused;
   const list = await listKeys(visit);
