@@ -50,7 +50,7 @@ function commitBatch(db: Database, queue: Pending[]): void {
   }
   const batch = queue.slice(0, MAX_BATCH);
   try {
-    const settle = batch.map((pending) => runOne(pending, run));
+    const settle = batch.map((pending) => runOne(db, pending, run));
     run('COMMIT');
     for (const tell of settle) tell();
   } catch (error) {
@@ -87,7 +87,7 @@ export function afterCommit(effect: () => void): void {
 }
 
 /** Returns what tells the outcome, once it is committed. */
-function runOne({ work, resolve, reject }: Pending, run: (sql: string) => void): () => void {
+function runOne(db: Database, { work, resolve, reject }: Pending, run: (sql: string) => void): () => void {
   const own: (() => void)[] = [];
   run('SAVEPOINT work');
   effects = own;
@@ -99,6 +99,8 @@ function runOne({ work, resolve, reject }: Pending, run: (sql: string) => void):
       resolve(value as never);
     };
   } catch (error) {
+    // On a full disk SQLite rolls back the whole transaction by itself: then all of its work has failed.
+    if (!db.$client.inTransaction) throw error;
     run('ROLLBACK TO work');
     run('RELEASE work');
     return () => reject(error);
