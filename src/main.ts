@@ -1,6 +1,8 @@
+import { userInfo } from 'node:os';
 import type { Role } from '../db/client.ts';
 import { copyName } from '../db/upgrade.ts';
 import { createApp } from './app.ts';
+import { type Actor, SERVER } from './audit/model.ts';
 import { backupJobs } from './backup/job.ts';
 import type { Config } from './config.ts';
 import { databaseFile, freeBytes, openDataFolder } from './data-folder.ts';
@@ -12,7 +14,7 @@ import { errorJson } from './http/respond.ts';
 import { listIntegrations } from './integrations/store.ts';
 import { serverJobs, startJobs } from './jobs/jobs.ts';
 import { embeddedKeys } from './keys/embedded.ts';
-import type { KeyService } from './keys/service.ts';
+import type { KeyDeps, KeyService } from './keys/service.ts';
 import { systemClock } from './lib/clock.ts';
 import { tidings } from './lib/how-to-run.ts';
 import { randomIds } from './lib/ids.ts';
@@ -56,7 +58,14 @@ export async function openServices(config: Config, role: Role = 'command'): Prom
       'the database was upgraded',
     );
   }
-  const base = { ...folder, clock: systemClock, ids: randomIds, log, metrics: createMetrics() };
+  const base = {
+    ...folder,
+    clock: systemClock,
+    ids: randomIds,
+    log,
+    metrics: createMetrics(),
+    actor: actorOf(role),
+  };
   const keys = await openKeys(base, config);
   return {
     ...base,
@@ -76,7 +85,22 @@ export async function openServices(config: Config, role: Role = 'command'): Prom
   };
 }
 
-async function openKeys(base: Pick<Deps, 'db' | 'clock' | 'ids'>, { unkey }: Config): Promise<KeyService> {
+/** The server itself, or the person who runs a command. */
+function actorOf(role: Role): Actor {
+  if (role === 'server') return SERVER;
+  return { type: 'command_line', id: null, name: systemUser(), address: null };
+}
+
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run as a number that has no name.
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+async function openKeys(base: KeyDeps, { unkey }: Config): Promise<KeyService> {
   if (unkey === undefined) return embeddedKeys(base);
   // Unkey's SDK takes as long to load as all the rest, and most do not use it.
   const { unkeyKeys } = await import('./keys/unkey.ts');

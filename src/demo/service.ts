@@ -1,4 +1,5 @@
 import { chmod } from 'node:fs/promises';
+import type { AuditDeps } from '../audit/store.ts';
 import { sampleGithub } from '../client/samples/github/index.ts';
 import { type SentDelivery, sendDelivery } from '../client/send.ts';
 import type { Deps } from '../deps.ts';
@@ -48,7 +49,7 @@ export interface Demo {
  * only as its hash, so the demo's is also kept in `keyFile` (mode 0600), to be shown again at the next start.
  * Throws `AppError` 409 when the folder holds organizations and none is the demo's.
  */
-export async function openDemo(deps: Omit<Deps, 'fetch' | 'log'>, keyFile: string): Promise<Demo> {
+export async function openDemo(deps: Omit<Deps, 'fetch'>, keyFile: string): Promise<Demo> {
   const existing = await findOrganization(deps.db, DEMO_ORGANIZATION);
   if (existing === null && (await countOrganizations(deps.db)) > 0) {
     throw new AppError(
@@ -161,7 +162,7 @@ ${titles}
   Publish it:       ${tidings} post publish ${first.id}`;
 }
 
-async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids'>) {
+async function createDemo(deps: AuditDeps & Pick<Deps, 'ids'>) {
   const organization = await createOrganization(deps, {
     id: DEMO_ORGANIZATION,
     name: 'Acme Rockets',
@@ -187,7 +188,7 @@ async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids'>) {
   return organization;
 }
 
-async function findOrConnectIntegration(deps: Omit<Deps, 'fetch' | 'log' | 'keys'>): Promise<string> {
+async function findOrConnectIntegration(deps: Omit<Deps, 'fetch' | 'keys'>): Promise<string> {
   const [existing] = await listIntegrations(deps.db, DEMO_ORGANIZATION);
   if (existing !== undefined) return existing.id;
   const { integrationId } = await connectIntegration(deps, 'github', DEMO_ORGANIZATION, DEMO_REPOSITORY);

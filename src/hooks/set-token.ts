@@ -34,7 +34,7 @@ export async function setToken(
   const hooks = stands.map(({ place, repositoryId }) =>
     newHook(integrationId, place, repositoryId, handsOffUntil),
   );
-  await setSealedToken(deps.db, integrationId, sealToken(deps, integrationId, token), () => {
+  await setSealedToken(deps, integration, sealToken(deps, integrationId, token), () => {
     insertHooks(deps.db, hooks, startedAt.toISOString());
   });
   return makeAndPing(deps, api, integration, await listHooks(deps.db, integrationId), startedAt);

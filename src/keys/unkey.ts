@@ -3,14 +3,15 @@ import { Value } from '@sinclair/typebox/value';
 import { Unkey } from '@unkey/api';
 import type { KeyResponseData } from '@unkey/api/models/components';
 import { UnkeyError } from '@unkey/api/models/errors';
+import { commitTogether } from '../../db/group-commit.ts';
 import type { UnkeyConfig } from '../config.ts';
-import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type ApiKey, KEY_BYTES, KEY_PREFIX, NewKey, type Verdict } from './model.ts';
-import { type KeyService, KeyServiceUnavailable, keyNotFound } from './service.ts';
+import { type KeyDeps, type KeyService, KeyServiceUnavailable, keyNotFound } from './service.ts';
+import { recordKey } from './store.ts';
 
 /** A person waits for these, not a request of the content API. */
 const MANAGEMENT_TIMEOUT_MS = 10_000;
@@ -19,14 +20,7 @@ const MANAGEMENT_TIMEOUT_MS = 10_000;
 const PAGE_SIZE = 100;
 
 /** Keys at Unkey (API v2). Unkey records when each was last used. */
-export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig): KeyService {
-  // The SDK's defaults wait for ever and retry for ten seconds; a client that gets a 503 retries by itself.
-  const unkey = new Unkey({
-    rootKey: config.rootKey,
-    timeoutMs: config.timeoutMs,
-    retryConfig: { strategy: 'none' },
-    ...(config.baseUrl === undefined ? {} : { serverURL: config.baseUrl }),
-  });
+export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(config)): KeyService {
   const management = { timeoutMs: MANAGEMENT_TIMEOUT_MS };
 
   function requireApiId(): string {
@@ -38,6 +32,8 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
   }
 
   return {
+    as: (actor) => unkeyKeys({ ...deps, actor }, config, unkey),
+
     async verifyKey(key, permission) {
       const { data } = await unkey.keys
         .verifyKey({ key, permissions: permission })
@@ -66,7 +62,9 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
           management,
         ),
       );
-      return { id: data.keyId, key: data.key, name, organizationId, permissions, expiresAt };
+      const { keyId: id, key } = data;
+      await recordChange(deps, 'key.created', { id, organizationId, name });
+      return { id, key, name, organizationId, permissions, expiresAt };
     },
 
     async listKeys(organizationId) {
@@ -95,17 +93,48 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
     async revokeKey(keyId) {
       await managed(unkey.keys.updateKey({ keyId, enabled: false }, management), keyId);
       const { data } = await managed(unkey.keys.getKey({ keyId }, management), keyId);
-      return shown(data, deps.clock.now());
+      const revoked = shown(data, deps.clock.now());
+      await recordChange(deps, 'key.revoked', revoked);
+      return revoked;
     },
 
     async deleteKey(keyId) {
+      const { data } = await managed(unkey.keys.getKey({ keyId }, management), keyId);
       await managed(unkey.keys.deleteKey({ keyId }, management), keyId);
+      await recordChange(deps, 'key.deleted', shown(data, deps.clock.now()));
     },
 
     async flush() {
       // Unkey writes down itself what it verifies.
     },
   };
+}
+
+function openUnkey(config: UnkeyConfig): Unkey {
+  // The SDK's defaults wait for ever and retry for ten seconds; a client that gets a 503 retries by itself.
+  return new Unkey({
+    rootKey: config.rootKey,
+    timeoutMs: config.timeoutMs,
+    retryConfig: { strategy: 'none' },
+    ...(config.baseUrl === undefined ? {} : { serverURL: config.baseUrl }),
+  });
+}
+
+/**
+ * Records what Unkey has done already: it shares no transaction with the database. A database that cannot be written
+ * must not hide a new key's value, so the log gets what the audit log does not.
+ */
+async function recordChange(
+  deps: KeyDeps,
+  action: Parameters<typeof recordKey>[1],
+  key: Parameters<typeof recordKey>[2],
+): Promise<void> {
+  try {
+    await commitTogether(deps.db, () => recordKey(deps, action, key));
+  } catch (error) {
+    const { id, organizationId } = key;
+    deps.log.error({ err: error, action, id, organizationId }, 'a change to a key is not in the audit log');
+  }
 }
 
 /** Unkey's codes, by the answer that each gets. A code that is not known refuses the key. */
