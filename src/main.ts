@@ -1,4 +1,4 @@
-import { userInfo } from 'node:os';
+import { readFileSync } from 'node:fs';
 import type { Role } from '../db/client.ts';
 import { copyName } from '../db/upgrade.ts';
 import { createApp } from './app.ts';
@@ -91,12 +91,16 @@ function actorOf(role: Role): Actor {
   return { type: 'command_line', id: null, name: systemUser(), address: null };
 }
 
-function systemUser(): string {
+/** By the user id, which cannot be faked: `os.userInfo` in Bun believes $USER. A container's id may have no name. */
+function systemUser(): string | null {
+  const uid = process.getuid?.();
+  if (uid === undefined) return null;
   try {
-    return userInfo().username;
+    const users = readFileSync('/etc/passwd', 'utf8').split('\n');
+    const [name] = users.map((line) => line.split(':')).find(([, , id]) => id === String(uid)) ?? [];
+    return name ?? `uid ${uid}`;
   } catch {
-    // A container may run as a number that has no name.
-    return `user ${process.getuid?.() ?? 'unknown'}`;
+    return `uid ${uid}`;
   }
 }
 

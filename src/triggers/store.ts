@@ -38,8 +38,9 @@ function recordTrigger(
 ): void {
   if (trigger === undefined) return;
   const { id, organizationId, event, contentType, publish } = trigger;
-  const what = `${event.replaceAll('_', ' ')} to ${contentType.replaceAll('_', ' ')}`;
-  const summary = `${action.slice('trigger.'.length)} the trigger ${what}${publish ? ' that publishes at once' : ''}${more}`;
+  const name = `“${event} → ${contentType}”`.replaceAll('_', ' ');
+  const verb = action.slice('trigger.'.length);
+  const summary = `${verb} the trigger ${name}${publish ? ', which publishes at once' : ''}${more}`;
   recordAudit(deps, { organizationId, action, target: { type: 'trigger', id }, summary });
 }
 

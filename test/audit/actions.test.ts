@@ -181,33 +181,33 @@ const cases: Case[] = [
     path: 'integrations/:integration/triggers',
     fields: { event: 'release', contentType: 'linkedin_post' },
     target: 'trigger',
-    summary: 'created the trigger release to linkedin post',
+    summary: 'created the trigger “release → linkedin post”',
   },
   {
     action: 'trigger.changed',
     path: TRIGGER,
     fields: { contentType: 'changelog', bodyTemplate: 'Secret words' },
     target: 'trigger',
-    summary: 'changed the trigger release to changelog: body template, publishing',
+    summary: 'changed the trigger “release → changelog”: body template, publishing',
   },
   {
     action: 'trigger.disabled',
     path: `${TRIGGER}/disable`,
     target: 'trigger',
-    summary: 'disabled the trigger release to changelog that publishes at once',
+    summary: 'disabled the trigger “release → changelog”, which publishes at once',
   },
   {
     action: 'trigger.enabled',
     path: `${TRIGGER}/enable`,
     target: 'trigger',
-    summary: 'enabled the trigger release to changelog that publishes at once',
+    summary: 'enabled the trigger “release → changelog”, which publishes at once',
     before: ({ app, ids }) => switchTrigger(app.deps, ids.trigger ?? '', false),
   },
   {
     action: 'trigger.deleted',
     path: `${TRIGGER}/delete`,
     target: 'trigger',
-    summary: 'deleted the trigger release to changelog that publishes at once',
+    summary: 'deleted the trigger “release → changelog”, which publishes at once',
   },
   {
     action: 'member.invited',
@@ -376,7 +376,7 @@ test('an import is one event, with a count, and an import that changes nothing n
     action: 'post.imported',
     target: { type: 'organization', id: 'org_a' },
     count: 1_000,
-    summary: 'imported 1000 posts, 600 published, from “posts.json”',
+    summary: 'imported 1000 posts (600 published) from “posts.json”',
   } as const;
   expect(await events()).toMatchObject([imported]);
   await importFile(app.deps, file, options);

@@ -30,11 +30,11 @@ function record(summary: string, more: Partial<NewAuditEvent> = {}, actor: Actor
   return commitTogether(app.db, () => recordAudit({ ...app.deps, actor }, given));
 }
 
-/** The events of a page, without markup: sentence, address, time. */
+/** The sentences of a page, without markup. */
 async function rows(query = '', visit: Visit = ann): Promise<string[]> {
   const html = await (await visit(`${AUDIT}${query}`)).text();
   const body = /<tbody>(.*)<\/tbody>/s.exec(html)?.[1] ?? '';
-  return [...body.matchAll(/<td>(.*?)<\/td>/gs)].map(([, cell = '']) => cell.replaceAll(/<[^>]+>/g, ''));
+  return [...body.matchAll(/<tr><td>(.*?)<\/td>/gs)].map(([, cell = '']) => cell.replaceAll(/<[^>]+>/g, ''));
 }
 
 test('an owner sees who did what, from where and when, newest first', async () => {

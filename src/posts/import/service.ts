@@ -99,7 +99,7 @@ function recordImport(
   if (written.length === 0) return;
   const published = written.filter(({ status }) => status === 'published').length;
   const posts = written.length === 1 ? '1 post' : `${written.length} posts`;
-  const summary = `imported ${posts}, ${published} published, from ${quote(basename(name))}`;
+  const summary = `imported ${posts} (${published} published) from ${quote(basename(name))}`;
   const target = { type: 'organization', id: organizationId };
   recordAudit(deps, { organizationId, action: 'post.imported', target, summary, count: written.length });
 }

@@ -168,7 +168,13 @@ function Events({ events, path, now }: { events: readonly AuditEvent[]; path: st
                 )}{' '}
                 {summary}
               </td>
-              <td data-label="Address">{address ?? <span class="dim">None</span>}</td>
+              {address === null ? (
+                <td />
+              ) : (
+                <td class="short" data-label="Address">
+                  {address}
+                </td>
+              )}
               <td class="end dim">
                 <When at={createdAt} now={now} />
               </td>
