@@ -1,4 +1,4 @@
-import type { Actor } from '../audit/model.ts';
+import { type Actor, userActor } from '../audit/model.ts';
 import { readRawBody } from '../http/body-limit.ts';
 import { requestIdOf } from '../http/request-log.ts';
 import { page as pageResponse, seeOther } from '../http/respond.ts';
@@ -60,9 +60,8 @@ export function createHandler(deps: DashboardDeps, throttle: Throttle) {
       if (cookies.session !== null) {
         visit.user = await findSignedIn(deps, cookies.session);
         if (visit.user !== null) {
-          const { id, email: name } = visit.user;
           visit.sessionHash = hashOf(cookies.session);
-          visit.deps = actingAs(deps, { type: 'user', id, name, address });
+          visit.deps = actingAs(deps, userActor(visit.user, address));
         }
       }
       const admitted = await admit(page, visit);
