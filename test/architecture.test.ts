@@ -49,7 +49,7 @@ const layers: [name: string, contains: (path: string) => boolean][] = [
   [
     'services',
     is(
-      'src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers,users,hooks,uptime,metrics,ready,doctor,backup}/**',
+      'src/{audit,posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers,users,hooks,uptime,metrics,ready,doctor,backup}/**',
       'src/data-folder.ts',
       'src/secret-key.ts',
     ),

@@ -1,5 +1,6 @@
 import type { Database } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
+import { SERVER } from '../../src/audit/model.ts';
 import { openDataFolder } from '../../src/data-folder.ts';
 import { saveDraft } from '../../src/drafts/store.ts';
 import { connectIntegration } from '../../src/integrations/service.ts';
@@ -7,6 +8,7 @@ import { embeddedKeys } from '../../src/keys/embedded.ts';
 import { READ_PERMISSION } from '../../src/keys/model.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { randomIds, randomToken } from '../../src/lib/ids.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { savePosts } from '../../src/posts/store.ts';
@@ -97,7 +99,15 @@ export async function fillDashboardFolder(
 }
 
 function depsOf(db: Database, secrets: ReturnType<typeof openDataFolder>['secrets']) {
-  return { db, secrets, clock: systemClock, ids: randomIds, publicUrl: () => '' };
+  return {
+    db,
+    secrets,
+    clock: systemClock,
+    ids: randomIds,
+    actor: SERVER,
+    log: createLog('silent', { write: () => undefined }),
+    publicUrl: () => '',
+  };
 }
 
 async function addOrganization(deps: Deps, id: string): Promise<string> {

@@ -1,3 +1,4 @@
+export { auditEvents } from './audit.ts';
 export { drafts } from './drafts.ts';
 export { events } from './events.ts';
 export { hooks } from './hooks.ts';

@@ -157,9 +157,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
       .description(name === 'publish' ? 'let the API return a post' : 'make a post a draft again')
       .argument('<id>', 'the post')
       .action(async (id: string, _options: object, command: Command) => {
-        const post = await withServices(context, command, ({ db, clock }) =>
-          setPostStatus(db, id, status, clock.now()),
-        );
+        const post = await withServices(context, command, (services) => setPostStatus(services, id, status));
         print(context.terminal, command, post, ({ title }) => `${done}: ${oneLine(title)} (${id})`);
       });
   }
@@ -169,7 +167,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
     .description('delete a post for good')
     .argument('<id>', 'the post')
     .action(async (id: string, _options: object, command: Command) => {
-      await withServices(context, command, ({ db }) => deletePost(db, id));
+      await withServices(context, command, (services) => deletePost(services, id));
       print(context.terminal, command, { id, deleted: true }, () => `Deleted: ${id}`);
     });
 

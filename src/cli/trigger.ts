@@ -156,7 +156,7 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
     .description('delete a trigger for good; its posts stay')
     .argument('<id>', 'the trigger')
     .action(async (id: string, _options: object, command: Command) => {
-      await withServices(context, command, ({ db }) => deleteTrigger(db, id));
+      await withServices(context, command, (services) => deleteTrigger(services, id));
       print(context.terminal, command, { id, deleted: true }, () => `Deleted: ${id}`);
     });
 

@@ -1,3 +1,4 @@
+import { type Actor, userActor } from '../audit/model.ts';
 import { readRawBody } from '../http/body-limit.ts';
 import { requestIdOf } from '../http/request-log.ts';
 import { page as pageResponse, seeOther } from '../http/respond.ts';
@@ -37,10 +38,13 @@ export function createHandler(deps: DashboardDeps, throttle: Throttle) {
   ): Promise<Response> {
     const cookies = readCookies(request);
     const isSecure = deps.publicUrl().startsWith('https:');
+    // Read before the first await: Bun forgets the address when the connection closes.
+    const address = deps.clientAddress(request);
     let visit: Visit = {
-      deps,
+      deps: actingAs(deps, { type: 'anonymous', id: null, name: null, address }),
       throttle,
       request,
+      clientAddress: address,
       url: new URL(request.url, 'http://localhost'),
       params,
       form: new URLSearchParams(),
@@ -55,7 +59,10 @@ export function createHandler(deps: DashboardDeps, throttle: Throttle) {
       }
       if (cookies.session !== null) {
         visit.user = await findSignedIn(deps, cookies.session);
-        if (visit.user !== null) visit.sessionHash = hashOf(cookies.session);
+        if (visit.user !== null) {
+          visit.sessionHash = hashOf(cookies.session);
+          visit.deps = actingAs(deps, userActor(visit.user, address));
+        }
       }
       const admitted = await admit(page, visit);
       if ('kind' in admitted) answer = admitted;
@@ -75,6 +82,11 @@ export function createHandler(deps: DashboardDeps, throttle: Throttle) {
     const { html, status = 200 } = await renderAnyway(deps, answer, visit, cookies.notice);
     return pageResponse(html, status, cookieHeaders(shown, isSecure));
   };
+}
+
+/** What this visit does counts as this actor's in the audit log. */
+function actingAs(deps: DashboardDeps, actor: Actor): DashboardDeps {
+  return { ...deps, actor, keys: deps.keys.as(actor) };
 }
 
 /** The page or, where it cannot be shown, one that says so: without the navigation, which may be what failed. */

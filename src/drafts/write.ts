@@ -1,7 +1,8 @@
 import type { Database } from '../../db/client.ts';
+import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { ContentType, Post } from '../posts/model.ts';
-import { type OwnedPost, readPost, removePost, writePost } from '../posts/store.ts';
+import { type OwnedPost, readPost, recordPost, removePost, writePost } from '../posts/store.ts';
 import type { DraftText } from './model.ts';
 import {
   closedSubject,
@@ -38,9 +39,10 @@ export interface NewDraft {
 export type Written = 'created' | 'updated' | 'unchanged' | 'removed' | 'kept' | 'suggested' | 'closed';
 
 /** Writes a draft, or leaves alone what a person has touched. Synchronous: the caller's transaction makes it whole. */
-export function writeDraft(db: Database, deps: Pick<Deps, 'clock' | 'ids'>, draft: NewDraft): Written {
+export function writeDraft(deps: AuditDeps & Pick<Deps, 'ids'>, draft: NewDraft): Written {
+  const { db } = deps;
   const row = findDraft(db, draft.name) ?? takeOver(db, draft);
-  if (row === null) return draft.text === null ? 'unchanged' : create(db, deps, draft, draft.text);
+  if (row === null) return draft.text === null ? 'unchanged' : create(deps, draft, draft.text);
   const post = readPost(db, row.postId);
   if (draft.isOpen && post?.status !== 'draft') {
     saveDraft(db, { ...row, suggestion: null, suggestedAt: null });
@@ -51,7 +53,7 @@ export function writeDraft(db: Database, deps: Pick<Deps, 'clock' | 'ids'>, draf
   const isTouched = post.status === 'published' || hashOf(post) !== row.writtenHash;
   if (draft.text === null) {
     if (isTouched) return 'kept';
-    removePost(db, post.id);
+    removePost(deps, post.id);
     deleteDraft(db, row);
     return 'removed';
   }
@@ -78,7 +80,8 @@ function takeOver(db: Database, { name, closes, text, eventKeys }: NewDraft): Dr
   return { ...open, subject: name.subject };
 }
 
-function create(db: Database, deps: Pick<Deps, 'clock' | 'ids'>, draft: NewDraft, text: DraftText): Written {
+function create(deps: AuditDeps & Pick<Deps, 'ids'>, draft: NewDraft, text: DraftText): Written {
+  const { db } = deps;
   const { name, organizationId, contentType, publish, eventKeys, until } = draft;
   const postId = deps.ids.newId('post');
   const now = deps.clock.now().toISOString();
@@ -91,6 +94,7 @@ function create(db: Database, deps: Pick<Deps, 'clock' | 'ids'>, draft: NewDraft
     createdAt: earlier(until, now),
     updatedAt: now,
   });
+  if (publish) recordPost(deps, 'post.published', { id: postId, organizationId, title: text.title });
   saveDraft(db, {
     ...name,
     postId,

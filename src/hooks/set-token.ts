@@ -35,7 +35,7 @@ export async function setToken(
   const hooks = stands.map(({ place, repositoryId }) =>
     newHook(integrationId, place, repositoryId, handsOffUntil),
   );
-  await setSealedToken(deps.db, integrationId, sealToken(deps, integrationId, token), () => {
+  await setSealedToken(deps, integration, sealToken(deps, integrationId, token), () => {
     insertHooks(deps.db, hooks, startedAt.toISOString());
   });
   const all = await listHooks(deps.db, integrationId);

@@ -33,6 +33,16 @@ export interface Integration {
   createdAt: string;
 }
 
+/** Such as `the GitHub integration acme/rocket`. */
+export function nameIntegration({
+  type,
+  repositories,
+}: Pick<Integration, 'type'> & { repositories: readonly Pick<Repository, 'fullName'>[] }): string {
+  const [first, ...others] = repositories;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `the ${providerNames[type]} integration${first === undefined ? '' : ` ${first.fullName}${more}`}`;
+}
+
 export interface Repository {
   id: string;
   /** `owner/name`. */

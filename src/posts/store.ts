@@ -2,6 +2,8 @@ import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { postCounts, posts } from '../../db/schema/index.ts';
+import { type AuditAction, quote } from '../audit/model.ts';
+import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import {
   contentTypes,
@@ -92,23 +94,23 @@ export async function findPosts(db: Database, postIds: readonly string[]): Promi
 
 /**
  * Writes new posts and new versions of old ones, all or none. An id of another organization must have been
- * refused before; here it throws. `onProgress` is told how many are written, inside the transaction.
+ * refused before; here it throws. `onProgress` is told how many are written, and `also` called after the last, inside
+ * the transaction.
  */
 export async function savePosts(
   db: Database,
   saved: readonly OwnedPost[],
   onProgress: (written: number) => void = () => undefined,
+  also: () => void = () => undefined,
 ): Promise<void> {
-  db.transaction(
-    () => {
-      let written = 0;
-      for (const post of saved) {
-        writePost(db, post);
-        onProgress(++written);
-      }
-    },
-    { behavior: 'immediate' },
-  );
+  await commitTogether(db, () => {
+    let written = 0;
+    for (const post of saved) {
+      writePost(db, post);
+      onProgress(++written);
+    }
+    also();
+  });
 }
 
 /** A new post, or a new version of one. Synchronous, for a transaction of the caller's. */
@@ -129,29 +131,47 @@ export function readPost(db: Database, postId: string): OwnedPost | null {
 }
 
 /** Whether there was one. Synchronous, for a transaction of the caller's. */
-export function removePost(db: Database, postId: string): boolean {
-  return db.delete(posts).where(eq(posts.id, postId)).returning({ id: posts.id }).all().length > 0;
+export function removePost(deps: AuditDeps, postId: string): boolean {
+  const removed = deps.db.delete(posts).where(eq(posts.id, postId)).returning(auditColumns).get();
+  if (removed !== undefined) recordPost(deps, 'post.deleted', removed);
+  return removed !== undefined;
+}
+
+const auditColumns = { id: posts.id, organizationId: posts.organizationId, title: posts.title };
+
+/** Synchronous, for a transaction of the caller's. */
+export function recordPost(
+  deps: AuditDeps,
+  action: Extract<AuditAction, 'post.published' | 'post.unpublished' | 'post.deleted'>,
+  { id, organizationId, title }: Pick<OwnedPost, 'id' | 'organizationId' | 'title'>,
+): void {
+  const summary = {
+    'post.published': `published the post ${quote(title)}`,
+    'post.unpublished': `turned the post ${quote(title)} back into a draft`,
+    'post.deleted': `deleted the post ${quote(title)}`,
+  }[action];
+  recordAudit(deps, { organizationId, action, target: { type: 'post', id }, summary });
 }
 
 /** Throws `AppError` 404. A post that has the status already keeps its `updatedAt`. */
-export async function setPostStatus(
-  db: Database,
-  postId: string,
-  status: PostStatus,
-  at: Date,
-): Promise<Post> {
+export async function setPostStatus(deps: AuditDeps, postId: string, status: PostStatus): Promise<Post> {
+  const { db, clock } = deps;
   await commitTogether(db, () => {
-    db.update(posts)
-      .set({ status, updatedAt: at.toISOString() })
+    const changed = db
+      .update(posts)
+      .set({ status, updatedAt: clock.now().toISOString() })
       .where(and(eq(posts.id, postId), sql`${posts.status} <> ${status}`))
-      .run();
+      .returning(auditColumns)
+      .get();
+    if (changed === undefined) return;
+    recordPost(deps, status === 'published' ? 'post.published' : 'post.unpublished', changed);
   });
   return getPost(db, postId);
 }
 
 /** Throws `AppError` 404. */
-export async function deletePost(db: Database, postId: string): Promise<void> {
-  const wasThere = await commitTogether(db, () => removePost(db, postId));
+export async function deletePost(deps: AuditDeps, postId: string): Promise<void> {
+  const wasThere = await commitTogether(deps.db, () => removePost(deps, postId));
   if (!wasThere) throw postNotFound(postId);
 }
 

@@ -1,4 +1,6 @@
 import { commitTogether } from '../../db/group-commit.ts';
+import type { Actor } from '../audit/model.ts';
+import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText, Recipe } from '../drafts/model.ts';
 import { isTriggerThere, listTold } from '../drafts/store.ts';
@@ -17,7 +19,7 @@ const MAX_PLANS = 3;
 
 const MAX_ERROR_LENGTH = 500;
 
-type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'log'>;
+type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
 /** A run that is under way, step by step: each `next` goes on until a draft fails, or until all are made. */
 interface Work {
@@ -126,19 +128,23 @@ function write(
   { subject, eventKeys, until }: PlannedDraft,
   text: DraftText | null,
 ): Written {
-  const { id: triggerId, organizationId, contentType, publish } = trigger;
+  const { id: triggerId, organizationId, contentType, publish, event } = trigger;
   if (!isTriggerThere(deps.db, triggerId)) return 'unchanged';
-  return writeDraft(deps.db, deps, {
-    name: { triggerId, scope, subject },
-    organizationId,
-    contentType,
-    publish,
-    text,
-    eventKeys,
-    until,
-    closes: kinds[trigger.event].isRolling && subject !== OPEN ? OPEN : null,
-    isOpen: subject === OPEN,
-  });
+  const actor: Actor = { type: 'trigger', id: triggerId, name: event.replaceAll('_', ' '), address: null };
+  return writeDraft(
+    { ...deps, actor },
+    {
+      name: { triggerId, scope, subject },
+      organizationId,
+      contentType,
+      publish,
+      text,
+      eventKeys,
+      until,
+      closes: kinds[event].isRolling && subject !== OPEN ? OPEN : null,
+      isOpen: subject === OPEN,
+    },
+  );
 }
 
 /** What to make of a draft's material. */

@@ -1,3 +1,4 @@
+import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { checkTemplates } from '../drafts/check.ts';
 import type { EventType } from '../events/model.ts';
@@ -43,7 +44,7 @@ export type TriggerChanges = Partial<
   Pick<Trigger, 'filters' | 'contentType' | 'titleTemplate' | 'bodyTemplate' | 'publish'>
 >;
 
-type Needs = Pick<Deps, 'db' | 'clock' | 'ids'>;
+type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
 /**
  * Throws `AppError` 404 when there is no such integration, 400 for what makes no sense, above all a template that
@@ -70,7 +71,7 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
   };
   checkTemplates(trigger);
   const rule = ruleOf(trigger);
-  if (!(await insertTrigger(db, trigger, rule))) throw await isDuplicate(deps, rule);
+  if (!(await insertTrigger(deps, trigger, rule))) throw await isDuplicate(deps, rule);
   return findTriggerById(deps, trigger.id);
 }
 
@@ -86,14 +87,14 @@ export async function changeTrigger(deps: Needs, id: string, changes: TriggerCha
   requirePublishable(kind, next.publish);
   checkTemplates(next);
   const rule = ruleOf(next);
-  if (!(await replaceTrigger(deps.db, next, rule))) throw await isDuplicate(deps, rule);
+  if (!(await replaceTrigger(deps, next, rule))) throw await isDuplicate(deps, rule);
   await retryRuns(deps.db, id, deps.clock.now());
   return findTriggerById(deps, id);
 }
 
 /** Throws `AppError` 404. */
 export async function switchTrigger(deps: Needs, id: string, enabled: boolean): Promise<Trigger> {
-  await setTriggerEnabled(deps.db, id, enabled, deps.clock.now());
+  await setTriggerEnabled(deps, id, enabled);
   return findTriggerById(deps, id);
 }
 

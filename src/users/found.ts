@@ -1,9 +1,9 @@
 import { commitTogether } from '../../db/group-commit.ts';
+import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Organization } from '../organizations/model.ts';
-import { newOrganization } from '../organizations/service.ts';
-import { insertOrganizationNow } from '../organizations/store.ts';
+import { addOrganization, newOrganization } from '../organizations/service.ts';
 import type { User } from './model.ts';
 import { insertMembership, listMemberships } from './store.ts';
 
@@ -12,7 +12,7 @@ const MAX_ORGANIZATIONS = 100;
 
 /** A further organization, whose owner the person becomes. Throws `AppError` 400 for a bad name or one too many. */
 export async function foundOrganization(
-  deps: Pick<Deps, 'db' | 'clock' | 'ids'>,
+  deps: AuditDeps & Pick<Deps, 'ids'>,
   user: User,
   name: string,
 ): Promise<Organization> {
@@ -25,7 +25,7 @@ export async function foundOrganization(
   }
   const organization = newOrganization(deps, { name, plan: 'free' });
   await commitTogether(db, () => {
-    insertOrganizationNow(db, organization);
+    addOrganization(deps, organization);
     const { id: organizationId, createdAt } = organization;
     insertMembership(db, { userId: user.id, organizationId, role: 'owner', createdAt });
   });

@@ -1,4 +1,5 @@
 import { commitTogether } from '../../db/group-commit.ts';
+import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import { randomToken } from '../lib/ids.ts';
@@ -217,12 +218,16 @@ export async function createUser(
 }
 
 /** The path of a link by which somebody joins an organization, for a week. */
-export async function invite({ db, clock }: Needs, organizationId: string, role: Role): Promise<string> {
+export async function invite(deps: AuditDeps, organizationId: string, role: Role): Promise<string> {
+  const { db, clock } = deps;
   const { token, hash } = newSecret();
   const life = lifeOf('invitation', clock.now());
-  await commitTogether(db, () =>
-    insertLink(db, { ...noOne, hash, purpose: 'invitation', organizationId, role, ...life }),
-  );
+  await commitTogether(db, () => {
+    insertLink(db, { ...noOne, hash, purpose: 'invitation', organizationId, role, ...life });
+    const target = { type: 'organization', id: organizationId };
+    const summary = `created an invitation link for ${role === 'owner' ? 'an owner' : 'a member'}`;
+    recordAudit(deps, { organizationId, action: 'member.invited', target, summary });
+  });
   return `/dashboard/~/invitation?token=${token}`;
 }
 

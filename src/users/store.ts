@@ -2,6 +2,8 @@ import { and, asc, count, eq, gt, lte, ne, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { memberships, oneTimeLinks, organizations, sessions, users } from '../../db/schema/index.ts';
+import type { AuditAction } from '../audit/model.ts';
+import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Member, Membership, OneTimeLink, Role, User } from './model.ts';
 
 const userColumns = { id: users.id, email: users.email, createdAt: users.createdAt };
@@ -66,13 +68,33 @@ export async function listMembers(db: Database, organizationId: string): Promise
  * False when there is no such member, or it is the last owner. Open invitations end too: whoever leaves may have kept
  * one, and a link does not say who made it.
  */
-export function deleteMembership(db: Database, userId: string, organizationId: string): Promise<boolean> {
+export function deleteMembership(deps: AuditDeps, userId: string, organizationId: string): Promise<boolean> {
+  const { db, actor } = deps;
   return commitTogether(db, () => {
     const role = findRole(db, userId, organizationId);
     if (role === null || (role === 'owner' && !hasOtherOwner(db, userId, organizationId))) return false;
     db.delete(memberships).where(isMembership(userId, organizationId)).run();
     db.delete(oneTimeLinks).where(isInvitationTo(organizationId)).run();
+    const describe = (email: string) => (actor.id === userId ? 'left the organization' : `removed ${email}`);
+    recordMember(deps, 'member.removed', { organizationId, userId }, describe);
     return true;
+  });
+}
+
+/** Records a change to a member. Synchronous, for a transaction of the caller's. */
+function recordMember(
+  deps: AuditDeps,
+  action: Extract<AuditAction, `member.${string}`>,
+  { organizationId, userId }: { organizationId: string; userId: string },
+  describe: (email: string) => string,
+): void {
+  const { email = userId } =
+    deps.db.select({ email: users.email }).from(users).where(eq(users.id, userId)).get() ?? {};
+  recordAudit(deps, {
+    organizationId,
+    action,
+    target: { type: 'user', id: userId },
+    summary: describe(email),
   });
 }
 
@@ -80,7 +102,13 @@ export function deleteMembership(db: Database, userId: string, organizationId: s
  * False when there is no such member, or it is the last owner, who stays one. With an owner's role open invitations
  * end, as when somebody leaves: one that was kept would bring the role back.
  */
-export function setRole(db: Database, userId: string, organizationId: string, role: Role): Promise<boolean> {
+export function setRole(
+  deps: AuditDeps,
+  userId: string,
+  organizationId: string,
+  role: Role,
+): Promise<boolean> {
+  const { db } = deps;
   return commitTogether(db, () => {
     const before = findRole(db, userId, organizationId);
     if (before === null || before === role) return before !== null;
@@ -89,6 +117,8 @@ export function setRole(db: Database, userId: string, organizationId: string, ro
       db.delete(oneTimeLinks).where(isInvitationTo(organizationId)).run();
     }
     db.update(memberships).set({ role }).where(isMembership(userId, organizationId)).run();
+    const describe = (email: string) => `made ${email} ${role === 'owner' ? 'an owner' : 'a member'}`;
+    recordMember(deps, 'member.role_changed', { organizationId, userId }, describe);
     return true;
   });
 }
@@ -124,9 +154,19 @@ export async function countInvitations(db: Database, organizationId: string, now
 }
 
 /** None of the organization's invitations works any more. */
-export function deleteInvitations(db: Database, organizationId: string): Promise<void> {
+export function deleteInvitations(deps: AuditDeps, organizationId: string): Promise<void> {
+  const { db } = deps;
   return commitTogether(db, () => {
-    db.delete(oneTimeLinks).where(isInvitationTo(organizationId)).run();
+    const deleted = db.delete(oneTimeLinks).where(isInvitationTo(organizationId));
+    const withdrawn = deleted.returning({ hash: oneTimeLinks.hash }).all().length;
+    if (withdrawn === 0) return;
+    recordAudit(deps, {
+      organizationId,
+      action: 'member.invitations_withdrawn',
+      target: { type: 'organization', id: organizationId },
+      summary: withdrawn === 1 ? 'withdrew 1 invitation link' : `withdrew ${withdrawn} invitation links`,
+      count: withdrawn,
+    });
   });
 }
 

@@ -34,13 +34,13 @@ const PAYLOAD = { action: 'opened', repository: { id: 7, full_name: 'acme/rocket
 /** So many deliveries that are refused while the integration is disabled. Resolves to their ids. */
 async function miss(count: number): Promise<string[]> {
   const { app, github } = started;
-  await setEnabled(app.db, id, false);
+  await setEnabled(app.deps, id, false);
   const ids: string[] = [];
   for (let number = 0; number < count; number++) {
     app.clock.advance(1000);
     for (const { guid } of await github.emit(rocket, 'gollum', PAYLOAD)) ids.push(guid);
   }
-  await setEnabled(app.db, id, true);
+  await setEnabled(app.deps, id, true);
   expect(ids).toHaveLength(count);
   return ids;
 }

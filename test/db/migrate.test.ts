@@ -46,6 +46,7 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     .values();
   expect(tables.flat()).toEqual([
     'api_keys',
+    'audit_events',
     'deliveries',
     'delivery_claims',
     'drafts',
@@ -66,6 +67,7 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'repositories',
     'server_runs',
     'sessions',
+    'sqlite_sequence',
     'trigger_runs',
     'triggers',
     'users',

@@ -52,7 +52,7 @@ describe('what is wrong is told, with what to do', () => {
   test.each<[string, (id: string) => unknown, Check['name'], string]>([
     [
       'it is disabled',
-      (id) => setEnabled(world.db, id, false),
+      (id) => setEnabled(world.deps, id, false),
       'enabled',
       'failed: The integration is disabled',
     ],

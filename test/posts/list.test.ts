@@ -219,9 +219,9 @@ describe('caching', () => {
     await addTwelve();
     const { deletePost, setPostStatus } = await import('../../src/posts/store.ts');
     expect(await ids('?limit=2')).toEqual(['p11', 'p10']);
-    await setPostStatus(app.db, 'p12', 'published', app.clock.now());
+    await setPostStatus(app.deps, 'p12', 'published');
     expect(await ids('?limit=2')).toEqual(['p12', 'p11']);
-    await deletePost(app.db, 'p11');
+    await deletePost(app.deps, 'p11');
     expect(await ids('?limit=2')).toEqual(['p12', 'p10']);
     await app.addPosts('org_a', { id: 'p12', title: 'Renamed', createdAt: '2030-01-01T00:00:00.000Z' });
     expect((await list('?limit=1')).posts).toMatchObject([{ id: 'p12', title: 'Renamed' }]);

@@ -1,5 +1,6 @@
 import { type Database, openDatabase } from '../../db/client.ts';
 import { createApp } from '../../src/app.ts';
+import { SERVER } from '../../src/audit/model.ts';
 import type { Deps } from '../../src/deps.ts';
 import { composeDraft } from '../../src/drafts/compose.ts';
 import type { OpenProviderApi } from '../../src/hooks/model.ts';
@@ -44,6 +45,7 @@ export function createTestApp(
     openProviderApi?: OpenProviderApi;
     publicUrl?: () => string;
     hasOwnGithub?: boolean;
+    clientIpHeader?: string;
   } = {},
 ): TestApp {
   const db = openDatabase(':memory:');
@@ -57,6 +59,7 @@ export function createTestApp(
     ids: countingIds(),
     log,
     metrics: createMetrics(),
+    actor: SERVER,
     secrets,
     fetch: (request: Request) => app.fetch(request),
     openProviderApi:
@@ -70,6 +73,7 @@ export function createTestApp(
       ...deps,
       compose: async (recipe, material) => composeDraft(recipe, material),
       hasOwnGithub: overrides.hasOwnGithub ?? false,
+      clientIpHeader: overrides.clientIpHeader,
     },
     overrides.providers,
   );

@@ -104,7 +104,7 @@ describe('completed issues', () => {
     await trigger();
     await deliver('Issue', issue(1, 'First'));
     const [post] = await postsOf(app);
-    await setPostStatus(app.db, post?.id ?? '', 'published', app.clock.now());
+    await setPostStatus(app.deps, post?.id ?? '', 'published');
     await deliver('Issue', reopened(1, 'First'));
     const again = {
       'data.updatedAt': '2026-11-20T12:30:00.000Z',

@@ -147,7 +147,7 @@ describe('what is taken', () => {
 
   test('the entry keeps the days of the plan that held', async () => {
     await app.request(...githubRequest(connected, ping));
-    await setPlan(app.db, 'org_a', 'pro');
+    await setPlan(app.deps, 'org_a', 'pro');
     app.clock.advance(1000);
     await app.request(...githubRequest(connected, ping));
     expect((await logOf(app)).map(({ retentionDays }) => retentionDays)).toEqual([30, 7]);
@@ -270,14 +270,14 @@ describe('what is refused', () => {
   });
 
   test('a disabled integration, before anything else of the delivery is looked at', async () => {
-    await setEnabled(app.db, connected.integrationId, false);
+    await setEnabled(app.deps, connected.integrationId, false);
     const response = await app.request(...unsigned(at(`github/org_a/${connected.integrationId}/repo_none`)));
     expect(response.status).toBe(403);
     expect(await response.json()).toEqual({ error: 'Integration is disabled' });
     expect(await logOf(app)).toMatchObject([
       { status: 'rejected', statusCode: 403, reason: 'The integration is disabled' },
     ]);
-    await setEnabled(app.db, connected.integrationId, true);
+    await setEnabled(app.deps, connected.integrationId, true);
     expect((await app.request(...githubRequest(connected, ping))).status).toBe(200);
   });
 

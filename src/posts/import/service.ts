@@ -1,5 +1,6 @@
 import { basename, dirname, resolve } from 'node:path';
-import type { Deps } from '../../deps.ts';
+import { quote } from '../../audit/model.ts';
+import { type AuditDeps, recordAudit } from '../../audit/store.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { derivedId } from '../../lib/ids.ts';
 import { getOrganization } from '../../organizations/store.ts';
@@ -58,7 +59,7 @@ export interface ImportResult {
  * names file, line and field, and 404 when there is no such organization.
  */
 export async function importFile(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: AuditDeps,
   file: SourceFile,
   options: ImportOptions,
 ): Promise<ImportResult> {
@@ -78,9 +79,29 @@ export async function importFile(
     if (old === undefined) created++;
     if (post !== old) changed.push(post);
   }
-  await savePosts(deps.db, changed, (written) => options.onProgress?.(written, changed.length));
+  await savePosts(
+    deps.db,
+    changed,
+    (written) => options.onProgress?.(written, changed.length),
+    () => recordImport(deps, file, options, changed),
+  );
   const unchanged = records.size - changed.length;
   return { file: file.name, created, updated: changed.length - created, unchanged, skipped };
+}
+
+/** One event for the whole file. */
+function recordImport(
+  deps: AuditDeps,
+  { name }: SourceFile,
+  { organizationId }: ImportOptions,
+  written: readonly OwnedPost[],
+): void {
+  if (written.length === 0) return;
+  const published = written.filter(({ status }) => status === 'published').length;
+  const posts = written.length === 1 ? '1 post' : `${written.length} posts`;
+  const summary = `imported ${posts} (${published} published) from ${quote(basename(name))}`;
+  const target = { type: 'organization', id: organizationId };
+  recordAudit(deps, { organizationId, action: 'post.imported', target, summary, count: written.length });
 }
 
 /** What the record says, over what the post has, over the defaults; `old` itself when that changes nothing. */

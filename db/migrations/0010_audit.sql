@@ -1,0 +1,21 @@
+CREATE TABLE `audit_events` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`organization_id` text,
+	`action` text NOT NULL,
+	`actor_type` text NOT NULL,
+	`actor_id` text,
+	`actor_name` text,
+	`address` text,
+	`target_type` text,
+	`target_id` text,
+	`summary` text NOT NULL,
+	`count` integer NOT NULL,
+	`created_at` text NOT NULL,
+	`expires_at` integer NOT NULL,
+	CONSTRAINT "audit_events_actor_type" CHECK("audit_events"."actor_type" in ('user', 'command_line', 'server', 'trigger', 'anonymous'))
+);
+--> statement-breakpoint
+CREATE INDEX `audit_events_by_organization` ON `audit_events` (`organization_id`);--> statement-breakpoint
+CREATE INDEX `audit_events_by_account` ON `audit_events` (`target_id`) WHERE "audit_events"."organization_id" is null;--> statement-breakpoint
+CREATE INDEX `audit_events_by_refusal` ON `audit_events` (`created_at`) WHERE "audit_events"."action" = 'sign_in.refused';--> statement-breakpoint
+CREATE INDEX `audit_events_by_expiry` ON `audit_events` (`expires_at`);
