@@ -10,6 +10,11 @@ export async function countUsers(db: Database): Promise<number> {
   return db.select({ users: count() }).from(users).get()?.users ?? 0;
 }
 
+export async function findUser(db: Database, userId: string): Promise<User | null> {
+  const row = db.select(userColumns).from(users).where(eq(users.id, userId)).get();
+  return row ?? null;
+}
+
 /** With the hash of the password, for signing in. */
 export async function findCredentials(
   db: Database,

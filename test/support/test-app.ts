@@ -44,6 +44,7 @@ export function createTestApp(
     openProviderApi?: OpenProviderApi;
     publicUrl?: () => string;
     hasOwnGithub?: boolean;
+    clientIpHeader?: string;
   } = {},
 ): TestApp {
   const db = openDatabase(':memory:');
@@ -70,6 +71,7 @@ export function createTestApp(
       ...deps,
       compose: async (recipe, material) => composeDraft(recipe, material),
       hasOwnGithub: overrides.hasOwnGithub ?? false,
+      clientIpHeader: overrides.clientIpHeader,
     },
     overrides.providers,
   );
