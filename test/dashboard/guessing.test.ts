@@ -285,7 +285,7 @@ describe('changing a password', () => {
     const token = tokenIn(path);
     const choose = (password: string) => visitor(app)('/dashboard/~/password', form({ token, password }));
     for (let attempt = 0; attempt < 5; attempt++) {
-      expect((await choose('short')).status).toBe(400);
+      expect((await choose('aaaaaaaaaa')).status).toBe(400);
     }
     const refused = await choose('a longer sentence');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '20']);
@@ -293,5 +293,67 @@ describe('changing a password', () => {
     expect(hashes(app)).toBe(0);
     app.clock.advance(20_000);
     expect((await choose('a longer sentence')).status).toBe(303);
+  });
+});
+
+describe('a password that is easy to guess is refused', () => {
+  const EASY = 'The password is too easy to guess. ';
+  const OWN = `${EASY}It contains your address, your organization or &quot;tidings&quot;`;
+
+  test('at the set-up', async () => {
+    const app = createTestApp();
+    const path = (await createSetupLink(app.deps)) ?? '';
+    const token = tokenIn(path);
+    for (const [password, message] of [
+      ['aaaaaaaaaa', EASY],
+      [EMAIL, OWN],
+      ['Launchpad 1', OWN],
+    ] as const) {
+      const fields = { token, email: EMAIL, password, organization: 'Launchpad' };
+      const refused = await visitor(app)('/setup', form(fields));
+      expect(refused.status).toBe(400);
+      expect(await refused.text()).toContain(message);
+    }
+    expect(allRows(app.db)).toMatchObject({ users: [], organizations: [] });
+  });
+
+  test('when it is changed, or chosen by a link', async () => {
+    const app = await withAnn();
+    const session = cookieOf(await send(app, PASSWORD));
+    const { path } = await createPasswordLink(app.deps, EMAIL);
+    const token = tokenIn(path);
+    const before = allRows(app.db);
+    for (const [password, message] of [
+      ['password123', EASY],
+      ['ann@acme.example1', OWN],
+      ['Organization org_a', OWN],
+    ] as const) {
+      const changed = await visitor(app, session)(
+        `${ACCOUNT}/password`,
+        form({ current: PASSWORD, password }),
+      );
+      const chosen = await visitor(app)('/dashboard/~/password', form({ token, password }));
+      for (const refused of [changed, chosen]) {
+        expect(refused.status).toBe(400);
+        expect(await refused.text()).toContain(message);
+      }
+    }
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test('when somebody joins', async () => {
+    const app = createTestApp();
+    await app.addOrganization('org_a');
+    const owner = await signedIn(app, { organizationId: 'org_a' });
+    const invited = await owner('/dashboard/org_a/settings/members/invitations', form({ role: 'member' }));
+    const [, token = ''] = /invitation\?token=(\w+)/.exec(await invited.text()) ?? [];
+    const before = allRows(app.db);
+    for (const password of ['bob@acme.example', 'organization org_a']) {
+      const fields = { token, email: 'bob@acme.example', password };
+      const refused = await visitor(app)('/dashboard/~/invitation', form(fields));
+      expect(refused.status).toBe(400);
+      expect(await refused.text()).toContain(OWN);
+    }
+    expect(allRows(app.db)).toEqual(before);
   });
 });
