@@ -20,6 +20,7 @@ import {
   findLink,
   findSession,
   findUser,
+  hasPasswordHash,
   insertLink,
   insertMembership,
   insertSession,
@@ -120,20 +121,22 @@ export async function signIn(
   const source = browser ?? input.source;
   // Counted before the slow part, so that many attempts at once do not all get through.
   const attempt = guard.beginSignIn(email, source, isKnown);
+  const hash = user?.passwordHash ?? NOBODYS_HASH;
   let isRight: boolean;
   try {
-    const hash = user?.passwordHash ?? NOBODYS_HASH;
     isRight = await guard.passwords.verify(input.password.slice(0, 200), hash, { source, isKnown, signal });
   } catch (error) {
     attempt.cancel();
     throw error;
   }
-  if (user?.passwordHash == null || !isRight) {
-    throw new AppError(401, 'The e-mail address or the password is wrong.');
-  }
+  if (user === null || !isRight) throw wrongSignIn();
   attempt.succeed();
   const session = newSecret();
-  await commitTogether(deps.db, () => insertSession(deps.db, sessionOf(session, user.id, deps.clock.now())));
+  await commitTogether(deps.db, () => {
+    // Another password may have been chosen meanwhile, which ended all sessions.
+    if (!hasPasswordHash(deps.db, user.id, hash)) throw wrongSignIn();
+    insertSession(deps.db, sessionOf(session, user.id, deps.clock.now()));
+  });
   return session;
 }
 
@@ -166,11 +169,12 @@ export async function changePassword(
   const request = { source: user.id, isKnown: true, signal };
   const current = input.current.slice(0, 200);
   if (passwordHash == null || !(await guard.passwords.verify(current, passwordHash, request))) {
-    throw new AppError(400, 'The current password is wrong.');
+    throw wrongCurrent();
   }
   await requireGoodPassword(input.password, await factsAbout(db, user));
   const next = await guard.passwords.hash(input.password, request);
   await commitTogether(db, () => {
+    if (!hasPasswordHash(db, user.id, passwordHash)) throw wrongCurrent();
     replacePassword(db, user.id, next);
     deleteSessionsOf(db, user.id, keepHash);
   });
@@ -326,6 +330,14 @@ async function hashPassword(
 async function factsAbout(db: Deps['db'], { id, email }: User) {
   const memberships = await listMemberships(db, id);
   return { email, organizations: memberships.map(({ organizationName }) => organizationName) };
+}
+
+function wrongSignIn(): AppError {
+  return new AppError(401, 'The e-mail address or the password is wrong.');
+}
+
+function wrongCurrent(): AppError {
+  return new AppError(400, 'The current password is wrong.');
 }
 
 function badLink(): AppError {

@@ -24,6 +24,12 @@ export async function findCredentials(
   return row ?? null;
 }
 
+/** Whether the person's password still has this hash. Synchronous, for a transaction of the caller's. */
+export function hasPasswordHash(db: Database, userId: string, passwordHash: string): boolean {
+  const isSame = and(eq(users.id, userId), eq(users.passwordHash, passwordHash));
+  return db.select({ id: users.id }).from(users).where(isSame).get() !== undefined;
+}
+
 /** False when the address is taken. Synchronous, for a transaction of the caller's. */
 export function insertUser(db: Database, user: User & { passwordHash: string | null }): boolean {
   const inserted = db.insert(users).values(user).onConflictDoNothing().returning({ id: users.id }).all();

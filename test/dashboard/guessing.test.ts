@@ -164,6 +164,40 @@ describe('a flood of sign-ins', () => {
   });
 });
 
+describe('a password that changes while a request waits for its hash', () => {
+  async function changedMeanwhile(ask: (app: TestApp, session: string) => Promise<Response>) {
+    const app = await withAnn();
+    const session = cookieOf(await send(app, PASSWORD)) ?? '';
+    // Slow hashes keep the queue busy. The fourth request is refused once three others wait.
+    const slow = ['x@acme.example', 'y@acme.example'].map((email) => guess(app, { address: EVIL, email }));
+    const asked = Array.from({ length: 4 }, () => ask(app, session));
+    expect((await Promise.race(asked)).status).toBe(429);
+    setPassword(app, 'a longer sentence');
+    const before = allRows(app.db);
+    const responses = await Promise.all(asked);
+    expect(await Promise.all(slow)).toEqual([401, 401]);
+    expect(allRows(app.db)).toEqual(before);
+    return responses.filter(({ status }) => status !== 429);
+  }
+
+  test('signs nobody in', async () => {
+    const responses = await changedMeanwhile((app) => send(app, PASSWORD));
+    expect(responses.map(({ status }) => status)).toEqual([401, 401, 401]);
+    expect(responses.flatMap(({ headers }) => headers.getSetCookie())).toEqual([]);
+  });
+
+  test('is not changed by the old one', async () => {
+    const fields = { current: PASSWORD, password: 'another sentence' };
+    const responses = await changedMeanwhile((app, session) =>
+      visitor(app, session)(`${ACCOUNT}/password`, form(fields)),
+    );
+    expect(responses.map(({ status }) => status)).toEqual([400, 400, 400]);
+    for (const response of responses) {
+      expect(await response.text()).toContain('The current password is wrong.');
+    }
+  });
+});
+
 describe('a known browser', () => {
   /** Whether the browser with these cookies is spared where its address is not. */
   async function isSpared(app: TestApp, cookie: string | undefined, from: From = {}) {
