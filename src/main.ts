@@ -165,6 +165,11 @@ export async function startServer(services: Services, config: Config): Promise<R
     clientIpHeader: config.clientIpHeader,
     hasOwnGithub: new URL(config.providerApis.github).host !== 'api.github.com',
   });
+  if (config.publicUrl?.startsWith('https:') && config.clientIpHeader === undefined) {
+    services.log.warn(
+      'CLIENT_IP_HEADER is not set: limits on sign-ins treat all clients behind the proxy as one. Set it to the header in which your proxy names the client',
+    );
+  }
   const stopWatching = addProcessMetrics(services.metrics.registry);
   const server = Bun.serve({
     hostname: config.host,

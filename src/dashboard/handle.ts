@@ -4,9 +4,10 @@ import { requestIdOf } from '../http/request-log.ts';
 import { page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { findOrganization } from '../organizations/store.ts';
+import type { Guard } from '../users/guard.ts';
+import { rememberBrowser } from '../users/known-browser.ts';
 import { findSignedIn, hashOf } from '../users/service.ts';
 import { listMemberships } from '../users/store.ts';
-import type { Throttle } from '../users/throttle.ts';
 import { cookieHeaders, readCookies } from './cookies.ts';
 import {
   type Access,
@@ -30,7 +31,7 @@ import { Trouble } from './view/trouble.tsx';
 const MAX_FORM_BYTES = 2 * 1024 * 1024;
 
 /** Answers a visit to a page: who is it, may they, what do they see. Failures become pages too. */
-export function createHandler(deps: DashboardDeps, throttle: Throttle) {
+export function createHandler(deps: DashboardDeps, guard: Guard) {
   return async function handle(
     page: Page,
     request: Request,
@@ -42,7 +43,7 @@ export function createHandler(deps: DashboardDeps, throttle: Throttle) {
     const address = deps.clientAddress(request);
     let visit: Visit = {
       deps: actingAs(deps, { type: 'anonymous', id: null, name: null, address }),
-      throttle,
+      guard,
       request,
       clientAddress: address,
       url: new URL(request.url, 'http://localhost'),
@@ -75,12 +76,14 @@ export function createHandler(deps: DashboardDeps, throttle: Throttle) {
     }
     if (answer.kind === 'redirect') {
       const { to, done, session } = answer;
-      return seeOther(to, cookieHeaders({ session, notice: done }, isSecure));
+      const person = answer.remember ?? (session ? await findSignedIn(deps, session) : null);
+      const browser = person === null ? undefined : await rememberBrowser(deps, person);
+      return seeOther(to, cookieHeaders({ session, browser, notice: done }, isSecure));
     }
     if (answer.kind === 'fragment') return pageResponse(renderFragment(answer), 200, []);
     const shown = cookies.notice === null ? {} : { notice: null };
-    const { html, status = 200 } = await renderAnyway(deps, answer, visit, cookies.notice);
-    return pageResponse(html, status, cookieHeaders(shown, isSecure));
+    const { html, view } = await renderAnyway(deps, answer, visit, cookies.notice);
+    return pageResponse(html, view.status ?? 200, cookieHeaders(shown, isSecure), view.headers);
   };
 }
 
@@ -95,12 +98,12 @@ async function renderAnyway(
   answer: View,
   visit: Visit,
   notice: string | null,
-): Promise<{ html: string; status: number | undefined }> {
+): Promise<{ html: string; view: View }> {
   try {
-    return { html: await renderPage(answer, visit, notice), status: answer.status };
+    return { html: await renderPage(answer, visit, notice), view: answer };
   } catch (error) {
     const trouble = troubleAbout(deps, visit.request, error);
-    return { html: await renderPage(trouble, null, notice), status: trouble.status };
+    return { html: await renderPage(trouble, null, notice), view: trouble };
   }
 }
 
@@ -148,8 +151,9 @@ async function readForm(request: Request): Promise<URLSearchParams> {
 /** A page that says what went wrong. Our own failures are logged whole, and told by the id that the log has. */
 function troubleAbout({ log }: Pick<DashboardDeps, 'log'>, request: Request, error: unknown): View {
   if (error instanceof AppError && error.status < 500) {
-    const { status, message } = error;
-    return view(status === 404 ? 'Not found' : 'That did not work', Trouble({ status, message }), { status });
+    const { status, message, headers } = error;
+    const title = status === 404 ? 'Not found' : 'That did not work';
+    return view(title, Trouble({ status, message }), { status, headers });
   }
   const requestId = requestIdOf(request);
   log.error({ requestId, method: request.method, err: error }, 'request failed');

@@ -76,7 +76,12 @@ const pagePolicy = [
 ].join('; ');
 
 /** A page for one person's eyes: kept by nobody. */
-export function page(html: string, status: number, cookies: readonly string[]): Response {
+export function page(
+  html: string,
+  status: number,
+  cookies: readonly string[],
+  headers: Readonly<Record<string, string>> = {},
+): Response {
   return withCookies(
     new Response(html, {
       status,
@@ -86,6 +91,7 @@ export function page(html: string, status: number, cookies: readonly string[]): 
         'content-security-policy': pagePolicy,
         'cache-control': 'no-store',
         'x-frame-options': 'DENY',
+        ...headers,
       },
     }),
     cookies,

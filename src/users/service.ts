@@ -6,8 +6,12 @@ import { randomToken } from '../lib/ids.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { newOrganization } from '../organizations/service.ts';
-import { insertOrganizationNow, listOrganizations } from '../organizations/store.ts';
-import { Email, type OneTimeLink, Password, type Role, type User } from './model.ts';
+import { getOrganization, insertOrganizationNow, listOrganizations } from '../organizations/store.ts';
+import type { Guard } from './guard.ts';
+import { findKnownBrowser } from './known-browser.ts';
+import { Email, type OneTimeLink, type Role, type User } from './model.ts';
+import { NOBODYS_HASH } from './password-queue.ts';
+import { requireGoodPassword } from './password-rules.ts';
 import {
   countUsers,
   deleteLinks,
@@ -16,14 +20,16 @@ import {
   findCredentials,
   findLink,
   findSession,
+  findUser,
+  hasPasswordHash,
   insertLink,
   insertMembership,
   insertSession,
   insertUser,
+  listMemberships,
   replacePassword,
   useLink,
 } from './store.ts';
-import type { Throttle } from './throttle.ts';
 
 /** How much randomness a session or a link carries, in bytes. */
 const TOKEN_BYTES = 32;
@@ -35,6 +41,12 @@ export const SESSION_MS = 30 * DAY_MS;
 const LINK_MS = { setup: DAY_MS, invitation: 7 * DAY_MS, password: DAY_MS } as const;
 
 type Needs = Pick<Deps, 'db' | 'clock' | 'ids'>;
+
+/** The limits on guessing, and the signal of the request: aborted when the client goes away. */
+export interface Guarded {
+  guard: Guard;
+  signal: AbortSignal;
+}
 
 /** A session or a link as it goes to its person: what is stored is only its hash. */
 export interface Secret {
@@ -69,14 +81,15 @@ export async function createSetupLink({ db, clock }: Pick<Deps, 'db' | 'clock'>)
 export async function setUp(
   deps: Needs,
   token: string,
-  input: { email: string; password: string; organization: string },
+  input: { email: string; password: string; organization: string } & Guarded,
 ): Promise<{ session: Secret; organizationId: string }> {
   const { db, clock, ids } = deps;
   const link = await requireLink(deps, token, 'setup');
   const email = requireEmail(input.email);
   const existing = await listOrganizations(db);
   const made = existing.length > 0 ? null : newOrganization(deps, { name: input.organization, plan: 'free' });
-  const passwordHash = await hashPassword(input.password);
+  const organizations = (made === null ? existing : [made]).map(({ name }) => name);
+  const passwordHash = await hashPassword(input, link.hash, { email, organizations });
   const now = clock.now();
   const createdAt = now.toISOString();
   const user = { id: ids.newId('usr'), email, createdAt };
@@ -94,38 +107,37 @@ export async function setUp(
 }
 
 /**
- * Signs in. Throws `AppError` 401 for an address or a password that is wrong, without telling which, and 429 when
- * the address has failed too often just now.
+ * Signs in. `source` is the client's address group. Throws `AppError` 401 for a wrong address or a wrong password,
+ * without telling which, and 429 after too many attempts.
  */
 export async function signIn(
-  { db, clock }: Needs,
-  throttle: Throttle,
-  input: { email: string; password: string },
+  deps: Needs & Pick<Deps, 'secrets'>,
+  input: { email: string; password: string; source: string; browser: string | null } & Guarded,
 ): Promise<Secret> {
+  const { guard, signal } = input;
   const email = input.email.trim().toLowerCase().slice(0, 254);
-  const waitMs = throttle.waitMs(email);
-  if (waitMs > 0) {
-    const seconds = Math.ceil(waitMs / 1000);
-    throw new AppError(
-      429,
-      `Too many attempts. Try again in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`,
-      {
-        headers: { 'retry-after': String(seconds) },
-      },
-    );
-  }
+  const user = await findCredentials(deps.db, email);
+  const browser = findKnownBrowser(deps, input.browser, user);
+  const isKnown = browser !== null;
+  const source = browser ?? input.source;
   // Counted before the slow part, so that many attempts at once do not all get through.
-  throttle.failed(email);
-  const user = await findCredentials(db, email);
-  // Unknown addresses take as long as known ones.
-  const hash = user?.passwordHash ?? (await nobodysHash());
-  const isRight = await Bun.password.verify(input.password.slice(0, 200), hash);
-  if (user?.passwordHash == null || !isRight) {
-    throw new AppError(401, 'The e-mail address or the password is wrong.');
+  const attempt = guard.beginSignIn(email, source, isKnown);
+  const hash = user?.passwordHash ?? NOBODYS_HASH;
+  let isRight: boolean;
+  try {
+    isRight = await guard.passwords.verify(input.password.slice(0, 200), hash, { source, isKnown, signal });
+  } catch (error) {
+    attempt.cancel();
+    throw error;
   }
-  throttle.succeeded(email);
+  if (user === null || !isRight) throw wrongSignIn();
+  attempt.succeed();
   const session = newSecret();
-  await commitTogether(db, () => insertSession(db, sessionOf(session, user.id, clock.now())));
+  await commitTogether(deps.db, () => {
+    // Another password may have been chosen meanwhile, which ended all sessions.
+    if (!hasPasswordHash(deps.db, user.id, hash)) throw wrongSignIn();
+    insertSession(deps.db, sessionOf(session, user.id, deps.clock.now()));
+  });
   return session;
 }
 
@@ -143,20 +155,29 @@ export async function findSignedIn(
   return session.user;
 }
 
-/** Throws `AppError` 400 when the old password is wrong or the new one is bad. Signs out everywhere else. */
+/**
+ * Signs out everywhere else. Throws `AppError` 400 when the current password is wrong or the new one is bad, and 429
+ * after too many attempts of this session.
+ */
 export async function changePassword(
   { db }: Pick<Deps, 'db'>,
   user: User,
-  input: { current: string; next: string; keepHash: string },
+  input: { current: string; password: string; keepHash: string } & Guarded,
 ): Promise<void> {
+  const { guard, signal, keepHash } = input;
   const { passwordHash } = (await findCredentials(db, user.email)) ?? {};
-  if (passwordHash == null || !(await Bun.password.verify(input.current.slice(0, 200), passwordHash))) {
-    throw new AppError(400, 'The present password is wrong.');
+  guard.count(keepHash);
+  const request = { source: user.id, isKnown: true, signal };
+  const current = input.current.slice(0, 200);
+  if (passwordHash == null || !(await guard.passwords.verify(current, passwordHash, request))) {
+    throw wrongCurrent();
   }
-  const next = await hashPassword(input.next);
+  await requireGoodPassword(input.password, await factsAbout(db, user));
+  const next = await guard.passwords.hash(input.password, request);
   await commitTogether(db, () => {
+    if (!hasPasswordHash(db, user.id, passwordHash)) throw wrongCurrent();
     replacePassword(db, user.id, next);
-    deleteSessionsOf(db, user.id, input.keepHash);
+    deleteSessionsOf(db, user.id, keepHash);
   });
 }
 
@@ -182,10 +203,15 @@ export async function createPasswordLink(
 }
 
 /** Sets the password that a link asks for, and signs out everywhere. Throws `AppError` 400 and 404. */
-export async function choosePassword(deps: Needs, token: string, password: string): Promise<Secret> {
+export async function choosePassword(
+  deps: Needs,
+  token: string,
+  input: { password: string } & Guarded,
+): Promise<Secret> {
   const { hash, userId } = await requireLink(deps, token, 'password');
-  if (userId === null) throw badLink();
-  const passwordHash = await hashPassword(password);
+  const user = userId === null ? null : await findUser(deps.db, userId);
+  if (userId === null || user === null) throw badLink();
+  const passwordHash = await hashPassword(input, hash, await factsAbout(deps.db, user));
   const session = newSecret();
   await commitTogether(deps.db, () => {
     if (!useLink(deps.db, hash)) throw badLink();
@@ -239,7 +265,7 @@ export async function invite(deps: AuditDeps, organizationId: string, role: Role
 export async function acceptInvitation(
   deps: Needs,
   token: string,
-  by: User | { email: string; password: string },
+  by: User | ({ email: string; password: string } & Guarded),
 ): Promise<{ organizationId: string; session: Secret | null }> {
   const { db, clock, ids } = deps;
   const { hash, organizationId, role } = await requireLink(deps, token, 'invitation');
@@ -254,7 +280,8 @@ export async function acceptInvitation(
     return { organizationId, session: null };
   }
   const user = { id: ids.newId('usr'), email: requireEmail(by.email), createdAt };
-  const passwordHash = await hashPassword(by.password);
+  const { name } = await getOrganization(db, organizationId);
+  const passwordHash = await hashPassword(by, hash, { email: user.email, organizations: [name] });
   const session = newSecret();
   await commitTogether(db, () => {
     if (!useLink(db, hash)) throw badLink();
@@ -293,17 +320,29 @@ function requireEmail(text: string): string {
   return requireValid(Email, { email: text.trim().toLowerCase() }).email;
 }
 
-function hashPassword(password: string): Promise<string> {
-  requireValid(Password, { password });
-  return Bun.password.hash(password);
+/** The hash of a password that the holder of a one-time link chooses. Throws `AppError` 400 and 429. */
+async function hashPassword(
+  { password, guard, signal }: { password: string } & Guarded,
+  linkHash: string,
+  about: { email: string; organizations: readonly string[] },
+): Promise<string> {
+  guard.count(linkHash);
+  await requireGoodPassword(password, about);
+  return guard.passwords.hash(password, { source: linkHash, isKnown: true, signal });
 }
 
-let nobody: Promise<string> | undefined;
+/** What a person's password must not be made of. */
+async function factsAbout(db: Deps['db'], { id, email }: User) {
+  const memberships = await listMemberships(db, id);
+  return { email, organizations: memberships.map(({ organizationName }) => organizationName) };
+}
 
-/** The hash of a password that nobody has. */
-function nobodysHash(): Promise<string> {
-  nobody ??= Bun.password.hash(randomToken(TOKEN_BYTES));
-  return nobody;
+function wrongSignIn(): AppError {
+  return new AppError(401, 'The e-mail address or the password is wrong.');
+}
+
+function wrongCurrent(): AppError {
+  return new AppError(400, 'The current password is wrong.');
 }
 
 function badLink(): AppError {

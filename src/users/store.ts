@@ -12,6 +12,11 @@ export async function countUsers(db: Database): Promise<number> {
   return db.select({ users: count() }).from(users).get()?.users ?? 0;
 }
 
+export async function findUser(db: Database, userId: string): Promise<User | null> {
+  const row = db.select(userColumns).from(users).where(eq(users.id, userId)).get();
+  return row ?? null;
+}
+
 /** With the hash of the password, for signing in. */
 export async function findCredentials(
   db: Database,
@@ -19,6 +24,12 @@ export async function findCredentials(
 ): Promise<(User & { passwordHash: string | null }) | null> {
   const row = db.select().from(users).where(eq(users.email, email)).get();
   return row ?? null;
+}
+
+/** Whether the person's password still has this hash. Synchronous, for a transaction of the caller's. */
+export function hasPasswordHash(db: Database, userId: string, passwordHash: string): boolean {
+  const isSame = and(eq(users.id, userId), eq(users.passwordHash, passwordHash));
+  return db.select({ id: users.id }).from(users).where(isSame).get() !== undefined;
 }
 
 /** False when the address is taken. Synchronous, for a transaction of the caller's. */

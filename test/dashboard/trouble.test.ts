@@ -3,7 +3,7 @@ import { h } from 'preact';
 import { createHandler } from '../../src/dashboard/handle.ts';
 import { get, view } from '../../src/dashboard/page.ts';
 import { pages } from '../../src/dashboard/pages/index.ts';
-import { createThrottle } from '../../src/users/throttle.ts';
+import { createGuard } from '../../src/users/guard.ts';
 import { isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { createTestApp } from '../support/test-app.ts';
 
@@ -122,7 +122,7 @@ describe('a failure of ours is a page, which tells only where to look for it:', 
     const { app, owner } = await owned();
     const page = get('/dashboard/:organizationId/fails', 'member', handle);
     const deps = { ...app.deps, compose: nothing, self: nothing, clientAddress: () => 'unknown' };
-    const answer = createHandler(deps, createThrottle(app.clock));
+    const answer = createHandler(deps, createGuard(app.deps));
     const request = new Request('http://localhost/dashboard/org_a/fails', {
       headers: { cookie: owner.cookie },
     });

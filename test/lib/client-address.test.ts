@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { clientAddress } from '../../src/lib/client-address.ts';
+import { addressGroup, clientAddress } from '../../src/lib/client-address.ts';
 
 const HEADER = 'X-Forwarded-For';
 
@@ -26,4 +26,15 @@ test('a header that the client repeats counts only with its last value', () => {
   headers.append(HEADER, '1.1.1.1');
   headers.append(HEADER, '198.51.100.1');
   expect(clientAddress(headers, '10.0.0.2', HEADER)).toBe('198.51.100.1');
+});
+
+test.each([
+  ['203.0.113.7', '203.0.113.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['unknown', 'unknown'],
+])('%s shares limits with %s', (address, group) => {
+  expect(addressGroup(address)).toBe(group);
 });

@@ -4,7 +4,17 @@ import { AppError } from '../../lib/app-error.ts';
 import { foundOrganization } from '../../users/found.ts';
 import { changePassword } from '../../users/service.ts';
 import { deleteSessionsOf } from '../../users/store.ts';
-import { get, type Page, post, redirect, type UserVisit, view } from '../page.ts';
+import {
+  get,
+  guardedBy,
+  isRefusedForm,
+  type Page,
+  post,
+  redirect,
+  refusalOf,
+  type UserVisit,
+  view,
+} from '../page.ts';
 import { Action, Field, FormError } from '../view/form.tsx';
 import { NewPassword } from '../view/new-password.tsx';
 import { YourOrganizations } from '../view/your-organizations.tsx';
@@ -29,15 +39,17 @@ export const account: readonly Page[] = [
     const { deps, user, form, sessionHash } = visit;
     const input = {
       current: form.get('current') ?? '',
-      next: form.get('password') ?? '',
+      password: form.get('password') ?? '',
       keepHash: sessionHash,
+      ...guardedBy(visit),
     };
     try {
       await changePassword(deps, user, input);
-      return redirect(PATH, 'Your new password holds from now on. You are signed out everywhere else.');
+      const done = 'Your password is changed. You are signed out everywhere else.';
+      return { ...redirect(PATH, done), remember: user };
     } catch (error) {
-      if (!(error instanceof AppError) || error.status !== 400) throw error;
-      return showAccount(visit, { password: error.message });
+      if (!isRefusedForm(error)) throw error;
+      return showAccount(visit, { password: error });
     }
   }),
 
@@ -49,10 +61,10 @@ export const account: readonly Page[] = [
 
 function showAccount(
   { user, memberships, form }: UserVisit,
-  errors: { password?: string; organization?: string } = {},
+  errors: { password?: AppError; organization?: string } = {},
 ) {
-  const error = errors.password;
-  const isRefused = error !== undefined || errors.organization !== undefined;
+  const error = errors.password?.message;
+  const refused = errors.password ?? (errors.organization === undefined ? null : { status: 400 });
   const isAboutNext = error?.startsWith('password ') === true;
   return view(
     'Your account',
@@ -67,7 +79,7 @@ function showAccount(
       <h2>Change your password</h2>
       <form method="post" action={`${PATH}/password`} class="stack">
         <FormError error={isAboutNext ? null : error} />
-        <Field label="Present password" name="current" type="password" autoComplete="current-password" />
+        <Field label="Current password" name="current" type="password" autoComplete="current-password" />
         <NewPassword label="New password" message={error} />
         <button type="submit" class="button">
           Change
@@ -80,6 +92,6 @@ function showAccount(
         <a href="/dashboard">Back to the dashboard</a>
       </p>
     </>,
-    { section: 'account', ...(isRefused ? { status: 400 } : {}) },
+    { section: 'account', ...refusalOf(refused) },
   );
 }
