@@ -3,6 +3,7 @@ import { type Integration, providerNames } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { listLogPage } from '../webhooks/log-store.ts';
+import { type Delivery, isTaken } from '../webhooks/model.ts';
 import { diagnoseHook } from './diagnose-hook.ts';
 import { compareDeliveries } from './missed.ts';
 import { type Check, type ProviderApi, ProviderProblem } from './model.ts';
@@ -80,10 +81,15 @@ async function checkProvider(
   return checks;
 }
 
+/** Whether the sender proved to hold the secret. Entries of older versions have no headers. */
+function isVerified({ headers, status }: Delivery): boolean {
+  return headers !== null || isTaken(status);
+}
+
 /** Whether what came lately was signed with the right secret. */
 async function checkSecret({ db }: Needs, { id, organizationId, type }: Integration): Promise<Check> {
   const { entries } = await listLogPage(db, organizationId, { integrationId: id }, { limit: ENTRIES });
-  const verified = entries.find(({ status, statusCode }) => status !== 'rejected' || statusCode === 400);
+  const verified = entries.find(isVerified);
   const refused = entries.find(({ statusCode }) => statusCode === 401);
   if (refused !== undefined && (verified === undefined || refused.createdAt > verified.createdAt)) {
     return {

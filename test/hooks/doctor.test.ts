@@ -42,6 +42,22 @@ test('when all is well every check says so, and nothing is changed', async () =>
   expect(allRows(world.db)).toEqual(before);
 });
 
+test('a stranger who sends no signature does not make a wrong secret look right', async () => {
+  const id = await world.connect();
+  const [hook] = world.rocket.hooks;
+  if (hook === undefined) throw new Error('the hook is missing');
+  hook.config.secret = 'another';
+  world.clock.advance(1000);
+  await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
+  world.clock.advance(1000);
+  const unsigned = await fetch(hook.config.url ?? '', { method: 'POST', body: '{}' });
+  expect(unsigned.status).toBe(400);
+  const { checks } = await doctor(id);
+  expect(told(checks, 'secret')).toEqual([
+    expect.stringContaining('failed: The newest delivery was refused for its signature'),
+  ]);
+});
+
 describe('what is wrong is told, with what to do', () => {
   const rocketHook = () => {
     const [hook] = world.rocket.hooks;
