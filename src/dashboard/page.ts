@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import type { Fetch } from '../http/request-log.ts';
+import type { UploadBudget } from '../lib/upload.ts';
 import type { Organization } from '../organizations/model.ts';
 import type { Membership, Role, User } from '../users/model.ts';
 import type { Throttle } from '../users/throttle.ts';
@@ -19,6 +20,10 @@ export interface DashboardDeps extends Deps {
   readonly self: Fetch;
   /** Whether GitHub is an Enterprise server, whose pages are not at github.com. */
   readonly hasOwnGithub?: boolean;
+  /** The memory that forms of people without a session may take. */
+  readonly uploadBudget: UploadBudget;
+  /** Keeps the connection open for a page that waits for a provider. Absent where there is no server. */
+  readonly extendTimeout?: (request: Request) => void;
 }
 
 /** What every page is given. */

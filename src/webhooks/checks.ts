@@ -2,9 +2,10 @@ import type { Deps } from '../deps.ts';
 import type { ReceivingIntegration, Repository } from '../integrations/model.ts';
 import { acceptedSecrets } from '../integrations/service.ts';
 import { findRepository } from '../integrations/store.ts';
+import { UploadError } from '../lib/upload.ts';
 import type { Arrival } from './addressee.ts';
 import { type DeliveryHeaders, MalformedPayload, type Provider, prepareEvent } from './provider.ts';
-import { Refusal, tooLarge } from './refusal.ts';
+import { Refusal, refusedUpload } from './refusal.ts';
 import type { Diagnose } from './signature-doctor.ts';
 
 // What a delivery must pass, in the order in which the receiver asks. Each throws `Refusal`.
@@ -14,7 +15,10 @@ type Needs = Pick<Deps, 'db' | 'clock' | 'secrets'>;
 /** 403 while somebody has switched the integration off. */
 export function requireEnabled({ enabled }: ReceivingIntegration): void {
   if (enabled) return;
-  throw new Refusal(403, 'Integration is disabled', 'Integration is disabled', 'The integration is disabled');
+  throw new Refusal(403, 'Integration is disabled', {
+    code: 'integration_disabled',
+    reason: 'The integration is disabled',
+  });
 }
 
 /** 404 for a repository that is not connected, 403 for one of another integration. */
@@ -28,11 +32,13 @@ export async function requireRepository(
   const repository = provider.hasRepositories ? await findRepository(db, repositoryId) : null;
   if (repository === null) {
     const reason = `The webhook's URL names a repository that is not connected: ${repositoryId}`;
-    throw new Refusal(404, 'Repository not found', 'Repository not found', reason);
+    throw new Refusal(404, 'Repository not found', { code: 'repository_not_found', reason });
   }
   if (repository.integrationId !== integration.id) {
-    const message = 'Repository does not belong to the integration';
-    throw new Refusal(403, message, message, "The webhook's URL names a repository of another integration");
+    throw new Refusal(403, 'Repository does not belong to the integration', {
+      code: 'repository_of_other_integration',
+      reason: "The webhook's URL names a repository of another integration",
+    });
   }
   return repository;
 }
@@ -41,20 +47,19 @@ export async function requireRepository(
 export function requireHeaders(provider: Provider, headers: Headers): DeliveryHeaders {
   const read = provider.readHeaders(headers);
   if (!('missing' in read)) return read;
-  const message = `Missing or invalid header: ${read.missing}`;
-  throw new Refusal(
-    400,
-    message,
-    message,
-    `A delivery of ${provider.name} carries the header ${read.missing}`,
-  );
+  throw new Refusal(400, `Missing or invalid header: ${read.missing}`, {
+    code: `missing_header:${read.missing}`,
+    reason: `A delivery of ${provider.name} carries the header ${read.missing}`,
+  });
 }
 
-/** The raw bytes. 413 for a body that said nothing of its size and turned out too large. */
+/** The raw bytes. 413, 400, 408 or 503 for a body that is too large, cut off, too slow, or more than memory allows. */
 export async function requireBody(arrival: Arrival): Promise<Uint8Array> {
-  const body = await arrival.readBody();
-  if (body === null) throw tooLarge();
-  return body;
+  try {
+    return await arrival.readBody();
+  } catch (error) {
+    throw error instanceof UploadError ? refusedUpload(error.problem) : error;
+  }
 }
 
 /**
@@ -87,13 +92,11 @@ export function readEvent(
     return { process: prepareEvent(provider, event, payload), repository: provider.repositoryOf(payload) };
   } catch (error) {
     if (!(error instanceof MalformedPayload)) throw error;
-    throw new Refusal(
-      400,
-      `Malformed payload: ${error.message}`,
-      'Malformed payload',
-      error.message,
-      true,
-      error,
-    );
+    throw new Refusal(400, `Malformed payload: ${error.message}`, {
+      code: 'malformed_payload',
+      title: 'Malformed payload',
+      reason: error.message,
+      cause: error,
+    });
   }
 }

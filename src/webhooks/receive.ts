@@ -13,7 +13,7 @@ import {
 import { retentionDaysOf } from './model.ts';
 import type { DeliveryHeaders, EventResult, Provider } from './provider.ts';
 import { recordFailure } from './record-failure.ts';
-import { tooLarge } from './refusal.ts';
+import { refusedUpload } from './refusal.ts';
 import { createSignatureDoctor } from './signature-doctor.ts';
 import { type NewDelivery, type Outcome, takeDelivery } from './store.ts';
 import { cutLine } from './text.ts';
@@ -45,7 +45,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
     const elapsed = () => Math.round(performance.now() - startedAt);
 
     try {
-      if (arrival.isTooLarge) throw tooLarge();
+      if (arrival.isTooLarge) throw refusedUpload('too_large');
       requireEnabled(integration);
       const connected = await requireRepository(deps, provider, integration, repositoryId);
       const headers = requireHeaders(provider, arrival.headers);
