@@ -1,5 +1,12 @@
+import { Value } from '@sinclair/typebox/value';
 import type { Deps } from '../deps.ts';
-import type { ReceivingIntegration, Repository } from '../integrations/model.ts';
+import {
+  type ReceivingIntegration,
+  type Repository,
+  type RepositoryIdentity,
+  RepositoryName,
+  SAMPLE_REPOSITORY_ID,
+} from '../integrations/model.ts';
 import { acceptedSecrets } from '../integrations/service.ts';
 import { findRepository } from '../integrations/store.ts';
 import { UploadError } from '../lib/upload.ts';
@@ -7,8 +14,12 @@ import type { Arrival } from './addressee.ts';
 import { type DeliveryHeaders, MalformedPayload, type Provider, prepareEvent } from './provider.ts';
 import { Refusal, refusedUpload } from './refusal.ts';
 import type { Diagnose } from './signature-doctor.ts';
+import { cutLine } from './text.ts';
 
 // What a delivery must pass, in the order in which the receiver asks. Each throws `Refusal`.
+
+/** As much of a name as a log entry quotes. GitHub's are shorter. */
+const MAX_NAME_LENGTH = 200;
 
 type Needs = Pick<Deps, 'db' | 'clock' | 'secrets'>;
 
@@ -99,4 +110,44 @@ export function readEvent(
       cause: error,
     });
   }
+}
+
+/**
+ * 403 for a payload about another repository than the URL's. The provider's id decides once it is known, so a renamed
+ * repository stays connected; until then the name does. Returns the identity to keep, null when nothing is new.
+ */
+export function requireSameRepository(
+  provider: Provider,
+  connected: Repository | null,
+  named: { id: number; fullName: string } | null,
+): RepositoryIdentity | null {
+  if (connected === null || named === null) return null;
+  const isSample = named.id === SAMPLE_REPOSITORY_ID;
+  const isSameName = named.fullName.toLowerCase() === connected.fullName.toLowerCase();
+  const isSame = connected.providerId === null || isSample ? isSameName : named.id === connected.providerId;
+  if (!isSame) throw otherRepository(provider, connected, named, isSameName);
+  const isNew = connected.providerId === null || named.fullName !== connected.fullName;
+  const isUsable = named.id > 0 && Value.Check(RepositoryName, { repository: named.fullName });
+  return isNew && isUsable ? { providerId: named.id, fullName: named.fullName } : null;
+}
+
+function otherRepository(
+  { name }: Provider,
+  connected: Repository,
+  named: { id: number; fullName: string },
+  isSameName: boolean,
+): Refusal {
+  const repository = cutLine(named.fullName, MAX_NAME_LENGTH);
+  const renamed =
+    connected.providerId === null
+      ? ` If ${connected.fullName} was renamed, remove it from the integration and add it under its new name.`
+      : '';
+  const reason = isSameName
+    ? `${name} has another repository under the name ${connected.fullName} now: its id is ${named.id}, not ${connected.providerId}. Remove the repository from the integration and add it again.`
+    : `The delivery is about ${repository}, but the webhook's URL is for ${connected.fullName}. Correct the URL at ${name}, or connect ${repository} too.${renamed}`;
+  return new Refusal(403, 'Repository does not belong to the integration', {
+    code: 'other_repository',
+    reason,
+    data: { repository },
+  });
 }
