@@ -117,19 +117,23 @@ async function receive(
   const reader = request.body?.getReader();
   if (reader === undefined) return new Uint8Array();
   upload.cancel = () => void reader.cancel().catch(() => undefined);
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done || upload.isStopped) break;
-    length += value.byteLength;
-    if (length > maxBytes) {
-      upload.cancel();
-      throw new UploadError('too_large');
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || upload.isStopped) break;
+      length += value.byteLength;
+      if (length > maxBytes) {
+        upload.cancel();
+        throw new UploadError('too_large');
+      }
+      chunks.push(value);
+      budget?.add(upload, value.byteLength);
     }
-    chunks.push(value);
-    budget?.add(upload, value.byteLength);
+    return Buffer.concat(chunks);
+  } finally {
+    // Free the memory now: the budget counts it no more, and the garbage collector may take its time.
+    for (const { buffer } of chunks) if (!buffer.detached) buffer.transfer(0);
   }
-  const [first] = chunks;
-  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
 }
