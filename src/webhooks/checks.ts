@@ -127,7 +127,8 @@ export function requireSameRepository(
   const isSame = connected.providerId === null || isSample ? isSameName : named.id === connected.providerId;
   if (!isSame) throw otherRepository(provider, connected, named, isSameName);
   const isNew = connected.providerId === null || named.fullName !== connected.fullName;
-  const isUsable = named.id > 0 && Value.Check(RepositoryName, { repository: named.fullName });
+  const isId = Number.isSafeInteger(named.id) && named.id > 0;
+  const isUsable = isId && Value.Check(RepositoryName, { repository: named.fullName });
   return isNew && isUsable ? { providerId: named.id, fullName: named.fullName } : null;
 }
 
