@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import type { DashboardDeps } from './dashboard/page.ts';
 import { dashboard } from './dashboard/routes.ts';
 import { docs } from './docs/routes.ts';
-import { withBodyLimit } from './http/body-limit.ts';
+import { createUploadBudget, withBodyLimit } from './http/body-limit.ts';
 import { errorHandling } from './http/errors.ts';
 import { type Fetch, withRequestLog } from './http/request-log.ts';
 import { type MatchedRoute, requestRecorder, routeMatching } from './http/request-metrics.ts';
@@ -25,10 +25,11 @@ export interface ServerFacts extends MetricsAccess {
 
 /** The whole HTTP side of Tidings. Reads as a table of contents: what is not used here is not served. */
 export function createApp(
-  deps: Omit<DashboardDeps, 'self' | 'clientAddress'> & Partial<ServerFacts>,
+  deps: Omit<DashboardDeps, 'self' | 'clientAddress' | 'uploadBudget'> & Partial<ServerFacts>,
   webhookProviders: readonly Provider[] = providers,
 ): { fetch: Fetch } {
   const { whyNotReady = () => null, peerAddress = () => null, metricsToken, clientIpHeader } = deps;
+  const uploadBudget = createUploadBudget(deps.metrics);
   const matched: MatchedRoute = { current: null };
   const app = new Elysia({
     // `/v1/x/posts/` is another path than `/v1/x/posts`, not a post without an id.
@@ -44,10 +45,11 @@ export function createApp(
     .use(ready(whyNotReady))
     .use(metrics(deps, { peerAddress, metricsToken }))
     .use(posts(deps))
-    .use(webhooks(deps, webhookProviders))
+    .use(webhooks(deps, webhookProviders, uploadBudget))
     .use(
       dashboard({
         ...deps,
+        uploadBudget,
         self: (request) => served(request),
         clientAddress: (request) => clientAddress(request.headers, peerAddress(request), clientIpHeader),
       }),

@@ -35,12 +35,6 @@ const LAST_WRITE_MS = 500;
 /** How long a page may take that asks a provider for many things, such as the hooks of many repositories, in seconds. */
 const PROVIDER_TIMEOUT_S = 240;
 
-/** Pages of the dashboard that wait for providers would be cut off as idle. */
-function asksProviders(request: Request): boolean {
-  // Every request comes by here: an address is taken apart only where it may matter.
-  return request.url.includes('/integrations/') && pathOf(request).includes('/integrations/');
-}
-
 /** What is answered while the server stops. */
 const PROBES: ReadonlySet<string> = new Set(['/ping', '/ready']);
 
@@ -160,6 +154,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     publicUrl,
     compose: rehearsals.compose,
     whyNotReady,
+    extendTimeout: (request) => server.timeout(request, PROVIDER_TIMEOUT_S),
     peerAddress: (request) => server.requestIP(request)?.address ?? null,
     metricsToken: config.metricsToken,
     clientIpHeader: config.clientIpHeader,
@@ -174,12 +169,11 @@ export async function startServer(services: Services, config: Config): Promise<R
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,
-    fetch(request, connection) {
+    fetch(request) {
       if (isStopping) return whileStopping(request);
       if (descriptors.isFull()) {
         return errorJson(503, 'Too many open connections', { connection: 'close', 'retry-after': '1' });
       }
-      if (asksProviders(request)) connection.timeout(request, PROVIDER_TIMEOUT_S);
       return app.fetch(request);
     },
     // Bun's own refusal of a large body has no body; ours does, and Bun buffers nothing that is not read.

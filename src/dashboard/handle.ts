@@ -1,8 +1,9 @@
 import { type Actor, userActor } from '../audit/model.ts';
-import { readRawBody } from '../http/body-limit.ts';
+import { UNVERIFIED_UPLOAD_MS } from '../http/body-limit.ts';
 import { requestIdOf } from '../http/request-log.ts';
 import { page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
+import { readUpload, UploadError } from '../lib/upload.ts';
 import { findOrganization } from '../organizations/store.ts';
 import type { Guard } from '../users/guard.ts';
 import { rememberBrowser } from '../users/known-browser.ts';
@@ -27,8 +28,14 @@ import { renderFragment, renderPage } from './view/document.tsx';
 import { SignedOut } from './view/signed-out.tsx';
 import { Trouble } from './view/trouble.tsx';
 
-/** What a form may hold, in bytes: a post of 200,000 characters fits several times. */
+/** What a form of a signed-in person may hold: a post of 200,000 characters fits several times. */
 const MAX_FORM_BYTES = 2 * 1024 * 1024;
+
+/** How long a signed-in person's form may take: 2 MiB at 256 kbit/s. */
+const FORM_UPLOAD_MS = 70_000;
+
+/** What a form without a session may hold: the longest of them has an e-mail address, a password and a token. */
+const MAX_STRANGER_FORM_BYTES = 16 * 1024;
 
 /** Answers a visit to a page: who is it, may they, what do they see. Failures become pages too. */
 export function createHandler(deps: DashboardDeps, guard: Guard) {
@@ -54,10 +61,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
     };
     let answer: Answer;
     try {
-      if (page.method === 'POST') {
-        requireSameOrigin(request);
-        visit.form = await readForm(request);
-      }
+      if (page.method === 'POST') requireSameOrigin(request);
       if (cookies.session !== null) {
         visit.user = await findSignedIn(deps, cookies.session);
         if (visit.user !== null) {
@@ -69,6 +73,8 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
       if ('kind' in admitted) answer = admitted;
       else {
         visit = admitted;
+        if (page.method === 'POST') visit.form = await readForm(page.access, visit);
+        if (page.path.includes('/integrations/')) deps.extendTimeout?.(request);
         answer = await page.handle(admitted as never);
       }
     } catch (error) {
@@ -124,8 +130,13 @@ function signInPath({ pathname, search }: URL): string {
 }
 
 /** Signing in would lead back to a page that is read: what a form held would be gone. */
-function keepForm({ url, form }: Visit): View {
-  return view('You are signed out', SignedOut({ path: url.pathname + url.search, form }), { status: 401 });
+async function keepForm(visit: Visit): Promise<View> {
+  const path = visit.url.pathname + visit.url.search;
+  const form = await readForm('anyone', visit).catch((error) => {
+    if (error instanceof AppError && error.status === 413) return null;
+    throw error;
+  });
+  return view('You are signed out', SignedOut({ path, form }), { status: 401 });
 }
 
 /** Another's organization is not there. */
@@ -140,17 +151,47 @@ async function admitMember(access: Access, visit: UserVisit, organizationId: str
   return { ...visit, organization, role, base: `/dashboard/${organizationId}` };
 }
 
-async function readForm(request: Request): Promise<URLSearchParams> {
+/** Reads the form, after the visit was admitted. Without a session it must be small. */
+async function readForm(access: Access, { request, deps }: Visit): Promise<URLSearchParams> {
   const type = request.headers.get('content-type') ?? '';
   if (!type.startsWith('application/x-www-form-urlencoded')) throw new AppError(415, 'This is no form.');
-  const body = await readRawBody(request, MAX_FORM_BYTES);
-  if (body === null) throw new AppError(413, 'This is more than a form can hold (2 MiB). Nothing was saved.');
-  return new URLSearchParams(new TextDecoder().decode(body));
+  const limits =
+    access === 'anyone'
+      ? {
+          maxBytes: MAX_STRANGER_FORM_BYTES,
+          timeoutMs: UNVERIFIED_UPLOAD_MS,
+          budget: deps.uploadBudget,
+        }
+      : { maxBytes: MAX_FORM_BYTES, timeoutMs: FORM_UPLOAD_MS };
+  try {
+    return new URLSearchParams(new TextDecoder().decode(await readUpload(request, limits)));
+  } catch (error) {
+    throw error instanceof UploadError ? refusedForm(error, limits.maxBytes) : error;
+  }
+}
+
+function refusedForm({ problem }: UploadError, maxBytes: number): AppError {
+  switch (problem) {
+    case 'too_large': {
+      const limit = maxBytes === MAX_FORM_BYTES ? '2 MiB' : '16 KiB';
+      return new AppError(413, `The form is larger than ${limit}. Nothing was saved.`);
+    }
+    case 'aborted':
+      return new AppError(400, 'The form did not arrive completely. Nothing was saved. Send it again.');
+    case 'too_slow':
+      return new AppError(408, 'The form took too long to arrive. Nothing was saved. Send it again.');
+    case 'no_room':
+      return new AppError(
+        503,
+        'Tidings is busy. Nothing was saved. Wait a few seconds, then send the form again.',
+        { isRefusal: true },
+      );
+  }
 }
 
 /** A page that says what went wrong. Our own failures are logged whole, and told by the id that the log has. */
 function troubleAbout({ log }: Pick<DashboardDeps, 'log'>, request: Request, error: unknown): View {
-  if (error instanceof AppError && error.status < 500) {
+  if (error instanceof AppError && error.isRefusal) {
     const { status, message, headers } = error;
     const title = status === 404 ? 'Not found' : 'That did not work';
     return view(title, Trouble({ status, message }), { status, headers });

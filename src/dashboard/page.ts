@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import type { Fetch } from '../http/request-log.ts';
 import { AppError } from '../lib/app-error.ts';
+import type { UploadBudget } from '../lib/upload.ts';
 import type { Organization } from '../organizations/model.ts';
 import type { Guard } from '../users/guard.ts';
 import type { Membership, Role, User } from '../users/model.ts';
@@ -22,6 +23,10 @@ export interface DashboardDeps extends Deps {
   readonly hasOwnGithub?: boolean;
   /** The client's IP address; `unknown` without one. */
   readonly clientAddress: (request: Request) => string;
+  /** The memory that forms of people without a session may take. */
+  readonly uploadBudget: UploadBudget;
+  /** Keeps the connection open for a page that waits for a provider. Absent where there is no server. */
+  readonly extendTimeout?: (request: Request) => void;
 }
 
 /** What every page is given. */

@@ -75,7 +75,7 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
   const startedAt = deps.clock.now();
   const createdAt = startedAt.toISOString();
   const repositories =
-    type === 'github' ? places.map(({ id }) => newRepository(deps, integrationId, id)) : [];
+    type === 'github' ? places.map((place) => newRepository(deps, integrationId, place)) : [];
   const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
   const hooks = places.map((place, index) =>
     newHook(integrationId, place, repositories[index]?.id ?? null, handsOffUntil),
@@ -206,8 +206,12 @@ async function requireOtherWorkspace(
   }
 }
 
-export function newRepository({ ids, clock }: HookNeeds, integrationId: string, fullName: string) {
-  return { id: ids.newId('repo'), integrationId, fullName, createdAt: clock.now().toISOString() };
+export function newRepository(
+  { ids, clock }: HookNeeds,
+  integrationId: string,
+  { id: fullName, providerId = null }: { id: string; providerId?: number | null },
+) {
+  return { id: ids.newId('repo'), integrationId, fullName, providerId, createdAt: clock.now().toISOString() };
 }
 
 /**

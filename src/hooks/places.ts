@@ -64,7 +64,7 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
   if (hooks.some(({ placeId }) => placeId === place.id)) throw isThere(integration, place.name);
   requireRoom(hooks.length);
 
-  const repository = integration.type === 'github' ? requireNewRepository(deps, integration, place.id) : null;
+  const repository = integration.type === 'github' ? requireNewRepository(deps, integration, place) : null;
   const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
   const hook = newHook(integrationId, place, repository?.id ?? null, handsOffUntil);
   const added = repository === null ? [] : [repository];
@@ -180,7 +180,7 @@ async function addByHand(deps: HookNeeds, integration: Integration, name: string
   }
   requireValid(RepositoryName, { repository: name });
   requireRoom(integration.repositories.length);
-  const repository = requireNewRepository(deps, integration, name);
+  const repository = requireNewRepository(deps, integration, { id: name });
   await commitTogether(deps.db, () => {
     insertRepository(deps.db, repository);
     recordAdded(deps, integration, name);
@@ -197,10 +197,16 @@ function recordAdded(deps: HookNeeds, integration: Integration, place: string): 
   return recordIntegration(deps, 'integration.place_added', integration, describe);
 }
 
-function requireNewRepository(deps: HookNeeds, integration: Integration, name: string) {
-  const has = ({ fullName }: Repository) => fullName.toLowerCase() === name.toLowerCase();
-  if (integration.repositories.some(has)) throw isThere(integration, name);
-  return newRepository(deps, integration.id, name);
+function requireNewRepository(
+  deps: HookNeeds,
+  integration: Integration,
+  place: Pick<Place, 'id' | 'providerId'>,
+) {
+  const name = place.id.toLowerCase();
+  const has = ({ fullName, providerId }: Repository) =>
+    fullName.toLowerCase() === name || (providerId !== null && providerId === place.providerId);
+  if (integration.repositories.some(has)) throw isThere(integration, place.id);
+  return newRepository(deps, integration.id, place);
 }
 
 function requireRoom(count: number): void {

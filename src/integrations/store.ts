@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, ne, notInArray, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, isNull, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { integrations, organizations, repositories } from '../../db/schema/index.ts';
@@ -10,6 +10,7 @@ import {
   nameIntegration,
   type ReceivingIntegration,
   type Repository,
+  type RepositoryIdentity,
   type SealedSecrets,
 } from './model.ts';
 
@@ -79,7 +80,10 @@ function select(db: Database, filter: SQL | undefined): Integration[] {
       hasToken: integration.token !== null,
       createdAt,
     };
-    if (repository !== null) entry.repositories.push({ id: repository.id, fullName: repository.fullName });
+    if (repository !== null) {
+      const { id, fullName, providerId } = repository;
+      entry.repositories.push({ id, fullName, providerId });
+    }
     found.set(id, entry);
   }
   return [...found.values()];
@@ -112,6 +116,28 @@ export async function findRepository(
   id: string,
 ): Promise<(Repository & { integrationId: string }) | null> {
   return statements(db).repository.get({ id }) ?? null;
+}
+
+/**
+ * Keeps the id and the present name of a repository. Nothing changes when it has another id, or when another repository
+ * of the integration has this one. Synchronous, for a transaction of the caller's.
+ */
+export function learnRepository(
+  db: Database,
+  id: string,
+  { providerId, fullName }: RepositoryIdentity,
+): void {
+  const other = sql`select 1 from ${repositories} as other where other.integration_id = ${repositories.integrationId} and other.provider_id = ${providerId} and other.id <> ${repositories.id}`;
+  db.update(repositories)
+    .set({ providerId, fullName })
+    .where(
+      and(
+        eq(repositories.id, id),
+        or(isNull(repositories.providerId), eq(repositories.providerId, providerId)),
+        sql`not exists (${other})`,
+      ),
+    )
+    .run();
 }
 
 /** Throws `AppError` 404. */
@@ -269,6 +295,7 @@ const statements = prepared((db) => ({
     .select({
       id: repositories.id,
       fullName: repositories.fullName,
+      providerId: repositories.providerId,
       integrationId: repositories.integrationId,
     })
     .from(repositories)

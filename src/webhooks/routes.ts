@@ -1,10 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
-import { declaresTooMuch, readRawBody } from '../http/body-limit.ts';
+import { MAX_BODY_BYTES, UNVERIFIED_UPLOAD_MS } from '../http/body-limit.ts';
 import { documented, webhookRefusals } from '../http/openapi.ts';
 import { json } from '../http/respond.ts';
 import { ID_PATTERN } from '../lib/ids.ts';
+import { declaresTooMuch, readUpload, type UploadBudget } from '../lib/upload.ts';
 import type { Arrival } from './addressee.ts';
 import type { Provider } from './provider.ts';
 import { createReceiver } from './receive.ts';
@@ -64,13 +65,15 @@ const documentation = {
 export function webhooks(
   deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log' | 'metrics'>,
   providers: readonly Provider[],
+  budget: UploadBudget,
 ) {
+  const limits = { maxBytes: MAX_BODY_BYTES, timeoutMs: UNVERIFIED_UPLOAD_MS, budget };
   const receive = createReceiver(deps, providers);
 
   async function answer(request: Request, path: Arrival['path']): Promise<Response> {
     const { headers } = request;
-    const isTooLarge = declaresTooMuch(headers);
-    return json(await receive({ path, headers, isTooLarge, readBody: () => readRawBody(request) }));
+    const isTooLarge = declaresTooMuch(headers, MAX_BODY_BYTES);
+    return json(await receive({ path, headers, isTooLarge, readBody: () => readUpload(request, limits) }));
   }
 
   return new Elysia({ name: 'webhooks' })

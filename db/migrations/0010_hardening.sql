@@ -18,4 +18,6 @@ CREATE TABLE `audit_events` (
 CREATE INDEX `audit_events_by_organization` ON `audit_events` (`organization_id`);--> statement-breakpoint
 CREATE INDEX `audit_events_by_account` ON `audit_events` (`target_id`) WHERE "audit_events"."organization_id" is null;--> statement-breakpoint
 CREATE INDEX `audit_events_by_refusal` ON `audit_events` (`created_at`) WHERE "audit_events"."action" = 'sign_in.refused';--> statement-breakpoint
-CREATE INDEX `audit_events_by_expiry` ON `audit_events` (`expires_at`);
+CREATE INDEX `audit_events_by_expiry` ON `audit_events` (`expires_at`);--> statement-breakpoint
+ALTER TABLE `repositories` ADD `provider_id` integer;--> statement-breakpoint
+CREATE UNIQUE INDEX `repositories_by_provider_id` ON `repositories` (`integration_id`,`provider_id`);
