@@ -50,9 +50,26 @@ describe('signing in', () => {
     '/dashboard/\\evil.example',
     '/v1/x',
     '/dashboard//x',
-  ])('never leads away: %s', async (to) => {
+    '/dashboard/../v1/x',
+    '/dashboard/%2e%2e/v1/x',
+    '/\n/evil.example/dashboard/x',
+    '/dashboardx',
+    'dashboard/org_a',
+    'javascript:alert(1)//dashboard/x',
+    `/dashboard/${'x'.repeat(5000)}`,
+  ])('never leads away: %j', async (to) => {
     const { response } = await signIn(await withAnn(), { to });
     expect(response.headers.get('location')).toBe('/dashboard');
+  });
+
+  test.each([
+    ['/dashboard/org_a\u0000\r\nSet-Cookie: a=b', '/dashboard/org_a%00Set-Cookie:%20a=b'],
+    ['/dashboard/org_a/posts?q=日\u0007本', '/dashboard/org_a/posts?q=%E6%97%A5%07%E6%9C%AC'],
+    ['/dashboard/org_a\ud800', '/dashboard/org_a%EF%BF%BD'],
+  ])('leads to %j as a valid address', async (to, location) => {
+    const { response } = await signIn(await withAnn(), { to });
+    expect([response.status, response.headers.get('location')]).toEqual([303, location]);
+    expect(cookieOf(response)).toBeDefined();
   });
 
   test('says the same of a wrong password and of an unknown address, and keeps what was typed', async () => {

@@ -102,7 +102,13 @@ function showPassword(visit: Visit, error?: string) {
   );
 }
 
-/** A path of the dashboard; anything else would lead away from here. */
+/** How long an address may be that the sign-in leads back to, in characters. */
+const MAX_WAY_BACK = 2_000;
+
+/** The page to go back to. Only pages of the dashboard: anything else could lead to another site. */
 function wayBack(to: string | null): string {
-  return to !== null && /^\/dashboard\/[A-Za-z0-9_~-]/.test(to) && !to.includes('\\') ? to : '/dashboard';
+  const here = 'http://localhost';
+  const url = to === null || to.length > MAX_WAY_BACK ? null : URL.parse(to, here);
+  if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';
+  return url.pathname + url.search + url.hash;
 }
