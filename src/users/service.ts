@@ -8,13 +8,13 @@ import { newOrganization } from '../organizations/service.ts';
 import { insertOrganizationNow, listOrganizations } from '../organizations/store.ts';
 import { Email, type OneTimeLink, Password, type Role, type User } from './model.ts';
 import {
-  countUsers,
   deleteLinks,
   deleteSessionsOf,
   extendSession,
   findCredentials,
   findLink,
   findSession,
+  hasUsers,
   insertLink,
   insertMembership,
   insertSession,
@@ -50,20 +50,20 @@ export function hashOf(token: string): string {
   return new Bun.CryptoHasher('sha256').update(token).digest('base64url');
 }
 
-/** The path of the one-time set-up link, made anew at each start; null once there is a user. */
-export async function createSetupLink({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<string | null> {
-  if ((await countUsers(db)) > 0) return null;
+/** The path of a new set-up link; null once there is a user. Earlier set-up links stop working. */
+export function createSetupLink({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<string | null> {
   const { token, hash } = newSecret();
-  await commitTogether(db, () => {
+  return commitTogether(db, () => {
     deleteLinks(db, 'setup');
+    if (hasUsers(db)) return null;
     insertLink(db, { ...noOne, hash, purpose: 'setup', ...lifeOf('setup', clock.now()) });
+    return `/setup?token=${token}`;
   });
-  return `/setup?token=${token}`;
 }
 
 /**
  * Makes the first user: the owner of the organizations that there are or, when there are none, of a new one. Signs in.
- * Throws `AppError` 400 for a bad field, 404 for a link that does not work, and 409 when there is a user already.
+ * Throws `AppError` 400 for a bad field, and 404 for a link that does not work, as when there is a user already.
  */
 export async function setUp(
   deps: Needs,
@@ -81,7 +81,7 @@ export async function setUp(
   const user = { id: ids.newId('usr'), email, createdAt };
   const session = newSecret();
   await commitTogether(db, () => {
-    if (!useLink(db, link.hash)) throw badLink();
+    if (!useLink(db, link.hash) || hasUsers(db)) throw badLink();
     insertUser(db, { ...user, passwordHash });
     if (made !== null) insertOrganizationNow(db, made);
     for (const { id: organizationId } of made === null ? existing : [made]) {

@@ -6,8 +6,9 @@ import type { Member, Membership, OneTimeLink, Role, User } from './model.ts';
 
 const userColumns = { id: users.id, email: users.email, createdAt: users.createdAt };
 
-export async function countUsers(db: Database): Promise<number> {
-  return db.select({ users: count() }).from(users).get()?.users ?? 0;
+/** Whether anybody has an account. Synchronous, for a transaction of the caller's too. */
+export function hasUsers(db: Database): boolean {
+  return db.select({ id: users.id }).from(users).limit(1).get() !== undefined;
 }
 
 /** With the hash of the password, for signing in. */
@@ -19,9 +20,13 @@ export async function findCredentials(
   return row ?? null;
 }
 
-/** False when the address is taken. Synchronous, for a transaction of the caller's. */
+/**
+ * False when the address is taken. Deletes the set-up link, which is for the first user alone. Synchronous, for a
+ * transaction of the caller's.
+ */
 export function insertUser(db: Database, user: User & { passwordHash: string | null }): boolean {
   const inserted = db.insert(users).values(user).onConflictDoNothing().returning({ id: users.id }).all();
+  deleteLinks(db, 'setup');
   return inserted.length > 0;
 }
 

@@ -3,7 +3,7 @@
 import { AppError } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/how-to-run.ts';
 import { choosePassword, requireLink, signIn as signInAs } from '../../users/service.ts';
-import { countUsers, deleteSession } from '../../users/store.ts';
+import { deleteSession, hasUsers } from '../../users/store.ts';
 import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
 import { Field, FormError } from '../view/form.tsx';
 import { NewPassword } from '../view/new-password.tsx';
@@ -47,8 +47,8 @@ export const signIn: readonly Page[] = [
   }),
 ];
 
-async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
-  const isNew = (await countUsers(deps.db)) === 0;
+function showSignIn({ deps, form, url }: Visit, error?: AppError) {
+  const isNew = !hasUsers(deps.db);
   return view(
     'Sign in',
     <>
