@@ -149,6 +149,13 @@ export const settings = {
     expected: 'a secret access key',
     help: 'the secret of that key',
   },
+  CLIENT_IP_HEADER: {
+    flag: '--client-ip-header <name>',
+    // `Forwarded` holds more than addresses.
+    schema: Type.String({ pattern: '^(?![Ff]orwarded$)[A-Za-z][A-Za-z0-9-]{0,63}$' }),
+    expected: 'a header that holds an IP address, such as X-Forwarded-For',
+    help: "header in which your proxy names the client (default: none, the connection's address counts)",
+  },
   LOG_LEVEL: {
     flag: '--log-level <level>',
     schema: LogLevel,
@@ -203,6 +210,8 @@ export interface Config {
   backups?: BackupsConfig | undefined;
   /** How the store of `s3://…` backups is reached. */
   s3?: S3Access | undefined;
+  /** The header in which the proxy in front of the server names the client. Absent: there is no trusted proxy. */
+  clientIpHeader?: string | undefined;
   logLevel: Static<typeof LogLevel>;
   logFormat: Static<typeof LogFormat>;
   /** Absent: metrics are for clients on this machine. */
@@ -300,6 +309,7 @@ export function examineConfig(
     },
     backups: dir === undefined ? undefined : { dir, ...backups },
     s3: hasAccess ? { ...store, accessKeyId, secretAccessKey } : undefined,
+    clientIpHeader: read('CLIENT_IP_HEADER'),
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),
     metricsToken: read('METRICS_TOKEN'),

@@ -120,6 +120,7 @@ export function startServer(services: Services, config: Config): RunningServer {
     whyNotReady,
     peerAddress: (request) => server.requestIP(request)?.address ?? null,
     metricsToken: config.metricsToken,
+    clientIpHeader: config.clientIpHeader,
     hasOwnGithub: new URL(config.providerApis.github).host !== 'api.github.com',
   });
   const stopWatching = addProcessMetrics(services.metrics.registry);

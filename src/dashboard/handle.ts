@@ -41,6 +41,8 @@ export function createHandler(deps: DashboardDeps, throttle: Throttle) {
       deps,
       throttle,
       request,
+      // Read before the first await: Bun forgets the address when the connection closes.
+      clientAddress: deps.clientAddress(request),
       url: new URL(request.url, 'http://localhost'),
       params,
       form: new URLSearchParams(),

@@ -19,6 +19,8 @@ export interface DashboardDeps extends Deps {
   readonly self: Fetch;
   /** Whether GitHub is an Enterprise server, whose pages are not at github.com. */
   readonly hasOwnGithub?: boolean;
+  /** The client's IP address; `unknown` without one. */
+  readonly clientAddress: (request: Request) => string;
 }
 
 /** What every page is given. */
@@ -26,6 +28,8 @@ export interface Visit {
   deps: DashboardDeps;
   throttle: Throttle;
   request: Request;
+  /** The client's IP address; `unknown` without one. */
+  clientAddress: string;
   url: URL;
   params: Readonly<Record<string, string>>;
   /** The fields of a form that was sent; empty for a page that is read. */

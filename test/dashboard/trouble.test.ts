@@ -121,7 +121,7 @@ describe('a failure of ours is a page, which tells only where to look for it:', 
   test.each(Object.entries(failing))('%s', async (_, handle) => {
     const { app, owner } = await owned();
     const page = get('/dashboard/:organizationId/fails', 'member', handle);
-    const deps = { ...app.deps, compose: nothing, self: nothing };
+    const deps = { ...app.deps, compose: nothing, self: nothing, clientAddress: () => 'unknown' };
     const answer = createHandler(deps, createThrottle(app.clock));
     const request = new Request('http://localhost/dashboard/org_a/fails', {
       headers: { cookie: owner.cookie },
