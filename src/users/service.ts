@@ -7,17 +7,14 @@ import { requireValid } from '../lib/validation.ts';
 import { newOrganization } from '../organizations/service.ts';
 import { insertOrganizationNow, listOrganizations } from '../organizations/store.ts';
 import { Email, type OneTimeLink, Password, type Role, type User } from './model.ts';
+import { deleteSessionsOf, extendSession, findSession, insertSession } from './session-store.ts';
 import {
   deleteLinks,
-  deleteSessionsOf,
-  extendSession,
   findCredentials,
   findLink,
-  findSession,
   hasUsers,
   insertLink,
   insertMembership,
-  insertSession,
   insertUser,
   replacePassword,
   useLink,

@@ -3,7 +3,8 @@ import { randomToken } from '../../src/lib/ids.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import type { Role, User } from '../../src/users/model.ts';
 import { hashOf } from '../../src/users/service.ts';
-import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
+import { insertSession } from '../../src/users/session-store.ts';
+import { insertMembership, insertUser } from '../../src/users/store.ts';
 import type { TestApp } from './test-app.ts';
 
 /** What a browser says of a form that our own page sent. */

@@ -3,7 +3,7 @@ import { commitTogether } from '../../../db/group-commit.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { foundOrganization } from '../../users/found.ts';
 import { changePassword } from '../../users/service.ts';
-import { deleteSessionsOf } from '../../users/store.ts';
+import { deleteSessionsOf } from '../../users/session-store.ts';
 import { get, type Page, post, redirect, type UserVisit, view } from '../page.ts';
 import { Action, Field, FormError } from '../view/form.tsx';
 import { NewPassword } from '../view/new-password.tsx';

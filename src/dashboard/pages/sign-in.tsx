@@ -3,7 +3,8 @@
 import { AppError } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/how-to-run.ts';
 import { choosePassword, requireLink, signIn as signInAs } from '../../users/service.ts';
-import { deleteSession, hasUsers } from '../../users/store.ts';
+import { deleteSession } from '../../users/session-store.ts';
+import { hasUsers } from '../../users/store.ts';
 import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
 import { Field, FormError } from '../view/form.tsx';
 import { NewPassword } from '../view/new-password.tsx';
