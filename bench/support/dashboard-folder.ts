@@ -166,6 +166,7 @@ async function signIn(db: Database, organizationIds: readonly string[]): Promise
       hash: hashOf(token),
       userId: user.id,
       createdAt,
+      lastUsedAt: now.getTime(),
       expiresAt: now.getTime() + 30 * DAY_MS,
     });
   });

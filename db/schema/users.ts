@@ -44,7 +44,7 @@ export const sessions = sqliteTable(
       .references(() => users.id, { onDelete: 'cascade' }),
     createdAt: text('created_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
-    /** Written at most once an hour, with the client's address and `User-Agent` of that use. 0: not used yet. */
+    /** Written at most once an hour, with the client's address and `User-Agent` of that use. */
     lastUsedAt: integer('last_used_at').notNull().default(0),
     address: text(),
     userAgent: text('user_agent'),

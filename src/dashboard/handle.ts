@@ -3,10 +3,12 @@ import { requestIdOf } from '../http/request-log.ts';
 import { page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { findOrganization } from '../organizations/store.ts';
-import { findSignedIn, hashOf } from '../users/service.ts';
+import type { Client } from '../users/model.ts';
+import { findSignedIn, hashOf, SESSION_MS } from '../users/service.ts';
+import { updateSession } from '../users/session-store.ts';
 import { listMemberships } from '../users/store.ts';
 import type { Throttle } from '../users/throttle.ts';
-import { cookieHeaders, readCookies } from './cookies.ts';
+import { cookieHeaders, readCookies, type SessionCookie } from './cookies.ts';
 import {
   type Access,
   type Answer,
@@ -35,8 +37,8 @@ export function createHandler(deps: DashboardDeps, throttle: Throttle) {
     request: Request,
     params: Record<string, string>,
   ): Promise<Response> {
-    const cookies = readCookies(request);
     const isSecure = deps.publicUrl().startsWith('https:');
+    const cookies = readCookies(request, isSecure);
     let visit: Visit = {
       deps,
       throttle,
@@ -49,6 +51,8 @@ export function createHandler(deps: DashboardDeps, throttle: Throttle) {
       user: null,
       sessionHash: '',
     };
+    const client = clientOf(visit);
+    let session: SessionCookie | null | undefined;
     let answer: Answer;
     try {
       if (page.method === 'POST') {
@@ -56,8 +60,13 @@ export function createHandler(deps: DashboardDeps, throttle: Throttle) {
         visit.form = await readForm(request);
       }
       if (cookies.session !== null) {
-        visit.user = await findSignedIn(deps, cookies.session);
-        if (visit.user !== null) visit.sessionHash = hashOf(cookies.session);
+        const signedIn = await findSignedIn(deps, cookies.session, client);
+        if (signedIn !== null) {
+          visit.user = signedIn.user;
+          visit.sessionHash = hashOf(cookies.session);
+          const { extendedMs } = signedIn;
+          if (extendedMs !== null) session = { token: cookies.session, maxAgeMs: extendedMs };
+        }
       }
       const admitted = await admit(page, visit);
       if ('kind' in admitted) answer = admitted;
@@ -65,18 +74,32 @@ export function createHandler(deps: DashboardDeps, throttle: Throttle) {
         visit = admitted;
         answer = await page.handle(admitted as never);
       }
+      if (answer.kind === 'redirect' && answer.session !== undefined) {
+        session = answer.session === null ? null : { token: answer.session, maxAgeMs: SESSION_MS };
+        // Every way to sign in comes by here.
+        if (answer.session !== null) await updateSession(deps.db, hashOf(answer.session), client);
+      }
     } catch (error) {
       answer = troubleAbout(deps, request, error);
     }
     if (answer.kind === 'redirect') {
-      const { to, done, session } = answer;
-      return seeOther(to, cookieHeaders({ session, notice: done }, isSecure));
+      return seeOther(answer.to, cookieHeaders({ session, notice: answer.done }, isSecure));
     }
-    if (answer.kind === 'fragment') return pageResponse(renderFragment(answer), 200, []);
-    const shown = cookies.notice === null ? {} : { notice: null };
+    if (answer.kind === 'fragment') {
+      return pageResponse(renderFragment(answer), 200, cookieHeaders({ session }, isSecure));
+    }
+    const notice = cookies.notice === null ? undefined : null;
     const { html, status = 200 } = await renderAnyway(deps, answer, visit, cookies.notice);
-    return pageResponse(html, status, cookieHeaders(shown, isSecure));
+    return pageResponse(html, status, cookieHeaders({ session, notice }, isSecure));
   };
+}
+
+/** How long a `User-Agent` is kept, in characters. */
+const MAX_USER_AGENT = 200;
+
+function clientOf({ request, clientAddress }: Visit): Client {
+  const userAgent = request.headers.get('user-agent')?.slice(0, MAX_USER_AGENT) ?? null;
+  return { address: clientAddress === 'unknown' ? null : clientAddress, userAgent };
 }
 
 /** The page or, where it cannot be shown, one that says so: without the navigation, which may be what failed. */

@@ -40,6 +40,21 @@ export interface Membership {
   role: Role;
 }
 
+/** Where a session is used from. Null: unknown. */
+export interface Client {
+  address: string | null;
+  userAgent: string | null;
+}
+
+/** A sign-in of a person in one browser. */
+export interface Session extends Client {
+  /** The SHA-256 of the cookie's value: names the session, and lets nobody in. */
+  hash: string;
+  createdAt: string;
+  /** In milliseconds since 1970, to the hour. */
+  lastUsedAt: number;
+}
+
 /** What a one-time link is for, once its token has been checked. */
 export interface OneTimeLink {
   purpose: 'setup' | 'invitation' | 'password';

@@ -6,12 +6,13 @@ import { DAY_MS } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { newOrganization } from '../organizations/service.ts';
 import { insertOrganizationNow, listOrganizations } from '../organizations/store.ts';
-import { Email, type OneTimeLink, Password, type Role, type User } from './model.ts';
-import { deleteSessionsOf, extendSession, findSession, insertSession } from './session-store.ts';
+import { type Client, Email, type OneTimeLink, Password, type Role, type User } from './model.ts';
+import { deleteSessionsOf, findSession, insertSession, updateSession } from './session-store.ts';
 import {
   deleteLinks,
   findCredentials,
   findLink,
+  hasPassword,
   hasUsers,
   insertLink,
   insertMembership,
@@ -24,8 +25,12 @@ import type { Throttle } from './throttle.ts';
 /** How much randomness a session or a link carries, in bytes. */
 const TOKEN_BYTES = 32;
 
-/** How long a session lasts without being used, in milliseconds. */
+/** How long a session lasts without being used, and how long at most, in milliseconds. */
 export const SESSION_MS = 30 * DAY_MS;
+const MAX_SESSION_MS = 90 * DAY_MS;
+
+/** How often the use of a session is written, in milliseconds. */
+const SESSION_WRITE_MS = 3_600_000;
 
 /** How long links work, in milliseconds. */
 const LINK_MS = { setup: DAY_MS, invitation: 7 * DAY_MS, password: DAY_MS } as const;
@@ -116,30 +121,44 @@ export async function signIn(
   // Unknown addresses take as long as known ones.
   const hash = user?.passwordHash ?? (await nobodysHash());
   const isRight = await Bun.password.verify(input.password.slice(0, 200), hash);
-  if (user?.passwordHash == null || !isRight) {
-    throw new AppError(401, 'The e-mail address or the password is wrong.');
-  }
+  if (user?.passwordHash == null || !isRight) throw wrongPassword();
   throttle.succeeded(email);
+  const { id, passwordHash } = user;
   const session = newSecret();
-  await commitTogether(db, () => insertSession(db, sessionOf(session, user.id, clock.now())));
+  await commitTogether(db, () => {
+    // The account may have changed while the password was verified.
+    if (!hasPassword(db, id, passwordHash)) throw wrongPassword();
+    insertSession(db, sessionOf(session, id, clock.now()));
+  });
   return session;
 }
 
-/** Who is signed in with this cookie; null for nobody. A session that is used goes on. */
+/**
+ * Who is signed in with this cookie; null for nobody. Use extends the session, up to 90 days after the sign-in:
+ * `extendedMs` says how long the cookie lasts from now on.
+ */
 export async function findSignedIn(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   token: string,
-): Promise<User | null> {
+  client: Client,
+): Promise<{ user: User; extendedMs: number | null } | null> {
   const hash = hashOf(token);
   const now = clock.now();
   const session = await findSession(db, hash, now);
   if (session === null) return null;
-  const expiresAt = now.getTime() + SESSION_MS;
-  if (expiresAt - session.expiresAt > DAY_MS) await extendSession(db, hash, expiresAt);
-  return session.user;
+  const lastUsedAt = now.getTime();
+  const remainingMs = Date.parse(session.createdAt) + MAX_SESSION_MS - lastUsedAt;
+  if (remainingMs <= 0) return null;
+  if (lastUsedAt - session.lastUsedAt < SESSION_WRITE_MS) return { user: session.user, extendedMs: null };
+  const extendedMs = Math.min(SESSION_MS, remainingMs);
+  await updateSession(db, hash, { ...client, lastUsedAt, expiresAt: lastUsedAt + extendedMs });
+  return { user: session.user, extendedMs };
 }
 
-/** Throws `AppError` 400 when the old password is wrong or the new one is bad. Signs out everywhere else. */
+/**
+ * Signs out everywhere else, and ends links for choosing a password. Throws `AppError` 400 when the old password is
+ * wrong or the new one is bad.
+ */
 export async function changePassword(
   { db }: Pick<Deps, 'db'>,
   user: User,
@@ -151,7 +170,10 @@ export async function changePassword(
   }
   const next = await hashPassword(input.next);
   await commitTogether(db, () => {
+    // Another change may have come first.
+    if (!hasPassword(db, user.id, passwordHash)) throw new AppError(400, 'The present password is wrong.');
     replacePassword(db, user.id, next);
+    deleteLinks(db, 'password', user.id);
     deleteSessionsOf(db, user.id, input.keepHash);
   });
 }
@@ -185,6 +207,7 @@ export async function choosePassword(deps: Needs, token: string, password: strin
   const session = newSecret();
   await commitTogether(deps.db, () => {
     if (!useLink(deps.db, hash)) throw badLink();
+    deleteLinks(deps.db, 'password', userId);
     replacePassword(deps.db, userId, passwordHash);
     deleteSessionsOf(deps.db, userId);
     insertSession(deps.db, sessionOf(session, userId, deps.clock.now()));
@@ -278,7 +301,8 @@ function lifeOf(purpose: OneTimeLink['purpose'], now: Date) {
 }
 
 function sessionOf({ hash }: Secret, userId: string, now: Date) {
-  return { hash, userId, createdAt: now.toISOString(), expiresAt: now.getTime() + SESSION_MS };
+  const lastUsedAt = now.getTime();
+  return { hash, userId, createdAt: now.toISOString(), lastUsedAt, expiresAt: lastUsedAt + SESSION_MS };
 }
 
 function requireEmail(text: string): string {
@@ -296,6 +320,10 @@ let nobody: Promise<string> | undefined;
 function nobodysHash(): Promise<string> {
   nobody ??= Bun.password.hash(randomToken(TOKEN_BYTES));
   return nobody;
+}
+
+function wrongPassword(): AppError {
+  return new AppError(401, 'The e-mail address or the password is wrong.');
 }
 
 function badLink(): AppError {

@@ -1,36 +1,62 @@
-import { and, eq, gt, lte, ne, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, isNull, lte, ne, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { oneTimeLinks, sessions, users } from '../../db/schema/index.ts';
-import type { User } from './model.ts';
+import type { Client, Session, User } from './model.ts';
 
 /** Synchronous, for a transaction of the caller's. */
 export function insertSession(
   db: Database,
-  session: { hash: string; userId: string; createdAt: string; expiresAt: number },
+  session: { hash: string; userId: string; createdAt: string; expiresAt: number; lastUsedAt: number },
 ): void {
   db.insert(sessions).values(session).run();
 }
 
-/** Whose session it is, while it lasts. */
+/** A session of an active account that has not expired. */
 export async function findSession(
   db: Database,
   hash: string,
   now: Date,
-): Promise<{ user: User; expiresAt: number } | null> {
+): Promise<{ user: User; createdAt: string; lastUsedAt: number } | null> {
   const row = statements(db).session.get({ hash, now: now.getTime() });
   return row ?? null;
 }
 
-export function extendSession(db: Database, hash: string, expiresAt: number): Promise<void> {
+/** The sessions of a person that have not expired: the current one, then the one used last. */
+export async function listSessions(
+  db: Database,
+  userId: string,
+  currentHash: string,
+  now: Date,
+  limit: number,
+): Promise<Session[]> {
+  const { hash, createdAt, lastUsedAt, address, userAgent } = sessions;
+  return db
+    .select({ hash, createdAt, lastUsedAt, address, userAgent })
+    .from(sessions)
+    .where(and(eq(sessions.userId, userId), gt(sessions.expiresAt, now.getTime())))
+    .orderBy(desc(eq(hash, currentHash)), desc(lastUsedAt), asc(hash))
+    .limit(limit)
+    .all();
+}
+
+/** Writes where a session is used and, when it is extended, its new expiry. */
+export function updateSession(
+  db: Database,
+  hash: string,
+  changes: Client & { lastUsedAt?: number; expiresAt?: number },
+): Promise<void> {
   return commitTogether(db, () => {
-    db.update(sessions).set({ expiresAt }).where(eq(sessions.hash, hash)).run();
+    db.update(sessions).set(changes).where(eq(sessions.hash, hash)).run();
   });
 }
 
-export function deleteSession(db: Database, hash: string): Promise<void> {
+/** Ends a session, if it is the person's. */
+export function deleteSession(db: Database, userId: string, hash: string): Promise<void> {
   return commitTogether(db, () => {
-    db.delete(sessions).where(eq(sessions.hash, hash)).run();
+    db.delete(sessions)
+      .where(and(eq(sessions.userId, userId), eq(sessions.hash, hash)))
+      .run();
   });
 }
 
@@ -59,10 +85,17 @@ const statements = prepared((db) => ({
   session: db
     .select({
       user: { id: users.id, email: users.email, createdAt: users.createdAt },
-      expiresAt: sessions.expiresAt,
+      createdAt: sessions.createdAt,
+      lastUsedAt: sessions.lastUsedAt,
     })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
-    .where(and(eq(sessions.hash, sql.placeholder('hash')), gt(sessions.expiresAt, sql.placeholder('now'))))
+    .where(
+      and(
+        eq(sessions.hash, sql.placeholder('hash')),
+        gt(sessions.expiresAt, sql.placeholder('now')),
+        isNull(users.disabledAt),
+      ),
+    )
     .prepare(),
 }));

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, ne, sql } from 'drizzle-orm';
+import { and, asc, count, eq, gt, isNull, ne, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { memberships, oneTimeLinks, organizations, users } from '../../db/schema/index.ts';
@@ -28,6 +28,16 @@ export function insertUser(db: Database, user: User & { passwordHash: string | n
   const inserted = db.insert(users).values(user).onConflictDoNothing().returning({ id: users.id }).all();
   deleteLinks(db, 'setup');
   return inserted.length > 0;
+}
+
+/** Whether an account is active and still has this password. Synchronous, for a transaction of the caller's. */
+export function hasPassword(db: Database, userId: string, passwordHash: string): boolean {
+  const isUnchanged = and(
+    eq(users.id, userId),
+    eq(users.passwordHash, passwordHash),
+    isNull(users.disabledAt),
+  );
+  return db.select({ id: users.id }).from(users).where(isUnchanged).get() !== undefined;
 }
 
 /** Synchronous, for a transaction of the caller's. */

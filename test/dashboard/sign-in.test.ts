@@ -34,7 +34,7 @@ async function withAnn() {
 
 async function signIn(app: TestApp, fields: Record<string, string> = {}) {
   const response = await visitor(app)(SIGN_IN, form({ email: EMAIL, password: PASSWORD, ...fields }));
-  return { response, visit: visitor(app, cookieOf(response) ?? 'tidings_session=none') };
+  return { response, visit: visitor(app, cookieOf(response) ?? '__Host-tidings_session=none') };
 }
 
 /** The token of a one-time link. */
@@ -171,7 +171,7 @@ describe('a session', () => {
     const { visit } = await signIn(app);
     const { visit: elsewhere } = await signIn(app);
     const out = await visit('/dashboard/~/sign-out', form());
-    expect(out.headers.getSetCookie().join()).toContain('tidings_session=; ');
+    expect(out.headers.getSetCookie().join()).toContain('__Host-tidings_session=; ');
     expect([await isIn(visit), await isIn(elsewhere)]).toEqual([false, true]);
   });
 

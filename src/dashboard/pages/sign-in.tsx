@@ -26,8 +26,8 @@ export const signIn: readonly Page[] = [
     }
   }),
 
-  post('/dashboard/~/sign-out', 'anyone', async ({ deps, sessionHash }) => {
-    await deleteSession(deps.db, sessionHash);
+  post('/dashboard/~/sign-out', 'anyone', async ({ deps, user, sessionHash }) => {
+    if (user !== null) await deleteSession(deps.db, user.id, sessionHash);
     return { ...redirect('/dashboard/~/sign-in', 'You are signed out.'), session: null };
   }),
 
