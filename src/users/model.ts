@@ -31,6 +31,15 @@ export interface User {
 /** A person in an organization. */
 export interface Member extends User {
   role: Role;
+  /** Null: active. */
+  disabledAt: string | null;
+}
+
+/** A person as an operator sees them. */
+export interface Account extends User {
+  /** Null: active. */
+  disabledAt: string | null;
+  organizations: Membership[];
 }
 
 /** An organization as one of its people sees it. */

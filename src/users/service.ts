@@ -12,11 +12,11 @@ import {
   deleteLinks,
   findCredentials,
   findLink,
-  hasPassword,
   hasUsers,
   insertLink,
   insertMembership,
   insertUser,
+  isActive,
   replacePassword,
   useLink,
 } from './store.ts';
@@ -95,8 +95,8 @@ export async function setUp(
 }
 
 /**
- * Signs in. Throws `AppError` 401 for an address or a password that is wrong, without telling which, and 429 when
- * the address has failed too often just now.
+ * Signs in. Throws `AppError` 401 for an address or a password that is wrong, without telling which, 403 for a disabled
+ * account, and 429 when the address has failed too often just now.
  */
 export async function signIn(
   { db, clock }: Needs,
@@ -122,12 +122,15 @@ export async function signIn(
   const hash = user?.passwordHash ?? (await nobodysHash());
   const isRight = await Bun.password.verify(input.password.slice(0, 200), hash);
   if (user?.passwordHash == null || !isRight) throw wrongPassword();
+  if (user.disabledAt !== null) {
+    throw new AppError(403, 'This account is disabled. Ask the administrator of this service.');
+  }
   throttle.succeeded(email);
   const { id, passwordHash } = user;
   const session = newSecret();
   await commitTogether(db, () => {
     // The account may have changed while the password was verified.
-    if (!hasPassword(db, id, passwordHash)) throw wrongPassword();
+    if (!isActive(db, id, passwordHash)) throw wrongPassword();
     insertSession(db, sessionOf(session, id, clock.now()));
   });
   return session;
@@ -171,20 +174,23 @@ export async function changePassword(
   const next = await hashPassword(input.next);
   await commitTogether(db, () => {
     // Another change may have come first.
-    if (!hasPassword(db, user.id, passwordHash)) throw new AppError(400, 'The present password is wrong.');
+    if (!isActive(db, user.id, passwordHash)) throw new AppError(400, 'The present password is wrong.');
     replacePassword(db, user.id, next);
     deleteLinks(db, 'password', user.id);
     deleteSessionsOf(db, user.id, input.keepHash);
   });
 }
 
-/** The path of a link by which the person chooses a password. Throws `AppError` 404. */
+/** The path of a link by which the person chooses a password. Throws `AppError` 404, and 409 for a disabled account. */
 export async function createPasswordLink(
   { db, clock }: Needs,
   email: string,
 ): Promise<{ user: User; path: string }> {
   const user = await findCredentials(db, requireEmail(email));
   if (user === null) throw new AppError(404, `There is no user ${email}; "user create" makes one`);
+  if (user.disabledAt !== null) {
+    throw new AppError(409, `${user.email} is disabled; "user enable" lets them in again`);
+  }
   const { token, hash } = newSecret();
   await commitTogether(db, () => {
     deleteLinks(db, 'password', user.id);
@@ -263,7 +269,7 @@ export async function acceptInvitation(
   const createdAt = now.toISOString();
   if ('id' in by) {
     await commitTogether(db, () => {
-      if (!useLink(db, hash)) throw badLink();
+      if (!useLink(db, hash) || !isActive(db, by.id)) throw badLink();
       insertMembership(db, { userId: by.id, organizationId, role, createdAt });
     });
     return { organizationId, session: null };

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, isNull, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, isNull, ne, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { memberships, oneTimeLinks, organizations, users } from '../../db/schema/index.ts';
@@ -15,7 +15,7 @@ export function hasUsers(db: Database): boolean {
 export async function findCredentials(
   db: Database,
   email: string,
-): Promise<(User & { passwordHash: string | null }) | null> {
+): Promise<(User & { passwordHash: string | null; disabledAt: string | null }) | null> {
   const row = db.select().from(users).where(eq(users.email, email)).get();
   return row ?? null;
 }
@@ -30,19 +30,52 @@ export function insertUser(db: Database, user: User & { passwordHash: string | n
   return inserted.length > 0;
 }
 
-/** Whether an account is active and still has this password. Synchronous, for a transaction of the caller's. */
-export function hasPassword(db: Database, userId: string, passwordHash: string): boolean {
-  const isUnchanged = and(
-    eq(users.id, userId),
-    eq(users.passwordHash, passwordHash),
-    isNull(users.disabledAt),
-  );
-  return db.select({ id: users.id }).from(users).where(isUnchanged).get() !== undefined;
+/**
+ * Whether an account is active and, where a hash is given, still has this password. Synchronous, for a transaction of
+ * the caller's.
+ */
+export function isActive(db: Database, userId: string, passwordHash?: string): boolean {
+  const hasPassword = passwordHash === undefined ? undefined : eq(users.passwordHash, passwordHash);
+  const found = db.select({ id: users.id }).from(users);
+  return found.where(and(eq(users.id, userId), isNull(users.disabledAt), hasPassword)).get() !== undefined;
 }
 
 /** Synchronous, for a transaction of the caller's. */
 export function replacePassword(db: Database, userId: string, passwordHash: string): void {
   db.update(users).set({ passwordHash }).where(eq(users.id, userId)).run();
+}
+
+/** Everybody with an account, or the people of an organization, by e-mail address. */
+export async function listUsers(
+  db: Database,
+  organizationId?: string,
+): Promise<(User & { disabledAt: string | null })[]> {
+  const isMember =
+    organizationId === undefined
+      ? undefined
+      : inArray(
+          users.id,
+          db
+            .select({ id: memberships.userId })
+            .from(memberships)
+            .where(eq(memberships.organizationId, organizationId)),
+        );
+  return db
+    .select({ ...userColumns, disabledAt: users.disabledAt })
+    .from(users)
+    .where(isMember)
+    .orderBy(asc(users.email))
+    .all();
+}
+
+/** Null makes the account active again. Synchronous, for a transaction of the caller's. */
+export function setDisabledAt(db: Database, userId: string, disabledAt: string | null): void {
+  db.update(users).set({ disabledAt }).where(eq(users.id, userId)).run();
+}
+
+/** Deletes sessions, memberships and links of the person too. Synchronous, for a transaction of the caller's. */
+export function deleteUser(db: Database, userId: string): void {
+  db.delete(users).where(eq(users.id, userId)).run();
 }
 
 /** Who is a member already becomes an owner by this, but never the other way. Synchronous, for a transaction of the caller's. */
@@ -69,7 +102,7 @@ export async function listMemberships(db: Database, userId: string): Promise<Mem
 /** The people of an organization, oldest membership first. */
 export async function listMembers(db: Database, organizationId: string): Promise<Member[]> {
   return db
-    .select({ ...userColumns, role: memberships.role })
+    .select({ ...userColumns, role: memberships.role, disabledAt: users.disabledAt })
     .from(memberships)
     .innerJoin(users, eq(users.id, memberships.userId))
     .where(eq(memberships.organizationId, organizationId))
@@ -86,7 +119,7 @@ export function deleteMembership(db: Database, userId: string, organizationId: s
     const role = findRole(db, userId, organizationId);
     if (role === null || (role === 'owner' && !hasOtherOwner(db, userId, organizationId))) return false;
     db.delete(memberships).where(isMembership(userId, organizationId)).run();
-    db.delete(oneTimeLinks).where(isInvitationTo(organizationId)).run();
+    deleteInvitationsNow(db, organizationId);
     return true;
   });
 }
@@ -101,7 +134,7 @@ export function setRole(db: Database, userId: string, organizationId: string, ro
     if (before === null || before === role) return before !== null;
     if (before === 'owner') {
       if (!hasOtherOwner(db, userId, organizationId)) return false;
-      db.delete(oneTimeLinks).where(isInvitationTo(organizationId)).run();
+      deleteInvitationsNow(db, organizationId);
     }
     db.update(memberships).set({ role }).where(isMembership(userId, organizationId)).run();
     return true;
@@ -113,13 +146,16 @@ function findRole(db: Database, userId: string, organizationId: string): Role | 
   return found.where(isMembership(userId, organizationId)).get()?.role ?? null;
 }
 
-function hasOtherOwner(db: Database, userId: string, organizationId: string): boolean {
+/** Disabled owners don't count. Synchronous, for a transaction of the caller's. */
+export function hasOtherOwner(db: Database, userId: string, organizationId: string): boolean {
   const others = and(
     eq(memberships.organizationId, organizationId),
     eq(memberships.role, 'owner'),
     ne(memberships.userId, userId),
+    isNull(users.disabledAt),
   );
-  return (db.select({ owners: count() }).from(memberships).where(others).get()?.owners ?? 0) > 0;
+  const owner = db.select({ id: users.id }).from(memberships);
+  return owner.innerJoin(users, eq(users.id, memberships.userId)).where(others).get() !== undefined;
 }
 
 function isMembership(userId: string, organizationId: string) {
@@ -140,9 +176,12 @@ export async function countInvitations(db: Database, organizationId: string, now
 
 /** None of the organization's invitations works any more. */
 export function deleteInvitations(db: Database, organizationId: string): Promise<void> {
-  return commitTogether(db, () => {
-    db.delete(oneTimeLinks).where(isInvitationTo(organizationId)).run();
-  });
+  return commitTogether(db, () => deleteInvitationsNow(db, organizationId));
+}
+
+/** The same, synchronous, for a transaction of the caller's. */
+export function deleteInvitationsNow(db: Database, organizationId: string): void {
+  db.delete(oneTimeLinks).where(isInvitationTo(organizationId)).run();
 }
 
 /** Synchronous, for a transaction of the caller's. */
