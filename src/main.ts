@@ -121,6 +121,7 @@ export function startServer(services: Services, config: Config): RunningServer {
     peerAddress: (request) => server.requestIP(request)?.address ?? null,
     metricsToken: config.metricsToken,
     clientIpHeader: config.clientIpHeader,
+    organizationCreation: config.organizationCreation,
     hasOwnGithub: new URL(config.providerApis.github).host !== 'api.github.com',
   });
   const stopWatching = addProcessMetrics(services.metrics.registry);

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import type { Fetch } from '../http/request-log.ts';
-import type { Organization } from '../organizations/model.ts';
+import type { Organization, OrganizationCreation } from '../organizations/model.ts';
 import type { Membership, Role, User } from '../users/model.ts';
 import type { Throttle } from '../users/throttle.ts';
 
@@ -19,6 +19,8 @@ export interface DashboardDeps extends Deps {
   readonly self: Fetch;
   /** Whether GitHub is an Enterprise server, whose pages are not at github.com. */
   readonly hasOwnGithub?: boolean;
+  /** Absent: owners of one. */
+  readonly organizationCreation?: OrganizationCreation;
   /** The client's IP address; `unknown` without one. */
   readonly clientAddress: (request: Request) => string;
 }

@@ -9,7 +9,7 @@ import type { KeyService } from '../../src/keys/service.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import { createMetrics } from '../../src/metrics/instruments.ts';
-import type { Organization } from '../../src/organizations/model.ts';
+import type { Organization, OrganizationCreation } from '../../src/organizations/model.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import type { OwnedPost } from '../../src/posts/store.ts';
 import { savePosts } from '../../src/posts/store.ts';
@@ -44,6 +44,7 @@ export function createTestApp(
     openProviderApi?: OpenProviderApi;
     publicUrl?: () => string;
     hasOwnGithub?: boolean;
+    organizationCreation?: OrganizationCreation;
   } = {},
 ): TestApp {
   const db = openDatabase(':memory:');
@@ -70,6 +71,7 @@ export function createTestApp(
       ...deps,
       compose: async (recipe, material) => composeDraft(recipe, material),
       hasOwnGithub: overrides.hasOwnGithub ?? false,
+      organizationCreation: overrides.organizationCreation ?? 'owners',
     },
     overrides.providers,
   );

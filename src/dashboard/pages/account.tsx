@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { commitTogether } from '../../../db/group-commit.ts';
 import { AppError } from '../../lib/app-error.ts';
-import { foundOrganization } from '../../users/found.ts';
+import { foundOrganization, mayFound } from '../../users/found.ts';
 import { changePassword } from '../../users/service.ts';
 import { deleteSession, deleteSessionsOf, listSessions } from '../../users/session-store.ts';
 import { get, type Page, post, redirect, type UserVisit, view } from '../page.ts';
@@ -18,7 +18,12 @@ export const account: readonly Page[] = [
   post('/dashboard/~/organizations', 'user', async (visit) => {
     const { deps, user, form } = visit;
     try {
-      const { id, name } = await foundOrganization(deps, user, form.get('name') ?? '');
+      const { id, name } = await foundOrganization(
+        deps,
+        user,
+        form.get('name') ?? '',
+        deps.organizationCreation,
+      );
       return redirect(`/dashboard/${id}/start`, `${name} is made, and you own it.`);
     } catch (error) {
       if (!(error instanceof AppError) || error.status !== 400) throw error;
@@ -75,6 +80,7 @@ async function showAccount(
       <p class="lede">You are signed in as {user.email}.</p>
       <YourOrganizations
         memberships={memberships}
+        mayCreate={mayFound(deps.organizationCreation, memberships)}
         name={form.get('name') ?? ''}
         error={errors.organization}
       />
