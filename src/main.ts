@@ -158,6 +158,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     peerAddress: (request) => server.requestIP(request)?.address ?? null,
     metricsToken: config.metricsToken,
     clientIpHeader: config.clientIpHeader,
+    organizationCreation: config.organizationCreation,
     hasOwnGithub: new URL(config.providerApis.github).host !== 'api.github.com',
   });
   if (config.publicUrl?.startsWith('https:') && config.clientIpHeader === undefined) {

@@ -7,6 +7,7 @@ test('defaults, with nothing set', () => {
     port: 3000,
     dataDir: './data',
     providerApis: { github: 'https://api.github.com', linear: 'https://api.linear.app/graphql' },
+    organizationCreation: 'owners',
     logLevel: 'info',
     logFormat: 'auto',
   });
@@ -36,6 +37,7 @@ test('everything from the environment', () => {
         BACKUP_S3_ACCESS_KEY_ID: 'id',
         BACKUP_S3_SECRET_ACCESS_KEY: 'secret',
         CLIENT_IP_HEADER: 'X-Forwarded-For',
+        ORGANIZATION_CREATION: 'nobody',
         LOG_LEVEL: 'silent',
         LOG_FORMAT: 'json',
         METRICS_TOKEN: 'a-token-of-sixteen',
@@ -57,6 +59,7 @@ test('everything from the environment', () => {
       secretAccessKey: 'secret',
     },
     clientIpHeader: 'X-Forwarded-For',
+    organizationCreation: 'nobody',
     logLevel: 'silent',
     logFormat: 'json',
     metricsToken: 'a-token-of-sixteen',

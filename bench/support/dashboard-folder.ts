@@ -14,7 +14,8 @@ import { createOrganization } from '../../src/organizations/service.ts';
 import { savePosts } from '../../src/posts/store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { hashOf } from '../../src/users/service.ts';
-import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
+import { insertSession } from '../../src/users/session-store.ts';
+import { insertMembership, insertUser } from '../../src/users/store.ts';
 import { fillLog } from './dashboard-log.ts';
 import { makePost } from './dashboard-posts.ts';
 
@@ -175,6 +176,7 @@ async function signIn(db: Database, organizationIds: readonly string[]): Promise
       hash: hashOf(token),
       userId: user.id,
       createdAt,
+      lastUsedAt: now.getTime(),
       expiresAt: now.getTime() + 30 * DAY_MS,
     });
   });

@@ -19,5 +19,12 @@ CREATE INDEX `audit_events_by_organization` ON `audit_events` (`organization_id`
 CREATE INDEX `audit_events_by_account` ON `audit_events` (`target_id`) WHERE "audit_events"."organization_id" is null;--> statement-breakpoint
 CREATE INDEX `audit_events_by_refusal` ON `audit_events` (`created_at`) WHERE "audit_events"."action" = 'sign_in.refused';--> statement-breakpoint
 CREATE INDEX `audit_events_by_expiry` ON `audit_events` (`expires_at`);--> statement-breakpoint
+ALTER TABLE `sessions` ADD `last_used_at` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
+ALTER TABLE `sessions` ADD `address` text;--> statement-breakpoint
+ALTER TABLE `sessions` ADD `user_agent` text;--> statement-breakpoint
+ALTER TABLE `users` ADD `disabled_at` text;--> statement-breakpoint
 ALTER TABLE `repositories` ADD `provider_id` integer;--> statement-breakpoint
-CREATE UNIQUE INDEX `repositories_by_provider_id` ON `repositories` (`integration_id`,`provider_id`);
+CREATE UNIQUE INDEX `repositories_by_provider_id` ON `repositories` (`integration_id`,`provider_id`);--> statement-breakpoint
+UPDATE `sessions` SET
+	`last_used_at` = max(`expires_at` - 2592000000, 0),
+	`expires_at` = min(`expires_at`, coalesce(unixepoch(`created_at`) * 1000 + 7776000000, 0));

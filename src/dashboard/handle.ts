@@ -7,9 +7,11 @@ import { readUpload, UploadError } from '../lib/upload.ts';
 import { findOrganization } from '../organizations/store.ts';
 import type { Guard } from '../users/guard.ts';
 import { rememberBrowser } from '../users/known-browser.ts';
-import { findSignedIn, hashOf } from '../users/service.ts';
+import type { Client } from '../users/model.ts';
+import { findSignedIn, hashOf, SESSION_MS } from '../users/service.ts';
+import { updateSession } from '../users/session-store.ts';
 import { listMemberships } from '../users/store.ts';
-import { cookieHeaders, readCookies } from './cookies.ts';
+import { cookieHeaders, readCookies, type SessionCookie } from './cookies.ts';
 import {
   type Access,
   type Answer,
@@ -44,8 +46,8 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
     request: Request,
     params: Record<string, string>,
   ): Promise<Response> {
-    const cookies = readCookies(request);
     const isSecure = deps.publicUrl().startsWith('https:');
+    const cookies = readCookies(request, isSecure);
     // Read before the first await: Bun forgets the address when the connection closes.
     const address = deps.clientAddress(request);
     let visit: Visit = {
@@ -59,14 +61,20 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
       user: null,
       sessionHash: '',
     };
+    const client = clientOf(visit);
+    let session: SessionCookie | null | undefined;
+    let browser: string | null | undefined;
     let answer: Answer;
     try {
       if (page.method === 'POST') requireSameOrigin(request);
       if (cookies.session !== null) {
-        visit.user = await findSignedIn(deps, cookies.session);
-        if (visit.user !== null) {
+        const signedIn = await findSignedIn(deps, cookies.session, client);
+        if (signedIn !== null) {
+          visit.user = signedIn.user;
           visit.sessionHash = hashOf(cookies.session);
           visit.deps = actingAs(deps, userActor(visit.user, address));
+          const { extendedMs } = signedIn;
+          if (extendedMs !== null) session = { token: cookies.session, maxAgeMs: extendedMs };
         }
       }
       const admitted = await admit(page, visit);
@@ -77,25 +85,44 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         if (page.path.includes('/integrations/')) deps.extendTimeout?.(request);
         answer = await page.handle(admitted as never);
       }
+      if (answer.kind === 'redirect') {
+        let person = answer.remember ?? null;
+        if (answer.session === null) session = null;
+        else if (answer.session !== undefined) {
+          // Every way to sign in comes by here.
+          session = { token: answer.session, maxAgeMs: SESSION_MS };
+          await updateSession(deps.db, hashOf(answer.session), client);
+          person ??= (await findSignedIn(deps, answer.session, client))?.user ?? null;
+        }
+        if (person !== null) browser = await rememberBrowser(deps, person);
+      }
     } catch (error) {
       answer = troubleAbout(deps, request, error);
     }
     if (answer.kind === 'redirect') {
-      const { to, done, session } = answer;
-      const person = answer.remember ?? (session ? await findSignedIn(deps, session) : null);
-      const browser = person === null ? undefined : await rememberBrowser(deps, person);
-      return seeOther(to, cookieHeaders({ session, browser, notice: done }, isSecure));
+      return seeOther(answer.to, cookieHeaders({ session, browser, notice: answer.done }, isSecure));
     }
-    if (answer.kind === 'fragment') return pageResponse(renderFragment(answer), 200, []);
-    const shown = cookies.notice === null ? {} : { notice: null };
+    if (answer.kind === 'fragment') {
+      return pageResponse(renderFragment(answer), 200, cookieHeaders({ session }, isSecure));
+    }
+    const notice = cookies.notice === null ? undefined : null;
     const { html, view } = await renderAnyway(deps, answer, visit, cookies.notice);
-    return pageResponse(html, view.status ?? 200, cookieHeaders(shown, isSecure), view.headers);
+    const headers = cookieHeaders({ session, notice }, isSecure);
+    return pageResponse(html, view.status ?? 200, headers, view.headers);
   };
 }
 
 /** What this visit does counts as this actor's in the audit log. */
 function actingAs(deps: DashboardDeps, actor: Actor): DashboardDeps {
   return { ...deps, actor, keys: deps.keys.as(actor) };
+}
+
+/** How long a `User-Agent` is kept, in characters. */
+const MAX_USER_AGENT = 200;
+
+function clientOf({ request, clientAddress }: Visit): Client {
+  const userAgent = request.headers.get('user-agent')?.slice(0, MAX_USER_AGENT) ?? null;
+  return { address: clientAddress === 'unknown' ? null : clientAddress, userAgent };
 }
 
 /** The page or, where it cannot be shown, one that says so: without the navigation, which may be what failed. */

@@ -4,7 +4,7 @@ import type { Compose } from '../drafts/model.ts';
 import type { Fetch } from '../http/request-log.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { UploadBudget } from '../lib/upload.ts';
-import type { Organization } from '../organizations/model.ts';
+import type { Organization, OrganizationCreation } from '../organizations/model.ts';
 import type { Guard } from '../users/guard.ts';
 import type { Membership, Role, User } from '../users/model.ts';
 
@@ -21,6 +21,8 @@ export interface DashboardDeps extends Deps {
   readonly self: Fetch;
   /** Whether GitHub is an Enterprise server, whose pages are not at github.com. */
   readonly hasOwnGithub?: boolean;
+  /** Absent: owners of one. */
+  readonly organizationCreation?: OrganizationCreation;
   /** The client's IP address; `unknown` without one. */
   readonly clientAddress: (request: Request) => string;
   /** The memory that forms of people without a session may take. */

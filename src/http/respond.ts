@@ -98,9 +98,10 @@ export function page(
   );
 }
 
-/** 303: go on with a GET, after a form was sent. */
+/** 303: go on with a GET, after a form was sent. Escapes what a header cannot hold, such as control characters. */
 export function seeOther(path: string, cookies: readonly string[]): Response {
-  const headers = { ...commonHeaders, location: path, 'cache-control': 'no-store' };
+  const location = path.toWellFormed().replaceAll(/[^!-~]/gu, encodeURIComponent);
+  const headers = { ...commonHeaders, location, 'cache-control': 'no-store' };
   return withCookies(new Response(null, { status: 303, headers }), cookies);
 }
 

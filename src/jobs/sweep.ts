@@ -1,6 +1,6 @@
 import { deleteExpiredAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
+import { countExpiredSessions, deleteExpiredSessions } from '../users/session-store.ts';
 import { countExpired } from '../webhooks/count-store.ts';
 import { deleteExpiredClaims, deleteExpiredDeliveries } from '../webhooks/store.ts';
 

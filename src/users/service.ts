@@ -9,23 +9,20 @@ import { newOrganization } from '../organizations/service.ts';
 import { getOrganization, insertOrganizationNow, listOrganizations } from '../organizations/store.ts';
 import type { Guard } from './guard.ts';
 import { findKnownBrowser } from './known-browser.ts';
-import { Email, type OneTimeLink, type Role, type User } from './model.ts';
+import { type Client, Email, type OneTimeLink, type Role, type User } from './model.ts';
 import { NOBODYS_HASH } from './password-queue.ts';
 import { requireGoodPassword } from './password-rules.ts';
+import { deleteSessionsOf, findSession, insertSession, updateSession } from './session-store.ts';
 import {
-  countUsers,
   deleteLinks,
-  deleteSessionsOf,
-  extendSession,
   findCredentials,
   findLink,
-  findSession,
   findUser,
-  hasPasswordHash,
+  hasUsers,
   insertLink,
   insertMembership,
-  insertSession,
   insertUser,
+  isActive,
   listMemberships,
   replacePassword,
   useLink,
@@ -34,8 +31,12 @@ import {
 /** How much randomness a session or a link carries, in bytes. */
 const TOKEN_BYTES = 32;
 
-/** How long a session lasts without being used, in milliseconds. */
+/** How long a session lasts without being used, and how long at most, in milliseconds. */
 export const SESSION_MS = 30 * DAY_MS;
+const MAX_SESSION_MS = 90 * DAY_MS;
+
+/** How often the use of a session is written, in milliseconds. */
+const SESSION_WRITE_MS = 3_600_000;
 
 /** How long links work, in milliseconds. */
 const LINK_MS = { setup: DAY_MS, invitation: 7 * DAY_MS, password: DAY_MS } as const;
@@ -63,20 +64,20 @@ export function hashOf(token: string): string {
   return new Bun.CryptoHasher('sha256').update(token).digest('base64url');
 }
 
-/** The path of the one-time set-up link, made anew at each start; null once there is a user. */
-export async function createSetupLink({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<string | null> {
-  if ((await countUsers(db)) > 0) return null;
+/** The path of a new set-up link; null once there is a user. Earlier set-up links stop working. */
+export function createSetupLink({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<string | null> {
   const { token, hash } = newSecret();
-  await commitTogether(db, () => {
+  return commitTogether(db, () => {
     deleteLinks(db, 'setup');
+    if (hasUsers(db)) return null;
     insertLink(db, { ...noOne, hash, purpose: 'setup', ...lifeOf('setup', clock.now()) });
+    return `/setup?token=${token}`;
   });
-  return `/setup?token=${token}`;
 }
 
 /**
  * Makes the first user: the owner of the organizations that there are or, when there are none, of a new one. Signs in.
- * Throws `AppError` 400 for a bad field, 404 for a link that does not work, and 409 when there is a user already.
+ * Throws `AppError` 400 for a bad field, and 404 for a link that does not work, as when there is a user already.
  */
 export async function setUp(
   deps: Needs,
@@ -95,7 +96,7 @@ export async function setUp(
   const user = { id: ids.newId('usr'), email, createdAt };
   const session = newSecret();
   await commitTogether(db, () => {
-    if (!useLink(db, link.hash)) throw badLink();
+    if (!useLink(db, link.hash) || hasUsers(db)) throw badLink();
     insertUser(db, { ...user, passwordHash });
     if (made !== null) insertOrganizationNow(db, made);
     for (const { id: organizationId } of made === null ? existing : [made]) {
@@ -108,7 +109,7 @@ export async function setUp(
 
 /**
  * Signs in. `source` is the client's address group. Throws `AppError` 401 for a wrong address or a wrong password,
- * without telling which, and 429 after too many attempts.
+ * without telling which, 403 for a disabled account, and 429 after too many attempts.
  */
 export async function signIn(
   deps: Needs & Pick<Deps, 'secrets'>,
@@ -131,33 +132,44 @@ export async function signIn(
     throw error;
   }
   if (user === null || !isRight) throw wrongSignIn();
+  if (user.disabledAt !== null) {
+    throw new AppError(403, 'This account is disabled. Ask the administrator of this service.');
+  }
   attempt.succeed();
   const session = newSecret();
   await commitTogether(deps.db, () => {
-    // Another password may have been chosen meanwhile, which ended all sessions.
-    if (!hasPasswordHash(deps.db, user.id, hash)) throw wrongSignIn();
+    // The account may have changed while the password was verified.
+    if (!isActive(deps.db, user.id, hash)) throw wrongSignIn();
     insertSession(deps.db, sessionOf(session, user.id, deps.clock.now()));
   });
   return session;
 }
 
-/** Who is signed in with this cookie; null for nobody. A session that is used goes on. */
+/**
+ * Who is signed in with this cookie; null for nobody. Use extends the session, up to 90 days after the sign-in:
+ * `extendedMs` says how long the cookie lasts from now on.
+ */
 export async function findSignedIn(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   token: string,
-): Promise<User | null> {
+  client: Client,
+): Promise<{ user: User; extendedMs: number | null } | null> {
   const hash = hashOf(token);
   const now = clock.now();
   const session = await findSession(db, hash, now);
   if (session === null) return null;
-  const expiresAt = now.getTime() + SESSION_MS;
-  if (expiresAt - session.expiresAt > DAY_MS) await extendSession(db, hash, expiresAt);
-  return session.user;
+  const lastUsedAt = now.getTime();
+  const remainingMs = Date.parse(session.createdAt) + MAX_SESSION_MS - lastUsedAt;
+  if (remainingMs <= 0) return null;
+  if (lastUsedAt - session.lastUsedAt < SESSION_WRITE_MS) return { user: session.user, extendedMs: null };
+  const extendedMs = Math.min(SESSION_MS, remainingMs);
+  await updateSession(db, hash, { ...client, lastUsedAt, expiresAt: lastUsedAt + extendedMs });
+  return { user: session.user, extendedMs };
 }
 
 /**
- * Signs out everywhere else. Throws `AppError` 400 when the current password is wrong or the new one is bad, and 429
- * after too many attempts of this session.
+ * Signs out everywhere else, and ends links for choosing a password. Throws `AppError` 400 when the current password is
+ * wrong or the new one is bad, and 429 after too many attempts of this session.
  */
 export async function changePassword(
   { db }: Pick<Deps, 'db'>,
@@ -175,19 +187,24 @@ export async function changePassword(
   await requireGoodPassword(input.password, await factsAbout(db, user));
   const next = await guard.passwords.hash(input.password, request);
   await commitTogether(db, () => {
-    if (!hasPasswordHash(db, user.id, passwordHash)) throw wrongCurrent();
+    // Another change may have come first.
+    if (!isActive(db, user.id, passwordHash)) throw wrongCurrent();
     replacePassword(db, user.id, next);
+    deleteLinks(db, 'password', user.id);
     deleteSessionsOf(db, user.id, keepHash);
   });
 }
 
-/** The path of a link by which the person chooses a password. Throws `AppError` 404. */
+/** The path of a link by which the person chooses a password. Throws `AppError` 404, and 409 for a disabled account. */
 export async function createPasswordLink(
   { db, clock }: Needs,
   email: string,
 ): Promise<{ user: User; path: string }> {
   const user = await findCredentials(db, requireEmail(email));
   if (user === null) throw new AppError(404, `There is no user ${email}; "user create" makes one`);
+  if (user.disabledAt !== null) {
+    throw new AppError(409, `${user.email} is disabled; "user enable" lets them in again`);
+  }
   const { token, hash } = newSecret();
   await commitTogether(db, () => {
     deleteLinks(db, 'password', user.id);
@@ -215,6 +232,7 @@ export async function choosePassword(
   const session = newSecret();
   await commitTogether(deps.db, () => {
     if (!useLink(deps.db, hash)) throw badLink();
+    deleteLinks(deps.db, 'password', userId);
     replacePassword(deps.db, userId, passwordHash);
     deleteSessionsOf(deps.db, userId);
     insertSession(deps.db, sessionOf(session, userId, deps.clock.now()));
@@ -274,7 +292,7 @@ export async function acceptInvitation(
   const createdAt = now.toISOString();
   if ('id' in by) {
     await commitTogether(db, () => {
-      if (!useLink(db, hash)) throw badLink();
+      if (!useLink(db, hash) || !isActive(db, by.id)) throw badLink();
       insertMembership(db, { userId: by.id, organizationId, role, createdAt });
     });
     return { organizationId, session: null };
@@ -313,7 +331,8 @@ function lifeOf(purpose: OneTimeLink['purpose'], now: Date) {
 }
 
 function sessionOf({ hash }: Secret, userId: string, now: Date) {
-  return { hash, userId, createdAt: now.toISOString(), expiresAt: now.getTime() + SESSION_MS };
+  const lastUsedAt = now.getTime();
+  return { hash, userId, createdAt: now.toISOString(), lastUsedAt, expiresAt: lastUsedAt + SESSION_MS };
 }
 
 function requireEmail(text: string): string {

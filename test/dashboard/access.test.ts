@@ -92,7 +92,7 @@ describe('a stranger is led to the sign-in, keeps what was typed, and changes no
   test.each(signedInOnly)('%s', async (_, page) => {
     const { app, pathOf } = await createWorld();
     const before = allRows(app.db);
-    for (const cookie of [undefined, 'tidings_session=guessed', 'tidings_session=']) {
+    for (const cookie of [undefined, '__Host-tidings_session=guessed', '__Host-tidings_session=']) {
       const response = await visitor(app, cookie)(pathOf(page), initOf(page));
       if (page.method === 'GET') {
         expect(response.status).toBe(303);

@@ -10,7 +10,7 @@ import type { KeyService } from '../../src/keys/service.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import { createMetrics } from '../../src/metrics/instruments.ts';
-import type { Organization } from '../../src/organizations/model.ts';
+import type { Organization, OrganizationCreation } from '../../src/organizations/model.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import type { OwnedPost } from '../../src/posts/store.ts';
 import { savePosts } from '../../src/posts/store.ts';
@@ -46,6 +46,7 @@ export function createTestApp(
     publicUrl?: () => string;
     hasOwnGithub?: boolean;
     clientIpHeader?: string;
+    organizationCreation?: OrganizationCreation;
   } = {},
 ): TestApp {
   const db = openDatabase(':memory:');
@@ -74,6 +75,7 @@ export function createTestApp(
       compose: async (recipe, material) => composeDraft(recipe, material),
       hasOwnGithub: overrides.hasOwnGithub ?? false,
       clientIpHeader: overrides.clientIpHeader,
+      organizationCreation: overrides.organizationCreation ?? 'owners',
     },
     overrides.providers,
   );

@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { commitTogether } from '../../../db/group-commit.ts';
 import { AppError } from '../../lib/app-error.ts';
-import { foundOrganization } from '../../users/found.ts';
+import { foundOrganization, mayFound } from '../../users/found.ts';
 import { changePassword } from '../../users/service.ts';
-import { deleteSessionsOf } from '../../users/store.ts';
+import { deleteSession, deleteSessionsOf, listSessions } from '../../users/session-store.ts';
 import {
   get,
   guardedBy,
@@ -15,8 +15,9 @@ import {
   type UserVisit,
   view,
 } from '../page.ts';
-import { Action, Field, FormError } from '../view/form.tsx';
+import { Field, FormError } from '../view/form.tsx';
 import { NewPassword } from '../view/new-password.tsx';
+import { Sessions } from '../view/sessions.tsx';
 import { YourOrganizations } from '../view/your-organizations.tsx';
 
 const PATH = '/dashboard/~/account';
@@ -27,7 +28,12 @@ export const account: readonly Page[] = [
   post('/dashboard/~/organizations', 'user', async (visit) => {
     const { deps, user, form } = visit;
     try {
-      const { id, name } = await foundOrganization(deps, user, form.get('name') ?? '');
+      const { id, name } = await foundOrganization(
+        deps,
+        user,
+        form.get('name') ?? '',
+        deps.organizationCreation,
+      );
       return redirect(`/dashboard/${id}/start`, `${name} is made, and you own it.`);
     } catch (error) {
       if (!(error instanceof AppError) || error.status !== 400) throw error;
@@ -53,16 +59,29 @@ export const account: readonly Page[] = [
     }
   }),
 
+  post(`${PATH}/sessions/end`, 'user', async ({ deps, user, form, sessionHash }) => {
+    const hash = form.get('session') ?? '';
+    await deleteSession(deps.db, user.id, hash);
+    return hash === sessionHash
+      ? { ...redirect('/dashboard/~/sign-in', 'You are signed out.'), session: null }
+      : redirect(PATH, 'That session is signed out.');
+  }),
+
   post(`${PATH}/sign-out-everywhere`, 'user', async ({ deps, user }) => {
     await commitTogether(deps.db, () => deleteSessionsOf(deps.db, user.id));
     return { ...redirect('/dashboard/~/sign-in', 'You are signed out everywhere.'), session: null };
   }),
 ];
 
-function showAccount(
-  { user, memberships, form }: UserVisit,
+/** How many sessions the page lists. */
+const MAX_SESSIONS = 50;
+
+async function showAccount(
+  { deps, user, memberships, form, sessionHash }: UserVisit,
   errors: { password?: AppError; organization?: string } = {},
 ) {
+  const now = deps.clock.now();
+  const sessions = await listSessions(deps.db, user.id, sessionHash, now, MAX_SESSIONS);
   const error = errors.password?.message;
   const refused = errors.password ?? (errors.organization === undefined ? null : { status: 400 });
   const isAboutNext = error?.startsWith('password ') === true;
@@ -73,6 +92,7 @@ function showAccount(
       <p class="lede">You are signed in as {user.email}.</p>
       <YourOrganizations
         memberships={memberships}
+        mayCreate={mayFound(deps.organizationCreation, memberships)}
         name={form.get('name') ?? ''}
         error={errors.organization}
       />
@@ -85,10 +105,8 @@ function showAccount(
           Change
         </button>
       </form>
-      <h2>Sign out everywhere</h2>
-      <p>Ends every session of yours, on every device, this one too.</p>
-      <Action to={`${PATH}/sign-out-everywhere`} label="Sign out everywhere" kind="bad" />
-      <p>
+      <Sessions path={PATH} sessions={sessions} current={sessionHash} now={now} />
+      <p class="after">
         <a href="/dashboard">Back to the dashboard</a>
       </p>
     </>,

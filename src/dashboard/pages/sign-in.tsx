@@ -4,7 +4,8 @@ import { AppError } from '../../lib/app-error.ts';
 import { addressGroup } from '../../lib/client-address.ts';
 import { tidings } from '../../lib/how-to-run.ts';
 import { choosePassword, requireLink, signIn as signInAs } from '../../users/service.ts';
-import { countUsers, deleteSession } from '../../users/store.ts';
+import { deleteSession } from '../../users/session-store.ts';
+import { hasUsers } from '../../users/store.ts';
 import { readCookies } from '../cookies.ts';
 import {
   get,
@@ -32,7 +33,7 @@ export const signIn: readonly Page[] = [
       email: form.get('email') ?? '',
       password: form.get('password') ?? '',
       source: addressGroup(clientAddress),
-      browser: readCookies(request).browser,
+      browser: readCookies(request, deps.publicUrl().startsWith('https:')).browser,
       ...guardedBy(visit),
     };
     try {
@@ -44,8 +45,8 @@ export const signIn: readonly Page[] = [
     }
   }),
 
-  post('/dashboard/~/sign-out', 'anyone', async ({ deps, sessionHash }) => {
-    await deleteSession(deps.db, sessionHash);
+  post('/dashboard/~/sign-out', 'anyone', async ({ deps, user, sessionHash }) => {
+    if (user !== null) await deleteSession(deps.db, user.id, sessionHash);
     return { ...redirect('/dashboard/~/sign-in', 'You are signed out.'), session: null };
   }),
 
@@ -67,8 +68,8 @@ export const signIn: readonly Page[] = [
   }),
 ];
 
-async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
-  const isNew = (await countUsers(deps.db)) === 0;
+function showSignIn({ deps, form, url }: Visit, error?: AppError) {
+  const isNew = !hasUsers(deps.db);
   return view(
     'Sign in',
     <>
@@ -124,7 +125,13 @@ function showPassword(visit: Visit, error?: AppError) {
   );
 }
 
-/** A path of the dashboard; anything else would lead away from here. */
+/** How long an address may be that the sign-in leads back to, in characters. */
+const MAX_WAY_BACK = 2_000;
+
+/** The page to go back to. Only pages of the dashboard: anything else could lead to another site. */
 function wayBack(to: string | null): string {
-  return to !== null && /^\/dashboard\/[A-Za-z0-9_~-]/.test(to) && !to.includes('\\') ? to : '/dashboard';
+  const here = 'http://localhost';
+  const url = to === null || to.length > MAX_WAY_BACK ? null : URL.parse(to, here);
+  if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';
+  return url.pathname + url.search + url.hash;
 }
