@@ -231,9 +231,13 @@ async function readSource(path: string): Promise<SourceFile> {
   }
 }
 
-function describeImport({ file, created, updated, unchanged, skipped }: ImportResult): string {
+function describeImport({ file, created, updated, unchanged, reassignedIds, skipped }: ImportResult): string {
   const left = skipped.length === 0 ? '' : `; passed over: ${skipped.join(', ')}`;
-  return `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged${left}`;
+  const reassigned =
+    reassignedIds === 0
+      ? ''
+      : `\n${reassignedIds} of the ids belong to posts of another organization. Those posts got new ids here; importing the file again updates them.`;
+  return `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged${left}${reassigned}`;
 }
 
 function describePage(
