@@ -92,7 +92,7 @@ export function readPosts(db: Database, postIds: readonly string[]): OwnedPost[]
     const staged = db
       .select({ id: stagedPosts.id, organizationId: stagedPosts.organizationId, json: stagedPosts.json })
       .from(stagedPosts)
-      .where(and(inArray(stagedPosts.id, some), isApplied(db)))
+      .where(and(inArray(stagedPosts.id, some), isApplied))
       .all();
     const isStaged = new Set(staged.map(({ id }) => id));
     const stored = db
@@ -232,26 +232,24 @@ const statements = prepared((db) => ({
   read: db
     .select({ json: stagedPosts.json, organizationId: stagedPosts.organizationId })
     .from(stagedPosts)
-    .where(and(eq(stagedPosts.id, sql.placeholder('postId')), isApplied(db)))
+    .where(and(eq(stagedPosts.id, sql.placeholder('postId')), isApplied))
     .unionAll(
       db
         .select({ json: posts.json, organizationId: posts.organizationId })
         .from(posts)
         .where(eq(posts.id, sql.placeholder('postId'))),
     )
-    .limit(1)
     .prepare(),
   byId: db
     .select({ json: stagedPosts.json, status: stagedPosts.status, contentType: stagedPosts.contentType })
     .from(stagedPosts)
-    .where(and(isOneOf(stagedPosts), isApplied(db)))
+    .where(and(isOneOf(stagedPosts), isApplied))
     .unionAll(
       db
         .select({ json: posts.json, status: posts.status, contentType: posts.contentType })
         .from(posts)
         .where(isOneOf(posts)),
     )
-    .limit(1)
     .prepare(),
   save: db
     .insert(posts)
