@@ -200,7 +200,8 @@ const EXPORT_BATCH = 500;
 const IMPORT_HELP = `
 A record may have id, title, markdown, content, contentType, status, sourceMetadata, createdAt and updatedAt;
 a title and either text are enough. A record without an id gets one from the organization, the source and its
-title or version, so that importing the same file again updates the posts instead of doubling them.`;
+title or version, so that importing the same file again updates the posts instead of doubling them. An id that
+another organization has is replaced by one that stays the same at each import.`;
 
 function selecting(command: Command): Command {
   return command
@@ -236,7 +237,7 @@ function describeImport({ file, created, updated, unchanged, reassignedIds, skip
   const reassigned =
     reassignedIds === 0
       ? ''
-      : `\n${reassignedIds} of the ids belong to posts of another organization. Those posts got new ids here; importing the file again updates them.`;
+      : `\n  replaced ids: ${reassignedIds}. Another organization has posts with these ids. Importing the file again updates the same posts.`;
   return `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged${left}${reassigned}`;
 }
 

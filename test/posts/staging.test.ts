@@ -134,6 +134,18 @@ describe('a large import', () => {
     expect(allRows(app.db)).toEqual(before);
   });
 
+  test('fails when another organization takes one of its ids meanwhile', async () => {
+    await app.addOrganization('org_b');
+    const failure = importPosts(numbered(400), {
+      onProgress: () => void app.addPosts('org_b', { id: 'p250', title: 'Theirs' }),
+    });
+    await expect(failure).rejects.toThrow(
+      'Another organization has taken the id p250 meanwhile. Import the file again.',
+    );
+    expect(await stored()).toEqual([]);
+    expect(await stored('org_b')).toMatchObject([{ id: 'p250', title: 'Theirs' }]);
+  });
+
   test('two at once are both whole', async () => {
     await app.addOrganization('org_b');
     const theirs = numbered(250).map((post) => ({ ...post, id: `b${post.id}` }));
@@ -292,6 +304,12 @@ describe('an import whose process was killed', () => {
     await recoverImport(app.deps);
     expect(isImporting(app.db)).toBe(false);
     expect(await titles()).toEqual(['Old']);
+  });
+
+  test('under a clock that has been set back since is removed too', async () => {
+    app.clock.advance(-3_600_000);
+    await recoverImport(app.deps);
+    expect(isImporting(app.db)).toBe(false);
   });
 
   test('while it was being removed is removed', async () => {

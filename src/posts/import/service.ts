@@ -80,6 +80,12 @@ export async function importFile(
     const existing = new Map(readPosts(db, [...piece.keys()]).map((post) => [post.id, post]));
     for (const [id, { fields }] of piece) {
       const old = existing.get(id);
+      if (old !== undefined && old.organizationId !== organizationId) {
+        throw new AppError(
+          409,
+          `Another organization has taken the id ${id} meanwhile. Import the file again.`,
+        );
+      }
       const post = merge(id, fields, old, options, now);
       if (post === old) continue;
       save(post);

@@ -71,7 +71,8 @@ export async function recoverImport(deps: StagingDeps, signal?: AbortSignal): Pr
   if (!isImporting(db)) return;
   const found = findImport(db);
   if (found === null) return dropLeftovers(db, signal);
-  if (clock.now().getTime() - found.beatAt < STALE_MS) return;
+  // A time far ahead is from before the clock was set back.
+  if (Math.abs(clock.now().getTime() - found.beatAt) < STALE_MS) return;
   log.warn(
     { import: found.id, organization: found.organizationId },
     `an import was interrupted: ${found.state}`,
