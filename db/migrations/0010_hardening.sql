@@ -19,6 +19,37 @@ CREATE INDEX `audit_events_by_organization` ON `audit_events` (`organization_id`
 CREATE INDEX `audit_events_by_account` ON `audit_events` (`target_id`) WHERE "audit_events"."organization_id" is null;--> statement-breakpoint
 CREATE INDEX `audit_events_by_refusal` ON `audit_events` (`created_at`) WHERE "audit_events"."action" = 'sign_in.refused';--> statement-breakpoint
 CREATE INDEX `audit_events_by_expiry` ON `audit_events` (`expires_at`);--> statement-breakpoint
+CREATE TABLE `imports` (
+	`id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`state` text NOT NULL,
+	`beat_at` integer NOT NULL,
+	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade,
+	CONSTRAINT "imports_state" CHECK("imports"."state" in ('staging', 'applying'))
+);
+--> statement-breakpoint
+CREATE TABLE `staged_posts` (
+	`id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`piece` integer NOT NULL,
+	`status` text NOT NULL,
+	`content_type` text NOT NULL,
+	`created_at` text NOT NULL,
+	`updated_at` text NOT NULL,
+	`json` blob GENERATED ALWAYS AS (cast(json_object('id', id, 'title', title, 'content', content, 'markdown', markdown, 'contentType', content_type, 'sourceMetadata', json(source_metadata), 'status', status, 'createdAt', created_at, 'updatedAt', updated_at) as blob)) VIRTUAL NOT NULL,
+	`title` text NOT NULL,
+	`content` text NOT NULL,
+	`markdown` text NOT NULL,
+	`source_metadata` text,
+	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade,
+	CONSTRAINT "staged_posts_status" CHECK("staged_posts"."status" in ('draft', 'published')),
+	CONSTRAINT "staged_posts_content_type" CHECK("staged_posts"."content_type" in ('changelog', 'linkedin_post')),
+	CONSTRAINT "staged_posts_created_at" CHECK(length("staged_posts"."created_at") = 24),
+	CONSTRAINT "staged_posts_updated_at" CHECK(length("staged_posts"."updated_at") = 24)
+);
+--> statement-breakpoint
+CREATE INDEX `staged_posts_by_piece` ON `staged_posts` (`piece`);--> statement-breakpoint
+CREATE INDEX `staged_posts_by_date` ON `staged_posts` (`organization_id`,`created_at`,`id`,`status`,`content_type`);--> statement-breakpoint
 ALTER TABLE `sessions` ADD `last_used_at` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE `sessions` ADD `address` text;--> statement-breakpoint
 ALTER TABLE `sessions` ADD `user_agent` text;--> statement-breakpoint
@@ -28,3 +59,32 @@ CREATE UNIQUE INDEX `repositories_by_provider_id` ON `repositories` (`integratio
 UPDATE `sessions` SET
 	`last_used_at` = max(`expires_at` - 2592000000, 0),
 	`expires_at` = min(`expires_at`, coalesce(unixepoch(`created_at`) * 1000 + 7776000000, 0));
+--> statement-breakpoint
+CREATE TRIGGER `staged_posts_counted_on_insert` AFTER INSERT ON `staged_posts` BEGIN
+	INSERT INTO `post_counts` (`organization_id`, `status`, `content_type`, `count`, `version`)
+	SELECT `id`, new.`status`, new.`content_type`, 1, '' FROM `imports` WHERE true
+	ON CONFLICT DO UPDATE SET `count` = `count` + 1;
+	INSERT INTO `post_counts` (`organization_id`, `status`, `content_type`, `count`, `version`)
+	SELECT `imports`.`id`, `posts`.`status`, `posts`.`content_type`, -1, '' FROM `imports`, `posts` WHERE `posts`.`id` = new.`id`
+	ON CONFLICT DO UPDATE SET `count` = `count` - 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `staged_posts_counted_on_delete` AFTER DELETE ON `staged_posts` BEGIN
+	UPDATE `post_counts` SET `count` = `count` - 1, `version` = lower(hex(randomblob(8)))
+	WHERE `organization_id` = (SELECT iif(`state` = 'applying', `organization_id`, `id`) FROM `imports`)
+	AND `status` = old.`status` AND `content_type` = old.`content_type`;
+	UPDATE `post_counts` SET `count` = `count` + 1, `version` = lower(hex(randomblob(8)))
+	WHERE `organization_id` = (SELECT iif(`state` = 'applying', `organization_id`, `id`) FROM `imports`)
+	AND (`status`, `content_type`) = (SELECT `status`, `content_type` FROM `posts` WHERE `id` = old.`id`);
+END;
+--> statement-breakpoint
+CREATE TRIGGER `imports_counted_on_apply` AFTER UPDATE OF `state` ON `imports` WHEN old.`state` = 'staging' AND new.`state` = 'applying' BEGIN
+	INSERT INTO `post_counts` (`organization_id`, `status`, `content_type`, `count`, `version`)
+	SELECT new.`organization_id`, `status`, `content_type`, `count`, lower(hex(randomblob(8))) FROM `post_counts` WHERE `organization_id` = new.`id`
+	ON CONFLICT DO UPDATE SET `count` = `count` + excluded.`count`, `version` = excluded.`version`;
+	DELETE FROM `post_counts` WHERE `organization_id` = new.`id`;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `imports_counted_on_delete` AFTER DELETE ON `imports` BEGIN
+	DELETE FROM `post_counts` WHERE `organization_id` = old.`id`;
+END;

@@ -5,7 +5,7 @@ export { hooks } from './hooks.ts';
 export { integrations, repositories } from './integrations.ts';
 export { apiKeys } from './keys.ts';
 export { organizations } from './organizations.ts';
-export { postCounts, posts } from './posts.ts';
+export { imports, postCounts, posts, stagedPosts } from './posts.ts';
 export { serverRuns } from './server.ts';
 export { triggerRuns, triggers } from './triggers.ts';
 export { memberships, oneTimeLinks, sessions, users } from './users.ts';

@@ -109,7 +109,7 @@ export function bearer(key: CreatedKey | string): { headers: Record<string, stri
 }
 
 /** A published changelog post; a higher number is a minute newer. */
-function examplePost(number: number): Omit<OwnedPost, 'organizationId'> {
+export function examplePost(number: number): Omit<OwnedPost, 'organizationId'> {
   const at = new Date(Date.UTC(2026, 0, 1, 0, number)).toISOString();
   return {
     id: `post_${number}`,
