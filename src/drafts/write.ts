@@ -9,6 +9,7 @@ import {
   type DraftRow,
   deleteDraft,
   findDraft,
+  findDraftOfBranch,
   renameDraft,
   saveDraft,
 } from './store.ts';
@@ -28,6 +29,8 @@ export interface NewDraft {
   closes: string | null;
   /** Whether this is the one that goes on. */
   isOpen: boolean;
+  /** The repository of a release: its draft may be under another branch. */
+  releaseOf: string | null;
 }
 
 /**
@@ -39,12 +42,12 @@ export type Written = 'created' | 'updated' | 'unchanged' | 'removed' | 'kept' |
 
 /** Writes a draft, or leaves alone what a person has touched. Synchronous: the caller's transaction makes it whole. */
 export function writeDraft(db: Database, deps: Pick<Deps, 'clock' | 'ids'>, draft: NewDraft): Written {
-  const row = findDraft(db, draft.name) ?? takeOver(db, draft);
+  const row = findDraft(db, draft.name) ?? takeOver(db, draft) ?? moveHere(db, draft);
   if (row === null) return draft.text === null ? 'unchanged' : create(db, deps, draft, draft.text);
   const post = readPost(db, row.postId);
   if (draft.isOpen && post?.status !== 'draft') {
     saveDraft(db, { ...row, suggestion: null, suggestedAt: null });
-    renameDraft(db, row, closedSubject(row.postId));
+    renameDraft(db, row, { subject: closedSubject(row.postId) });
     return 'closed';
   }
   if (post === null) return 'kept';
@@ -74,8 +77,17 @@ function takeOver(db: Database, { name, closes, text, eventKeys }: NewDraft): Dr
   const open = findDraft(db, { ...name, subject: closes });
   if (open === null || !open.eventKeys.some((key) => eventKeys.includes(key))) return null;
   if (readPost(db, open.postId)?.status !== 'draft') return null;
-  renameDraft(db, open, name.subject);
+  renameDraft(db, open, { subject: name.subject });
   return { ...open, subject: name.subject };
+}
+
+/** A release that moves to another branch keeps its draft: an edit makes no second post. */
+function moveHere(db: Database, { name, releaseOf, text }: NewDraft): DraftRow | null {
+  if (releaseOf === null || text === null) return null;
+  const moved = findDraftOfBranch(db, name, releaseOf);
+  if (moved === null) return null;
+  renameDraft(db, moved, { scope: name.scope });
+  return { ...moved, scope: name.scope };
 }
 
 function create(db: Database, deps: Pick<Deps, 'clock' | 'ids'>, draft: NewDraft, text: DraftText): Written {

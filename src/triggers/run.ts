@@ -114,8 +114,9 @@ function planRun({ db }: Needs, trigger: TriggerRow, { scope, since }: DueRun): 
   const { integrationId } = trigger;
   const kind = kinds[trigger.event];
   const repositoryId = kind.provider === 'github' ? repositoryOf(scope) : null;
-  const events = eventReader(db, { integrationId, repositoryId });
-  const told = listTold(db, { triggerId: trigger.id, scope });
+  const source = { integrationId, repositoryId, triggerId: trigger.id };
+  const events = eventReader(db, source);
+  const told = listTold(db, source, { triggerId: trigger.id, scope });
   return kind.plan({ trigger, scope, since, events, told });
 }
 
@@ -123,7 +124,7 @@ function write(
   deps: Needs,
   trigger: TriggerRow,
   { scope }: DueRun,
-  { subject, eventKeys, until }: PlannedDraft,
+  { subject, eventKeys, until, draftOnly }: PlannedDraft,
   text: DraftText | null,
 ): Written {
   const { id: triggerId, organizationId, contentType, publish } = trigger;
@@ -132,12 +133,13 @@ function write(
     name: { triggerId, scope, subject },
     organizationId,
     contentType,
-    publish,
+    publish: publish && !draftOnly,
     text,
     eventKeys,
     until,
     closes: kinds[trigger.event].isRolling && subject !== OPEN ? OPEN : null,
     isOpen: subject === OPEN,
+    releaseOf: trigger.event === 'release' ? repositoryOf(scope) : null,
   });
 }
 

@@ -3,6 +3,7 @@ import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { integrations, triggerRuns, triggers } from '../../db/schema/index.ts';
 import { AppError } from '../lib/app-error.ts';
+import { forgetUnmatched } from './arrival-store.ts';
 import type { RunStatus, Trigger, TriggerFilters, TriggerRun } from './model.ts';
 
 /** A trigger as it is stored: what its integration says of it aside. */
@@ -33,6 +34,7 @@ export function replaceTrigger(db: Database, trigger: StoredTrigger, rule: strin
       .where(and(eq(triggers.rule, rule), sql`${triggers.id} <> ${trigger.id}`))
       .get();
     if (other !== undefined) return false;
+    forgetUnmatched(db, trigger.id, trigger.filters);
     db.update(triggers)
       .set({ ...trigger, rule })
       .where(eq(triggers.id, trigger.id))

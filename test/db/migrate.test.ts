@@ -66,6 +66,7 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'repositories',
     'server_runs',
     'sessions',
+    'trigger_events',
     'trigger_runs',
     'triggers',
     'users',
