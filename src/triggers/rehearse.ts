@@ -24,6 +24,9 @@ const MAX_DELIVERIES = 20_000;
 /** How many are read at a time: other requests come in between. */
 const PAGE = 250;
 
+/** A delivery that is tried counts as one that arrives while the trigger is enabled. */
+const ARRIVED = { draftOnly: false };
+
 /** A post that a trigger would make. */
 export interface RehearsedPost extends DraftText {
   scope: string;
@@ -53,10 +56,9 @@ export async function rehearseTrigger(
     const scopes = new Set(
       events.flatMap((event) => kinds[trigger.event].scopesOf(trigger, event, { repositoryId })),
     );
-    const arrived = new Set(group.flatMap(({ event, isEdit }) => (isEdit ? [] : keysOf(event).slice(0, 1))));
-    const known = eventsInMemory(events, (type, key) =>
-      arrived.has(`${type} ${key}`) ? { draftOnly: false } : null,
-    );
+    const shipped = group.filter((each) => !each.isEdit);
+    const arrived = new Set(shipped.map(({ event: { type, key } }) => `${type} ${key}`));
+    const known = eventsInMemory(events, (type, key) => (arrived.has(`${type} ${key}`) ? ARRIVED : null));
     const told = { keys: new Set<string>(), since: undefined, oldestOf: () => null };
     for (const scope of [...scopes].sort()) {
       posts.push(...(await composePlanned(compose, trigger, { scope, since: '', events: known, told })));
@@ -100,10 +102,12 @@ export async function previewTrigger(
     : [];
   if (scopes.length === 0) throw startsNothing('its event, its repository or the filters say otherwise');
   const source = { integrationId: trigger.integrationId, repositoryId, triggerId };
-  const arrival = findArrival(db, source, event) ?? (isEdit(told, event) ? null : { draftOnly: false });
-  const isEditAlone = arrival === null && kinds[trigger.event].tells.includes(event.type);
-  if (isEditAlone)
-    throw startsNothing('an edit alone makes no post, and what it edits did not reach the trigger');
+  const arrival = isEdit(told, event) ? findArrival(db, source, event) : ARRIVED;
+  if (arrival === null && kinds[trigger.event].tells.includes(event.type)) {
+    throw startsNothing(
+      `an edit alone makes no post, and the ${event.type} did not arrive while the trigger was enabled`,
+    );
+  }
   // The event is added: an older version may not have kept it.
   const events = eventsInMemory(
     [...(await eventReader(db, source).list(eventTypes, {})), event],
