@@ -104,6 +104,24 @@ export function eventReader(db: Database, source: SourceIds & ArrivalSource): Ev
   };
 }
 
+/** The releases of some repositories of an integration, newest first, without their notes. Synchronous. */
+export function listReleases(db: Database, integrationId: string, repositoryIds: readonly string[]) {
+  const { repositoryId, key, branch, isPrerelease, occurredAt, deliveryId } = events;
+  const rows = db
+    .select({ repositoryId, tag: key, branch, isPrerelease, occurredAt, deliveryId })
+    .from(events)
+    .where(
+      and(
+        eq(events.integrationId, integrationId),
+        inArray(repositoryId, [...repositoryIds]),
+        eq(events.type, 'release'),
+      ),
+    )
+    .orderBy(desc(occurredAt), desc(key))
+    .all();
+  return rows.map((row) => ({ ...row, branch: row.branch ?? '', isPrerelease: row.isPrerelease === true }));
+}
+
 function idsOf({ integrationId, repositoryId }: SourceIds) {
   return { integrationId, repositoryId: repositoryId ?? '' };
 }

@@ -12,17 +12,23 @@ export type StoredTrigger = Omit<Trigger, 'organizationId' | 'integrationType' |
 /** A trigger without what follows from its event. */
 export type TriggerRow = Omit<Trigger, 'action'>;
 
-/** False when another trigger has the same rule. */
-export async function insertTrigger(db: Database, trigger: StoredTrigger, rule: string): Promise<boolean> {
-  const inserted = await commitTogether(db, () =>
-    db
+/** False when another trigger has the same rule. Runs `next` in the same transaction. */
+export function insertTrigger(
+  db: Database,
+  trigger: StoredTrigger,
+  rule: string,
+  next: () => void,
+): Promise<boolean> {
+  return commitTogether(db, () => {
+    const inserted = db
       .insert(triggers)
       .values({ ...trigger, rule })
       .onConflictDoNothing({ target: triggers.rule })
       .returning({ id: triggers.id })
-      .all(),
-  );
-  return inserted.length > 0;
+      .all();
+    if (inserted.length > 0) next();
+    return inserted.length > 0;
+  });
 }
 
 /** False when another trigger has the same rule. */

@@ -1,12 +1,15 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import type { Connected } from '../../src/integrations/model.ts';
+import { previewTrigger, rehearseTrigger } from '../../src/triggers/rehearse.ts';
 import { changeTrigger, createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { deleteTrigger } from '../../src/triggers/store.ts';
 import { replayDelivery } from '../../src/webhooks/replay.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
-import { postsOf, runAll, toldBy } from '../support/drafts.ts';
+import { compose, postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
+import { refusalOf } from '../support/refusal.ts';
+import { allRows } from '../support/rows.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
 // A trigger acts on events that arrive while it is enabled, and on those that a person asks for.
@@ -183,6 +186,130 @@ describe('a replay counts as an arrival', () => {
     expect(await posts()).toEqual([]);
     await replayAll('published');
     expect(await posts()).toEqual(['v1 published']);
+  });
+});
+
+describe('drafts of past releases', () => {
+  const rows = () => allRows(app.db).trigger_events;
+
+  test('are made of the newest that the filters let through, and wait as drafts', async () => {
+    for (const hour of [1, 2, 3, 4]) await release(hour);
+    await release(5, { 'release.prerelease': true });
+    await create({ publish: true, filters: { prereleases: false }, last: 2 });
+    expect(await posts()).toEqual(['v3 draft', 'v4 draft']);
+    await release(6);
+    await edit(1, 30);
+    await edit(4, 30);
+    expect(await posts()).toEqual(['v3 draft', 'v4 draft', 'v6 published']);
+    expect((await postsOf(app)).find(({ title }) => title === 'v4')?.markdown).toBe('Words of minute 30.');
+  });
+
+  test('stay drafts when an edit takes one back and another one restores it', async () => {
+    await release(1);
+    await create({ publish: true, filters: { prereleases: false }, last: 1 });
+    expect(await posts()).toEqual(['v1 draft']);
+    await edit(1, 10, { 'release.prerelease': true });
+    expect(await posts()).toEqual([]);
+    await edit(1, 20);
+    expect(await posts()).toEqual(['v1 draft']);
+  });
+
+  test('are of the repositories and branches of the trigger, over all of them', async () => {
+    await release(1);
+    await release(2, { 'release.target_commitish': 'release/2' });
+    await create({ last: 50 });
+    await create({ last: 50, filters: { branch: ['release/*'] } });
+    expect(await posts()).toEqual(['v1 draft', 'v2 draft', 'v2 draft']);
+  });
+
+  test('of a disabled trigger are made once it is enabled', async () => {
+    await release(1);
+    const { id } = await create({ enabled: false, last: 1 });
+    expect(await posts()).toEqual([]);
+    await switchTrigger(app.deps, id, true);
+    expect(await posts()).toEqual(['v1 draft']);
+  });
+
+  test('none is known: the trigger is created all the same', async () => {
+    await create({ last: 3 });
+    expect(rows()).toEqual([]);
+    await release(1);
+    expect(await posts()).toEqual(['v1 draft']);
+  });
+
+  test.each<[string, Partial<NewTrigger>, string]>([
+    ['a number that is too low', { last: -1 }, 'must be a whole number from 1 to 50'],
+    ['a number that is too high', { last: 51 }, 'must be a whole number from 1 to 50'],
+    ['a part of a number', { last: 1.5 }, 'must be a whole number from 1 to 50'],
+    ['no number', { last: Number.NaN }, 'must be a whole number from 1 to 50'],
+    ['a rolling trigger', { event: 'push', last: 1 }, 'a trigger on push acts on new events alone'],
+  ])('%s is refused', async (_, given, message) => {
+    await release(1);
+    const before = allRows(app.db);
+    expect(await refusalOf(create(given))).toMatchObject({
+      status: 400,
+      message: expect.stringContaining(message),
+    });
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test('a second trigger of the same rule is refused, and leaves nothing', async () => {
+    await release(1);
+    await create();
+    const before = allRows(app.db);
+    expect(await refusalOf(create({ last: 1 }))).toMatchObject({ status: 409 });
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test('go with their trigger', async () => {
+    await release(1);
+    const { id } = await create({ last: 1 });
+    expect(rows()).toMatchObject([{ trigger_id: id, key: 'v1', is_match: 1, draft_only: 1 }]);
+    await deleteTrigger(app.db, id);
+    expect(rows()).toEqual([]);
+  });
+});
+
+describe('a preview and a rehearsal', () => {
+  const preview = async (id: string, action: string) => {
+    const delivery = (await logOf(app)).find(({ payload }) => payload.action === action);
+    if (delivery === undefined) throw new Error('there is no such delivery');
+    return previewTrigger(app.deps, compose, id, delivery);
+  };
+  const rehearse = async (id: string) =>
+    (await rehearseTrigger(app.deps, compose, id, new Date('2026-11-01'))).map(({ title }) => title);
+
+  test('say that an edit alone makes no post', async () => {
+    await edit(1, 30);
+    const { id } = await create();
+    const why = 'an edit alone makes no post, and the release did not arrive while the trigger was enabled';
+    expect(await refusalOf(preview(id, 'edited'))).toMatchObject({
+      status: 409,
+      message: expect.stringContaining(why),
+    });
+    expect(await rehearse(id)).toEqual([]);
+    await release(1);
+    expect(await preview(id, 'edited')).toMatchObject([{ title: 'v1', markdown: 'Words of minute 30.' }]);
+    expect(await rehearse(id)).toEqual(['v1']);
+  });
+
+  test('try a delivery as one that arrives now, and show the status of its post', async () => {
+    await release(1);
+    const { id } = await create({ publish: true });
+    const { id: asked } = await create({ publish: true, last: 1, contentType: 'linkedin_post' });
+    await edit(1, 30);
+    expect(await preview(id, 'published')).toMatchObject([{ status: 'published' }]);
+    expect(await preview(asked, 'edited')).toMatchObject([{ status: 'draft' }]);
+    expect(await refusalOf(preview(id, 'edited'))).toMatchObject({ status: 409 });
+  });
+
+  test('tell of a rolling draft only what arrived', async () => {
+    await push(1, 'feat: before');
+    const { id } = await create({ event: 'push' });
+    await push(2, 'feat: one');
+    const [{ markdown } = { markdown: '' }] = await preview(id, 'pushed');
+    expect(markdown).toContain('One');
+    expect(markdown).not.toContain('Before');
   });
 });
 
