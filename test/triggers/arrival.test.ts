@@ -352,6 +352,18 @@ describe('a rolling draft', () => {
     expect((await postsOf(app)).find(({ title }) => title === 'v2')?.id).toBe(open?.id as string);
   });
 
+  test('loses nothing when its filters change so that a release parts it', async () => {
+    const { id } = await create({ event: 'push', filters: { tag: ['web-*'] } });
+    for (const hour of [1, 3]) await push(hour, `feat: hour ${hour}`);
+    await release(2);
+    await runAll(app);
+    expect(await toldBy(app)).toEqual({ 'Unreleased: acme/rocket': ['Hour 1', 'Hour 3'] });
+    await changeTrigger(app.deps, id, { filters: {} });
+    await push(4, 'feat: hour 4');
+    await runAll(app);
+    expect(await toldBy(app)).toEqual({ v2: ['Hour 1'], 'Unreleased: acme/rocket': ['Hour 3', 'Hour 4'] });
+  });
+
   test('that a release closed loses nothing either', async () => {
     const { id } = await create({ event: 'push' });
     for (const hour of [1, 3]) await push(hour, `feat: hour ${hour}`);

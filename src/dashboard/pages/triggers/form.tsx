@@ -77,7 +77,7 @@ export function TriggerForm({
           min={0}
           max={MAX_LAST}
           value={form.get('last') ?? ''}
-          hint={`How many, up to ${MAX_LAST}. They are never published at once. Empty: none.`}
+          hint={`How many, up to ${MAX_LAST}. They stay drafts even if the trigger publishes at once. Empty: none.`}
           error={about('last')}
           required={false}
         />
