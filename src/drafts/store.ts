@@ -145,6 +145,7 @@ export interface Told {
   oldestOf(subjects: readonly string[]): string | null;
 }
 
+/** Reads what the drafts of a scope tell; `source` is where their events happened. */
 export function listTold(
   db: Database,
   source: Pick<EventSource, 'integrationId' | 'repositoryId'>,
@@ -188,7 +189,10 @@ function oldestEvent(
   const isTold = sql`(${events.type}, ${events.key}) in (
     select substr(value, 1, instr(value, ' ') - 1), substr(value, instr(value, ' ') + 1)
     from json_each(${JSON.stringify(keys)}))`;
-  const isOfSource = and(eq(events.integrationId, integrationId), eq(events.repositoryId, repositoryId ?? ''));
+  const isOfSource = and(
+    eq(events.integrationId, integrationId),
+    eq(events.repositoryId, repositoryId ?? ''),
+  );
   const row = db
     .select({ oldest: min(events.occurredAt) })
     .from(events)

@@ -1,10 +1,7 @@
 import type { Arrival, EventReader, EventType, ShippedEvent } from './model.ts';
 import { replaces } from './store.ts';
 
-/**
- * Events that are kept by nobody, for a rehearsal: read like those of the database. `arrivalOf` tells those that the
- * trigger may make posts of.
- */
+/** Reads events from memory, for a rehearsal. `arrivalOf` is null for one that the trigger may not make a post of. */
 export function eventsInMemory(
   told: readonly ShippedEvent[],
   arrivalOf: (type: EventType, key: string) => Arrival | null,

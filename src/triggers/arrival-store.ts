@@ -14,7 +14,7 @@ export interface ArrivalSource extends Pick<EventSource, 'repositoryId'> {
 
 type EventId = Pick<ShippedEvent, 'type' | 'key'>;
 
-/** Records that the event arrived while the trigger was enabled. A second arrival changes nothing that matched. */
+/** Records that the event arrived while the trigger was enabled. A match of an earlier arrival stays. */
 export function recordArrival(db: Database, source: ArrivalSource, event: EventId, isMatch: boolean): void {
   statements(db).record.run({ ...rowOf(source, event), isMatch, draftOnly: false });
 }

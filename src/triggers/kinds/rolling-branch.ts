@@ -88,8 +88,8 @@ function rollingBranch(
 }
 
 /**
- * The windows since then, and earlier ones as long as drafts of these tell of something older. A release may part a
- * draft that is there, such as one that arrived while the trigger was disabled, and both parts belong in a draft.
+ * The windows since then, and earlier ones while their drafts hold older events. A release that arrived while the
+ * trigger was disabled may split such a draft: plan both parts, so that none is lost.
  */
 async function wholeWindows(
   events: EventReader,
