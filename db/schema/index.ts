@@ -7,6 +7,6 @@ export { apiKeys } from './keys.ts';
 export { organizations } from './organizations.ts';
 export { imports, postCounts, posts, stagedPosts } from './posts.ts';
 export { serverRuns } from './server.ts';
-export { triggerRuns, triggers } from './triggers.ts';
+export { triggerEvents, triggerRuns, triggers } from './triggers.ts';
 export { memberships, oneTimeLinks, sessions, users } from './users.ts';
 export { deliveries, deliveryClaims } from './webhooks.ts';

@@ -10,6 +10,7 @@ import {
   type DraftRow,
   deleteDraft,
   findDraft,
+  findDraftOfBranch,
   renameDraft,
   saveDraft,
 } from './store.ts';
@@ -29,6 +30,8 @@ export interface NewDraft {
   closes: string | null;
   /** Whether this is the one that goes on. */
   isOpen: boolean;
+  /** The repository of a release: its draft may be under another branch. */
+  releaseOf: string | null;
 }
 
 /**
@@ -41,12 +44,12 @@ export type Written = 'created' | 'updated' | 'unchanged' | 'removed' | 'kept' |
 /** Writes a draft, or leaves alone what a person has touched. Synchronous: the caller's transaction makes it whole. */
 export function writeDraft(deps: AuditDeps & Pick<Deps, 'ids'>, draft: NewDraft): Written {
   const { db } = deps;
-  const row = findDraft(db, draft.name) ?? takeOver(db, draft);
+  const row = findDraft(db, draft.name) ?? takeOver(db, draft) ?? moveHere(db, draft);
   if (row === null) return draft.text === null ? 'unchanged' : create(deps, draft, draft.text);
   const post = readPost(db, row.postId);
   if (draft.isOpen && post?.status !== 'draft') {
     saveDraft(db, { ...row, suggestion: null, suggestedAt: null });
-    renameDraft(db, row, closedSubject(row.postId));
+    renameDraft(db, row, { subject: closedSubject(row.postId) });
     return 'closed';
   }
   if (post === null) return 'kept';
@@ -76,8 +79,17 @@ function takeOver(db: Database, { name, closes, text, eventKeys }: NewDraft): Dr
   const open = findDraft(db, { ...name, subject: closes });
   if (open === null || !open.eventKeys.some((key) => eventKeys.includes(key))) return null;
   if (readPost(db, open.postId)?.status !== 'draft') return null;
-  renameDraft(db, open, name.subject);
+  renameDraft(db, open, { subject: name.subject });
   return { ...open, subject: name.subject };
+}
+
+/** A release that moves to another branch keeps its draft: an edit makes no second post. */
+function moveHere(db: Database, { name, releaseOf, text }: NewDraft): DraftRow | null {
+  if (releaseOf === null || text === null) return null;
+  const moved = findDraftOfBranch(db, name, releaseOf);
+  if (moved === null) return null;
+  renameDraft(db, moved, { scope: name.scope });
+  return { ...moved, scope: name.scope };
 }
 
 function create(deps: AuditDeps & Pick<Deps, 'ids'>, draft: NewDraft, text: DraftText): Written {

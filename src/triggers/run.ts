@@ -116,8 +116,9 @@ function planRun({ db }: Needs, trigger: TriggerRow, { scope, since }: DueRun): 
   const { integrationId } = trigger;
   const kind = kinds[trigger.event];
   const repositoryId = kind.provider === 'github' ? repositoryOf(scope) : null;
-  const events = eventReader(db, { integrationId, repositoryId });
-  const told = listTold(db, { triggerId: trigger.id, scope });
+  const source = { integrationId, repositoryId, triggerId: trigger.id };
+  const events = eventReader(db, source);
+  const told = listTold(db, source, { triggerId: trigger.id, scope });
   return kind.plan({ trigger, scope, since, events, told });
 }
 
@@ -125,7 +126,7 @@ function write(
   deps: Needs,
   trigger: TriggerRow,
   { scope }: DueRun,
-  { subject, eventKeys, until }: PlannedDraft,
+  { subject, eventKeys, until, draftOnly }: PlannedDraft,
   text: DraftText | null,
 ): Written {
   const { id: triggerId, organizationId, contentType, publish, event } = trigger;
@@ -137,12 +138,13 @@ function write(
       name: { triggerId, scope, subject },
       organizationId,
       contentType,
-      publish,
+      publish: publish && !draftOnly,
       text,
       eventKeys,
       until,
       closes: kinds[event].isRolling && subject !== OPEN ? OPEN : null,
       isOpen: subject === OPEN,
+      releaseOf: event === 'release' ? repositoryOf(scope) : null,
     },
   );
 }

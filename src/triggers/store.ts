@@ -5,6 +5,7 @@ import { integrations, triggerRuns, triggers } from '../../db/schema/index.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import { forgetUnmatched } from './arrival-store.ts';
 import type { RunStatus, Trigger, TriggerFilters, TriggerRun } from './model.ts';
 
 /** A trigger as it is stored: what its integration says of it aside. */
@@ -13,8 +14,13 @@ export type StoredTrigger = Omit<Trigger, 'organizationId' | 'integrationType' |
 /** A trigger without what follows from its event. */
 export type TriggerRow = Omit<Trigger, 'action'>;
 
-/** False when another trigger has the same rule. */
-export function insertTrigger(deps: AuditDeps, trigger: StoredTrigger, rule: string): Promise<boolean> {
+/** False when another trigger has the same rule. Runs `next` in the same transaction. */
+export function insertTrigger(
+  deps: AuditDeps,
+  trigger: StoredTrigger,
+  rule: string,
+  next: () => void,
+): Promise<boolean> {
   const { db } = deps;
   return commitTogether(db, () => {
     const inserted = db
@@ -24,6 +30,7 @@ export function insertTrigger(deps: AuditDeps, trigger: StoredTrigger, rule: str
       .returning({ id: triggers.id })
       .all();
     if (inserted.length === 0) return false;
+    next();
     recordTrigger(deps, 'trigger.created', select(db, eq(triggers.id, trigger.id))[0]);
     return true;
   });
@@ -55,6 +62,7 @@ export function replaceTrigger(deps: AuditDeps, trigger: StoredTrigger, rule: st
       .where(and(eq(triggers.rule, rule), sql`${triggers.id} <> ${trigger.id}`))
       .get();
     if (other !== undefined) return false;
+    forgetUnmatched(db, trigger.id, trigger.filters);
     db.update(triggers)
       .set({ ...trigger, rule })
       .where(eq(triggers.id, trigger.id))

@@ -70,6 +70,7 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'sessions',
     'sqlite_sequence',
     'staged_posts',
+    'trigger_events',
     'trigger_runs',
     'triggers',
     'users',

@@ -127,6 +127,28 @@ describe('completed issues', () => {
   });
 });
 
+test('what was completed before its trigger was created stays out when it is edited', async () => {
+  await deliver('Issue', issue(1, 'First'));
+  await deliver('Project', sample('Project'));
+  await trigger();
+  await trigger({ event: 'project', publish: true });
+  const renamed = (changes: Record<string, unknown>) => ({
+    ...changes,
+    'data.updatedAt': '2026-11-20T12:30:00.000Z',
+    updatedFrom: { title: 'Before' },
+  });
+  await deliver('Issue', issue(1, 'First, renamed', renamed({})));
+  await deliver('Project', sample('Project', renamed({ 'data.name': 'Renamed' })));
+  expect(await postsOf(app)).toEqual([]);
+  await deliver('Issue', issue(2, 'Second'));
+  await deliver('Project', sample('Project'));
+  expect(await drafts()).toMatchObject({ 'Done by Engineering': ['Second'] });
+  expect((await postsOf(app)).map(({ title, status }) => [title, status])).toContainEqual([
+    'Renamed is complete',
+    'published',
+  ]);
+});
+
 test('a project that is completed and an update are drafts of their own', async () => {
   await trigger({ event: 'Project' });
   await trigger({ event: 'ProjectUpdate' });
