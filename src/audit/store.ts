@@ -95,23 +95,25 @@ const MAX_REFUSALS = { perMinute: 20, perDay: 1_000 };
 const REFUSED = { action: 'sign_in.refused', actorType: 'anonymous', summary: 'failed to sign in' } as const;
 
 /**
- * Counts a refused sign-in: one row for a minute and client address, within a fixed number of rows, so that nobody
+ * Counts refused sign-ins of one client, or of many (null): one row for a minute and client address, within a fixed number of rows, so that nobody
  * grows the log by guessing. Logs the first of each row.
  */
 export function countRefusedSignIn(
   { db, clock, log }: Pick<Deps, 'db' | 'clock' | 'log'>,
-  clientAddress: string,
+  clientAddress: string | null,
+  attempts = 1,
 ): Promise<void> {
   const minute = new Date(Math.floor(clock.now().getTime() / 60_000) * 60_000);
   const createdAt = minute.toISOString();
   const day = `${createdAt.slice(0, 10)}T00:00:00.000Z`;
   return commitTogether(db, () => {
     const { increment, refusals, insert } = statements(db);
-    if (increment.all({ createdAt, address: clientAddress }).length > 0) return;
+    const isCounted = (address: string | null) => increment.all({ createdAt, address, attempts }).length > 0;
+    if (isCounted(clientAddress)) return;
     const rowsSince = (since: string) => refusals.get({ since })?.rows ?? 0;
     const isFull = rowsSince(createdAt) >= MAX_REFUSALS.perMinute || rowsSince(day) >= MAX_REFUSALS.perDay;
     const address = isFull ? null : clientAddress;
-    if (isFull && increment.all({ createdAt, address }).length > 0) return;
+    if (isFull && isCounted(address)) return;
     insert.run({
       ...REFUSED,
       organizationId: null,
@@ -120,7 +122,7 @@ export function countRefusedSignIn(
       address,
       targetType: null,
       targetId: null,
-      count: 1,
+      count: attempts,
       createdAt,
       expiresAt: minute.getTime() + ACCOUNT_RETENTION_DAYS * DAY_MS,
     });
@@ -256,7 +258,7 @@ const statements = prepared((db) => ({
     .prepare(),
   increment: db
     .update(auditEvents)
-    .set({ count: sql`${auditEvents.count} + 1` })
+    .set({ count: sql`${auditEvents.count} + ${sql.placeholder('attempts')}` })
     .where(
       and(
         // The condition of the partial index, word for word.

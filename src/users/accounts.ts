@@ -1,4 +1,5 @@
 import { commitTogether } from '../../db/group-commit.ts';
+import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import { getOrganization } from '../organizations/store.ts';
@@ -10,15 +11,14 @@ import {
   deleteUser,
   findCredentials,
   hasOtherOwner,
-  insertMembership,
+  joinOrganization,
   listMemberships,
   listUsers,
+  recordAccount,
   setDisabledAt,
 } from './store.ts';
 
 // What an operator does with accounts, on the command line.
-
-type Needs = Pick<Deps, 'db' | 'clock'>;
 
 /** Everybody with an account, or the people of an organization. Throws `AppError` 404. */
 export async function listAccounts({ db }: Pick<Deps, 'db'>, organizationId?: string): Promise<Account[]> {
@@ -33,24 +33,29 @@ export async function listAccounts({ db }: Pick<Deps, 'db'>, organizationId?: st
  * Adds a person to an organization, or makes a member an owner; an owner stays one. Throws `AppError` 404.
  */
 export async function addToOrganization(
-  { db, clock }: Needs,
+  deps: AuditDeps,
   email: string,
   organizationId: string,
   role: Role,
 ): Promise<Account> {
+  const { db, clock } = deps;
   const { id: userId } = await getAccount(db, email);
   await getOrganization(db, organizationId);
   const createdAt = clock.now().toISOString();
-  await commitTogether(db, () => insertMembership(db, { userId, organizationId, role, createdAt }));
+  await commitTogether(db, () => {
+    const membership = { userId, organizationId, role, createdAt };
+    joinOrganization(deps, membership, (address, as) => `added ${address} as ${as}`);
+  });
   return getAccount(db, email);
 }
 
 /** Signs a person out everywhere and refuses further sign-ins. Throws `AppError` 404 and 409: see `requireOwners`. */
 export async function disableAccount(
-  { db, clock }: Needs,
+  deps: AuditDeps,
   email: string,
   { force = false }: { force?: boolean } = {},
 ): Promise<Account> {
+  const { db, clock } = deps;
   const account = await getAccount(db, email);
   if (account.disabledAt !== null) return account;
   await commitTogether(db, () => {
@@ -59,26 +64,34 @@ export async function disableAccount(
     deleteSessionsOf(db, account.id);
     deleteLinks(db, 'password', account.id);
     dropInvitations(db, account);
+    recordAccount(deps, 'user.disabled', account.id, `disabled the account ${account.email}`);
   });
   return getAccount(db, email);
 }
 
 /** Lets a disabled person sign in again. Throws `AppError` 404. */
-export async function enableAccount({ db }: Pick<Deps, 'db'>, email: string): Promise<Account> {
-  const { id } = await getAccount(db, email);
-  await commitTogether(db, () => setDisabledAt(db, id, null));
+export async function enableAccount(deps: AuditDeps, email: string): Promise<Account> {
+  const { db } = deps;
+  const account = await getAccount(db, email);
+  if (account.disabledAt === null) return account;
+  await commitTogether(db, () => {
+    setDisabledAt(db, account.id, null);
+    recordAccount(deps, 'user.enabled', account.id, `enabled the account ${account.email}`);
+  });
   return getAccount(db, email);
 }
 
 /** Deletes an account for good; what the person wrote stays. Throws `AppError` 404 and 409: see `requireOwners`. */
 export async function deleteAccount(
-  { db }: Pick<Deps, 'db'>,
+  deps: AuditDeps,
   email: string,
   { force = false }: { force?: boolean } = {},
 ): Promise<Account> {
+  const { db } = deps;
   const account = await getAccount(db, email);
   await commitTogether(db, () => {
     if (!force) requireOwners(db, account);
+    recordAccount(deps, 'user.deleted', account.id, `deleted the account ${account.email}`);
     deleteUser(db, account.id);
     dropInvitations(db, account);
   });

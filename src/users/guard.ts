@@ -1,3 +1,4 @@
+import { countRefusedSignIn } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -25,12 +26,42 @@ interface Attempt {
   succeed(): void;
 }
 
+/** How often refusals that cost no hash are written to the audit log. */
+const REFUSALS_MS = 1_000;
+
+/** Client addresses counted apart between two writes; the rest share one count. */
+const MAX_REFUSED = 100;
+
+/** Counts sign-ins refused without a hash, and writes them once a second: a flood must not become a flood of commits. */
+function createRefusalCounter(deps: Pick<Deps, 'db' | 'clock' | 'log'>) {
+  const counts = new Map<string | null, number>();
+  async function write(): Promise<void> {
+    const counted = [...counts];
+    counts.clear();
+    try {
+      await Promise.all(counted.map(([address, attempts]) => countRefusedSignIn(deps, address, attempts)));
+    } catch (error) {
+      deps.log.warn({ err: error }, 'could not record refused sign-ins');
+    }
+  }
+  return {
+    count(address: string): void {
+      if (counts.size === 0) setTimeout(() => void write(), REFUSALS_MS).unref();
+      const key = counts.has(address) || counts.size < MAX_REFUSED ? address : null;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    },
+  };
+}
+
 /** What keeps strangers from guessing passwords and from using up the server with hashes. */
-export function createGuard({ clock, metrics }: Pick<Deps, 'clock' | 'metrics'>) {
+export function createGuard(deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>) {
+  const { clock, metrics } = deps;
   const sources = createBuckets(clock, PER_SOURCE);
   const clients = createBuckets(clock, PER_CLIENT);
   const accounts = createBuckets(clock, PER_ACCOUNT);
+  const refusals = createRefusalCounter(deps);
   return {
+    countRefusal: refusals.count,
     passwords: createPasswordQueue(metrics.passwordHashes),
 
     /**

@@ -1,18 +1,25 @@
 import { commitTogether } from '../../db/group-commit.ts';
+import { userActor } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import { randomToken } from '../lib/ids.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
-import { newOrganization } from '../organizations/service.ts';
-import { getOrganization, insertOrganizationNow, listOrganizations } from '../organizations/store.ts';
+import { addOrganization, newOrganization } from '../organizations/service.ts';
+import { getOrganization, listOrganizations } from '../organizations/store.ts';
 import type { Guard } from './guard.ts';
 import { findKnownBrowser } from './known-browser.ts';
 import { type Client, Email, type OneTimeLink, type Role, type User } from './model.ts';
 import { NOBODYS_HASH } from './password-queue.ts';
 import { requireGoodPassword } from './password-rules.ts';
-import { deleteSessionsOf, findSession, insertSession, updateSession } from './session-store.ts';
+import {
+  deleteSession,
+  deleteSessionsOf,
+  findSession,
+  insertSession,
+  updateSession,
+} from './session-store.ts';
 import {
   deleteLinks,
   findCredentials,
@@ -20,10 +27,11 @@ import {
   findUser,
   hasUsers,
   insertLink,
-  insertMembership,
   insertUser,
   isActive,
+  joinOrganization,
   listMemberships,
+  recordAccount,
   replacePassword,
   useLink,
 } from './store.ts';
@@ -41,7 +49,7 @@ const SESSION_WRITE_MS = 3_600_000;
 /** How long links work, in milliseconds. */
 const LINK_MS = { setup: DAY_MS, invitation: 7 * DAY_MS, password: DAY_MS } as const;
 
-type Needs = Pick<Deps, 'db' | 'clock' | 'ids'>;
+type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
 /** The limits on guessing, and the signal of the request: aborted when the client goes away. */
 export interface Guarded {
@@ -98,11 +106,14 @@ export async function setUp(
   await commitTogether(db, () => {
     if (!useLink(db, link.hash) || hasUsers(db)) throw badLink();
     insertUser(db, { ...user, passwordHash });
-    if (made !== null) insertOrganizationNow(db, made);
+    const asOwner = actingAs(deps, user);
+    recordAccount(asOwner, 'user.created', user.id, 'created the first account');
+    if (made !== null) addOrganization(asOwner, made);
     for (const { id: organizationId } of made === null ? existing : [made]) {
-      insertMembership(db, { userId: user.id, organizationId, role: 'owner', createdAt });
+      const membership = { userId: user.id, organizationId, role: 'owner', createdAt } as const;
+      joinOrganization(asOwner, membership, (_, as) => `joined as ${as}`);
     }
-    insertSession(db, sessionOf(session, user.id, now));
+    beginSession(deps, session, user);
   });
   return { session, organizationId: (made ?? existing[0])?.id ?? '' };
 }
@@ -140,7 +151,7 @@ export async function signIn(
   await commitTogether(deps.db, () => {
     // The account may have changed while the password was verified.
     if (!isActive(deps.db, user.id, hash)) throw wrongSignIn();
-    insertSession(deps.db, sessionOf(session, user.id, deps.clock.now()));
+    beginSession(deps, session, user);
   });
   return session;
 }
@@ -172,10 +183,11 @@ export async function findSignedIn(
  * wrong or the new one is bad, and 429 after too many attempts of this session.
  */
 export async function changePassword(
-  { db }: Pick<Deps, 'db'>,
+  deps: AuditDeps,
   user: User,
   input: { current: string; password: string; keepHash: string } & Guarded,
 ): Promise<void> {
+  const { db } = deps;
   const { guard, signal, keepHash } = input;
   const { passwordHash } = (await findCredentials(db, user.email)) ?? {};
   guard.count(keepHash);
@@ -192,14 +204,16 @@ export async function changePassword(
     replacePassword(db, user.id, next);
     deleteLinks(db, 'password', user.id);
     deleteSessionsOf(db, user.id, keepHash);
+    recordAccount(deps, 'password.changed', user.id, 'changed their password');
   });
 }
 
 /** The path of a link by which the person chooses a password. Throws `AppError` 404, and 409 for a disabled account. */
 export async function createPasswordLink(
-  { db, clock }: Needs,
+  deps: AuditDeps,
   email: string,
 ): Promise<{ user: User; path: string }> {
+  const { db, clock } = deps;
   const user = await findCredentials(db, requireEmail(email));
   if (user === null) throw new AppError(404, `There is no user ${email}; "user create" makes one`);
   if (user.disabledAt !== null) {
@@ -215,6 +229,8 @@ export async function createPasswordLink(
       userId: user.id,
       ...lifeOf('password', clock.now()),
     });
+    const summary = `created a link for ${user.email} to choose a password`;
+    recordAccount(deps, 'password.link_created', user.id, summary);
   });
   return { user, path: `/dashboard/~/password?token=${token}` };
 }
@@ -235,16 +251,18 @@ export async function choosePassword(
     deleteLinks(deps.db, 'password', userId);
     replacePassword(deps.db, userId, passwordHash);
     deleteSessionsOf(deps.db, userId);
-    insertSession(deps.db, sessionOf(session, userId, deps.clock.now()));
+    recordAccount(actingAs(deps, user), 'password.changed', userId, 'chose a password by link');
+    beginSession(deps, session, user);
   });
   return session;
 }
 
 /** A user without a password yet; in an organization when one is named. Throws `AppError` 400 and 409. */
 export async function createUser(
-  { db, clock, ids }: Needs,
+  deps: Needs,
   input: { email: string; organizationId?: string; role?: Role },
 ): Promise<User> {
+  const { db, clock, ids } = deps;
   const createdAt = clock.now().toISOString();
   const user = { id: ids.newId('usr'), email: requireEmail(input.email), createdAt };
   const { organizationId, role = 'owner' } = input;
@@ -255,10 +273,49 @@ export async function createUser(
         `There is a user ${user.email} already; "user reset-password" lets them in again`,
       );
     }
-    if (organizationId !== undefined)
-      insertMembership(db, { userId: user.id, organizationId, role, createdAt });
+    recordAccount(deps, 'user.created', user.id, `created the account ${user.email}`);
+    if (organizationId === undefined) return;
+    const membership = { userId: user.id, organizationId, role, createdAt };
+    joinOrganization(deps, membership, (email, as) => `added ${email} as ${as}`);
   });
   return user;
+}
+
+/** Signs a person out of one session; nothing happens when it is not theirs. */
+export async function endSession(deps: AuditDeps, user: User, hash: string): Promise<void> {
+  await commitTogether(deps.db, () => {
+    if (deleteSession(deps.db, user.id, hash)) {
+      recordAccount(deps, 'session.ended', user.id, 'signed out');
+    }
+  });
+}
+
+/** Signs a person out everywhere. */
+export async function endAllSessions(deps: AuditDeps, user: User): Promise<void> {
+  await commitTogether(deps.db, () => {
+    deleteSessionsOf(deps.db, user.id);
+    recordAccount(deps, 'session.ended', user.id, 'signed out everywhere');
+  });
+}
+
+/** Nobody is signed in yet: from here on the person acts. */
+function actingAs<Given extends AuditDeps>(deps: Given, user: Pick<User, 'id' | 'email'>): Given {
+  return { ...deps, actor: userActor(user, deps.actor.address) };
+}
+
+/** Synchronous, for a transaction of the caller's. */
+function beginSession(deps: AuditDeps, { hash }: Secret, user: Pick<User, 'id' | 'email'>): void {
+  const now = deps.clock.now();
+  const expiresAt = now.getTime() + SESSION_MS;
+  const session = {
+    hash,
+    userId: user.id,
+    createdAt: now.toISOString(),
+    lastUsedAt: now.getTime(),
+    expiresAt,
+  };
+  insertSession(deps.db, session);
+  recordAccount(actingAs(deps, user), 'session.created', user.id, 'signed in');
 }
 
 /** The path of a link by which somebody joins an organization, for a week. */
@@ -293,7 +350,8 @@ export async function acceptInvitation(
   if ('id' in by) {
     await commitTogether(db, () => {
       if (!useLink(db, hash) || !isActive(db, by.id)) throw badLink();
-      insertMembership(db, { userId: by.id, organizationId, role, createdAt });
+      const membership = { userId: by.id, organizationId, role, createdAt };
+      joinOrganization(deps, membership, (_, as) => `accepted an invitation as ${as}`);
     });
     return { organizationId, session: null };
   }
@@ -306,8 +364,11 @@ export async function acceptInvitation(
     if (!insertUser(db, { ...user, passwordHash })) {
       throw new AppError(409, 'This address has an account. Sign in first, then open the invitation again.');
     }
-    insertMembership(db, { userId: user.id, organizationId, role, createdAt });
-    insertSession(db, sessionOf(session, user.id, now));
+    const asMember = actingAs(deps, user);
+    recordAccount(asMember, 'user.created', user.id, 'created an account by invitation');
+    const membership = { userId: user.id, organizationId, role, createdAt };
+    joinOrganization(asMember, membership, (_, as) => `accepted an invitation as ${as}`);
+    beginSession(deps, session, user);
   });
   return { organizationId, session };
 }
@@ -328,11 +389,6 @@ const noOne = { userId: null, organizationId: null, role: null };
 
 function lifeOf(purpose: OneTimeLink['purpose'], now: Date) {
   return { createdAt: now.toISOString(), expiresAt: now.getTime() + LINK_MS[purpose] };
-}
-
-function sessionOf({ hash }: Secret, userId: string, now: Date) {
-  const lastUsedAt = now.getTime();
-  return { hash, userId, createdAt: now.toISOString(), lastUsedAt, expiresAt: lastUsedAt + SESSION_MS };
 }
 
 function requireEmail(text: string): string {

@@ -51,20 +51,19 @@ export function updateSession(
   });
 }
 
-/** Ends a session, if it is the person's. */
-export function deleteSession(db: Database, userId: string, hash: string): Promise<void> {
-  return commitTogether(db, () => {
-    db.delete(sessions)
-      .where(and(eq(sessions.userId, userId), eq(sessions.hash, hash)))
-      .run();
-  });
+/** Whether the person had this session. Synchronous, for a transaction of the caller's. */
+export function deleteSession(db: Database, userId: string, hash: string): boolean {
+  const isSession = and(eq(sessions.userId, userId), eq(sessions.hash, hash));
+  return db.delete(sessions).where(isSession).returning({ hash: sessions.hash }).all().length > 0;
 }
 
-/** Signs a person out everywhere, or everywhere but here. Synchronous, for a transaction of the caller's. */
-export function deleteSessionsOf(db: Database, userId: string, exceptHash = ''): void {
-  db.delete(sessions)
-    .where(and(eq(sessions.userId, userId), ne(sessions.hash, exceptHash)))
-    .run();
+/**
+ * Signs a person out everywhere, or everywhere but here. Returns how many sessions ended. Synchronous, for a
+ * transaction of the caller's.
+ */
+export function deleteSessionsOf(db: Database, userId: string, exceptHash = ''): number {
+  const isOther = and(eq(sessions.userId, userId), ne(sessions.hash, exceptHash));
+  return db.delete(sessions).where(isOther).returning({ hash: sessions.hash }).all().length;
 }
 
 /** How many sign-ins and links are past their time. */

@@ -134,6 +134,33 @@ export function deleteMembership(deps: AuditDeps, userId: string, organizationId
   });
 }
 
+/** Records a change to an account. Synchronous, for a transaction of the caller's. */
+export function recordAccount(
+  deps: AuditDeps,
+  action: Extract<AuditAction, `user.${string}` | `session.${string}` | `password.${string}`>,
+  userId: string,
+  summary: string,
+): void {
+  recordAudit(deps, { organizationId: null, action, target: { type: 'user', id: userId }, summary });
+}
+
+/**
+ * Adds a person to an organization and records it: a new member, or a member who becomes an owner. `describe` says what
+ * the actor did. Synchronous, for a transaction of the caller's.
+ */
+export function joinOrganization(
+  deps: AuditDeps,
+  membership: { userId: string; organizationId: string; role: Role; createdAt: string },
+  describe: (email: string, as: string) => string,
+): void {
+  const before = findRole(deps.db, membership.userId, membership.organizationId);
+  insertMembership(deps.db, membership);
+  if (before === 'owner' || before === membership.role) return;
+  const as = membership.role === 'owner' ? 'an owner' : 'a member';
+  const action = before === null ? 'member.joined' : 'member.role_changed';
+  recordMember(deps, action, membership, (email) => describe(email, as));
+}
+
 /** Records a change to a member. Synchronous, for a transaction of the caller's. */
 function recordMember(
   deps: AuditDeps,

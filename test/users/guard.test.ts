@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test';
 import { AppError } from '../../src/lib/app-error.ts';
-import { createMetrics } from '../../src/metrics/instruments.ts';
 import { createGuard } from '../../src/users/guard.ts';
-import { fixedClock } from '../support/clock.ts';
+import { createTestApp } from '../support/test-app.ts';
 
 test('the guard remembers ten thousand sources, and forgets the one that was used longest ago', () => {
-  const guard = createGuard({ clock: fixedClock(), metrics: createMetrics() });
+  const guard = createGuard(createTestApp().deps);
   const isFree = (source: string) => {
     try {
       guard.count(source);

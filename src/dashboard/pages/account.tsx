@@ -1,9 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { commitTogether } from '../../../db/group-commit.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { foundOrganization, mayFound } from '../../users/found.ts';
-import { changePassword } from '../../users/service.ts';
-import { deleteSession, deleteSessionsOf, listSessions } from '../../users/session-store.ts';
+import { changePassword, endAllSessions, endSession } from '../../users/service.ts';
+import { listSessions } from '../../users/session-store.ts';
 import {
   get,
   guardedBy,
@@ -61,14 +60,14 @@ export const account: readonly Page[] = [
 
   post(`${PATH}/sessions/end`, 'user', async ({ deps, user, form, sessionHash }) => {
     const hash = form.get('session') ?? '';
-    await deleteSession(deps.db, user.id, hash);
+    await endSession(deps, user, hash);
     return hash === sessionHash
       ? { ...redirect('/dashboard/~/sign-in', 'You are signed out.'), session: null }
       : redirect(PATH, 'That session is signed out.');
   }),
 
   post(`${PATH}/sign-out-everywhere`, 'user', async ({ deps, user }) => {
-    await commitTogether(deps.db, () => deleteSessionsOf(deps.db, user.id));
+    await endAllSessions(deps, user);
     return { ...redirect('/dashboard/~/sign-in', 'You are signed out everywhere.'), session: null };
   }),
 ];

@@ -1,10 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
+import { countRefusedSignIn } from '../../audit/store.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { addressGroup } from '../../lib/client-address.ts';
 import { tidings } from '../../lib/how-to-run.ts';
-import { choosePassword, requireLink, signIn as signInAs } from '../../users/service.ts';
-import { deleteSession } from '../../users/session-store.ts';
+import { choosePassword, endSession, requireLink, signIn as signInAs } from '../../users/service.ts';
 import { hasUsers } from '../../users/store.ts';
 import { readCookies } from '../cookies.ts';
 import {
@@ -28,7 +27,7 @@ export const signIn: readonly Page[] = [
   ),
 
   post('/dashboard/~/sign-in', 'anyone', async (visit) => {
-    const { deps, form, request, clientAddress } = visit;
+    const { deps, form, request, clientAddress, guard } = visit;
     const input = {
       email: form.get('email') ?? '',
       password: form.get('password') ?? '',
@@ -41,12 +40,15 @@ export const signIn: readonly Page[] = [
       return { ...redirect(wayBack(form.get('to'))), session: token };
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
+      // Only a refusal after a hash is written at once: the queue of hashes bounds how often.
+      if (error.status === 429) guard.countRefusal(clientAddress);
+      else if (error.isRefusal) await countRefusedSignIn(deps, clientAddress);
       return showSignIn(visit, error);
     }
   }),
 
   post('/dashboard/~/sign-out', 'anyone', async ({ deps, user, sessionHash }) => {
-    if (user !== null) await deleteSession(deps.db, user.id, sessionHash);
+    if (user !== null) await endSession(deps, user, sessionHash);
     return { ...redirect('/dashboard/~/sign-in', 'You are signed out.'), session: null };
   }),
 
