@@ -92,14 +92,19 @@ export const settings = {
   },
   LINEAR_API_URL: {
     flag: '--linear-api-url <url>',
-    // Linear's SDK takes http only on this machine.
-    schema: Type.String({
-      pattern: '^(https://|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])[:/])[^\\s?#]+$',
-      maxLength: 2048,
-    }),
+    schema: HttpUrl,
     default: 'https://api.linear.app/graphql',
     expected: 'an https URL, such as https://api.linear.app/graphql',
     help: "Linear's GraphQL API",
+  },
+  ALLOW_HTTP: {
+    flag: '--allow-http <hosts>',
+    schema: Type.String({
+      pattern: '^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(?:, ?(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]))*$',
+      maxLength: 2048,
+    }),
+    expected: 'host names without ports, separated by commas, such as unkey.internal,minio',
+    help: 'hosts that Unkey, GitHub and S3 may be reached at over plain http; this machine always may',
   },
   BACKUP_DIR: {
     flag: '--backup-dir <folder>',
@@ -172,6 +177,9 @@ export const settings = {
 } as const satisfies Record<string, Setting>;
 
 type SettingName = keyof typeof settings;
+type ServiceUrlName = 'UNKEY_BASE_URL' | 'GITHUB_API_URL' | 'LINEAR_API_URL' | 'BACKUP_S3_ENDPOINT';
+
+const PLAIN_HTTP = 'anyone on the network can read plain http';
 
 /** Of these it is said that they are wrong, not what they were. */
 const secretSettings: ReadonlySet<SettingName> = new Set([
@@ -266,16 +274,33 @@ export function examineConfig(
     problems.push(`${name} must be ${settings[name].expected}, not ${shown}`);
   }
 
+  const plainHosts = new Set((read('ALLOW_HTTP') ?? '').toLowerCase().split(/, ?/));
+
+  /** Reads the URL of another service. Plain http would show keys and backups to the network. */
+  function readServiceUrl<Name extends ServiceUrlName>(name: Name): Value<Name> {
+    const url = read(name);
+    if (url === undefined) return url;
+    const { protocol, hostname } = URL.parse(url) ?? {};
+    if (protocol === undefined || hostname === undefined) refuse(name, url);
+    else if (protocol === 'https:' || isThisMachine(hostname)) return url;
+    // Linear's SDK throws for any other http URL.
+    else if (name === 'LINEAR_API_URL') problems.push(`${name} must be an https URL: ${PLAIN_HTTP}`);
+    else if (plainHosts.has(hostname)) return url;
+    else
+      problems.push(`${name} must be an https URL: ${PLAIN_HTTP}. To allow it, set ALLOW_HTTP=${hostname}`);
+    return (settings[name] as Setting).default as Value<Name>;
+  }
+
   const rootKey = read('UNKEY_ROOT_KEY');
   const unkey = {
     apiId: read('UNKEY_API_ID'),
-    baseUrl: read('UNKEY_BASE_URL'),
+    baseUrl: readServiceUrl('UNKEY_BASE_URL'),
     timeoutMs: read('UNKEY_TIMEOUT_MS'),
   };
   const accessKeyId = read('BACKUP_S3_ACCESS_KEY_ID');
   const secretAccessKey = read('BACKUP_S3_SECRET_ACCESS_KEY');
   const store = {
-    endpoint: read('BACKUP_S3_ENDPOINT')?.replace(/\/$/, ''),
+    endpoint: readServiceUrl('BACKUP_S3_ENDPOINT')?.replace(/\/$/, ''),
     region: read('BACKUP_S3_REGION'),
   };
   const dir = read('BACKUP_DIR');
@@ -295,8 +320,8 @@ export function examineConfig(
     secretKey: read('SECRET_KEY'),
     unkey: rootKey === undefined ? undefined : { rootKey, ...unkey },
     providerApis: {
-      github: read('GITHUB_API_URL').replace(/\/+$/, ''),
-      linear: read('LINEAR_API_URL').replace(/\/+$/, ''),
+      github: readServiceUrl('GITHUB_API_URL').replace(/\/+$/, ''),
+      linear: readServiceUrl('LINEAR_API_URL').replace(/\/+$/, ''),
     },
     backups: dir === undefined ? undefined : { dir, ...backups },
     s3: hasAccess ? { ...store, accessKeyId, secretAccessKey } : undefined,
@@ -310,6 +335,11 @@ export function examineConfig(
 /** The names of all variables that are set. */
 export function variableNames(environment: Environment = Bun.env): string[] {
   return Object.keys(environment);
+}
+
+/** A host as `URL` spells it: an IPv4 address in any notation comes out as four decimal numbers. */
+function isThisMachine(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
 /** Whether it is a cron expression that ever comes true. */

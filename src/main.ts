@@ -17,6 +17,7 @@ import { systemClock } from './lib/clock.ts';
 import { tidings } from './lib/how-to-run.ts';
 import { randomIds } from './lib/ids.ts';
 import { openLog } from './lib/log.ts';
+import { fetchWithoutRedirects } from './lib/outgoing.ts';
 import { createMetrics } from './metrics/instruments.ts';
 import { addProcessMetrics } from './metrics/process.ts';
 import { createReadiness, STOPPING } from './ready/readiness.ts';
@@ -61,7 +62,7 @@ export async function openServices(config: Config, role: Role = 'command'): Prom
   return {
     ...base,
     keys,
-    fetch: (request) => fetch(request),
+    fetch: (request) => fetchWithoutRedirects(request),
     openProviderApi: providerApis(config.providerApis),
     publicUrl: () => knownPublicUrl(config, folder.db) ?? publicUrlOf(config, config.port),
     async close() {

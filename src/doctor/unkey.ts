@@ -17,13 +17,9 @@ const PERMISSIONS = 'api.*.verify_key, api.*.read_api, and create_key, read_key,
  * what it knows of `key` under another permission.
  */
 export async function examineUnkey(config: UnkeyConfig, key: string | undefined): Promise<Finding> {
-  const { Unkey } = await import('@unkey/api');
-  const unkey = new Unkey({
-    rootKey: config.rootKey,
-    timeoutMs: TIMEOUT_MS,
-    retryConfig: { strategy: 'none' },
-    ...(config.baseUrl === undefined ? {} : { serverURL: config.baseUrl }),
-  });
+  // The SDK loads slowly and most installations do not use it.
+  const { openUnkey } = await import('../keys/unkey.ts');
+  const unkey = openUnkey({ ...config, timeoutMs: TIMEOUT_MS });
   const verified = await attempt(unkey.keys.verifyKey({ key: key ?? NOBODYS_KEY }));
   if (!verified.isDone) return refusedBy('verify keys', verified);
   const managed = await examineManagement(unkey, config.apiId);

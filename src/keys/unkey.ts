@@ -1,11 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { Unkey } from '@unkey/api';
+import { HTTPClient } from '@unkey/api/lib/http.js';
 import type { KeyResponseData } from '@unkey/api/models/components';
 import { UnkeyError } from '@unkey/api/models/errors';
 import type { UnkeyConfig } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
+import { fetchWithoutRedirects } from '../lib/outgoing.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
@@ -18,15 +20,23 @@ const MANAGEMENT_TIMEOUT_MS = 10_000;
 /** Unkey's own bound on a page of keys. */
 const PAGE_SIZE = 100;
 
+/**
+ * Unkey's SDK. Its defaults wait forever, retry for ten seconds, and follow redirects with the API key in the body.
+ * A client of ours that gets a 503 retries by itself.
+ */
+export function openUnkey({ rootKey, timeoutMs, baseUrl }: Omit<UnkeyConfig, 'apiId'>): Unkey {
+  return new Unkey({
+    rootKey,
+    timeoutMs,
+    retryConfig: { strategy: 'none' },
+    httpClient: new HTTPClient({ fetcher: fetchWithoutRedirects }),
+    ...(baseUrl === undefined ? {} : { serverURL: baseUrl }),
+  });
+}
+
 /** Keys at Unkey (API v2). Unkey records when each was last used. */
 export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig): KeyService {
-  // The SDK's defaults wait for ever and retry for ten seconds; a client that gets a 503 retries by itself.
-  const unkey = new Unkey({
-    rootKey: config.rootKey,
-    timeoutMs: config.timeoutMs,
-    retryConfig: { strategy: 'none' },
-    ...(config.baseUrl === undefined ? {} : { serverURL: config.baseUrl }),
-  });
+  const unkey = openUnkey(config);
   const management = { timeoutMs: MANAGEMENT_TIMEOUT_MS };
 
   function requireApiId(): string {
