@@ -1,37 +1,31 @@
 import { join } from 'node:path';
-import { S3Client, type S3File } from 'bun';
+import { type Bucket, openBucket } from './bucket.ts';
 import { type Backup, BackupError, type S3Access } from './model.ts';
 import type { Place } from './place.ts';
 import { prepareBackup } from './prepare.ts';
 import { splitTarget } from './target.ts';
 
-/** Of a multipart upload, in bytes. With two under way, an upload holds some 16 MB. */
-const PART_BYTES = 8 * 1024 * 1024;
-
-/** A store lists at most 1,000 names at a time. */
-const MAX_PAGES = 100;
-
 /**
- * Backups in an S3-compatible store, through Bun's own client. What was uploaded is read back whole and compared by size
- * and SHA-256, as an ETag means something else in each store.
+ * Backups in an S3-compatible store. What was uploaded is read back whole and compared by size and SHA-256, as an ETag
+ * means something else in each store.
  */
 export function s3Place(place: string, access: S3Access | undefined): Place {
-  const { client, prefix } = openBucket(place, access);
+  const { bucket, prefix } = openPrefix(place, access);
   const urlOf = (name: string) => `${place.replace(/\/+$/, '')}/${name}`;
 
   return {
     async store(name, source, { force }) {
       const file = urlOf(name);
-      const object = client.file(prefix + name);
-      if (!force && (await told(file, () => object.exists()))) {
+      const key = prefix + name;
+      if (!force && (await told(file, () => bucket.exists(key)))) {
         throw new BackupError(`${file} is there already: --force replaces it`);
       }
       const { path, facts, remove } = await prepareBackup(source, join(source.dataDir, name));
       try {
-        await told(file, () => upload(path, object));
-        const stored = await told(file, () => digestOf(object));
+        await told(file, () => bucket.write(key, path));
+        const stored = await told(file, () => digestOf(bucket, key));
         if (stored.bytes !== facts.bytes || stored.sha256 !== facts.sha256) {
-          await told(file, () => object.delete());
+          await told(file, () => bucket.remove(key));
           throw new BackupError(`${file} was not stored as it was sent, and was deleted again`);
         }
       } finally {
@@ -39,9 +33,12 @@ export function s3Place(place: string, access: S3Access | undefined): Place {
       }
       return { file, ...facts } satisfies Backup;
     },
-    list: () => told(place, () => listNames(client, prefix)),
+    async list() {
+      const keys = await told(place, () => bucket.list(prefix));
+      return keys.map((key) => key.slice(prefix.length));
+    },
     async remove(name) {
-      await told(urlOf(name), () => client.delete(prefix + name));
+      await told(urlOf(name), () => bucket.remove(prefix + name));
     },
   };
 }
@@ -49,11 +46,11 @@ export function s3Place(place: string, access: S3Access | undefined): Place {
 /** Copies an object into the new file `target`. Throws `BackupError`. */
 export async function download(url: string, access: S3Access | undefined, target: string): Promise<void> {
   const { place, name } = splitTarget(url);
-  const { client, prefix } = openBucket(place, access);
+  const { bucket, prefix } = openPrefix(place, access);
   const writer = Bun.file(target).writer();
   try {
     await told(url, async () => {
-      for await (const chunk of client.file(prefix + name).stream()) {
+      for await (const chunk of bucket.read(prefix + name)) {
         writer.write(chunk);
         await writer.flush();
       }
@@ -63,57 +60,22 @@ export async function download(url: string, access: S3Access | undefined, target
   }
 }
 
-function openBucket(place: string, access: S3Access | undefined): { client: S3Client; prefix: string } {
+function openPrefix(place: string, access: S3Access | undefined): { bucket: Bucket; prefix: string } {
   if (access === undefined) {
     throw new BackupError(`${place} needs BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY`);
   }
-  const [bucket = '', ...folders] = place.slice('s3://'.length).split('/').filter(Boolean);
-  const { endpoint, region, accessKeyId, secretAccessKey } = access;
-  const client = new S3Client({
-    bucket,
-    accessKeyId,
-    secretAccessKey,
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(region === undefined ? {} : { region }),
-    retry: 3,
-    partSize: PART_BYTES,
-    queueSize: 2,
-  });
-  return { client, prefix: folders.map((folder) => `${folder}/`).join('') };
+  const [name = '', ...folders] = place.slice('s3://'.length).split('/').filter(Boolean);
+  return { bucket: openBucket(name, access), prefix: folders.map((folder) => `${folder}/`).join('') };
 }
 
-async function upload(path: string, object: S3File): Promise<void> {
-  const writer = object.writer({ type: 'application/octet-stream' });
-  for await (const chunk of Bun.file(path).stream()) {
-    writer.write(chunk);
-    await writer.flush();
-  }
-  await writer.end();
-}
-
-async function digestOf(object: S3File): Promise<{ bytes: number; sha256: string }> {
+async function digestOf(bucket: Bucket, key: string): Promise<{ bytes: number; sha256: string }> {
   const hasher = new Bun.CryptoHasher('sha256');
   let bytes = 0;
-  for await (const chunk of object.stream()) {
+  for await (const chunk of bucket.read(key)) {
     hasher.update(chunk);
     bytes += chunk.length;
   }
   return { bytes, sha256: hasher.digest('hex') };
-}
-
-async function listNames(client: S3Client, prefix: string): Promise<string[]> {
-  const names: string[] = [];
-  let continuationToken: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const listed = await client.list({
-      prefix,
-      ...(continuationToken === undefined ? {} : { continuationToken }),
-    });
-    names.push(...(listed.contents ?? []).map(({ key }) => key.slice(prefix.length)));
-    continuationToken = listed.isTruncated ? listed.nextContinuationToken : undefined;
-    if (continuationToken === undefined) break;
-  }
-  return names;
 }
 
 /** An error of the store, as one line that names what it was about. */
