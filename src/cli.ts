@@ -9,7 +9,6 @@ import { addHealthcheckCommand } from './cli/healthcheck.ts';
 import { addIntegrationCommands } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
-import { steady } from './cli/output.ts';
 import { addPostCommands } from './cli/post.ts';
 import { addSendCommand } from './cli/send.ts';
 import { addServeCommand } from './cli/serve.ts';
@@ -21,6 +20,7 @@ import { ConfigError, settings } from './config.ts';
 import { DataFolderError } from './data-folder.ts';
 import { AppError } from './lib/app-error.ts';
 import { buildLine } from './lib/build.ts';
+import { withoutControls } from './lib/controls.ts';
 import { WrongSecretKey } from './lib/secret-box.ts';
 
 /** The work failed. */
@@ -64,7 +64,7 @@ function buildProgram(context: CliContext): Command {
     .configureHelp({ showGlobalOptions: true, optionDescription: describeOption })
     .configureOutput({
       writeOut: (text) => terminal.write(text),
-      writeErr: (text) => terminal.writeError(text),
+      writeErr: (text) => terminal.writeError(withoutControls(text)),
     })
     .showHelpAfterError('(add --help to see what it takes)')
     .exitOverride();
@@ -91,7 +91,7 @@ function describeOption(option: Option): string {
 }
 
 function fail({ terminal }: CliContext, message: string, exitCode: number): number {
-  terminal.writeError(`error: ${steady(message)}\n`);
+  terminal.writeError(`error: ${withoutControls(message)}\n`);
   return exitCode;
 }
 

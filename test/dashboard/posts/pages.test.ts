@@ -35,6 +35,29 @@ function titlesIn(html: string): string[] {
   return Array.from(html.matchAll(/<td><a href="[^"]*">([^<]*)<\/a>/g), ([, title = '']) => title);
 }
 
+test('marks in a title cannot reorder the page, and the editor keeps them', async () => {
+  const title = 'Pay\u202elaP\u2066';
+  await app.addPosts('org_a', {
+    id: 'p',
+    title,
+    content: 'T\u202eext',
+    markdown: 'T\u202eext',
+    status: 'draft',
+  });
+  const reordering = /[\u202a-\u202e\u2066-\u2069]/;
+  expect(await read(ALL)).not.toMatch(reordering);
+  expect(titlesIn(await read(ALL))).toEqual(['PaylaP']);
+  const editor = await read(`${ALL}/p`);
+  expect(editor).toContain(`value="${title}"`);
+  expect(editor).toMatch(/<textarea [^>]*>\nT\u202eext</);
+  const shown = editor.replaceAll(/<textarea [^>]*>[^<]*|value="[^"]*"/g, '');
+  expect(shown).not.toMatch(reordering);
+  // What is announced after a change names it too.
+  const saved = await visit(`${ALL}/p`, form(fieldsOf('p', { markdown: 'T\u202eext!' })));
+  expect(saved.status).toBe(303);
+  expect(stored('p')).toMatchObject({ title, markdown: 'T\u202eext!' });
+});
+
 describe('the list', () => {
   test('without posts says how they come to be', async () => {
     const html = await read(ALL);
