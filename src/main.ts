@@ -100,7 +100,7 @@ export interface RunningServer {
 /** Listens, and starts the jobs. Throws when the port is taken. */
 export function startServer(services: Services, config: Config): RunningServer {
   const publicUrl = () => publicUrlOf(config, server.port);
-  // Rehearsals have a thread of their own, so that no draft has to wait for them.
+  // Rehearsals and previews have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
   let isStopping = false;
   const whyNotReady = createReadiness({
@@ -118,6 +118,7 @@ export function startServer(services: Services, config: Config): RunningServer {
     ...services,
     publicUrl,
     compose: rehearsals.compose,
+    render: rehearsals.render,
     whyNotReady,
     peerAddress: (request) => server.requestIP(request)?.address ?? null,
     metricsToken: config.metricsToken,

@@ -44,6 +44,7 @@ export function createTestApp(
     openProviderApi?: OpenProviderApi;
     publicUrl?: () => string;
     hasOwnGithub?: boolean;
+    render?: (markdown: string) => Promise<string>;
   } = {},
 ): TestApp {
   const db = openDatabase(':memory:');
@@ -69,6 +70,7 @@ export function createTestApp(
     {
       ...deps,
       compose: async (recipe, material) => composeDraft(recipe, material),
+      ...(overrides.render === undefined ? {} : { render: overrides.render }),
       hasOwnGithub: overrides.hasOwnGithub ?? false,
     },
     overrides.providers,
