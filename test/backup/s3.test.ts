@@ -51,7 +51,7 @@ test('a large one goes in parts', async () => {
   expect(store.requests.filter((request) => request === 'PUT partNumber').length).toBeGreaterThan(2);
   await cliJson(other(), ['restore', URL_OF_ONE], { environment: environment() });
   expect(rowsIn(other())).toEqual(rowsIn(dataDir()));
-}, 30_000);
+}, 300_000);
 
 test('replaces no object, unless it is told to', async () => {
   store.objects.set('team/a.backup', Buffer.from('mine'));
@@ -87,7 +87,7 @@ test.each<[string, S3Fault, string]>([
     expect(readdirSync(into)).toEqual(before);
     if (command === 'backup') expect(store.objects.size).toBe(0);
   },
-  30_000,
+  300_000,
 );
 
 describe.each([301, 302, 307, 308])('a store that answers %d with another server', (status) => {
@@ -161,7 +161,7 @@ test('an upload in parts that fails leaves no parts at the store', async () => {
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('(EntityTooSmall: ') });
   expect(store.requests.at(-1)).toBe('DELETE uploadId');
   expect([...store.objects.keys()]).toEqual([]);
-}, 30_000);
+}, 300_000);
 
 test.each([
   ['s3://nope/a.backup', {}, 'NoSuchBucket'],

@@ -368,7 +368,7 @@ test('a database that another process keeps busy is one line, and nothing is cha
   writer.run('ROLLBACK');
   writer.close();
   expect(await json('organization', 'list')).toHaveLength(1);
-}, 20_000);
+}, 300_000);
 
 test.skipIf(!mayMount)(
   'a full disk is one line, and nothing is changed',
@@ -389,7 +389,7 @@ test.skipIf(!mayMount)(
       'error: The disk is full, and what was to be written is not there. Make room, and run the command again\n',
     ]);
   },
-  60_000,
+  300_000,
 );
 
 test('a data folder that cannot be used is named, with what to do', async () => {

@@ -466,7 +466,7 @@ describe('the server', () => {
     } finally {
       await server.stop();
     }
-  }, 60_000);
+  }, 300_000);
 
   test('that was killed left a log, which is read too, and stays', async () => {
     await healthy();
