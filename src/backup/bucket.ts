@@ -30,7 +30,8 @@ class BucketError extends Error {
 /** The requests to an S3-compatible store that backups need, each to the store's own origin. */
 export interface Bucket {
   exists(key: string): Promise<boolean>;
-  read(key: string): AsyncIterable<Uint8Array>;
+  /** An object, and how many bytes the store says it has. */
+  read(key: string): Promise<{ bytes: number; body: ReadableStream<Uint8Array> }>;
   /** Uploads the file at `path`, in parts when it is large. */
   write(key: string, path: string): Promise<void>;
   list(prefix: string): Promise<string[]>;
@@ -115,8 +116,10 @@ export function openBucket(name: string, { endpoint, region, ...keys }: S3Access
       if (!response.ok) throw await errorOf(response);
       return true;
     },
-    async *read(key) {
-      yield* (await request('GET', key)).body ?? [];
+    async read(key) {
+      const { headers, body } = await request('GET', key);
+      if (body === null) throw unexpected('the store sent nothing');
+      return { bytes: Number(headers.get('content-length') ?? 0), body };
     },
     async write(key, path) {
       const file = Bun.file(path);

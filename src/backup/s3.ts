@@ -43,14 +43,26 @@ export function s3Place(place: string, access: S3Access | undefined): Place {
   };
 }
 
-/** Copies an object into the new file `target`. Throws `BackupError`. */
-export async function download(url: string, access: S3Access | undefined, target: string): Promise<void> {
+/** Copies an object into the new file `target`, after `requireSpace` for its size. Throws `BackupError`. */
+export async function download(
+  url: string,
+  access: S3Access | undefined,
+  target: string,
+  requireSpace: (bytes: number) => void,
+): Promise<void> {
   const { place, name } = splitTarget(url);
   const { bucket, prefix } = openPrefix(place, access);
+  const { bytes, body } = await told(url, () => bucket.read(prefix + name));
+  try {
+    requireSpace(bytes);
+  } catch (error) {
+    await body.cancel();
+    throw error;
+  }
   const writer = Bun.file(target).writer();
   try {
     await told(url, async () => {
-      for await (const chunk of bucket.read(prefix + name)) {
+      for await (const chunk of body) {
         writer.write(chunk);
         await writer.flush();
       }
@@ -71,7 +83,7 @@ function openPrefix(place: string, access: S3Access | undefined): { bucket: Buck
 async function digestOf(bucket: Bucket, key: string): Promise<{ bytes: number; sha256: string }> {
   const hasher = new Bun.CryptoHasher('sha256');
   let bytes = 0;
-  for await (const chunk of bucket.read(key)) {
+  for await (const chunk of (await bucket.read(key)).body) {
     hasher.update(chunk);
     bytes += chunk.length;
   }

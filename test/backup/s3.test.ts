@@ -13,6 +13,8 @@ const dataDir = () => join(folder.path, 'data');
 const other = () => join(folder.path, 'other');
 const environment = () => ({ BACKUP_S3_ENDPOINT: store.url, ...S3_ACCESS });
 const URL_OF_ONE = 's3://backups/team/a.backup';
+/** Without those that SQLite keeps until a connection is collected as garbage. */
+const filesIn = (into: string) => readdirSync(into).filter((name) => !/-(?:wal|shm)$/.test(name));
 const run = (into: string, ...words: string[]) => cli(into, words, { environment: environment() });
 
 beforeEach(async () => {
@@ -78,13 +80,13 @@ test.each<[string, S3Fault, string]>([
     if (command === 'restore') await run(dataDir(), 'backup', URL_OF_ONE, '--with-key');
     store.fault = fault;
     const into = command === 'restore' ? other() : dataDir();
-    const before = command === 'restore' ? ['tidings.lock'] : readdirSync(into);
+    const before = command === 'restore' ? ['tidings.lock'] : filesIn(into);
     const { exitCode, stderr } = await run(into, command, URL_OF_ONE);
     expect(exitCode).toBe(1);
     expect(stderr.split('\n')).toHaveLength(2);
     expect(stderr).toStartWith(`error: ${message}`);
     expect(stderr).not.toContain('test-secret');
-    expect(readdirSync(into)).toEqual(before);
+    expect(filesIn(into)).toEqual(before);
     if (command === 'backup') expect(store.objects.size).toBe(0);
   },
   300_000,
@@ -131,6 +133,23 @@ describe.each([301, 302, 307, 308])('a store that answers %d with another server
     });
     expect(servers.seen).toEqual([]);
   });
+});
+
+test('an object larger than the disk is not downloaded', async () => {
+  const head = ['HTTP/1.1 200 OK', `content-length: ${1e15}`];
+  using vast = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: { data: (socket) => void socket.write(`${head.join('\r\n')}\r\n\r\nits first bytes`) },
+  });
+  const { exitCode, stderr } = await cli(other(), ['restore', URL_OF_ONE], {
+    environment: { ...environment(), BACKUP_S3_ENDPOINT: `http://127.0.0.1:${vast.port}` },
+  });
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: expect.stringContaining('error: The backup has 1000000.0 GB, and '),
+  });
+  expect(filesIn(other())).toEqual(['tidings.lock']);
 });
 
 test('a store that is overloaded is asked three times', async () => {
