@@ -10,7 +10,6 @@ import { addHealthcheckCommand } from './cli/healthcheck.ts';
 import { addIntegrationCommands } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
-import { steady } from './cli/output.ts';
 import { addPostCommands } from './cli/post.ts';
 import { addSendCommand } from './cli/send.ts';
 import { addServeCommand } from './cli/serve.ts';
@@ -22,6 +21,7 @@ import { ConfigError, settings } from './config.ts';
 import { DataFolderError } from './data-folder.ts';
 import { AppError } from './lib/app-error.ts';
 import { buildLine } from './lib/build.ts';
+import { withoutControls } from './lib/controls.ts';
 import { WrongSecretKey } from './lib/secret-box.ts';
 
 /** The work failed. */
@@ -65,7 +65,7 @@ function buildProgram(context: CliContext): Command {
     .configureHelp({ showGlobalOptions: true, optionDescription: describeOption })
     .configureOutput({
       writeOut: (text) => terminal.write(text),
-      writeErr: (text) => terminal.writeError(text),
+      writeErr: (text) => terminal.writeError(withoutControls(text)),
     })
     .showHelpAfterError('(add --help to see what it takes)')
     .exitOverride();
@@ -93,7 +93,7 @@ function describeOption(option: Option): string {
 }
 
 function fail({ terminal }: CliContext, message: string, exitCode: number): number {
-  terminal.writeError(`error: ${steady(message)}\n`);
+  terminal.writeError(`error: ${withoutControls(message)}\n`);
   return exitCode;
 }
 
@@ -107,14 +107,11 @@ if (import.meta.main) {
     // Whoever reads has read enough, as `head` does.
     if (!hasCode(error, 'EPIPE')) throw error;
   });
-  const exitCode = await runCli(Bun.argv.slice(2), {
+  process.exitCode = await runCli(Bun.argv.slice(2), {
     terminal: {
       write: (text) => void process.stdout.write(text),
       writeError: (text) => void process.stderr.write(text),
       isInteractive: process.stderr.isTTY === true,
     },
   });
-  process.exitCode = exitCode;
-  // A request that was given up, as to a store that does not answer, would keep the process for minutes.
-  if (exitCode !== 0) process.stdout.write('', () => process.stderr.write('', () => process.exit()));
 }

@@ -93,14 +93,19 @@ export const settings = {
   },
   LINEAR_API_URL: {
     flag: '--linear-api-url <url>',
-    // Linear's SDK takes http only on this machine.
-    schema: Type.String({
-      pattern: '^(https://|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])[:/])[^\\s?#]+$',
-      maxLength: 2048,
-    }),
+    schema: HttpUrl,
     default: 'https://api.linear.app/graphql',
     expected: 'an https URL, such as https://api.linear.app/graphql',
     help: "Linear's GraphQL API",
+  },
+  ALLOW_HTTP: {
+    flag: '--allow-http <hosts>',
+    schema: Type.String({
+      pattern: '^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(?:, ?(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]))*$',
+      maxLength: 2048,
+    }),
+    expected: 'host names without ports, separated by commas, such as unkey.internal,minio',
+    help: 'hosts that Unkey, GitHub and S3 may be reached at over plain http; this machine always may',
   },
   BACKUP_DIR: {
     flag: '--backup-dir <folder>',
@@ -187,6 +192,9 @@ export const settings = {
 } as const satisfies Record<string, Setting>;
 
 type SettingName = keyof typeof settings;
+type ServiceUrlName = 'UNKEY_BASE_URL' | 'GITHUB_API_URL' | 'LINEAR_API_URL' | 'BACKUP_S3_ENDPOINT';
+
+const PLAIN_HTTP = 'anyone on the network can read plain http';
 
 /** They mean nothing without UNKEY_ROOT_KEY. */
 const unkeyDetails = ['UNKEY_API_ID', 'UNKEY_BASE_URL', 'UNKEY_TIMEOUT_MS'] as const;
@@ -290,10 +298,27 @@ export function examineConfig(
     problems.push(`${name} must be ${settings[name].expected}, not ${shown}`);
   }
 
+  const plainHosts = new Set((read('ALLOW_HTTP') ?? '').toLowerCase().split(/, ?/));
+
+  /** Reads the URL of another service. Plain http would show keys and backups to the network. */
+  function readServiceUrl<Name extends ServiceUrlName>(name: Name): Value<Name> | null {
+    const url = read(name);
+    if (url === undefined || url === null) return url as Value<Name> | null;
+    const { protocol, hostname } = URL.parse(url) ?? {};
+    if (protocol === undefined || hostname === undefined) refuse(name, url);
+    else if (protocol === 'https:' || isThisMachine(hostname)) return url;
+    // Linear's SDK throws for any other http URL.
+    else if (name === 'LINEAR_API_URL') problems.push(`${name} must be an https URL: ${PLAIN_HTTP}`);
+    else if (plainHosts.has(hostname)) return url;
+    else
+      problems.push(`${name} must be an https URL: ${PLAIN_HTTP}. To allow it, set ALLOW_HTTP=${hostname}`);
+    return null;
+  }
+
   const rootKey = read('UNKEY_ROOT_KEY');
   const unkey = {
     apiId: read('UNKEY_API_ID'),
-    baseUrl: read('UNKEY_BASE_URL'),
+    baseUrl: readServiceUrl('UNKEY_BASE_URL'),
     timeoutMs: read('UNKEY_TIMEOUT_MS'),
   };
   const rootless = unkeyDetails.filter((name) => rootKey === undefined && textOf(name) !== undefined);
@@ -301,7 +326,7 @@ export function examineConfig(
   const accessKeyId = read('BACKUP_S3_ACCESS_KEY_ID');
   const secretAccessKey = read('BACKUP_S3_SECRET_ACCESS_KEY');
   const store = {
-    endpoint: withoutSlash(read('BACKUP_S3_ENDPOINT')),
+    endpoint: withoutSlash(readServiceUrl('BACKUP_S3_ENDPOINT')),
     region: read('BACKUP_S3_REGION'),
   };
   const dir = read('BACKUP_DIR');
@@ -325,8 +350,8 @@ export function examineConfig(
     secretKey: read('SECRET_KEY'),
     unkey: rootless.length > 0 ? null : rootKey === undefined ? undefined : usable({ rootKey, ...unkey }),
     providerApis: usable({
-      github: withoutSlash(read('GITHUB_API_URL')),
-      linear: withoutSlash(read('LINEAR_API_URL')),
+      github: withoutSlash(readServiceUrl('GITHUB_API_URL')),
+      linear: withoutSlash(readServiceUrl('LINEAR_API_URL')),
     }),
     backups: dir === undefined ? undefined : usable({ dir, ...backups }),
     s3: hasAccess ? usable({ ...store, accessKeyId, secretAccessKey }) : needsAccess ? null : undefined,
@@ -354,6 +379,11 @@ function withoutSlash<Url extends string | null | undefined>(url: Url): Url {
 /** The names of all variables that are set. */
 export function variableNames(environment: Environment = Bun.env): string[] {
   return Object.keys(environment);
+}
+
+/** A host as `URL` spells it: an IPv4 address in any notation comes out as four decimal numbers. */
+function isThisMachine(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
 /** Whether it is a cron expression that ever comes true. */

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   rmSync,
+  type Stats,
   statfsSync,
   statSync,
 } from 'node:fs';
@@ -19,6 +20,7 @@ import {
 } from '../db/client.ts';
 import { isServerRunning, takeLock } from '../db/lock.ts';
 import { tidings } from './lib/how-to-run.ts';
+import type { Logger } from './lib/log.ts';
 import { keyFingerprint, type SecretBox, secretBox } from './lib/secret-box.ts';
 import { newSecretKey, readSecretKey, writeKeyFile } from './secret-key.ts';
 
@@ -193,6 +195,28 @@ export function freeBytes(folder: string): number | null {
     return bavail * bsize;
   } catch {
     return null;
+  }
+}
+
+/** A size as people say it. */
+export function megabytes(bytes: number): string {
+  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.ceil(bytes / 1e6)} MB`;
+}
+
+/** The mode of a file that others than its owner may read or write, such as `644`. Null otherwise, and on Windows. */
+export function modeForOthers({ mode }: Pick<Stats, 'mode'>): string | null {
+  return process.platform === 'win32' || (mode & 0o077) === 0 ? null : (mode & 0o777).toString(8);
+}
+
+/** Warns of what others on this machine can read or write. Tidings makes it all for its own user alone. */
+export function warnOfModes(dataDir: string, log: Pick<Logger, 'warn'>): void {
+  const folder = resolve(dataDir);
+  for (const path of [folder, databaseFile(folder), join(folder, 'secret.key')]) {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    const mode = stats === undefined ? null : modeForOthers(stats);
+    if (mode === null) continue;
+    const advice = `chmod ${path === folder ? '700' : '600'} ${path}`;
+    log.warn({ path, mode }, `others on this machine can read or write ${path}: ${advice}`);
   }
 }
 

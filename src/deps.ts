@@ -20,7 +20,7 @@ export interface Deps {
   readonly keys: KeyService;
   /** Encrypts what must not lie in the database in the clear. */
   readonly secrets: SecretBox;
-  /** How other servers are asked. */
+  /** Sends a request to another server. Follows no redirect: the response may have a 3xx status. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
   /** How a provider's own API is asked, on behalf of a token. */
   readonly openProviderApi: OpenProviderApi;

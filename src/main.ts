@@ -19,6 +19,7 @@ import { systemClock } from './lib/clock.ts';
 import { tidings } from './lib/how-to-run.ts';
 import { randomIds } from './lib/ids.ts';
 import { openLog } from './lib/log.ts';
+import { fetchWithoutRedirects } from './lib/outgoing.ts';
 import { createMetrics } from './metrics/instruments.ts';
 import { addProcessMetrics } from './metrics/process.ts';
 import { guardDescriptors } from './ready/descriptors.ts';
@@ -74,7 +75,7 @@ export async function openServices(
   return {
     ...base,
     keys,
-    fetch: (request) => fetch(request),
+    fetch: (request) => fetchWithoutRedirects(request),
     openProviderApi: providerApis(config.providerApis),
     publicUrl: () => knownPublicUrl(config, folder.db) ?? publicUrlOf(config, config.port),
     async close() {
@@ -135,7 +136,7 @@ export interface RunningServer {
 export async function startServer(services: Services, config: Config): Promise<RunningServer> {
   const publicUrl = () => publicUrlOf(config, server.port);
   let jobs: RunningJobs | undefined;
-  // Rehearsals have a thread of their own, so that no draft has to wait for them.
+  // Rehearsals and previews have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
   let isStopping = false;
   const whyNotReady = createReadiness({
@@ -153,6 +154,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     ...services,
     publicUrl,
     compose: rehearsals.compose,
+    render: rehearsals.render,
     whyNotReady,
     extendTimeout: (request) => server.timeout(request, PROVIDER_TIMEOUT_S),
     peerAddress: (request) => server.requestIP(request)?.address ?? null,

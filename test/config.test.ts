@@ -97,7 +97,9 @@ describe('a wrong value is refused by the name of its variable', () => {
     ['UNKEY_TIMEOUT_MS', '0', 'UNKEY_TIMEOUT_MS must be a number of milliseconds from 1 to 60000, not "0"'],
     ['UNKEY_BASE_URL', 'https://x.test/v2', 'UNKEY_BASE_URL must be an http or https URL without a path'],
     ['GITHUB_API_URL', 'github.example.com', 'GITHUB_API_URL must be an http or https URL'],
-    ['LINEAR_API_URL', 'http://linear.example.com/graphql', 'LINEAR_API_URL must be an https URL'],
+    ['ALLOW_HTTP', 'http://minio', 'ALLOW_HTTP must be host names without ports, separated by commas'],
+    ['ALLOW_HTTP', 'minio:9000', 'ALLOW_HTTP must be'],
+    ['ALLOW_HTTP', '*', 'ALLOW_HTTP must be'],
     ['LOG_FORMAT', 'text', 'LOG_FORMAT must be one of auto, json, pretty, not "text"'],
     ['BACKUP_SCHEDULE', 'daily', 'BACKUP_SCHEDULE must be a cron expression, such as "0 3 * * *"'],
     ['BACKUP_SCHEDULE', '0 25 * * *', 'BACKUP_SCHEDULE must be'],
@@ -190,5 +192,52 @@ describe('a setting that cannot be used has no value, not its default', () => {
     const { config, problems } = examineConfig({}, { ...base, ...wrong } as Record<string, string>);
     expect(problems).toHaveLength(1);
     expect(config).toEqual({ ...readConfig({}, base), ...expected } as typeof config);
+  });
+});
+
+describe('plain http to another machine', () => {
+  const services = ['UNKEY_BASE_URL', 'GITHUB_API_URL', 'LINEAR_API_URL', 'BACKUP_S3_ENDPOINT'];
+  const problemOf = (environment: Record<string, string>) => examineConfig({}, environment).problems;
+  const refusal = (name: string, host: string) =>
+    `${name} must be an https URL: anyone on the network can read plain http. To allow it, set ALLOW_HTTP=${host}`;
+
+  test.each(services)('%s needs https, except on this machine', (name) => {
+    for (const host of [
+      'other.example.com',
+      'localhost.example.com',
+      'localhost@other',
+      '10.0.0.1',
+      '[::2]',
+    ]) {
+      expect(problemOf({ [name]: `http://${host}` })).toEqual([expect.stringContaining(name)]);
+      expect(problemOf({ [name]: `https://${host.replace('localhost@', '')}` })).toEqual([]);
+    }
+    for (const host of ['localhost', '127.0.0.1:9000', '127.9.9.9', '[::1]:9000']) {
+      expect(problemOf({ [name]: `http://${host}` })).toEqual([]);
+    }
+  });
+
+  test.each(services)('%s names the host to allow, and has no value', (name) => {
+    const { config, problems } = examineConfig({}, { UNKEY_ROOT_KEY: 'k', [name]: 'http://Minio:9000' });
+    const full = refusal(name, 'minio');
+    expect(problems).toEqual([name === 'LINEAR_API_URL' ? full.slice(0, full.indexOf('. To allow')) : full]);
+    expect(JSON.stringify(config)).not.toMatch(/minio/i);
+  });
+
+  test('ALLOW_HTTP allows the hosts it lists for every service but Linear, whose SDK refuses', () => {
+    const environment = (host: string) =>
+      Object.fromEntries(services.map((name) => [name, `http://${host}`]));
+    const ALLOW_HTTP = 'unkey.internal, Minio,[fd00::1]';
+    for (const host of ['unkey.internal', 'minio:9000', 'MINIO', '[fd00::1]']) {
+      expect(problemOf({ ...environment(host), ALLOW_HTTP })).toEqual([
+        expect.stringContaining('LINEAR_API_URL must be an https URL'),
+      ]);
+    }
+    for (const host of ['internal', 'a.minio', 'minio.example.com', '[fd00::2]']) {
+      expect(problemOf({ ...environment(host), ALLOW_HTTP })).toHaveLength(4);
+    }
+    expect(readConfig({ ALLOW_HTTP: 'minio' }, { GITHUB_API_URL: 'http://minio' }).providerApis.github).toBe(
+      'http://minio',
+    );
   });
 });

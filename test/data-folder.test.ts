@@ -1,6 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Role } from '../db/client.ts';
 import { type Holder, takeLock } from '../db/lock.ts';
@@ -10,6 +10,7 @@ import {
   listLeftovers,
   lockFile,
   openDataFolder,
+  warnOfModes,
 } from '../src/data-folder.ts';
 import { temporaryFolder } from './support/cli.ts';
 import { fixtures } from './support/schema-fixtures.ts';
@@ -212,4 +213,30 @@ test('a folder that is a file is refused by name', async () => {
   expect(() => openDataFolder(join(path, 'below'))).toThrow(
     'a file is there, or on the way to it. DATA_DIR names another one.',
   );
+});
+
+test('what others on the machine can read or write is warned of, and nothing else', () => {
+  openDataFolder(folder.path).close();
+  chmodSync(folder.path, 0o700);
+  const warnings: unknown[][] = [];
+  const log = { warn: (...words: unknown[]) => void warnings.push(words) };
+  warnOfModes(folder.path, log);
+  expect(warnings).toEqual([]);
+  for (const [path, mode] of [
+    [folder.path, 0o777],
+    [databaseFile(folder.path), 0o620],
+    [keyFile(), 0o604],
+  ] as const) {
+    chmodSync(path, mode);
+  }
+  warnOfModes(folder.path, log);
+  const warning = (path: string, mode: string, right: string) => [
+    { path, mode },
+    `others on this machine can read or write ${path}: chmod ${right} ${path}`,
+  ];
+  expect(warnings).toEqual([
+    warning(folder.path, '777', '700'),
+    warning(databaseFile(folder.path), '620', '600'),
+    warning(keyFile(), '604', '600'),
+  ]);
 });

@@ -92,6 +92,8 @@ export async function unpackDatabase(
     async (unpacked) => {
       for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
         bytes += chunk.length;
+        // Before the first byte is written: gigabytes of something else fit into a small file.
+        if (bytes === chunk.length && sqliteBytes(chunk) !== header.databaseBytes) throw damaged(file);
         if (bytes > header.databaseBytes) throw damaged(file);
         hasher.update(chunk);
         await write(chunk);
@@ -108,6 +110,14 @@ export async function writeAll(target: FileHandle, chunk: Uint8Array): Promise<v
   for (let offset = 0; offset < chunk.length; ) {
     offset += (await target.write(chunk, offset, chunk.length - offset)).bytesWritten;
   }
+}
+
+/** The size of a database by the header that SQLite writes: page size times pages. Null when it is no database. */
+function sqliteBytes(beginning: Uint8Array): number | null {
+  const header = Buffer.from(beginning.buffer, beginning.byteOffset, beginning.byteLength);
+  if (header.length < 100 || !header.toString('latin1', 0, 16).startsWith('SQLite format 3\0')) return null;
+  const pageBytes = header.readUInt16BE(16);
+  return (pageBytes === 1 ? 65_536 : pageBytes) * header.readUInt32BE(28);
 }
 
 function damaged(file: string): BackupError {

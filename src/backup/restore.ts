@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { takeLock } from '../../db/lock.ts';
 import { migrations } from '../../db/migrate.ts';
 import { forgetKey, inspectDatabase } from '../../db/snapshot.ts';
-import { databaseFile, lockFile } from '../data-folder.ts';
+import { databaseFile, freeBytes, lockFile, megabytes } from '../data-folder.ts';
 import { keyFingerprint } from '../lib/secret-box.ts';
 import { readSecretKey, writeKeyFile } from '../secret-key.ts';
 import { checkBackup, unpackDatabase, writeAll } from './format.ts';
@@ -84,9 +84,10 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
   removeAll();
   try {
     const isRemote = isStore(file);
-    if (isRemote) await download(file, s3, fetched);
+    if (isRemote) await download(file, s3, fetched, (bytes) => requireSpace(folder, bytes, 'The backup has'));
     const { header } = await readable(isRemote ? fetched : file, file);
     const key = keyToUse(folder, header, options);
+    requireSpace(folder, header.databaseBytes, 'The database in the backup has');
     await unpackAndCheck(isRemote ? fetched : file, header, unpacked);
     if (key === 'other') forgetKey(unpacked);
     if (key === 'restored') writeKeyFile(folder, Buffer.from(header.key ?? '', 'base64'));
@@ -96,6 +97,15 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
   } finally {
     removeAll();
   }
+}
+
+/** Asked before anything is written: a backup of a few megabytes may hold gigabytes. */
+function requireSpace(folder: string, bytes: number, what: string): void {
+  const free = freeBytes(folder);
+  if (free === null || bytes <= free) return;
+  throw new BackupError(
+    `${what} ${megabytes(bytes)}, and ${megabytes(free)} are free in ${folder}. Make room, or set DATA_DIR to a folder on a larger disk`,
+  );
 }
 
 function requireVacant(target: string, force: boolean): void {

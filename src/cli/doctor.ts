@@ -3,6 +3,7 @@ import type { Result } from '../doctor/check.ts';
 import { examine } from '../doctor/index.ts';
 import { admit } from '../doctor/open.ts';
 import { systemClock } from '../lib/clock.ts';
+import { fetchWithoutRedirects } from '../lib/outgoing.ts';
 import { addSettings, type CliContext, flagsOf, WorkFailed } from './context.ts';
 import { oneLine, print } from './output.ts';
 
@@ -30,7 +31,7 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Cl
       async ({ offline = false, full = false, key }: { offline?: boolean; full?: boolean; key?: string }) => {
         const { patient, close } = admit({
           clock: systemClock,
-          fetch: (request) => fetch(request),
+          fetch: (request) => fetchWithoutRedirects(request),
           flags: flagsOf(command),
           environment,
           isOffline: offline,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { disconnectIntegration } from '../hooks/disconnect.ts';
-import { rotateSecret } from '../hooks/rotate.ts';
+import { endedNow, rotateSecret } from '../hooks/rotate.ts';
 import { listHooks } from '../hooks/store.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
 import { getIntegration, listIntegrations, setEnabled } from '../integrations/store.ts';
@@ -58,26 +58,24 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
 
   group
     .command('rotate-secret')
-    .description('make a new secret, and set it at the provider; the old one is taken for another 24 hours')
+    .description('make a new secret and set it at the provider; the old one works for another 24 hours')
     .argument('<id>', 'the integration')
-    .action(async (id: string, _options: object, command: Command) => {
+    .option('--now', 'end the old secret at once, because it leaked')
+    .action(async (id: string, { now = false }: { now?: boolean }, command: Command) => {
       const { secret, isSetAtProvider, integration } = await withServices(
         context,
         command,
         async (services) => ({
-          ...(await rotateSecret(services, id)),
+          ...(await rotateSecret(services, id, { now })),
           integration: await getIntegration(services.db, id),
         }),
       );
+      const provider = providerNames[integration.type];
       const next = isSetAtProvider
-        ? `It is set at ${providerNames[integration.type]} already: nothing is left to do.`
-        : `${ONCE} Set it at ${providerNames[integration.type]}.`;
-      print(
-        context.terminal,
-        command,
-        { secret },
-        () => `${fields({ Secret: secret })}\n\n${next} The old one is taken for another 24 hours.`,
-      );
+        ? `It is set at ${provider} already: nothing is left to do.`
+        : `${ONCE} Set it at ${provider}.`;
+      const old = now ? endedNow(provider, isSetAtProvider) : 'The old one works for another 24 hours.';
+      print(context.terminal, command, { secret }, () => `${fields({ Secret: secret })}\n\n${next} ${old}`);
     });
 
   addPlaceCommands(group, context);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { escapeControls, onOneLine, withoutControls } from '../lib/controls.ts';
 
 // How commands speak: one JSON value on standard output with `--json`, words for people without.
 
@@ -18,16 +19,8 @@ export function print<Value>(
   forPeople: (value: Value) => string,
 ): void {
   const wantsJson = command.optsWithGlobals().json === true;
-  terminal.write(wantsJson ? `${JSON.stringify(value)}\n` : `${steady(forPeople(value))}\n`);
-}
-
-/**
- * Without what would steer the terminal: a provider's names and words, a post's text and an error's message come from
- * strangers. Line breaks and tabs stay.
- */
-export function steady(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
+  const text = wantsJson ? escapeControls(JSON.stringify(value)) : withoutControls(forPeople(value));
+  terminal.write(`${text}\n`);
 }
 
 /** Rows under headings, in columns as wide as their widest cell. */
@@ -56,9 +49,8 @@ export function fields(values: Readonly<Record<string, string | null>>): string 
     .join('\n');
 }
 
-/** A control character in a title must not steer the terminal; a line break must not break a row. */
+/** A title or a message for one row, cut to `maxWidth` columns. */
 export function oneLine(text: string, maxWidth = 60): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-  const clean = text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
+  const clean = onOneLine(text);
   return Bun.stringWidth(clean) > maxWidth ? `${Bun.sliceAnsi(clean, 0, maxWidth - 1)}…` : clean;
 }

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { hasSuggestionFor } from '../drafts/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
+import { escapeControls } from '../lib/controls.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { editPost } from '../posts/edit.ts';
@@ -183,7 +184,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
         for (let page = 1; ; page++) {
           const { posts } = await listPostPage(db, options.organization, { ...selection, page });
           for (const post of posts) {
-            write(`${separator}${new TextDecoder().decode(post)}`);
+            write(`${separator}${escapeControls(new TextDecoder().decode(post))}`);
             separator = options.jsonl ? '\n' : ',\n';
           }
           if (posts.length < EXPORT_BATCH) break;

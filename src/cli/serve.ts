@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
+import { warnOfModes } from '../data-folder.ts';
 import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../demo/service.ts';
 import { openServices, startServer } from '../main.ts';
 import { createSetupLink } from '../users/service.ts';
@@ -20,6 +21,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
       const services = await openServices(config, 'server', { newDatabase });
       try {
         await warnOfClock(services);
+        warnOfModes(config.dataDir, services.log);
         const shown = demo ? await openDemo(services, join(config.dataDir, 'demo.key')) : null;
         const setup = await createSetupLink(services);
         const stopped = stopSignal();

@@ -17,6 +17,8 @@ export type Access = 'anyone' | 'user' | 'member' | 'owner';
 export interface DashboardDeps extends Deps {
   /** Makes the text of a draft, for rehearsals. */
   readonly compose: Compose;
+  /** Renders long Markdown in a thread. Rejects with `AppError` when it takes too long. Absent: there is no thread. */
+  readonly render?: (markdown: string) => Promise<string>;
   /** Asks the service itself, whether or not its public address can be reached from here. */
   readonly self: Fetch;
   /** Whether GitHub is an Enterprise server, whose pages are not at github.com. */

@@ -98,8 +98,3 @@ function found(status: Status, message: string, advice: string | undefined): Fin
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
-
-/** A size as people say it. */
-export function megabytes(bytes: number): string {
-  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.ceil(bytes / 1e6)} MB`;
-}

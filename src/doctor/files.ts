@@ -1,12 +1,9 @@
 import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { freeBytes, listLeftovers } from '../data-folder.ts';
+import { freeBytes, listLeftovers, megabytes, modeForOthers } from '../data-folder.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { MIN_FREE_BYTES } from '../ready/readiness.ts';
-import { type Check, type Finding, failed, folderCheck, megabytes, ok, unchecked, warning } from './check.ts';
-
-/** What others than the owner may do. */
-const OTHERS = 0o077;
+import { type Check, type Finding, failed, folderCheck, ok, unchecked, warning } from './check.ts';
 
 export const fileChecks: readonly Check[] = [
   folderCheck('data folder', ({ folder }) => {
@@ -20,9 +17,9 @@ export const fileChecks: readonly Check[] = [
     if (!stats.isDirectory()) return failed(`${folder} is no folder`, 'DATA_DIR must name a folder');
     return (
       trouble(folder, stats) ??
-      (isOpen(stats)
-        ? warning(`${folder} can be read by others (mode ${modeOf(stats)})`, `chmod 700 ${folder}`)
-        : ok(`${folder} belongs to this user alone`))
+      (modeForOthers(stats) === null
+        ? ok(`${folder} belongs to this user alone`)
+        : warning(openToOthers(folder, stats), `chmod 700 ${folder}`))
     );
   }),
 
@@ -35,9 +32,9 @@ export const fileChecks: readonly Check[] = [
     }
     return (
       trouble(path, stats) ??
-      (isOpen(stats)
-        ? warning(`${path} can be read by others (mode ${modeOf(stats)})`, `chmod 600 ${path}*`)
-        : ok(`${path} is ${megabytes(stats.size)}, and readable by this user alone`))
+      (modeForOthers(stats) === null
+        ? ok(`${path} is ${megabytes(stats.size)}, and readable by this user alone`)
+        : warning(openToOthers(path, stats), `chmod 600 ${path}*`))
     );
   }),
 
@@ -58,9 +55,7 @@ export const fileChecks: readonly Check[] = [
     const stats = statSync(path, { throwIfNoEntry: false });
     // Whether secrets need it is another check.
     if (stats === undefined) return null;
-    if (isOpen(stats)) {
-      return failed(`${path} can be read by others (mode ${modeOf(stats)})`, `chmod 600 ${path}`);
-    }
+    if (modeForOthers(stats) !== null) return failed(openToOthers(path, stats), `chmod 600 ${path}`);
     if (config.secretKey === null) return unchecked('SECRET_KEY');
     const isUsed = config.secretKey === undefined;
     return (
@@ -102,11 +97,6 @@ function trouble(path: string, { uid }: Stats): Finding | null {
   );
 }
 
-/** Windows keeps no such modes. */
-function isOpen({ mode }: Stats): boolean {
-  return process.platform !== 'win32' && (mode & OTHERS) !== 0;
-}
-
-function modeOf({ mode }: Stats): string {
-  return (mode & 0o777).toString(8);
+function openToOthers(path: string, stats: Stats): string {
+  return `${path} can be read or written by others (mode ${modeForOthers(stats)})`;
 }

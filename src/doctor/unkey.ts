@@ -25,14 +25,9 @@ export async function examineUnkey(
   config: UnkeyConfig,
   { key, db, clock }: Pick<Patient, 'key' | 'db' | 'clock'>,
 ): Promise<Finding> {
-  const { Unkey } = await import('@unkey/api');
-  const { rootKeyPermissions, verdictOf } = await import('../keys/unkey.ts');
-  const unkey = new Unkey({
-    rootKey: config.rootKey,
-    timeoutMs: TIMEOUT_MS,
-    retryConfig: { strategy: 'none' },
-    ...(config.baseUrl === undefined ? {} : { serverURL: config.baseUrl }),
-  });
+  // The SDK loads slowly and most installations do not use it.
+  const { openUnkey, rootKeyPermissions, verdictOf } = await import('../keys/unkey.ts');
+  const unkey = openUnkey({ ...config, timeoutMs: TIMEOUT_MS });
   const { apiId } = config;
   const permissions = rootKeyPermissions(apiId).join(', ');
   const grant = `Give the root key these permissions at Unkey: ${permissions}`;

@@ -16,11 +16,16 @@ const MAX_TITLE = 500;
 
 /**
  * The text that a template gives for `variables`, the same for the same. Variables that are null are empty. Throws
- * `TemplateError`, whose message begins with `name`, such as `body`.
+ * `TemplateError`, whose message begins with `name`, such as `body`. `now` is the clock of the time limit.
  */
-export function renderTemplate(name: string, source: string, variables: Record<string, unknown>): string {
+export function renderTemplate(
+  name: string,
+  source: string,
+  variables: Record<string, unknown>,
+  now?: () => number,
+): string {
   try {
-    return run(compile(source), variables);
+    return run(compile(source), variables, now);
   } catch (error) {
     throw toTemplateError(name, source, error);
   }

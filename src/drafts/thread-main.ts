@@ -1,18 +1,22 @@
 import { AppError } from '../lib/app-error.ts';
 import { composeDraft } from './compose.ts';
-import type { ComposeAnswer, ComposeRequest } from './thread.ts';
+import { renderMarkdown } from './prose.ts';
+import type { ThreadAnswer, ThreadRequest } from './thread.ts';
 
-// The thread that `thread.ts` starts: a request comes in, its answer goes out.
+// The thread that `thread.ts` starts: it says that it is ready, then answers each request.
 
 declare const self: Worker;
 
-self.onmessage = ({ data: { recipe, material } }: MessageEvent<ComposeRequest>) => {
-  self.postMessage(answer(() => composeDraft(recipe, material)));
+self.onmessage = ({ data }: MessageEvent<ThreadRequest>) => {
+  self.postMessage(answer(data));
 };
+self.postMessage('ready');
 
-function answer(compose: () => Extract<ComposeAnswer, { text: unknown }>['text']): ComposeAnswer {
+function answer(request: ThreadRequest): ThreadAnswer {
   try {
-    return { text: compose() };
+    return 'markdown' in request
+      ? { html: renderMarkdown(request.markdown) }
+      : { text: composeDraft(request.recipe, request.material) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { error: { status: error instanceof AppError ? error.status : 500, message } };

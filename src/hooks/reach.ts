@@ -54,6 +54,8 @@ async function askPing(fetch: Deps['fetch'], url: string): Promise<string | null
     await reader?.cancel();
     const text = new TextDecoder().decode(value?.subarray(0, 100));
     if (response.ok && text === 'pong') return null;
+    const location = response.headers.get('location');
+    if (location !== null) return `it redirects to ${location}, and providers follow no redirects`;
     return `something else than Tidings answered, with ${response.status}`;
   } catch (error) {
     return error instanceof Error && error.name === 'TimeoutError'

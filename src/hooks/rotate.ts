@@ -2,6 +2,7 @@ import { withdrawAudit } from '../audit/store.ts';
 import { type Integration, PREVIOUS_SECRET_MS } from '../integrations/model.ts';
 import { newSecret } from '../integrations/service.ts';
 import {
+  endPreviousSecret,
   getIntegration,
   getReceivingIntegration,
   replaceSecret,
@@ -19,10 +20,14 @@ import { findApi } from './token.ts';
  * both are taken from before it is set until long after, no delivery is refused in between. When the provider does
  * not take it, the hooks that have it are given the old one again and the old one stays. Throws `ProviderProblem`, and
  * `AppError` 404, and 409 while another rotation is under way.
+ *
+ * `now` is for a secret that leaked: the old one ends as soon as the provider has the new one, or at once without a
+ * token.
  */
 export async function rotateSecret(
   deps: HookNeeds,
   id: string,
+  { now: endsNow = false }: { now?: boolean } = {},
 ): Promise<{ secret: string; isSetAtProvider: boolean }> {
   const { db, clock } = deps;
   const integration = await getIntegration(db, id);
@@ -31,7 +36,9 @@ export async function rotateSecret(
   const now = clock.now();
   const until = new Date(now.getTime() + PREVIOUS_SECRET_MS);
   if (api === null) {
-    await replaceSecret(deps, id, sealed, until, () => markSecretChanged(db, id, now.getTime()));
+    await replaceSecret(deps, id, sealed, endsNow ? now : until, () =>
+      markSecretChanged(db, id, now.getTime()),
+    );
     return { secret, isSetAtProvider: false };
   }
 
@@ -60,7 +67,15 @@ export async function rotateSecret(
     await setBack(deps, api, integration, hooks, changed.length, isRefused);
     throw withEnding(error, 'The secret was not rotated.');
   }
+  if (endsNow) await endPreviousSecret(db, id, sealed, clock.now());
   return { secret, isSetAtProvider: true };
+}
+
+/** What to expect after the old secret ended at once. */
+export function endedNow(provider: string, isSetAtProvider: boolean): string {
+  return isSetAtProvider
+    ? `The old one no longer works. A delivery that ${provider} signed with it and that had not arrived yet is refused.`
+    : `The old one no longer works: deliveries are refused until you set the new one at ${provider}.`;
 }
 
 /** Gives the hooks that have the new secret the old one again. What cannot be done now the server's job does. */

@@ -179,6 +179,16 @@ export async function replaceSecret(
   });
 }
 
+/** Ends the previous secret at `at`, unless another rotation has replaced the present one, `secret`, since. */
+export function endPreviousSecret(db: Database, id: string, secret: Buffer, at: Date): Promise<void> {
+  return commitTogether(db, () => {
+    db.update(integrations)
+      .set({ previousSecretUntil: at.toISOString() })
+      .where(and(eq(integrations.id, id), eq(integrations.secret, secret)))
+      .run();
+  });
+}
+
 /** Sets the secrets as they are to be, with what `also` writes (synchronous). */
 export function restoreSecrets(
   db: Database,

@@ -59,10 +59,14 @@ export interface RunningJobs {
   silentMs(name: string): number;
 }
 
-/** Runs each job on its beat until `stop`. None overlaps itself; a failure is logged, and each run is counted. */
+/**
+ * Runs each job on its beat until `stop`. None overlaps itself; a failure is logged, and each run is counted.
+ * `elapsedMs` is a clock that never goes back.
+ */
 export function startJobs(
   jobs: readonly Job[],
   { log, metrics }: Pick<Deps, 'log' | 'metrics'>,
+  elapsedMs = () => performance.now(),
 ): RunningJobs {
   const abort = new AbortController();
   const running = new Set<Promise<void>>();
@@ -70,7 +74,7 @@ export function startJobs(
 
   const timers = jobs.map((job) => {
     let isRunning = false;
-    const onAlive = () => void aliveAt.set(job.name, performance.now());
+    const onAlive = () => void aliveAt.set(job.name, elapsedMs());
     onAlive();
     async function tick(): Promise<void> {
       if (isRunning) return;
@@ -104,6 +108,6 @@ export function startJobs(
       for (const stopTimer of timers) stopTimer();
       await Promise.all(running);
     },
-    silentMs: (name) => performance.now() - (aliveAt.get(name) ?? 0),
+    silentMs: (name) => elapsedMs() - (aliveAt.get(name) ?? 0),
   };
 }

@@ -1,12 +1,14 @@
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { Unkey } from '@unkey/api';
+import { HTTPClient } from '@unkey/api/lib/http.js';
 import type { KeyResponseData, V2KeysVerifyKeyResponseData } from '@unkey/api/models/components';
 import { UnkeyError } from '@unkey/api/models/errors';
 import { commitTogether } from '../../db/group-commit.ts';
 import type { UnkeyConfig } from '../config.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/how-to-run.ts';
+import { fetchWithoutRedirects } from '../lib/outgoing.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
@@ -22,6 +24,20 @@ const FIRST_CHECK_MS = 2 * MANAGEMENT_TIMEOUT_MS;
 
 /** Unkey's own bound on a page of keys. */
 const PAGE_SIZE = 100;
+
+/**
+ * Unkey's SDK. Its defaults wait forever, retry for ten seconds, and follow redirects with the API key in the body.
+ * A client of ours that gets a 503 retries by itself.
+ */
+export function openUnkey({ rootKey, timeoutMs, baseUrl }: Omit<UnkeyConfig, 'apiId'>): Unkey {
+  return new Unkey({
+    rootKey,
+    timeoutMs,
+    retryConfig: { strategy: 'none' },
+    httpClient: new HTTPClient({ fetcher: fetchWithoutRedirects }),
+    ...(baseUrl === undefined ? {} : { serverURL: baseUrl }),
+  });
+}
 
 /** Keys at Unkey (API v2). Unkey records when each was last used. */
 export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(config)): KeyService {
@@ -140,16 +156,6 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
 export function rootKeyPermissions(apiId = 'UNKEY_API_ID'): string[] {
   const actions = ['verify_key', 'create_key', 'read_key', 'update_key', 'delete_key', 'read_api'];
   return actions.map((action) => `api.${apiId}.${action}`);
-}
-
-function openUnkey(config: UnkeyConfig): Unkey {
-  // The SDK's defaults wait for ever and retry for ten seconds; a client that gets a 503 retries by itself.
-  return new Unkey({
-    rootKey: config.rootKey,
-    timeoutMs: config.timeoutMs,
-    retryConfig: { strategy: 'none' },
-    ...(config.baseUrl === undefined ? {} : { serverURL: config.baseUrl }),
-  });
 }
 
 /**

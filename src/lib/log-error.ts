@@ -1,3 +1,5 @@
+import { withoutControls } from './controls.ts';
+
 /** How much is told of an error's text, in characters, and of how many causes. */
 const MAX_LENGTH = 8_000;
 const MAX_CAUSES = 5;
@@ -11,10 +13,6 @@ const SECRETS: [pattern: RegExp, replacement: string][] = [
   [/\b(gh[a-z]_|github_pat_|lin_[a-z]+_|unkey_)\w+/g, '$1…'],
   [/\b(tidings_[a-z]+=)[^;\s"']+/g, '$1…'],
 ];
-
-// Everything but line breaks and tabs: a message may quote what a stranger sent, and steers no terminal.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 /** What the log tells of an error. */
 export interface DescribedError {
@@ -46,7 +44,7 @@ export function describeError(error: unknown, depth = 0): DescribedError {
 
 function clean(text: string): string {
   const short = text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
-  return withoutSecrets(short.replaceAll(CONTROL, ''));
+  return withoutSecrets(withoutControls(short));
 }
 
 /** The text without what looks like a key, a token or a signature. */

@@ -29,7 +29,7 @@ export function reasonFor(
   const again = `Set the secret at ${name} anew, or rotate it and set the new one.`;
   switch (cause) {
     case 'previous-secret':
-      return `It was signed with the previous secret of this integration, which was taken for 24 hours after the rotation and no longer is. Set the present secret at ${name}; if nobody has it any more, rotate it and set the new one.`;
+      return `It was signed with the previous secret of this integration, which no longer works since a rotation. Set the present secret at ${name}; if nobody has it any more, rotate it and set the new one.`;
     case 'other-integration':
       return `It was signed with the secret of another integration of this organization: ${other}. The webhook's URL and its secret belong to different integrations. Set the URL and the secret of the same one at ${name}.`;
     case 'whitespace':

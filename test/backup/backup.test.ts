@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { migrations } from '../../db/migrate.ts';
+import { checkBackup, unpackDatabase, writeBackup } from '../../src/backup/format.ts';
 import { lastBackup } from '../../src/backup/last-backup.ts';
 import { keyFingerprint } from '../../src/lib/secret-box.ts';
 import { fillFolder, rowsIn } from '../support/backups.ts';
@@ -294,6 +295,21 @@ describe('a restore', () => {
   });
 });
 
+test('a backup that unpacks to something else than a database is refused before anything is written', async () => {
+  await backup('--with-key');
+  const { header } = await checkBackup(file());
+  const zeros = Buffer.alloc(64 * 1024 * 1024);
+  const bomb = { ...header, databaseBytes: zeros.length, databaseSha256: Bun.SHA256.hash(zeros, 'hex') };
+  writeFileSync(join(folder.path, 'zeros'), zeros);
+  await writeBackup(bomb, join(folder.path, 'zeros'), join(folder.path, 'bomb'));
+  let written = 0;
+  const unpacking = unpackDatabase(join(folder.path, 'bomb'), bomb, async (chunk) => {
+    written += chunk.length;
+  });
+  expect(await unpacking.catch(String)).toContain('bomb is damaged: what it holds');
+  expect(written).toBe(0);
+});
+
 describe('a file that is not a whole backup is refused in one line, and the folder left as it was', () => {
   async function refusal(change: (bytes: Buffer) => Buffer): Promise<string> {
     writeFileSync(file(), change(readFileSync(file())));
@@ -334,6 +350,11 @@ describe('a file that is not a whole backup is refused in one line, and the fold
       /is damaged: what it holds/,
     ],
     [
+      'with a database larger than the disk',
+      (bytes) => resealed(bytes.toString('latin1').replace(/"databaseBytes":\d+/, `"databaseBytes":${1e15}`)),
+      /The database in the backup has 1000000\.0 GB, and \d[\d.]* [GM]B are free in .* Make room, or set DATA_DIR/,
+    ],
+    [
       'with something else in the place of the database',
       (bytes) => resealed(`${bytes.toString('latin1').split('\n')[0]}\nDear diary`, false),
       /not restored|is damaged/,
@@ -363,7 +384,7 @@ describe('a file that is not a whole backup is refused in one line, and the fold
     writeFileSync(damaged, whole);
     expect((await checkBackup(damaged)).header.tables.posts).toBe(20);
     truncateSync(damaged, 0);
-  }, 60_000);
+  }, 300_000);
 
   /** With a checksum that is right for what was changed. `hasOld`: it ends with the one from before. */
   function resealed(text: string, hasOld = true): Buffer {

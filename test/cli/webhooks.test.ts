@@ -80,6 +80,14 @@ describe('integration', () => {
     const rotated = await json('integration', 'rotate-secret', id);
     expect(Object.keys(rotated)).toEqual(['secret']);
     expect(rotated.secret).not.toBe(secret);
+    const ended = await json('integration', 'rotate-secret', id, '--now');
+    expect(Object.keys(ended)).toEqual(['secret']);
+    expect((await run('integration', 'rotate-secret', id, '--now')).stdout).toContain(
+      'The old one no longer works: deliveries are refused until you set the new one at GitHub.',
+    );
+    expect((await run('integration', 'rotate-secret', id)).stdout).toContain(
+      'The old one works for another 24 hours.',
+    );
     expect(await json('integration', 'disconnect', id)).toEqual({ id, deleted: true });
     expect(await json('integration', 'list')).toEqual([]);
     for (const verb of ['disable', 'enable', 'rotate-secret', 'disconnect']) {

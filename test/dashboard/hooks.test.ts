@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { connectWithToken } from '../../src/hooks/connect.ts';
 import { listHooks, updateHook } from '../../src/hooks/store.ts';
-import { revealSecret } from '../../src/integrations/service.ts';
-import { getIntegration, listIntegrations } from '../../src/integrations/store.ts';
+import { acceptedSecrets, revealSecret } from '../../src/integrations/service.ts';
+import { getIntegration, getReceivingIntegration, listIntegrations } from '../../src/integrations/store.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { cookieOf, pageVisitor, type VisitPage } from '../support/dashboard.ts';
@@ -316,6 +316,18 @@ describe('a rotation', () => {
     expect(secret).not.toBe(before);
     expect(rocket.hooks[0]?.config.secret).toBe(secret);
     expect(await textOf()).not.toContain(secret);
+  });
+
+  test('that is to end the old secret now says so, and ends it', async () => {
+    const { app } = started;
+    const page = await textOf();
+    expect(page).toMatch(/name="now" value="yes"[^>]*><button[^>]*>Replace the secret now/);
+    const before = await revealSecret(app.deps, id);
+    const done = await visit(`${path}/secret`, { now: 'yes' });
+    expect(noticeOf(done)).toContain('The old one no longer works.');
+    const accepted = acceptedSecrets(app.deps, await getReceivingIntegration(app.db, id));
+    expect(accepted).toEqual([rocket.hooks[0]?.config.secret ?? '']);
+    expect(accepted).not.toContain(before);
   });
 
   test('that GitHub does not take is not made', async () => {

@@ -1,10 +1,14 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import type { Recipe } from '../../src/drafts/model.ts';
+import { renderMarkdown } from '../../src/drafts/prose.ts';
 import { sampleMaterial } from '../../src/drafts/samples.ts';
 import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';
 import { refusalOf } from '../support/refusal.ts';
+import { limitOfStuckThreads } from '../support/stuck-thread.ts';
 
 const oddThread = new URL('../support/odd-thread.ts', import.meta.url);
+/** For what is not about the limit: no machine is too slow. */
+const noLimit = () => () => undefined;
 const material = sampleMaterial('release');
 
 let composer: Composer;
@@ -33,26 +37,59 @@ const failureOf = (draft: Promise<unknown>) =>
 
 describe('a thread that goes wrong is ended, and the next draft gets a new one', () => {
   test.each([
-    ['is stuck', 'stuck', 'The draft took more than 1 s to make; simplify its template'],
+    ['is stuck', 'stuck', 'The draft took more than 2 s to make; simplify its template'],
     ['crashes', 'crashes', 'The draft could not be made: '],
     ['ends', 'ends', 'The draft could not be made: its thread ended'],
   ])('it %s', async (_, triggerId, message) => {
-    composer = threadedComposer({ timeLimitMs: 1_000, main: oddThread });
+    using limit = limitOfStuckThreads();
+    composer = threadedComposer({ main: oddThread, after: limit.after });
     expect(await composer.compose(recipe(), material)).toMatchObject(made);
     const drafts = [triggerId, 'trg_1', triggerId, 'trg_2'].map((id) =>
       composer.compose(recipe({ triggerId: id }), material).then(({ title }) => title, String),
     );
+    const text = composer.render(triggerId).catch(String);
     expect(await Promise.all(drafts)).toEqual([
       expect.stringContaining(message),
       made.title,
       expect.stringContaining(message),
       made.title,
     ]);
+    expect(await text).toContain(
+      message
+        .replace(/^The draft/, 'The text')
+        .replace(' made', ' rendered')
+        .replace(' make; simplify its template', ' render'),
+    );
+    expect(await composer.render('fine')).toBe('fine');
   });
 });
 
+test('the time limit of 2 s starts when the thread begins to work', async () => {
+  const limits: number[] = [];
+  const events: string[] = [];
+  const after = (ms: number) => {
+    limits.push(ms);
+    events.push('limit');
+    return () => void events.push('cancelled');
+  };
+  composer = threadedComposer({ after });
+  const draft = composer.compose(recipe(), material);
+  await Promise.resolve();
+  expect(limits).toEqual([]);
+  await draft;
+  await composer.render('*Words*');
+  expect(limits).toEqual([2_000, 2_000]);
+  expect(events).toEqual(['limit', 'cancelled', 'limit', 'cancelled']);
+});
+
+test('Markdown is rendered as in this thread', async () => {
+  composer = threadedComposer({ after: noLimit });
+  const markdown = `${'- [x] done\n'.repeat(2_000)}\n<script>alert(1)</script>\n\n![a](https://a.test/b)`;
+  expect(await composer.render(markdown)).toBe(renderMarkdown(markdown));
+});
+
 test('a template that fails says where, and the thread goes on', async () => {
-  composer = threadedComposer();
+  composer = threadedComposer({ after: noLimit });
   const failing = recipe({ bodyTemplate: '{{ release.name }}\n{{ 1 | divided_by: omitted }}' });
   expect(await refusalOf(composer.compose(failing, material))).toEqual({
     status: 400,
@@ -63,7 +100,7 @@ test('a template that fails says where, and the thread goes on', async () => {
 
 describe('close', () => {
   test('rejects the draft under way, those that wait, and those that come later', async () => {
-    composer = threadedComposer({ main: oddThread });
+    composer = threadedComposer({ main: oddThread, after: noLimit });
     // The first one is made: the thread is there, and the second is under way in it.
     await composer.compose(recipe(), material);
     const underWay = failureOf(composer.compose(recipe({ triggerId: 'stuck' }), material));
@@ -83,7 +120,7 @@ describe('close', () => {
 });
 
 test('a thread without work is let go, and comes back with the next draft', async () => {
-  composer = threadedComposer({ idleMs: 0 });
+  composer = threadedComposer({ idleMs: 0, after: noLimit });
   expect(await composer.compose(recipe(), material)).toMatchObject(made);
   // Timers end in order: the thread's own is the earlier one.
   await new Promise((resolve) => setTimeout(resolve));

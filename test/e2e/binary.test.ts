@@ -12,7 +12,7 @@ import { API_ID, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
 import { until } from '../support/until.ts';
 
 // The binary is built once, with the build script, and run where nothing else is.
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 // In this process a service may have been opened, which keeps its files from everybody else; the binary, which runs as
 // another user, has to read what is written here.

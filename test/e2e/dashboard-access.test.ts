@@ -10,14 +10,14 @@ let dashboard: OpenDashboard;
 
 beforeAll(async () => {
   dashboard = await openDashboard(['--demo']);
-}, 120_000);
+}, 300_000);
 
 afterAll(() => dashboard.close());
 
 /** A browser of its own that nobody is signed in with. */
 async function newBrowser(options: BrowserContextOptions = {}) {
   const context = await dashboard.browser.newContext({ reducedMotion: 'reduce', ...options });
-  context.setDefaultTimeout(30_000);
+  context.setDefaultTimeout(120_000);
   return { context, page: await context.newPage(), trouble: watch(context, dashboard.origin) };
 }
 
@@ -81,7 +81,7 @@ test('without scripts everything can be done', async () => {
   expect(await page.getByRole('row', { name: /run again.*acme\/lander/ }).count()).toBe(1);
   expect(trouble).toEqual([]);
   await context.close();
-}, 90_000);
+}, 300_000);
 
 /** Presses a key until the focus is on what is asked for. Wherever it stops on the way, it can be seen. */
 async function tabTo(page: Page, name: string | RegExp, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
@@ -146,7 +146,7 @@ test('by keyboard alone, from the sign-in to a published draft', async () => {
   expect(await page.getByLabel('Title').inputValue()).toBe('Typed by hand');
   expect(trouble).toEqual([]);
   await context.close();
-}, 90_000);
+}, 300_000);
 
 test('who has signed out is shown nothing by the back button', async () => {
   const { context, page } = await newBrowser();
@@ -161,7 +161,7 @@ test('who has signed out is shown nothing by the back button', async () => {
   await page.goBack();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await context.close();
-}, 90_000);
+}, 300_000);
 
 test('a session that was ended elsewhere leads to the sign-in, and back to what was asked for', async () => {
   const here = await newBrowser();
@@ -179,7 +179,7 @@ test('a session that was ended elsewhere leads to the sign-in, and back to what 
   expect(await here.page.getByLabel('Search').inputValue()).toBe('gauge');
   expect([...here.trouble, ...there.trouble]).toEqual([]);
   await Promise.all([here.context.close(), there.context.close()]);
-}, 90_000);
+}, 300_000);
 
 test('what was typed when the session had ended is kept, and saved once signed in again', async () => {
   const { context, page } = await newBrowser();
@@ -201,7 +201,7 @@ test('what was typed when the session had ended is kept, and saved once signed i
   expect(await page.getByLabel('Title').inputValue()).toBe('Long thought about');
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('\n\nOne line\nand "another" <b>');
   await context.close();
-}, 90_000);
+}, 300_000);
 
 test('a text that is too long to be kept without a session is saved by reloading the page', async () => {
   const { context, page } = await newBrowser();
@@ -225,4 +225,4 @@ test('a text that is too long to be kept without a session is saved by reloading
   expect(await page.getByLabel('Title').inputValue()).toBe('Very long');
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe(text);
   await context.close();
-}, 90_000);
+}, 300_000);

@@ -9,7 +9,7 @@ let dashboard: OpenDashboard;
 
 beforeAll(async () => {
   dashboard = await openDashboard([], provider.environment);
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   await dashboard.close();
@@ -47,12 +47,12 @@ test('a long list is filtered, and a button that waits for GitHub says so', asyn
   await page.getByText('acme/ground-station is connected, and its ping arrived.').waitFor();
   expect(trouble).toEqual([]);
   await page.close();
-}, 90_000);
+}, 300_000);
 
 test('all of it works without scripts', async () => {
   const { base, dataDir, browser, origin } = dashboard;
   const context = await browser.newContext({ javaScriptEnabled: false });
-  context.setDefaultTimeout(30_000);
+  context.setDefaultTimeout(120_000);
   const trouble = watch(context, origin);
   const page = await context.newPage();
   await page.goto(`${origin}/dashboard`);
@@ -64,4 +64,4 @@ test('all of it works without scripts', async () => {
   expect(seen).toContain('missed-asked');
   expect(trouble).toEqual([]);
   await context.close();
-}, 120_000);
+}, 300_000);

@@ -11,7 +11,7 @@ import { type ServerProcess, startTidings } from '../support/server.ts';
 // Every page, light and dark, on a phone and on a wide screen: for everybody to read, within the screen and the policy.
 
 /** How long a page may take in all its looks, on a busy machine. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 let dashboard: OpenDashboard;
 let page: Page;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   trouble = watch(dashboard.person, dashboard.origin);
   page = await dashboard.person.newPage();
   ({ failing } = await fillDashboard(dashboard));
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   await dashboard.close();
@@ -231,7 +231,7 @@ describe('empty:', () => {
     const person = await dashboard.browser.newContext();
     said = watch(person, new URL(setUpLink(server)).origin);
     first = await person.newPage();
-  }, 120_000);
+  }, 300_000);
 
   afterAll(async () => {
     await server.stop();

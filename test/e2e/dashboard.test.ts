@@ -20,7 +20,7 @@ beforeAll(async () => {
   await dashboard.person.grantPermissions(['clipboard-read', 'clipboard-write']);
   trouble = watch(dashboard.person, dashboard.origin);
   page = await dashboard.person.newPage();
-}, 120_000);
+}, 300_000);
 
 afterAll(() => dashboard.close());
 
@@ -83,7 +83,7 @@ test('from the printed link to a first call, and a key that is revoked', async (
   // The link that made the owner makes no other.
   expect((await page.goto(setUpLink(dashboard.server)))?.status()).toBe(404);
   expect(trouble).toEqual([]);
-}, 90_000);
+}, 300_000);
 
 test('from connecting GitHub to a draft, with the log open beside it', async () => {
   await page.goto(dashboard.base);
@@ -149,7 +149,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await go('Posts');
   expect(await link('Rocket 2.4.0: quieter engines').count()).toBe(1);
   expect(trouble).toEqual([]);
-}, 90_000);
+}, 300_000);
 
 test('from a draft to a published post, and to the newer text that is suggested for it', async () => {
   const organization = dashboard.base.split('/').at(-1) ?? '';
@@ -207,4 +207,4 @@ test('from a draft to a published post, and to the newer text that is suggested 
     posts: [{ title: 'Lander 1.0', markdown: '- Wider pads\n- Longer legs' }],
   });
   expect(trouble).toEqual([]);
-}, 90_000);
+}, 300_000);

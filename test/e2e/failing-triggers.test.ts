@@ -21,9 +21,10 @@ afterAll(async () => {
 const dataDir = join(folder.path, 'data');
 const json = (...words: string[]) => cliJson(dataDir, words);
 
-// Both pass the checks, with the few changes of the sample.
+// Both pass the checks on any machine, with the few changes of the sample.
 const fails = '{{ release.name }}{% if changes.size > 10 %}{{ 1 | divided_by: 0 }}{% endif %}';
-const takesTooLong = '{% for i in (1..9000) %}{% assign x = changes | group_by: "text" %}{% endfor %}';
+const takesTooLong =
+  '{% for a in changes %}{% for b in changes %}{% assign x = changes | group_by: "text" %}{% endfor %}{% endfor %}';
 
 test('triggers that fail and that take too long delay no answer and no draft of the others', async () => {
   server = await startTidings(dataDir);
@@ -73,4 +74,4 @@ test('triggers that fail and that take too long delay no answer and no draft of 
   expect(left.map(({ triggerId }) => triggerId).sort()).toEqual([failing.id, slow.id].sort());
   expect(await server.stop()).toBe(0);
   expect(await json('trigger', 'runs')).toHaveLength(2);
-}, 60_000);
+}, 300_000);

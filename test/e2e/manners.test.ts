@@ -277,7 +277,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount)', ()
       .map(({ referenceId }: { referenceId: string }) => referenceId);
     expect(processed.sort()).toEqual([...acknowledged].sort());
     expect(await server.stop()).toBe(0);
-  }, 60_000);
+  }, 300_000);
 });
 
 async function deliver(

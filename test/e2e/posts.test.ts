@@ -27,7 +27,7 @@ beforeAll(async () => {
   await page.waitForURL(/\/dashboard\/org_/);
   posts = `${page.url().split('/').slice(0, 5).join('/')}/posts`;
   await page.close();
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   await browser.close();
@@ -66,7 +66,7 @@ test('writing with the preview beside it, publishing, and finding it again', asy
   await page.goto(`${posts}?q=quiet`);
   expect(await page.getByRole('link', { name: 'Quieter engines' }).count()).toBe(1);
   expect(trouble).toEqual([]);
-}, 90_000);
+}, 300_000);
 
 test('without scripts it is the same, but for the preview, which waits to be saved', async () => {
   const context = await browser.newContext({
@@ -82,7 +82,7 @@ test('without scripts it is the same, but for the preview, which waits to be sav
   await page.getByText('Delete this post').click();
   await page.getByRole('button', { name: 'Delete for good' }).click();
   expect(await page.getByText('Deleted “By hand”.').count()).toBe(1);
-}, 90_000);
+}, 300_000);
 
 test('no attack runs, in a saved post or while it is typed', async () => {
   const { page, trouble } = await open(person, `${posts}/~/new`);
@@ -97,4 +97,4 @@ test('no attack runs, in a saved post or while it is typed', async () => {
     await answered;
   }
   expect(trouble).toEqual([]);
-}, 120_000);
+}, 300_000);

@@ -79,4 +79,4 @@ test('kill -9 at any step of a restore leaves the old database or the new one, w
   expect(outcomes['first second']).toBeGreaterThan(1);
   expect(outcomes.first).toBeGreaterThan(0);
   expect(existsSync(former)).toBe(true);
-}, 120_000);
+}, 300_000);

@@ -41,4 +41,4 @@ test('a provider that does not answer does not keep the server from stopping', a
   const sqlite = new Sqlite(join(dataDir, 'tidings.db'), { readonly: true });
   expect(sqlite.query('SELECT problem, attempts FROM hooks').all()).toEqual([{ problem: null, attempts: 0 }]);
   sqlite.close();
-}, 60_000);
+}, 300_000);

@@ -205,6 +205,11 @@ describe('what is wrong is told, with what to do', () => {
     const id = await world.connect();
     const { checks } = await diagnose({ ...world.deps, fetch: () => new Response('hello') }, id);
     expect(told(checks, 'reachability')[0]).toContain('something else than Tidings answered, with 200');
+    const moved = () =>
+      new Response(null, { status: 301, headers: { location: 'https://tidings.test/ping' } });
+    expect(told((await diagnose({ ...world.deps, fetch: moved }, id)).checks, 'reachability')[0]).toContain(
+      'cannot be reached from here: it redirects to https://tidings.test/ping, and providers follow no redirects',
+    );
   });
 });
 

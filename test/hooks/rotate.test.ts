@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rotateSecret } from '../../src/hooks/rotate.ts';
 import { setToken } from '../../src/hooks/set-token.ts';
 import { syncHooks } from '../../src/hooks/sync.ts';
-import { revealSecret } from '../../src/integrations/service.ts';
+import { acceptedSecrets, revealSecret } from '../../src/integrations/service.ts';
+import { getReceivingIntegration } from '../../src/integrations/store.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { deleteTrigger } from '../../src/triggers/store.ts';
@@ -48,6 +49,39 @@ describe('rotating the secret', () => {
     expect(answers.filter((status) => status !== 200)).toEqual([]);
     expect((await logOf(world)).filter(({ status }) => status === 'rejected')).toEqual([]);
     expect((await world.hooks(id)).every(({ hasPresentSecret }) => hasPresentSecret)).toBe(true);
+  });
+
+  test('ends the old secret at once when asked, after GitHub has the new one', async () => {
+    const id = await world.connect('acme/rocket', 'acme/engine');
+    const old = secretAt(world.rocket);
+    const accepted = async () => acceptedSecrets(world.deps, await getReceivingIntegration(world.db, id));
+    const during: string[][] = [];
+    // GitHub delivers while the second webhook is changed: either secret counts until both have the new one.
+    world.github.failNext(
+      async ({ url }) => {
+        during.push(await accepted());
+        return new Response(null, { status: 307, headers: { location: url } });
+      },
+      { after: 1 },
+    );
+    const { secret, isSetAtProvider } = await rotateSecret(world.deps, id, { now: true });
+    expect(isSetAtProvider).toBe(true);
+    expect(during).toEqual([[secret, old]]);
+    expect([secretAt(world.rocket), secretAt(world.engine)]).toEqual([secret, secret]);
+    expect(await accepted()).toEqual([secret]);
+    const emit = async () =>
+      (await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1')))[0]?.statusCode;
+    expect(await emit()).toBe(200);
+    if (world.rocket.hooks[0] !== undefined) world.rocket.hooks[0].config.secret = old;
+    expect(await emit()).toBe(401);
+  });
+
+  test('ends nothing when GitHub refuses the new one', async () => {
+    const id = await world.connect();
+    const before = await getReceivingIntegration(world.db, id);
+    world.github.failNext('answers 403 for the permission');
+    await rejection(rotateSecret(world.deps, id, { now: true }));
+    expect(await getReceivingIntegration(world.db, id)).toEqual(before);
   });
 
   test('a refusal at the first webhook leaves everything as it was', async () => {

@@ -28,6 +28,16 @@ test('after a rotation both secrets are taken for 24 hours, then only the new on
   expect([await statusWith(connected.secret), await statusWith(secret)]).toEqual([401, 200]);
 });
 
+test('a rotation with "now" ends the old secret at once, and the refusal names the cause', async () => {
+  const connected = await connectGithub(app, 'org_a');
+  const { secret } = await rotateSecret(app.deps, connected.integrationId, { now: true });
+  expect((await app.request(...githubRequest(connected, ping))).status).toBe(401);
+  expect((await app.request(...githubRequest(connected, ping, { secret }))).status).toBe(200);
+  expect((await logOf(app)).find(({ statusCode }) => statusCode === 401)?.reason).toContain(
+    'signed with the previous secret of this integration, which no longer works since a rotation',
+  );
+});
+
 test('a second rotation ends the time of the first secret', async () => {
   const connected = await connectGithub(app, 'org_a');
   await rotateSecret(app.deps, connected.integrationId);

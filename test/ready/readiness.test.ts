@@ -89,6 +89,7 @@ test("another process's write is no trouble, unless it does not end", () => {
 test('a job that hangs or fails grows silent; one that works or says so does not', async () => {
   const app = createTestApp();
   let alive: (() => void) | undefined;
+  let elapsed = 0;
   const jobs = startJobs(
     [
       { name: 'hangs', every: 1, run: () => Promise.withResolvers<void>().promise },
@@ -104,16 +105,26 @@ test('a job that hangs or fails grows silent; one that works or says so does not
       },
     ],
     app.deps,
+    () => elapsed,
   );
   const silent = (name: string) => jobs.silentMs(name);
+  const counted = () => app.deps.metrics.registry.render();
+  const runs = (job: string, outcome: string) =>
+    Number(new RegExp(`job="${job}",outcome="${outcome}"\\} (\\d+)`).exec(counted())?.[1] ?? 0);
   await until(
-    async () => [silent('hangs'), silent('fails'), silent('works')],
-    ([hangs = 0, fails = 0, works = 0]) => hangs > 200 && fails > 200 && works < 100,
+    async () => [runs('works', 'done'), runs('fails', 'failed'), alive === undefined ? 0 : 1],
+    (each) => each.every((count) => count > 0),
   );
-  expect(silent('is long')).toBeGreaterThan(100);
+  elapsed = 1_000;
+  const before = runs('works', 'done') + 1;
+  await until(
+    async () => runs('works', 'done'),
+    (count) => count > before,
+  );
+  expect(['hangs', 'fails', 'is long', 'works'].map(silent)).toEqual([1_000, 1_000, 1_000, 0]);
   alive?.();
-  expect(silent('is long')).toBeLessThan(100);
-  const counts = app.deps.metrics.registry.render();
+  expect(silent('is long')).toBe(0);
+  const counts = counted();
   expect(counts).toMatch(/tidings_job_runs_total\{job="works",outcome="done"\} [1-9]/);
   expect(counts).toMatch(/tidings_job_runs_total\{job="fails",outcome="failed"\} [1-9]/);
 });

@@ -38,7 +38,7 @@ export async function openDashboard(
   };
   try {
     const person = await browser.newContext({ reducedMotion: 'reduce' });
-    person.setDefaultTimeout(30_000);
+    person.setDefaultTimeout(120_000);
     const page = await person.newPage();
     const base = await setUp(page, server);
     await page.close();

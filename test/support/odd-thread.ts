@@ -1,13 +1,15 @@
 import { composeDraft } from '../../src/drafts/compose.ts';
-import type { ComposeAnswer, ComposeRequest } from '../../src/drafts/thread.ts';
+import type { ThreadAnswer, ThreadRequest } from '../../src/drafts/thread.ts';
 
-// A thread for drafts that goes wrong in the way that a request's trigger is called, and makes the others' drafts.
+// A thread that goes wrong in the way that a request's trigger is called, and makes the others' drafts.
 
 declare const self: Worker;
 
-self.onmessage = ({ data: { recipe, material } }: MessageEvent<ComposeRequest>) => {
-  switch (recipe.triggerId) {
+self.onmessage = ({ data }: MessageEvent<ThreadRequest>) => {
+  switch ('markdown' in data ? data.markdown : data.recipe.triggerId) {
     case 'stuck':
+      // Only then does the test let the time limit pass.
+      new BroadcastChannel('odd-thread').postMessage('stuck');
       for (;;);
     case 'crashes':
       throw new Error('it is broken');
@@ -15,8 +17,10 @@ self.onmessage = ({ data: { recipe, material } }: MessageEvent<ComposeRequest>) 
       process.exit(3);
       break;
     default: {
-      const answer: ComposeAnswer = { text: composeDraft(recipe, material) };
+      const answer: ThreadAnswer =
+        'markdown' in data ? { html: data.markdown } : { text: composeDraft(data.recipe, data.material) };
       self.postMessage(answer);
     }
   }
 };
+self.postMessage('ready');

@@ -10,6 +10,8 @@ export type S3Fault =
   /** Ends the connection in the middle of what it was sent. */
   | 'hangs up on uploads'
   | 'never answers uploads'
+  /** Refuses to put the parts together, with status 200 as AWS does. */
+  | 'refuses the last part'
   | 'hangs up on downloads'
   | 'sends half';
 
@@ -51,6 +53,7 @@ export function startS3Server(): S3Server {
     }
     const upload = uploads.get(url.searchParams.get('uploadId') ?? '');
     if (upload === undefined) return refusal(404, 'NoSuchUpload');
+    if (fault === 'refuses the last part') return refusal(200, 'EntityTooSmall');
     const parts = [...upload.parts].sort(([a], [b]) => a - b).map(([, bytes]) => bytes);
     const etag = store(key, Buffer.concat(parts));
     return xml(`<CompleteMultipartUploadResult><ETag>${etag}</ETag></CompleteMultipartUploadResult>`);
@@ -100,6 +103,8 @@ export function startS3Server(): S3Server {
       if (isUpload && fault === 'hangs up on uploads') void server.stop(true);
       if (request.method === 'GET' && key !== '' && fault === 'hangs up on downloads') void server.stop(true);
       if (isUpload && fault === 'never answers uploads') return Promise.withResolvers<Response>().promise;
+      if (isUpload && request.headers.get('content-length') === null)
+        return refusal(411, 'MissingContentLength');
       if (isUpload) return put(url, key, Buffer.from(await request.arrayBuffer()));
       if (request.method === 'POST') return post(url, key);
       if (request.method === 'DELETE') {

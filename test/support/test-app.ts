@@ -47,6 +47,7 @@ export function createTestApp(
     hasOwnGithub?: boolean;
     clientIpHeader?: string;
     organizationCreation?: OrganizationCreation;
+    render?: (markdown: string) => Promise<string>;
   } = {},
 ): TestApp {
   const db = openDatabase(':memory:');
@@ -73,6 +74,7 @@ export function createTestApp(
     {
       ...deps,
       compose: async (recipe, material) => composeDraft(recipe, material),
+      ...(overrides.render === undefined ? {} : { render: overrides.render }),
       hasOwnGithub: overrides.hasOwnGithub ?? false,
       clientIpHeader: overrides.clientIpHeader,
       organizationCreation: overrides.organizationCreation ?? 'owners',

@@ -3,12 +3,12 @@ const PAUSE_MS = 5;
 
 /**
  * What `look` finds, once `isThere` says yes to it. For what another process does in its own time: a test that waits
- * so is as quick as that process. Fails the test after `deadlineMs` with what was found last.
+ * so is as quick as that process. A safety net: fails the test after `deadlineMs` with what was found last.
  */
 export async function until<Found>(
   look: () => Promise<Found>,
   isThere: (found: Found) => boolean,
-  deadlineMs = 20_000,
+  deadlineMs = 120_000,
 ): Promise<Found> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {

@@ -119,7 +119,7 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
     body = JSON.stringify(sender.payload());
     expect(await send({ secret })).toEqual({
       signature: 'previous-secret',
-      reason: `It was signed with the previous secret of this integration, which was taken for 24 hours after the rotation and no longer is. Set the present secret at ${name}; if nobody has it any more, rotate it and set the new one.`,
+      reason: `It was signed with the previous secret of this integration, which no longer works since a rotation. Set the present secret at ${name}; if nobody has it any more, rotate it and set the new one.`,
     });
     await rotateSecret(app.deps, integrationId);
     expect(await send({ secret })).toMatchObject({ signature: 'unknown' });

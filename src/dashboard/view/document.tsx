@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type ComponentChildren, h, Fragment as Pieces } from 'preact';
 import { render } from 'preact-render-to-string';
+import { withoutReordering } from '../../lib/controls.ts';
 import { countDrafts } from '../../posts/store.ts';
 import { mayFound } from '../../users/found.ts';
 import { clientScript, styleSheet } from '../assets.ts';
@@ -51,12 +52,12 @@ export async function renderPage(view: View, visit: Visit | null, notice: string
       </body>
     </html>,
   );
-  return `<!doctype html>${html}`;
+  return `<!doctype html>${withoutReordering(html)}`;
 }
 
 /** A piece of a page as HTML. */
 export function renderFragment({ body }: Fragment): string {
-  return render(h(Pieces, {}, body));
+  return withoutReordering(render(h(Pieces, {}, body)));
 }
 
 function isMember(visit: Visit | null): visit is MemberVisit {

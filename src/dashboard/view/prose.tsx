@@ -1,8 +1,29 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { renderMarkdown } from './markdown.ts';
+import type { VNode } from 'preact';
+import { renderMarkdown } from '../../drafts/prose.ts';
+import { AppError } from '../../lib/app-error.ts';
+import type { DashboardDeps } from '../page.ts';
 
-/** Markdown as its readers see it. */
+/** Longer texts are rendered in the thread: 200,000 characters of nothing but list items take half a second. */
+const MAX_HERE = 10_000;
+
+/** Short Markdown as its readers see it. */
 export function Prose({ markdown }: { markdown: string }) {
+  return <Rendered html={renderMarkdown(markdown)} />;
+}
+
+/** Markdown of any length, or why it cannot be shown. */
+export async function proseOf({ render }: Pick<DashboardDeps, 'render'>, markdown: string): Promise<VNode> {
+  if (render === undefined || markdown.length <= MAX_HERE) return <Prose markdown={markdown} />;
+  try {
+    return <Rendered html={await render(markdown)} />;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return <p class="error">No preview: {error.message}.</p>;
+  }
+}
+
+function Rendered({ html }: { html: string }) {
   // The one place for it: the renderer lets nothing active through.
-  return <div class="prose" dangerouslySetInnerHTML={{ __html: renderMarkdown(markdown) }} />;
+  return <div class="prose" dangerouslySetInnerHTML={{ __html: html }} />;
 }

@@ -79,12 +79,16 @@ function parse(source: string): Compiled {
 }
 
 /** Renders once, with variables that the template cannot change. Throws `Problem`, or an error of LiquidJS. */
-export function run({ templates, assigned }: Compiled, variables: Record<string, unknown>): string {
+export function run(
+  { templates, assigned }: Compiled,
+  variables: Record<string, unknown>,
+  now = () => performance.now(),
+): string {
   // LiquidJS's increment writes into the object that it is given.
   const names: Record<string, unknown> = Object.create(null);
   for (const name of assigned) names[name] = null;
   Object.assign(names, variables);
-  const context = new BoundedContext(liquid, names);
+  const context = new BoundedContext(liquid, names, now);
   const emitter = new BoundedEmitter(context);
   try {
     toValueSync(liquid.renderer.renderTemplates(templates, context, emitter));

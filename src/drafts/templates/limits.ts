@@ -21,18 +21,18 @@ const MAX_TIME_MS = 500;
 
 /**
  * The variables of one render, and what it has used of its bounds. LiquidJS asks before each piece of a template,
- * and our filters and operators ask too, so that steps are counted the same on every machine.
+ * and our filters and operators ask too, so that steps are counted the same on every machine. `now` is in milliseconds.
  */
 export class BoundedContext extends Context {
-  constructor(liquid: Liquid, variables: object) {
+  constructor(liquid: Liquid, variables: object, now: () => number) {
     super(variables, liquid.options, { sync: true }, { liquid });
     let steps = 0;
     let work = 0;
-    const deadline = performance.now() + MAX_TIME_MS;
-    this.renderLimit.check = (now) => {
+    const deadline = now() + MAX_TIME_MS;
+    this.renderLimit.check = () => {
       steps += 1;
       if (steps > MAX_STEPS) throw new Problem(TOO_MANY_STEPS);
-      if (now > deadline) throw new Problem(TOO_SLOW);
+      if (now() > deadline) throw new Problem(TOO_SLOW);
     };
     this.memoryLimit.use = (amount) => {
       if (amount > 0) work += Number(amount);

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { AppError } from '../../../src/lib/app-error.ts';
 import { readPost } from '../../../src/posts/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit, visitor } from '../../support/dashboard.ts';
 import { postsOf } from '../../support/drafts.ts';
@@ -34,6 +35,69 @@ function noticeOf(response: Response): string {
 function titlesIn(html: string): string[] {
   return Array.from(html.matchAll(/<td><a href="[^"]*">([^<]*)<\/a>/g), ([, title = '']) => title);
 }
+
+test('marks in a title cannot reorder the page, and the editor keeps them', async () => {
+  const title = 'Pay\u202elaP\u2066';
+  await app.addPosts('org_a', {
+    id: 'p',
+    title,
+    content: 'T\u202eext',
+    markdown: 'T\u202eext',
+    status: 'draft',
+  });
+  const reordering = /[\u202a-\u202e\u2066-\u2069]/;
+  expect(await read(ALL)).not.toMatch(reordering);
+  expect(titlesIn(await read(ALL))).toEqual(['PaylaP']);
+  const editor = await read(`${ALL}/p`);
+  expect(editor).toContain(`value="${title}"`);
+  expect(editor).toMatch(/<textarea [^>]*>\nT\u202eext</);
+  const shown = editor.replaceAll(/<textarea [^>]*>[^<]*|value="[^"]*"/g, '');
+  expect(shown).not.toMatch(reordering);
+  // What is announced after a change names it too.
+  const saved = await visit(`${ALL}/p`, form(fieldsOf('p', { markdown: 'T\u202eext!' })));
+  expect(saved.status).toBe(303);
+  expect(stored('p')).toMatchObject({ title, markdown: 'T\u202eext!' });
+});
+
+describe('a long text', () => {
+  const long = '- [x]\n'.repeat(33_000);
+
+  test('is rendered in the thread, wherever a post is shown; a short one is not', async () => {
+    const rendered: string[] = [];
+    const render = async (markdown: string) => {
+      rendered.push(markdown);
+      return '<p>from the thread</p>';
+    };
+    app = createTestApp({ render });
+    await app.addOrganization('org_a');
+    visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    await app.addPosts(
+      'org_a',
+      { id: 'p', markdown: long, content: 'x' },
+      { id: 'q', markdown: '- [x] short' },
+    );
+    const body = new URLSearchParams({ markdown: long });
+    const pages = [
+      await read(`${ALL}/p`),
+      await (await visit(`${ALL}/~/preview`, { method: 'POST', body })).text(),
+      await (await visit(`${ALL}/~/new`, form({ title: '', markdown: long }))).text(),
+    ];
+    for (const html of pages) expect(html).toContain('<div class="prose"><p>from the thread</p></div>');
+    expect(await read(`${ALL}/q`)).toContain('aria-label="Done"');
+    expect(rendered).toEqual([long, long, long]);
+  });
+
+  test('that takes too long is not shown, and can be edited all the same', async () => {
+    const render = () => Promise.reject(new AppError(503, 'The text took more than 2 s to render'));
+    app = createTestApp({ render });
+    await app.addOrganization('org_a');
+    visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    await app.addPosts('org_a', { id: 'p', markdown: long, content: 'x' });
+    const html = await read(`${ALL}/p`);
+    expect(html).toContain('No preview: The text took more than 2 s to render.');
+    expect(html).toContain('- [x]\n- [x]');
+  });
+});
 
 describe('the list', () => {
   test('without posts says how they come to be', async () => {

@@ -68,8 +68,10 @@ export type Fault = keyof typeof faults;
 export const allFaults = Object.keys(faults) as Fault[];
 
 /** Leads to another server. */
-export const redirectTo = (location: string) => () =>
-  new Response(null, { status: 302, headers: { location } });
+export const redirectTo =
+  (location: string, status = 302) =>
+  () =>
+    new Response(null, { status, headers: { location } });
 
 export type Respond = (request: Request) => Response | Promise<Response>;
 

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { disconnectIntegration } from '../../../hooks/disconnect.ts';
-import { rotateSecret } from '../../../hooks/rotate.ts';
+import { endedNow, rotateSecret } from '../../../hooks/rotate.ts';
 import { type Integration, providerNames } from '../../../integrations/model.ts';
 import { setEnabled } from '../../../integrations/store.ts';
 import { once } from '../../once.ts';
@@ -32,8 +32,11 @@ export const changeIntegration: readonly Page[] = [
     const { deps, form } = visit;
     try {
       // A reload must not make another: the provider's present one would then be the last but one, and refused.
-      const rotated = await once(deps.db, form.get('mark'), () => rotateSecret(deps, integration.id));
-      return tellRotated(visit, integration, rotated);
+      const now = form.get('now') === 'yes';
+      const rotated = await once(deps.db, form.get('mark'), () =>
+        rotateSecret(deps, integration.id, { now }),
+      );
+      return tellRotated(visit, integration, rotated, now);
     } catch (error) {
       return showIntegration(visit, { about: 'secret', message: problemOf(error) });
     }
@@ -58,6 +61,7 @@ function tellRotated(
   { base }: MemberVisit,
   integration: Integration,
   rotated: { secret: string; isSetAtProvider: boolean } | null,
+  now: boolean,
 ) {
   const page = `${base}/integrations/${integration.id}`;
   const provider = providerNames[integration.type];
@@ -69,20 +73,17 @@ function tellRotated(
         : 'This form was sent before, and no other secret was made. If you did not copy the one that it made, make a new one.',
     );
   }
+  const old = now ? endedNow(provider, rotated.isSetAtProvider) : 'The old one works for another 24 hours.';
   // There may be a token that cannot be read any more: then a person has to set it.
   if (rotated.isSetAtProvider) {
-    return redirect(
-      page,
-      `A new secret was made and set at ${provider}. The old one is taken for another 24 hours.`,
-    );
+    return redirect(page, `A new secret was made and set at ${provider}. ${old}`);
   }
   return view(
     'A new secret',
     <>
       <h1>A new secret for {integrationName(integration)}</h1>
       <p class="lede">
-        It is shown this once: copy it now, and set it at {provider}. The old one is taken for another 24
-        hours.
+        It is shown this once: copy it now, and set it at {provider}. {old}
       </p>
       <div class="card pad">
         <p class="label">Secret</p>

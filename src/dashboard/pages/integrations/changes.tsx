@@ -51,10 +51,23 @@ function RotateSecret({ integration: { type, hasToken }, path, error }: ChangePr
       <FormError error={error} />
       <p>
         {hasToken
-          ? `Makes a new secret and sets it at ${provider}: nobody has to copy it. Deliveries signed with the present one are taken for another 24 hours.`
-          : `Makes a new secret. Deliveries signed with the present one are taken for another 24 hours: set the new one at ${provider} before then.`}
+          ? `Makes a new secret and sets it at ${provider}. The old one works for another 24 hours.`
+          : `Makes a new secret. The old one works for another 24 hours: set the new one at ${provider} before then.`}
       </p>
       <Action to={`${path}/secret`} label="Make a new secret" kind="bad" busy="Making it…" isOnce />
+      <p>
+        {hasToken
+          ? `If the secret leaked, end the old one as soon as ${provider} has the new one. A delivery that is on its way then is refused.`
+          : `If the secret leaked, end the old one at once. Deliveries are refused until you set the new one at ${provider}.`}
+      </p>
+      <Action
+        to={`${path}/secret`}
+        label="Replace the secret now"
+        kind="bad"
+        busy="Replacing it…"
+        fields={{ now: 'yes' }}
+        isOnce
+      />
     </details>
   );
 }

@@ -2,14 +2,13 @@
 import { compareTexts } from '../../../drafts/suggestions.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import type { Post } from '../../../posts/model.ts';
-import { plainTextFor } from '../../../posts/plain-text.ts';
 import type { OwnedPost } from '../../../posts/store.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';
 import { Difference } from '../../view/difference.tsx';
 import { FormError } from '../../view/form.tsx';
 import { DeletePost, EditorBar } from './editor-bar.tsx';
 import { findSource, OriginLine } from './origin.tsx';
-import { Preview } from './preview.tsx';
+import { previewOf } from './preview.tsx';
 import { findSuggestion, SuggestionNote } from './suggestion-note.tsx';
 import { TextFields } from './text-fields.tsx';
 import { asSentence } from './words.tsx';
@@ -27,8 +26,9 @@ export async function showEditor(
   const error = refused?.error;
   const isConflict = error?.status === 409;
   const suggestion = await findSuggestion(deps, post);
-  const isAsStored = markdown === post.markdown;
-  const content = isAsStored ? post.content : plainTextFor(post.contentType, markdown);
+  const { contentType, content } = post;
+  const shown = { contentType, markdown, ...(markdown === post.markdown ? { content } : {}) };
+  const preview = await previewOf(deps, shown);
   const message = isConflict ? null : (error?.message ?? null);
   return view(
     post.title,
@@ -46,13 +46,7 @@ export async function showEditor(
         />
         <input type="hidden" name="seen" value={post.updatedAt} />
         <input type="hidden" name="contentType" value={post.contentType} />
-        <TextFields
-          base={base}
-          title={title}
-          markdown={markdown}
-          error={message}
-          preview={<Preview contentType={post.contentType} markdown={markdown} content={content} />}
-        />
+        <TextFields base={base} title={title} markdown={markdown} error={message} preview={preview} />
       </form>
       <DeletePost base={base} post={post} />
     </>,

@@ -1,22 +1,21 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import type { VNode } from 'preact';
 import { type ContentType, contentTypes, MAX_LINKEDIN_LENGTH } from '../../../posts/model.ts';
 import { plainTextFor } from '../../../posts/plain-text.ts';
-import { fragment, type Page, post } from '../../page.ts';
-import { Prose } from '../../view/prose.tsx';
+import { type DashboardDeps, fragment, type Page, post } from '../../page.ts';
+import { proseOf } from '../../view/prose.tsx';
 
 /** More than a post can hold is not rendered. */
 const MAX_LENGTH = 200_000;
 
 export const previewing: readonly Page[] = [
-  post('/dashboard/:organizationId/posts/~/preview', 'member', async ({ form }) => {
+  post('/dashboard/:organizationId/posts/~/preview', 'member', async ({ deps, form }) => {
     const markdown = (form.get('markdown') ?? '')
       .replaceAll('\r\n', '\n')
       .slice(0, MAX_LENGTH)
       .toWellFormed();
     const contentType = contentTypeOf(form);
-    return fragment(
-      <Preview contentType={contentType} markdown={markdown} content={plainTextFor(contentType, markdown)} />,
-    );
+    return fragment(await previewOf(deps, { contentType, markdown }));
   }),
 ];
 
@@ -26,18 +25,13 @@ export function contentTypeOf(form: URLSearchParams): ContentType {
 }
 
 /** A post as its readers see it: rendered, or for LinkedIn as the plain text that is pasted there. */
-export function Preview({
-  contentType,
-  markdown,
-  content,
-}: {
-  contentType: ContentType;
-  markdown: string;
-  content: string;
-}) {
+export async function previewOf(
+  deps: Pick<DashboardDeps, 'render'>,
+  { contentType, markdown, content }: { contentType: ContentType; markdown: string; content?: string },
+): Promise<VNode> {
   if (markdown.trim() === '') return <p class="dim">What you write shows here.</p>;
-  if (contentType === 'linkedin_post') return <ForLinkedIn text={content} />;
-  return <Prose markdown={markdown} />;
+  if (contentType !== 'linkedin_post') return proseOf(deps, markdown);
+  return <ForLinkedIn text={content ?? plainTextFor(contentType, markdown)} />;
 }
 
 function ForLinkedIn({ text }: { text: string }) {

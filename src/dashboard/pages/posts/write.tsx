@@ -2,10 +2,9 @@
 import { AppError } from '../../../lib/app-error.ts';
 import { createPost } from '../../../posts/edit.ts';
 import { contentTypes } from '../../../posts/model.ts';
-import { plainTextFor } from '../../../posts/plain-text.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { FormError } from '../../view/form.tsx';
-import { contentTypeOf, Preview } from './preview.tsx';
+import { contentTypeOf, previewOf } from './preview.tsx';
 import { TextFields } from './text-fields.tsx';
 import { asSentence, typeNames } from './words.tsx';
 
@@ -25,11 +24,11 @@ export const writing: readonly Page[] = [
   }),
 ];
 
-function showNew(visit: MemberVisit, error: string | null = null) {
+async function showNew(visit: MemberVisit, error: string | null = null) {
   const { base } = visit;
   const { title, markdown, contentType } = givenIn(visit);
   const isAbove = error !== null && !/^(?:title|markdown) /.test(error);
-  const content = plainTextFor(contentType, markdown);
+  const preview = await previewOf(visit.deps, { contentType, markdown });
   return view(
     'New post',
     <>
@@ -37,14 +36,7 @@ function showNew(visit: MemberVisit, error: string | null = null) {
       <p class="lede">It becomes a draft. You publish it when you like.</p>
       <form method="post" action={`${base}/posts/~/new`} class="post">
         <FormError error={isAbove ? asSentence(error) : null} />
-        <TextFields
-          base={base}
-          title={title}
-          markdown={markdown}
-          error={error}
-          autoFocus
-          preview={<Preview contentType={contentType} markdown={markdown} content={content} />}
-        >
+        <TextFields base={base} title={title} markdown={markdown} error={error} autoFocus preview={preview}>
           <div class="field">
             <label for="field-contentType">Type</label>
             <select id="field-contentType" name="contentType">

@@ -1,3 +1,5 @@
+import { fetchWithoutRedirects } from '../../../lib/outgoing.ts';
+
 /** Redirects that are followed: GitHub answers so for a repository that was renamed or moved. */
 const REDIRECTS = [301, 302, 307, 308];
 const MAX_REDIRECTS = 3;
@@ -31,7 +33,7 @@ export function apiFetch(address: ApiAddress): (url: string, init: RequestInit) 
     for (let hops = 0; ; hops++) {
       if (url.origin !== home.origin) throw new NoAnswer(leadsAway(shown, url.origin));
       // The method stays, also where a browser would turn a POST into a GET.
-      const response = await fetch(url, { ...init, redirect: 'manual', signal });
+      const response = await fetchWithoutRedirects(url, { ...init, signal });
       const location = response.headers.get('location');
       if (!REDIRECTS.includes(response.status) || location === null) return whole(response, shown);
       await response.body?.cancel();

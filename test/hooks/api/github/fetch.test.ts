@@ -57,6 +57,12 @@ test('the token goes to no other server, by a redirect or by a link', async () =
     Response.json([], { headers: { link: `<${origin}/user/repos?page=2>; rel="next"` } }),
   );
   expect(await problemOf(api.listPlaces(), token)).toMatchObject({ kind: 'provider-failed', message });
+  for (const status of [301, 307, 308]) {
+    github.failNext(redirectTo(`${origin}/hooks`, status));
+    const wish = { url: 'https://tidings.test', secret: 'planted-secret', events: ['push'] };
+    const problem = await problemOf(api.createHook('acme/rocket', wish), token, wish.secret);
+    expect(problem).toMatchObject({ kind: 'provider-failed', message });
+  }
   expect(seen).toEqual([]);
 });
 

@@ -126,6 +126,30 @@ test.each(Object.entries(failures))('when Linear %s', async (fault, [kind, messa
   expect(problem.retryAt).toEqual(retryAt ?? null);
 });
 
+test.each([301, 302, 307, 308])('a %d to another server is not followed', async (status) => {
+  const seen: string[] = [];
+  using elsewhere = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      seen.push(await request.text());
+      return Response.json({ data: { webhookUpdate: { success: true } } });
+    },
+  });
+  using redirecting = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(null, { status, headers: { location: `http://127.0.0.1:${elsewhere.port}/` } }),
+  });
+  const url = `http://127.0.0.1:${redirecting.port}/graphql`;
+  const problem = await problemOf(linearApi(url, 'lin_api_x').changeHook('x', 'y', wish), [
+    'lin_api_x',
+    SECRET,
+  ]);
+  expect(problem.message).toBe(notLinear(` (status ${status})`).replace('URL', url));
+  expect(seen).toEqual([]);
+});
+
 test.each(slow)('when Linear %s, it is given up', async (fault) => {
   using world = startLinear();
   world.server.fault = fault;

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { allowOnly, renderMarkdown } from '../../../src/dashboard/view/markdown.ts';
-import { findActive } from '../../support/active-html.ts';
-import { attacks } from '../../support/attacks.ts';
+import { allowOnly, renderMarkdown } from '../../src/drafts/prose.ts';
+import { findActive } from '../support/active-html.ts';
+import { attacks } from '../support/attacks.ts';
 
 /** What in a page of the dashboard could run, load, lead astray or ask another site for something. */
 function dangersIn(html: string): string[] {
