@@ -197,7 +197,8 @@ describe('a setting that cannot be used has no value, not its default', () => {
 
 describe('plain http to another machine', () => {
   const services = ['UNKEY_BASE_URL', 'GITHUB_API_URL', 'LINEAR_API_URL', 'BACKUP_S3_ENDPOINT'];
-  const problemOf = (environment: Record<string, string>) => examineConfig({}, environment).problems;
+  const problemOf = (environment: Record<string, string>) =>
+    examineConfig({}, { UNKEY_ROOT_KEY: 'k', ...environment }).problems;
   const refusal = (name: string, host: string) =>
     `${name} must be an https URL: anyone on the network can read plain http. To allow it, set ALLOW_HTTP=${host}`;
 
