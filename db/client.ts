@@ -123,6 +123,10 @@ export function findDamage(
 
 /** Moves what the write-ahead log holds into the file and lets go of it. */
 export function closeDatabase(db: Database): void {
+  // TRUNCATE holds the write lock, and waits for readers while it does. A server that runs must not stand still for
+  // that: PASSIVE, which holds no lock of writers, does most of the work, and the rest waits for nobody.
+  db.$client.run('PRAGMA wal_checkpoint(PASSIVE)');
+  db.$client.run('PRAGMA busy_timeout = 0');
   db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
   db.$client.close();
 }

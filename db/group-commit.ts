@@ -51,7 +51,7 @@ function commitBatch(db: Database, queue: Pending[]): void {
   }
   const batch = queue.slice(0, MAX_BATCH);
   try {
-    const settle = batch.map((pending) => runOne(pending, run));
+    const settle = batch.map((pending) => runOne(db, pending, run));
     run('COMMIT');
     // Nobody may rely on a commit to a file that was deleted or replaced.
     if (!isInPlace(db)) throw new DatabaseMoved();
@@ -77,16 +77,46 @@ function waitOrGiveUp(db: Database, queue: Pending[], error: unknown): void {
   if (queue.length > 0) setTimeout(() => commitBatch(db, queue), RETRY_MS);
 }
 
+/** The effects of the work that is running; null while none is. */
+let effects: (() => void)[] | null = null;
+
+/**
+ * Runs `effect`, such as a log line, once the work that calls this is on the disk; never when the work fails. Throws
+ * outside of `commitTogether`: a write that must share a transaction cannot be made without one.
+ */
+export function afterCommit(effect: () => void): void {
+  if (effects === null) throw new Error('afterCommit was called outside of commitTogether');
+  effects.push(effect);
+}
+
 /** Returns what tells the outcome, once it is committed. */
-function runOne({ work, resolve, reject }: Pending, run: (sql: string) => void): () => void {
+function runOne(db: Database, { work, resolve, reject }: Pending, run: (sql: string) => void): () => void {
+  const own: (() => void)[] = [];
   run('SAVEPOINT work');
+  effects = own;
   try {
     const value = work();
     run('RELEASE work');
-    return () => resolve(value as never);
+    return () => {
+      for (const effect of own) runSafely(effect);
+      resolve(value as never);
+    };
   } catch (error) {
+    // On a full disk SQLite rolls back the whole transaction by itself: then all of its work has failed.
+    if (!db.$client.inTransaction) throw error;
     run('ROLLBACK TO work');
     run('RELEASE work');
     return () => reject(error);
+  } finally {
+    effects = null;
+  }
+}
+
+/** The work is committed: a log that cannot be written must not make it look like a failure. */
+function runSafely(effect: () => void): void {
+  try {
+    effect();
+  } catch {
+    // There is nowhere left to report it.
   }
 }

@@ -9,6 +9,7 @@ import postSearch from './migrations/0006_post_search.sql' with { type: 'text' }
 import deliveryHeaders from './migrations/0007_delivery_headers.sql' with { type: 'text' };
 import deliveryDays from './migrations/0008_delivery_days.sql' with { type: 'text' };
 import providerHooks from './migrations/0009_provider_hooks.sql' with { type: 'text' };
+import hardening from './migrations/0010_hardening.sql' with { type: 'text' };
 
 /**
  * Every migration, oldest first, embedded so that a compiled binary carries them (drizzle's own `migrate()`
@@ -25,6 +26,7 @@ export const migrations: readonly string[] = [
   deliveryHeaders,
   deliveryDays,
   providerHooks,
+  hardening,
 ];
 
 /**

@@ -2,11 +2,12 @@ import { Elysia } from 'elysia';
 import type { DashboardDeps } from './dashboard/page.ts';
 import { dashboard } from './dashboard/routes.ts';
 import { docs } from './docs/routes.ts';
-import { withBodyLimit } from './http/body-limit.ts';
+import { createUploadBudget, withBodyLimit } from './http/body-limit.ts';
 import { errorHandling } from './http/errors.ts';
 import { withHost } from './http/host.ts';
 import { type Fetch, withRequestLog } from './http/request-log.ts';
 import { type MatchedRoute, requestRecorder, routeMatching } from './http/request-metrics.ts';
+import { clientAddress } from './lib/client-address.ts';
 import { type MetricsAccess, metrics } from './metrics/routes.ts';
 import { ping } from './ping/routes.ts';
 import { posts } from './posts/routes.ts';
@@ -19,14 +20,17 @@ import { webhooks } from './webhooks/routes.ts';
 export interface ServerFacts extends MetricsAccess {
   /** Why no requests should be sent here; null when the server is ready. */
   readonly whyNotReady: () => string | null;
+  /** `CLIENT_IP_HEADER`: the header in which the trusted proxy names the client. */
+  readonly clientIpHeader: string | undefined;
 }
 
 /** The whole HTTP side of Tidings. Reads as a table of contents: what is not used here is not served. */
 export function createApp(
-  deps: Omit<DashboardDeps, 'self'> & Partial<ServerFacts>,
+  deps: Omit<DashboardDeps, 'self' | 'clientAddress' | 'uploadBudget'> & Partial<ServerFacts>,
   webhookProviders: readonly Provider[] = providers,
 ): { fetch: Fetch } {
-  const { whyNotReady = () => null, peerAddress = () => null, metricsToken } = deps;
+  const { whyNotReady = () => null, peerAddress = () => null, metricsToken, clientIpHeader } = deps;
+  const uploadBudget = createUploadBudget(deps.metrics);
   const matched: MatchedRoute = { current: null };
   const app = new Elysia({
     // `/v1/x/posts/` is another path than `/v1/x/posts`, not a post without an id.
@@ -42,8 +46,15 @@ export function createApp(
     .use(ready(whyNotReady))
     .use(metrics(deps, { peerAddress, metricsToken }))
     .use(posts(deps))
-    .use(webhooks(deps, webhookProviders))
-    .use(dashboard({ ...deps, self: (request) => served(request) }))
+    .use(webhooks(deps, webhookProviders, uploadBudget))
+    .use(
+      dashboard({
+        ...deps,
+        uploadBudget,
+        self: (request) => served(request),
+        clientAddress: (request) => clientAddress(request.headers, peerAddress(request), clientIpHeader),
+      }),
+    )
     .use(docs(deps, () => app));
 
   const record = requestRecorder(deps.metrics);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bun
 import { Command, CommanderError, Help, type Option } from 'commander';
 import { BackupError } from './backup/model.ts';
+import { addAuditCommands } from './cli/audit.ts';
 import { addBackupCommands } from './cli/backup.ts';
 import { type CliContext, WorkFailed } from './cli/context.ts';
 import { addDeliveryCommands } from './cli/delivery.ts';
@@ -78,6 +79,7 @@ function buildProgram(context: CliContext): Command {
   addDeliveryCommands(program, context);
   addSendCommand(program, context);
   addUserCommands(program, context);
+  addAuditCommands(program, context);
   addSweepCommand(program, context);
   addDoctorCommand(program, context);
   addBackupCommands(program, context);

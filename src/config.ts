@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
 import type { S3Access } from './backup/model.ts';
+import { OrganizationCreation } from './organizations/model.ts';
 
 // The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.
 
@@ -149,6 +150,20 @@ export const settings = {
     expected: 'a secret access key',
     help: 'the secret of that key',
   },
+  CLIENT_IP_HEADER: {
+    flag: '--client-ip-header <name>',
+    // `Forwarded` holds more than addresses.
+    schema: Type.String({ pattern: '^(?![Ff]orwarded$)[A-Za-z][A-Za-z0-9-]{0,63}$' }),
+    expected: 'a header that holds an IP address, such as X-Forwarded-For',
+    help: "header in which your proxy names the client (default: none, the connection's address counts)",
+  },
+  ORGANIZATION_CREATION: {
+    flag: '--organization-creation <who>',
+    schema: OrganizationCreation,
+    default: 'owners',
+    expected: 'one of owners, anyone, nobody',
+    help: 'who may create organizations in the dashboard: owners of one, anyone with an account, or nobody',
+  },
   LOG_LEVEL: {
     flag: '--log-level <level>',
     schema: LogLevel,
@@ -206,6 +221,9 @@ export interface Config {
   backups?: BackupsConfig | undefined;
   /** How the store of `s3://…` backups is reached. */
   s3?: S3Access | undefined;
+  /** The header in which the proxy in front of the server names the client. Absent: there is no trusted proxy. */
+  clientIpHeader?: string | undefined;
+  organizationCreation: OrganizationCreation;
   logLevel: Static<typeof LogLevel>;
   logFormat: Static<typeof LogFormat>;
   /** Absent: metrics are for clients on this machine. */
@@ -312,6 +330,8 @@ export function examineConfig(
     }),
     backups: dir === undefined ? undefined : usable({ dir, ...backups }),
     s3: hasAccess ? usable({ ...store, accessKeyId, secretAccessKey }) : needsAccess ? null : undefined,
+    clientIpHeader: read('CLIENT_IP_HEADER'),
+    organizationCreation: read('ORGANIZATION_CREATION'),
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),
     metricsToken: read('METRICS_TOKEN'),

@@ -1,4 +1,5 @@
 import type { Database } from '../db/client.ts';
+import type { Actor } from './audit/model.ts';
 import type { OpenProviderApi } from './hooks/model.ts';
 import type { KeyService } from './keys/service.ts';
 import type { Clock } from './lib/clock.ts';
@@ -14,6 +15,8 @@ export interface Deps {
   readonly ids: Ids;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Who acts, for the audit log. The dashboard replaces it for each request. */
+  readonly actor: Actor;
   readonly keys: KeyService;
   /** Encrypts what must not lie in the database in the clear. */
   readonly secrets: SecretBox;

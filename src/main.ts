@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import type { Role } from '../db/client.ts';
 import { copyName } from '../db/upgrade.ts';
 import { createApp } from './app.ts';
+import { type Actor, SERVER } from './audit/model.ts';
 import { backupJobs } from './backup/job.ts';
 import type { Config } from './config.ts';
 import { type DataFolderOptions, databaseFile, freeBytes, openDataFolder } from './data-folder.ts';
@@ -12,7 +14,7 @@ import { errorJson } from './http/respond.ts';
 import { listIntegrations } from './integrations/store.ts';
 import { type RunningJobs, serverJobs, startJobs } from './jobs/jobs.ts';
 import { embeddedKeys } from './keys/embedded.ts';
-import type { KeyService } from './keys/service.ts';
+import type { KeyDeps, KeyService } from './keys/service.ts';
 import { systemClock } from './lib/clock.ts';
 import { tidings } from './lib/how-to-run.ts';
 import { randomIds } from './lib/ids.ts';
@@ -32,12 +34,6 @@ const LAST_WRITE_MS = 500;
 
 /** How long a page may take that asks a provider for many things, such as the hooks of many repositories, in seconds. */
 const PROVIDER_TIMEOUT_S = 240;
-
-/** Pages of the dashboard that wait for providers would be cut off as idle. */
-function asksProviders(request: Request): boolean {
-  // Every request comes by here: an address is taken apart only where it may matter.
-  return request.url.includes('/integrations/') && pathOf(request).includes('/integrations/');
-}
 
 /** What is answered while the server stops. */
 const PROBES: ReadonlySet<string> = new Set(['/ping', '/ready']);
@@ -66,7 +62,14 @@ export async function openServices(
       'the database was upgraded',
     );
   }
-  const base = { ...folder, clock: systemClock, ids: randomIds, log, metrics: createMetrics() };
+  const base = {
+    ...folder,
+    clock: systemClock,
+    ids: randomIds,
+    log,
+    metrics: createMetrics(),
+    actor: actorOf(role),
+  };
   const keys = await openKeys(base, config);
   return {
     ...base,
@@ -86,7 +89,26 @@ export async function openServices(
   };
 }
 
-async function openKeys(base: Pick<Deps, 'db' | 'clock' | 'ids'>, { unkey }: Config): Promise<KeyService> {
+/** The server itself, or the person who runs a command. */
+function actorOf(role: Role): Actor {
+  if (role === 'server') return SERVER;
+  return { type: 'command_line', id: null, name: systemUser(), address: null };
+}
+
+/** By the user id, which cannot be faked: `os.userInfo` in Bun believes $USER. A container's id may have no name. */
+function systemUser(): string | null {
+  const uid = process.getuid?.();
+  if (uid === undefined) return null;
+  try {
+    const users = readFileSync('/etc/passwd', 'utf8').split('\n');
+    const [name] = users.map((line) => line.split(':')).find(([, , id]) => id === String(uid)) ?? [];
+    return name ?? `uid ${uid}`;
+  } catch {
+    return `uid ${uid}`;
+  }
+}
+
+async function openKeys(base: KeyDeps, { unkey }: Config): Promise<KeyService> {
   if (unkey === undefined) return embeddedKeys(base);
   // Unkey's SDK takes as long to load as all the rest, and most do not use it.
   const { unkeyKeys } = await import('./keys/unkey.ts');
@@ -132,20 +154,27 @@ export async function startServer(services: Services, config: Config): Promise<R
     publicUrl,
     compose: rehearsals.compose,
     whyNotReady,
+    extendTimeout: (request) => server.timeout(request, PROVIDER_TIMEOUT_S),
     peerAddress: (request) => server.requestIP(request)?.address ?? null,
     metricsToken: config.metricsToken,
+    clientIpHeader: config.clientIpHeader,
+    organizationCreation: config.organizationCreation,
     hasOwnGithub: new URL(config.providerApis.github).host !== 'api.github.com',
   });
+  if (config.publicUrl?.startsWith('https:') && config.clientIpHeader === undefined) {
+    services.log.warn(
+      'CLIENT_IP_HEADER is not set: limits on sign-ins treat all clients behind the proxy as one. Set it to the header in which your proxy names the client',
+    );
+  }
   const stopWatching = addProcessMetrics(services.metrics.registry);
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,
-    fetch(request, connection) {
+    fetch(request) {
       if (isStopping) return whileStopping(request);
       if (descriptors.isFull()) {
         return errorJson(503, 'Too many open connections', { connection: 'close', 'retry-after': '1' });
       }
-      if (asksProviders(request)) connection.timeout(request, PROVIDER_TIMEOUT_S);
       return app.fetch(request);
     },
     // Bun's own refusal of a large body has no body; ours does, and Bun buffers nothing that is not read.

@@ -49,7 +49,7 @@ const layers: [name: string, contains: (path: string) => boolean][] = [
   [
     'services',
     is(
-      'src/{posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers,users,hooks,uptime,metrics,ready,doctor,backup}/**',
+      'src/{audit,posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers,users,hooks,uptime,metrics,ready,doctor,backup}/**',
       'src/data-folder.ts',
       'src/secret-key.ts',
     ),
@@ -148,6 +148,7 @@ test.each([
   ['the environment is read', /\b(Bun|process|import\.meta)\.env\b/, ['src/config.ts']],
   ['the time is asked', /\bDate\.now\(\)|\bnew Date\(\)/, ['src/lib/clock.ts', 'src/main.ts']],
   ['random ids are made', /\brandomUUID/, ['src/lib/ids.ts', 'src/http/request-log.ts']],
+  ['passwords are hashed', /\bBun\.password\b/, ['src/users/password-queue.ts']],
   ['the console is used', /\bconsole\./, []],
   [
     'a command of ours is named as only the binary has it',

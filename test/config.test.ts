@@ -7,6 +7,7 @@ test('defaults, with nothing set', () => {
     port: 3000,
     dataDir: './data',
     providerApis: { github: 'https://api.github.com', linear: 'https://api.linear.app/graphql' },
+    organizationCreation: 'owners',
     logLevel: 'info',
     logFormat: 'auto',
   });
@@ -35,6 +36,8 @@ test('everything from the environment', () => {
         BACKUP_S3_REGION: 'eu-central-1',
         BACKUP_S3_ACCESS_KEY_ID: 'id',
         BACKUP_S3_SECRET_ACCESS_KEY: 'secret',
+        CLIENT_IP_HEADER: 'X-Forwarded-For',
+        ORGANIZATION_CREATION: 'nobody',
         LOG_LEVEL: 'silent',
         LOG_FORMAT: 'json',
         METRICS_TOKEN: 'a-token-of-sixteen',
@@ -55,6 +58,8 @@ test('everything from the environment', () => {
       accessKeyId: 'id',
       secretAccessKey: 'secret',
     },
+    clientIpHeader: 'X-Forwarded-For',
+    organizationCreation: 'nobody',
     logLevel: 'silent',
     logFormat: 'json',
     metricsToken: 'a-token-of-sixteen',
@@ -113,6 +118,8 @@ describe('a wrong value is refused by the name of its variable', () => {
     ],
     ['BACKUP_S3_ENDPOINT', 'https://user:pw@x.test', 'BACKUP_S3_ENDPOINT must be'],
     ['BACKUP_S3_REGION', 'eu central', 'BACKUP_S3_REGION must be the name of a region'],
+    ['CLIENT_IP_HEADER', 'X Forwarded', 'CLIENT_IP_HEADER must be a header that holds an IP address'],
+    ['CLIENT_IP_HEADER', 'Forwarded', 'CLIENT_IP_HEADER must be'],
     ['LOG_LEVEL', 'verbose', 'LOG_LEVEL must be one of debug, info, warn, error, silent, not "verbose"'],
   ])('%s=%s', (name, value, message) => {
     expect(() => readConfig({}, { [name]: value })).toThrow(message);

@@ -1,5 +1,6 @@
 import type { Database } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
+import { SERVER } from '../../src/audit/model.ts';
 import { openDataFolder } from '../../src/data-folder.ts';
 import { saveDraft } from '../../src/drafts/store.ts';
 import { connectIntegration } from '../../src/integrations/service.ts';
@@ -7,12 +8,14 @@ import { embeddedKeys } from '../../src/keys/embedded.ts';
 import { READ_PERMISSION } from '../../src/keys/model.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { randomIds, randomToken } from '../../src/lib/ids.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { savePosts } from '../../src/posts/store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { hashOf } from '../../src/users/service.ts';
-import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
+import { insertSession } from '../../src/users/session-store.ts';
+import { insertMembership, insertUser } from '../../src/users/store.ts';
 import { fillLog } from './dashboard-log.ts';
 import { makePost } from './dashboard-posts.ts';
 
@@ -97,7 +100,15 @@ export async function fillDashboardFolder(
 }
 
 function depsOf(db: Database, secrets: ReturnType<typeof openDataFolder>['secrets']) {
-  return { db, secrets, clock: systemClock, ids: randomIds, publicUrl: () => '' };
+  return {
+    db,
+    secrets,
+    clock: systemClock,
+    ids: randomIds,
+    actor: SERVER,
+    log: createLog('silent', { write: () => undefined }),
+    publicUrl: () => '',
+  };
 }
 
 async function addOrganization(deps: Deps, id: string): Promise<string> {
@@ -165,6 +176,7 @@ async function signIn(db: Database, organizationIds: readonly string[]): Promise
       hash: hashOf(token),
       userId: user.id,
       createdAt,
+      lastUsedAt: now.getTime(),
       expiresAt: now.getTime() + 30 * DAY_MS,
     });
   });

@@ -1,11 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SERVER } from '../../src/audit/model.ts';
 import { openDataFolder } from '../../src/data-folder.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import { READ_PERMISSION } from '../../src/keys/model.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { derivedId, randomIds } from '../../src/lib/ids.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { toPlainText } from '../../src/posts/plain-text.ts';
 import { type OwnedPost, savePosts } from '../../src/posts/store.ts';
@@ -38,7 +40,13 @@ export async function seedDataFolder(parent: string, { ascii }: { ascii: boolean
   const path = join(parent, 'data');
   const { db, close } = openDataFolder(path);
   try {
-    const deps = { db, clock: systemClock, ids: randomIds };
+    const deps = {
+      db,
+      clock: systemClock,
+      ids: randomIds,
+      actor: SERVER,
+      log: createLog('silent', { write: () => undefined }),
+    };
     await createOrganization(deps, { id: ORGANIZATION, name: 'Benchmark', plan: 'free' });
     await savePosts(
       db,

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
+import { SERVER } from '../../src/audit/model.ts';
 import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import { openDataFolder } from '../../src/data-folder.ts';
 import { connectIntegration } from '../../src/integrations/service.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { randomIds } from '../../src/lib/ids.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { hmacSha256 } from '../../src/webhooks/signature.ts';
 import type { Load } from './wrk.ts';
@@ -25,7 +27,15 @@ export async function makeWebhookFolder(parent: string, name: string): Promise<W
   const path = join(parent, name);
   const { db, secrets, close } = openDataFolder(path);
   try {
-    const deps = { db, secrets, clock: systemClock, ids: randomIds, publicUrl: () => '' };
+    const deps = {
+      db,
+      secrets,
+      clock: systemClock,
+      ids: randomIds,
+      actor: SERVER,
+      log: createLog('silent', { write: () => undefined }),
+      publicUrl: () => '',
+    };
     const organizationId = 'org_bench';
     await createOrganization(deps, { id: organizationId, name: 'Benchmark', plan: 'free' });
     const { webhookUrl, secret } = await connectIntegration(deps, 'github', organizationId, 'acme/rocket');

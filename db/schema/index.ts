@@ -1,11 +1,12 @@
+export { auditEvents } from './audit.ts';
 export { drafts } from './drafts.ts';
 export { events } from './events.ts';
 export { hooks } from './hooks.ts';
 export { integrations, repositories } from './integrations.ts';
 export { apiKeys } from './keys.ts';
 export { organizations } from './organizations.ts';
-export { postCounts, posts } from './posts.ts';
+export { imports, postCounts, posts, stagedPosts } from './posts.ts';
 export { serverRuns } from './server.ts';
-export { triggerRuns, triggers } from './triggers.ts';
+export { triggerEvents, triggerRuns, triggers } from './triggers.ts';
 export { memberships, oneTimeLinks, sessions, users } from './users.ts';
 export { deliveries, deliveryClaims } from './webhooks.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { blob, check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { blob, check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import { organizations } from './organizations.ts';
 
 /** A connected provider. Secrets are encrypted under the key of the data folder, never in the clear. */
@@ -38,7 +38,12 @@ export const repositories = sqliteTable(
       .references(() => integrations.id, { onDelete: 'cascade' }),
     /** `owner/name`. */
     fullName: text('full_name').notNull(),
+    /** The provider's own id, which survives renames. Null until the provider or a verified delivery says it. */
+    providerId: integer('provider_id'),
     createdAt: text('created_at').notNull(),
   },
-  (table) => [index('repositories_by_integration').on(table.integrationId)],
+  (table) => [
+    index('repositories_by_integration').on(table.integrationId),
+    uniqueIndex('repositories_by_provider_id').on(table.integrationId, table.providerId),
+  ],
 );

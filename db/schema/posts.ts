@@ -2,6 +2,8 @@ import { sql } from 'drizzle-orm';
 import { blob, check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { organizations } from './organizations.ts';
 
+const POST_AS_JSON = sql`cast(json_object('id', id, 'title', title, 'content', content, 'markdown', markdown, 'contentType', content_type, 'sourceMetadata', json(source_metadata), 'status', status, 'createdAt', created_at, 'updatedAt', updated_at) as blob)`;
+
 /**
  * `json` is the post exactly as the API sends it, kept as bytes by SQLite itself, so that a page is a
  * join of blobs and can never disagree with the columns. It stands before the long texts: reading it then
@@ -18,12 +20,7 @@ export const posts = sqliteTable(
     contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
     createdAt: text('created_at').notNull(),
     updatedAt: text('updated_at').notNull(),
-    json: blob({ mode: 'buffer' })
-      .notNull()
-      .generatedAlwaysAs(
-        sql`cast(json_object('id', id, 'title', title, 'content', content, 'markdown', markdown, 'contentType', content_type, 'sourceMetadata', json(source_metadata), 'status', status, 'createdAt', created_at, 'updatedAt', updated_at) as blob)`,
-        { mode: 'stored' },
-      ),
+    json: blob({ mode: 'buffer' }).notNull().generatedAlwaysAs(POST_AS_JSON, { mode: 'stored' }),
     title: text().notNull(),
     content: text().notNull(),
     markdown: text().notNull(),
@@ -63,4 +60,61 @@ export const postCounts = sqliteTable(
     version: text().notNull(),
   },
   (table) => [primaryKey({ columns: [table.organizationId, table.status, table.contentType] })],
+);
+
+/**
+ * The large import in progress: one row at most. While it is `staging`, its posts are in `staged_posts`, and no reader
+ * sees them. The change to `applying` publishes all of them at once: readers then prefer a staged post to the one in
+ * `posts` until all are moved. Until that change, `post_counts` counts what the import changes under the import's id.
+ */
+export const imports = sqliteTable(
+  'imports',
+  {
+    id: text().primaryKey(),
+    organizationId: text('organization_id')
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    state: text({ enum: ['staging', 'applying'] }).notNull(),
+    /** When its process last wrote, in milliseconds since 1970: an old one has died. */
+    beatAt: integer('beat_at').notNull(),
+  },
+  (table) => [check('imports_state', sql`${table.state} in ('staging', 'applying')`)],
+);
+
+/** Posts of the import in progress. Those without an import are leftovers, and nobody reads them. */
+export const stagedPosts = sqliteTable(
+  'staged_posts',
+  {
+    id: text().primaryKey(),
+    organizationId: text('organization_id')
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    /** Which commit wrote it, and moves it into `posts`. */
+    piece: integer().notNull(),
+    status: text({ enum: ['draft', 'published'] }).notNull(),
+    contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
+    createdAt: text('created_at').notNull(),
+    updatedAt: text('updated_at').notNull(),
+    json: blob({ mode: 'buffer' }).notNull().generatedAlwaysAs(POST_AS_JSON, { mode: 'virtual' }),
+    title: text().notNull(),
+    content: text().notNull(),
+    markdown: text().notNull(),
+    sourceMetadata: text('source_metadata', { mode: 'json' }).$type<Record<string, unknown>>(),
+  },
+  (table) => [
+    index('staged_posts_by_piece').on(table.piece),
+    // In list order, with the columns to filter by.
+    index('staged_posts_by_date').on(
+      table.organizationId,
+      table.createdAt,
+      table.id,
+      table.status,
+      table.contentType,
+    ),
+    // Those of `posts`, so that no row fails once the import is published.
+    check('staged_posts_status', sql`${table.status} in ('draft', 'published')`),
+    check('staged_posts_content_type', sql`${table.contentType} in ('changelog', 'linkedin_post')`),
+    check('staged_posts_created_at', sql`length(${table.createdAt}) = 24`),
+    check('staged_posts_updated_at', sql`length(${table.updatedAt}) = 24`),
+  ],
 );

@@ -35,6 +35,29 @@ export const triggers = sqliteTable(
 );
 
 /**
+ * The events that a trigger may make posts of: they arrived while it was enabled, or a person asked for them. Other
+ * events that are known change no more than the text of these posts. `repositoryId` is empty where there is none.
+ */
+export const triggerEvents = sqliteTable(
+  'trigger_events',
+  {
+    triggerId: text('trigger_id')
+      .notNull()
+      .references(() => triggers.id, { onDelete: 'cascade' }),
+    repositoryId: text('repository_id').notNull(),
+    type: text({
+      enum: ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'],
+    }).notNull(),
+    key: text().notNull(),
+    /** Whether the trigger's filters have let the event through. */
+    isMatch: integer('is_match', { mode: 'boolean' }).notNull(),
+    /** Whether its post is a draft even if the trigger publishes. */
+    draftOnly: integer('draft_only', { mode: 'boolean' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.triggerId, table.repositoryId, table.type, table.key] })],
+);
+
+/**
  * What the triggers have to do. A row stands for all events that touched a scope (a branch of a repository, a team)
  * since it was last done, and is deleted when it is done.
  */

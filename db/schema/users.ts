@@ -11,6 +11,8 @@ export const users = sqliteTable('users', {
   /** argon2id, as Bun.password writes it; null until the person has chosen one. */
   passwordHash: text('password_hash'),
   createdAt: text('created_at').notNull(),
+  /** A disabled person cannot sign in. Null: active. */
+  disabledAt: text('disabled_at'),
 });
 
 export const memberships = sqliteTable(
@@ -42,6 +44,10 @@ export const sessions = sqliteTable(
       .references(() => users.id, { onDelete: 'cascade' }),
     createdAt: text('created_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
+    /** Written at most once an hour, with the client's address and `User-Agent` of that use. */
+    lastUsedAt: integer('last_used_at').notNull().default(0),
+    address: text(),
+    userAgent: text('user_agent'),
   },
   (table) => [index('sessions_by_user').on(table.userId), index('sessions_by_expiry').on(table.expiresAt)],
 );

@@ -49,7 +49,9 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
       .description(enabled ? 'take deliveries again' : 'refuse deliveries until it is enabled again')
       .argument('<id>', 'the integration')
       .action(async (id: string, _options: object, command: Command) => {
-        const integration = await withServices(context, command, ({ db }) => setEnabled(db, id, enabled));
+        const integration = await withServices(context, command, (services) =>
+          setEnabled(services, id, enabled),
+        );
         print(context.terminal, command, integration, () => `${enabled ? 'Enabled' : 'Disabled'}: ${id}`);
       });
   }

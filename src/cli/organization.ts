@@ -47,7 +47,7 @@ export function addOrganizationCommands(program: Command, context: CliContext): 
     .argument('<id>', 'the organization')
     .addArgument(new Argument('<plan>', 'its new plan').choices(plans))
     .action(async (id: string, plan: Plan, _options: object, command: Command) => {
-      const organization = await withServices(context, command, ({ db }) => setPlan(db, id, plan));
+      const organization = await withServices(context, command, (services) => setPlan(services, id, plan));
       print(context.terminal, command, organization, describe);
     });
 }

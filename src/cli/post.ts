@@ -157,9 +157,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
       .description(name === 'publish' ? 'let the API return a post' : 'make a post a draft again')
       .argument('<id>', 'the post')
       .action(async (id: string, _options: object, command: Command) => {
-        const post = await withServices(context, command, ({ db, clock }) =>
-          setPostStatus(db, id, status, clock.now()),
-        );
+        const post = await withServices(context, command, (services) => setPostStatus(services, id, status));
         print(context.terminal, command, post, ({ title }) => `${done}: ${oneLine(title)} (${id})`);
       });
   }
@@ -169,7 +167,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
     .description('delete a post for good')
     .argument('<id>', 'the post')
     .action(async (id: string, _options: object, command: Command) => {
-      await withServices(context, command, ({ db }) => deletePost(db, id));
+      await withServices(context, command, (services) => deletePost(services, id));
       print(context.terminal, command, { id, deleted: true }, () => `Deleted: ${id}`);
     });
 
@@ -200,7 +198,8 @@ const EXPORT_BATCH = 500;
 const IMPORT_HELP = `
 A record may have id, title, markdown, content, contentType, status, sourceMetadata, createdAt and updatedAt;
 a title and either text are enough. A record without an id gets one from the organization, the source and its
-title or version, so that importing the same file again updates the posts instead of doubling them.`;
+title or version, so that importing the same file again updates the posts instead of doubling them. An id that
+another organization has is replaced by one that stays the same at each import.`;
 
 function selecting(command: Command): Command {
   return command
@@ -231,9 +230,13 @@ async function readSource(path: string): Promise<SourceFile> {
   }
 }
 
-function describeImport({ file, created, updated, unchanged, skipped }: ImportResult): string {
+function describeImport({ file, created, updated, unchanged, reassignedIds, skipped }: ImportResult): string {
   const left = skipped.length === 0 ? '' : `; passed over: ${skipped.join(', ')}`;
-  return `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged${left}`;
+  const reassigned =
+    reassignedIds === 0
+      ? ''
+      : `\n  replaced ids: ${reassignedIds}. Another organization has posts with these ids. Importing the file again updates the same posts.`;
+  return `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged${left}${reassigned}`;
 }
 
 function describePage(

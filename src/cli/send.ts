@@ -56,7 +56,7 @@ async function send(
 ): Promise<SentDelivery[]> {
   const body =
     payload === undefined
-      ? await sampleBody(services, type, event, integration, action)
+      ? await sampleBody(services, type, event, { integration, repository, action })
       : await readPayload(payload);
   const test = {
     integrationId: integration,
@@ -76,14 +76,17 @@ async function sampleBody(
   { db, clock }: Services,
   type: IntegrationType,
   event: string,
-  integrationId: string,
-  action: string | undefined,
+  {
+    integration: integrationId,
+    repository,
+    action,
+  }: { integration: string; repository: string | undefined; action: string | undefined },
 ): Promise<string> {
   const integration = await getIntegration(db, integrationId);
   if (integration.type !== type) {
     throw new AppError(400, `Integration ${integrationId} is one of ${integration.type}, not of ${type}`);
   }
-  const sample = sampleOf(integration, event, { now: clock.now(), action });
+  const sample = sampleOf(integration, event, { now: clock.now(), action, repositoryId: repository });
   if (sample !== null && (action === undefined || sample.action === action)) return JSON.stringify(sample);
   if (sample !== null || action !== undefined) {
     throw new AppError(

@@ -7,7 +7,9 @@ import { print } from './output.ts';
 export function addSweepCommand(program: Command, context: CliContext): void {
   program
     .command('sweep')
-    .description('remove expired delivery ids and log entries; the service does it every five minutes')
+    .description(
+      'remove expired delivery ids, log entries and audit events; the service does it every five minutes',
+    )
     .option('--as-of <time>', 'what has expired by then, as ISO 8601 (default: now)', isoTime)
     .option('--dry-run', 'tell what would be removed, and remove nothing')
     .action(async ({ asOf, dryRun }: { asOf?: string; dryRun?: true }, command: Command) => {

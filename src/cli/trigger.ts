@@ -5,7 +5,8 @@ import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';
-import type { Trigger } from '../triggers/model.ts';
+import { countRequests } from '../triggers/arrival-store.ts';
+import { MAX_LAST, type Trigger } from '../triggers/model.ts';
 import {
   changeTrigger,
   createTrigger,
@@ -16,6 +17,7 @@ import {
 import { deleteTrigger } from '../triggers/store.ts';
 import { describeFilters } from '../triggers/words.ts';
 import { type CliContext, withServices } from './context.ts';
+import { whole } from './options.ts';
 import { fields, print, table } from './output.ts';
 import { repositoryNames } from './repositories.ts';
 import { filtersOf, type RuleFlags, ruleOptions, templatesOf } from './trigger-options.ts';
@@ -30,6 +32,7 @@ interface CreateFlags extends RuleFlags {
   contentType: ContentType;
   publish?: true;
   disabled?: true;
+  last?: number;
 }
 
 interface ChangeFlags extends RuleFlags {
@@ -56,10 +59,15 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
   )
     .option('--publish', 'publish its posts at once (default: they wait as drafts)')
     .option('--disabled', 'do not start yet')
+    .option(
+      '--last <number>',
+      `also make drafts of this many past releases, up to ${MAX_LAST}; they are drafts even with --publish`,
+      whole(1, MAX_LAST),
+    )
     .action(async (flags: CreateFlags, command: Command) => {
       const templates = await templatesOf(flags);
-      const made = await withNames(context, command, (services) =>
-        createTrigger(services, {
+      const made = await withServices(context, command, async (services) => {
+        const trigger = await createTrigger(services, {
           integrationId: flags.integration,
           repository: flags.repository,
           event: flags.event,
@@ -68,10 +76,17 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
           contentType: flags.contentType,
           publish: flags.publish ?? false,
           enabled: !flags.disabled,
+          last: flags.last,
           ...templates,
-        }),
+        });
+        const requested = countRequests(services.db, trigger.id);
+        return { trigger, requested, names: await repositoryNames(services) };
+      });
+      print(context.terminal, command, made.trigger, (trigger) =>
+        flags.last === undefined
+          ? describe(trigger, made.names)
+          : `${describe(trigger, made.names)}\n\n${describeLast(made.requested, trigger.enabled)}`,
       );
-      print(context.terminal, command, made.trigger, (trigger) => describe(trigger, made.names));
     });
 
   ruleOptions(
@@ -156,7 +171,7 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
     .description('delete a trigger for good; its posts stay')
     .argument('<id>', 'the trigger')
     .action(async (id: string, _options: object, command: Command) => {
-      await withServices(context, command, ({ db }) => deleteTrigger(db, id));
+      await withServices(context, command, (services) => deleteTrigger(services, id));
       print(context.terminal, command, { id, deleted: true }, () => `Deleted: ${id}`);
     });
 
@@ -203,6 +218,12 @@ function describe(trigger: Trigger, names: ReadonlyMap<string, string>): string 
     ...(repositoryId === null ? {} : { Repository: names.get(repositoryId) ?? repositoryId }),
     Status: enabled ? 'enabled' : 'disabled',
   });
+}
+
+function describeLast(requested: number, enabled: boolean): string {
+  if (requested === 0) return 'Past releases: none known that match the filters.';
+  const drafts = requested === 1 ? '1 draft' : `${requested} drafts`;
+  return `Past releases: ${drafts} queued${enabled ? '' : ' until the trigger is enabled'}.`;
 }
 
 function describeWhole(trigger: Trigger, names: ReadonlyMap<string, string>): string {

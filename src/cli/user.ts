@@ -1,11 +1,20 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { tidings } from '../lib/how-to-run.ts';
 import { getOrganization } from '../organizations/store.ts';
+import {
+  addToOrganization,
+  deleteAccount,
+  disableAccount,
+  enableAccount,
+  listAccounts,
+} from '../users/accounts.ts';
+import { type Account, Role } from '../users/model.ts';
 import { createPasswordLink, createUser } from '../users/service.ts';
 import { type CliContext, withServices } from './context.ts';
-import { fields, print } from './output.ts';
+import { fields, oneLine, print, table } from './output.ts';
 
 export function addUserCommands(program: Command, context: CliContext): void {
-  const group = program.command('user').description('let people into the dashboard');
+  const group = program.command('user').description('manage the accounts of people who use the dashboard');
 
   group
     .command('create')
@@ -36,6 +45,75 @@ export function addUserCommands(program: Command, context: CliContext): void {
       });
       print(context.terminal, command, reset, describe);
     });
+
+  group
+    .command('list')
+    .description('list accounts with their organizations')
+    .option('--organization <id>', 'only people of this organization')
+    .action(async ({ organization }: { organization?: string }, command: Command) => {
+      const accounts = await withServices(context, command, (services) =>
+        listAccounts(services, organization),
+      );
+      print(context.terminal, command, accounts, (all) =>
+        all.length === 0
+          ? `No accounts yet. Create one: ${tidings} user create --email EMAIL --organization ID`
+          : table(['E-MAIL', 'STATUS', 'CREATED', 'ORGANIZATIONS'], all.map(row)),
+      );
+    });
+
+  group
+    .command('add')
+    .description('add a person to an organization, or make a member an owner')
+    .argument('<email>', 'whose account it is')
+    .requiredOption('--organization <id>', 'the organization')
+    .addOption(new Option('--role <role>', 'what they may do').choices(roles).default('member'))
+    .action(async (email: string, options: { organization: string; role: Role }, command: Command) => {
+      const account = await withServices(context, command, (services) =>
+        addToOrganization(services, email, options.organization, options.role),
+      );
+      print(context.terminal, command, account, () => `Added: ${account.email} to ${options.organization}`);
+    });
+
+  group
+    .command('disable')
+    .description('sign a person out everywhere, and refuse further sign-ins')
+    .argument('<email>', 'whose account it is')
+    .option('--force', 'even if they are the last owner of an organization')
+    .action(async (email: string, options: { force?: true }, command: Command) => {
+      const account = await withServices(context, command, (services) =>
+        disableAccount(services, email, options),
+      );
+      print(context.terminal, command, account, () => `Disabled: ${account.email}`);
+    });
+
+  group
+    .command('enable')
+    .description('let a disabled person sign in again')
+    .argument('<email>', 'whose account it is')
+    .action(async (email: string, _options: object, command: Command) => {
+      const account = await withServices(context, command, (services) => enableAccount(services, email));
+      print(context.terminal, command, account, () => `Enabled: ${account.email}`);
+    });
+
+  group
+    .command('delete')
+    .description('delete an account for good; what the person wrote stays')
+    .argument('<email>', 'whose account it is')
+    .option('--force', 'even if they are the last owner of an organization')
+    .action(async (email: string, options: { force?: true }, command: Command) => {
+      const account = await withServices(context, command, (services) =>
+        deleteAccount(services, email, options),
+      );
+      const deleted = { id: account.id, email: account.email, deleted: true };
+      print(context.terminal, command, deleted, () => `Deleted: ${account.email}`);
+    });
+}
+
+const roles = Role.anyOf.map((choice) => choice.const);
+
+function row({ email, disabledAt, createdAt, organizations }: Account): string[] {
+  const places = organizations.map(({ organizationId, role }) => `${organizationId} (${role})`).join(', ');
+  return [oneLine(email), disabledAt === null ? 'active' : 'disabled', createdAt.slice(0, 10), places || '–'];
 }
 
 function describe({ id, email, url }: { id: string; email: string; url: string }): string {

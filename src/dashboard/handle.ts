@@ -1,12 +1,17 @@
-import { readRawBody } from '../http/body-limit.ts';
+import { type Actor, userActor } from '../audit/model.ts';
+import { UNVERIFIED_UPLOAD_MS } from '../http/body-limit.ts';
 import { requestIdOf } from '../http/request-log.ts';
 import { page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
+import { readUpload, UploadError } from '../lib/upload.ts';
 import { findOrganization } from '../organizations/store.ts';
-import { findSignedIn, hashOf } from '../users/service.ts';
+import type { Guard } from '../users/guard.ts';
+import { rememberBrowser } from '../users/known-browser.ts';
+import type { Client } from '../users/model.ts';
+import { findSignedIn, hashOf, SESSION_MS } from '../users/service.ts';
+import { updateSession } from '../users/session-store.ts';
 import { listMemberships } from '../users/store.ts';
-import type { Throttle } from '../users/throttle.ts';
-import { cookieHeaders, readCookies } from './cookies.ts';
+import { cookieHeaders, readCookies, type SessionCookie } from './cookies.ts';
 import {
   type Access,
   type Answer,
@@ -25,56 +30,99 @@ import { renderFragment, renderPage } from './view/document.tsx';
 import { SignedOut } from './view/signed-out.tsx';
 import { Trouble } from './view/trouble.tsx';
 
-/** What a form may hold, in bytes: a post of 200,000 characters fits several times. */
+/** What a form of a signed-in person may hold: a post of 200,000 characters fits several times. */
 const MAX_FORM_BYTES = 2 * 1024 * 1024;
 
+/** How long a signed-in person's form may take: 2 MiB at 256 kbit/s. */
+const FORM_UPLOAD_MS = 70_000;
+
+/** What a form without a session may hold: the longest of them has an e-mail address, a password and a token. */
+const MAX_STRANGER_FORM_BYTES = 16 * 1024;
+
 /** Answers a visit to a page: who is it, may they, what do they see. Failures become pages too. */
-export function createHandler(deps: DashboardDeps, throttle: Throttle) {
+export function createHandler(deps: DashboardDeps, guard: Guard) {
   return async function handle(
     page: Page,
     request: Request,
     params: Record<string, string>,
   ): Promise<Response> {
-    const cookies = readCookies(request);
     const isSecure = deps.publicUrl().startsWith('https:');
+    const cookies = readCookies(request, isSecure);
+    // Read before the first await: Bun forgets the address when the connection closes.
+    const address = deps.clientAddress(request);
     let visit: Visit = {
-      deps,
-      throttle,
+      deps: actingAs(deps, { type: 'anonymous', id: null, name: null, address }),
+      guard,
       request,
+      clientAddress: address,
       url: new URL(request.url, 'http://localhost'),
       params,
       form: new URLSearchParams(),
       user: null,
       sessionHash: '',
     };
+    const client = clientOf(visit);
+    let session: SessionCookie | null | undefined;
+    let browser: string | null | undefined;
     let answer: Answer;
     try {
-      if (page.method === 'POST') {
-        requireSameOrigin(request);
-        visit.form = await readForm(request);
-      }
+      if (page.method === 'POST') requireSameOrigin(request);
       if (cookies.session !== null) {
-        visit.user = await findSignedIn(deps, cookies.session);
-        if (visit.user !== null) visit.sessionHash = hashOf(cookies.session);
+        const signedIn = await findSignedIn(deps, cookies.session, client);
+        if (signedIn !== null) {
+          visit.user = signedIn.user;
+          visit.sessionHash = hashOf(cookies.session);
+          visit.deps = actingAs(deps, userActor(visit.user, address));
+          const { extendedMs } = signedIn;
+          if (extendedMs !== null) session = { token: cookies.session, maxAgeMs: extendedMs };
+        }
       }
       const admitted = await admit(page, visit);
       if ('kind' in admitted) answer = admitted;
       else {
         visit = admitted;
+        if (page.method === 'POST') visit.form = await readForm(page.access, visit);
+        if (page.path.includes('/integrations/')) deps.extendTimeout?.(request);
         answer = await page.handle(admitted as never);
+      }
+      if (answer.kind === 'redirect') {
+        let person = answer.remember ?? null;
+        if (answer.session === null) session = null;
+        else if (answer.session !== undefined) {
+          // Every way to sign in comes by here.
+          session = { token: answer.session, maxAgeMs: SESSION_MS };
+          await updateSession(deps.db, hashOf(answer.session), client);
+          person ??= (await findSignedIn(deps, answer.session, client))?.user ?? null;
+        }
+        if (person !== null) browser = await rememberBrowser(deps, person);
       }
     } catch (error) {
       answer = troubleAbout(deps, request, error);
     }
     if (answer.kind === 'redirect') {
-      const { to, done, session } = answer;
-      return seeOther(to, cookieHeaders({ session, notice: done }, isSecure));
+      return seeOther(answer.to, cookieHeaders({ session, browser, notice: answer.done }, isSecure));
     }
-    if (answer.kind === 'fragment') return pageResponse(renderFragment(answer), 200, []);
-    const shown = cookies.notice === null ? {} : { notice: null };
-    const { html, status = 200 } = await renderAnyway(deps, answer, visit, cookies.notice);
-    return pageResponse(html, status, cookieHeaders(shown, isSecure));
+    if (answer.kind === 'fragment') {
+      return pageResponse(renderFragment(answer), 200, cookieHeaders({ session }, isSecure));
+    }
+    const notice = cookies.notice === null ? undefined : null;
+    const { html, view } = await renderAnyway(deps, answer, visit, cookies.notice);
+    const headers = cookieHeaders({ session, notice }, isSecure);
+    return pageResponse(html, view.status ?? 200, headers, view.headers);
   };
+}
+
+/** What this visit does counts as this actor's in the audit log. */
+function actingAs(deps: DashboardDeps, actor: Actor): DashboardDeps {
+  return { ...deps, actor, keys: deps.keys.as(actor) };
+}
+
+/** How long a `User-Agent` is kept, in characters. */
+const MAX_USER_AGENT = 200;
+
+function clientOf({ request, clientAddress }: Visit): Client {
+  const userAgent = request.headers.get('user-agent')?.slice(0, MAX_USER_AGENT) ?? null;
+  return { address: clientAddress === 'unknown' ? null : clientAddress, userAgent };
 }
 
 /** The page or, where it cannot be shown, one that says so: without the navigation, which may be what failed. */
@@ -83,12 +131,12 @@ async function renderAnyway(
   answer: View,
   visit: Visit,
   notice: string | null,
-): Promise<{ html: string; status: number | undefined }> {
+): Promise<{ html: string; view: View }> {
   try {
-    return { html: await renderPage(answer, visit, notice), status: answer.status };
+    return { html: await renderPage(answer, visit, notice), view: answer };
   } catch (error) {
     const trouble = troubleAbout(deps, visit.request, error);
-    return { html: await renderPage(trouble, null, notice), status: trouble.status };
+    return { html: await renderPage(trouble, null, notice), view: trouble };
   }
 }
 
@@ -109,8 +157,13 @@ function signInPath({ pathname, search }: URL): string {
 }
 
 /** Signing in would lead back to a page that is read: what a form held would be gone. */
-function keepForm({ url, form }: Visit): View {
-  return view('You are signed out', SignedOut({ path: url.pathname + url.search, form }), { status: 401 });
+async function keepForm(visit: Visit): Promise<View> {
+  const path = visit.url.pathname + visit.url.search;
+  const form = await readForm('anyone', visit).catch((error) => {
+    if (error instanceof AppError && error.status === 413) return null;
+    throw error;
+  });
+  return view('You are signed out', SignedOut({ path, form }), { status: 401 });
 }
 
 /** Another's organization is not there. */
@@ -125,19 +178,50 @@ async function admitMember(access: Access, visit: UserVisit, organizationId: str
   return { ...visit, organization, role, base: `/dashboard/${organizationId}` };
 }
 
-async function readForm(request: Request): Promise<URLSearchParams> {
+/** Reads the form, after the visit was admitted. Without a session it must be small. */
+async function readForm(access: Access, { request, deps }: Visit): Promise<URLSearchParams> {
   const type = request.headers.get('content-type') ?? '';
   if (!type.startsWith('application/x-www-form-urlencoded')) throw new AppError(415, 'This is no form.');
-  const body = await readRawBody(request, MAX_FORM_BYTES);
-  if (body === null) throw new AppError(413, 'This is more than a form can hold (2 MiB). Nothing was saved.');
-  return new URLSearchParams(new TextDecoder().decode(body));
+  const limits =
+    access === 'anyone'
+      ? {
+          maxBytes: MAX_STRANGER_FORM_BYTES,
+          timeoutMs: UNVERIFIED_UPLOAD_MS,
+          budget: deps.uploadBudget,
+        }
+      : { maxBytes: MAX_FORM_BYTES, timeoutMs: FORM_UPLOAD_MS };
+  try {
+    return new URLSearchParams(new TextDecoder().decode(await readUpload(request, limits)));
+  } catch (error) {
+    throw error instanceof UploadError ? refusedForm(error, limits.maxBytes) : error;
+  }
+}
+
+function refusedForm({ problem }: UploadError, maxBytes: number): AppError {
+  switch (problem) {
+    case 'too_large': {
+      const limit = maxBytes === MAX_FORM_BYTES ? '2 MiB' : '16 KiB';
+      return new AppError(413, `The form is larger than ${limit}. Nothing was saved.`);
+    }
+    case 'aborted':
+      return new AppError(400, 'The form did not arrive completely. Nothing was saved. Send it again.');
+    case 'too_slow':
+      return new AppError(408, 'The form took too long to arrive. Nothing was saved. Send it again.');
+    case 'no_room':
+      return new AppError(
+        503,
+        'Tidings is busy. Nothing was saved. Wait a few seconds, then send the form again.',
+        { isRefusal: true },
+      );
+  }
 }
 
 /** A page that says what went wrong. Our own failures are logged whole, and told by the id that the log has. */
 function troubleAbout({ log }: Pick<DashboardDeps, 'log'>, request: Request, error: unknown): View {
-  if (error instanceof AppError && error.status < 500) {
-    const { status, message } = error;
-    return view(status === 404 ? 'Not found' : 'That did not work', Trouble({ status, message }), { status });
+  if (error instanceof AppError && error.isRefusal) {
+    const { status, message, headers } = error;
+    const title = status === 404 ? 'Not found' : 'That did not work';
+    return view(title, Trouble({ status, message }), { status, headers });
   }
   const requestId = requestIdOf(request);
   log.error({ requestId, method: request.method, err: error }, 'request failed');

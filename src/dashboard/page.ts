@@ -2,9 +2,11 @@ import type { VNode } from 'preact';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import type { Fetch } from '../http/request-log.ts';
-import type { Organization } from '../organizations/model.ts';
+import { AppError } from '../lib/app-error.ts';
+import type { UploadBudget } from '../lib/upload.ts';
+import type { Organization, OrganizationCreation } from '../organizations/model.ts';
+import type { Guard } from '../users/guard.ts';
 import type { Membership, Role, User } from '../users/model.ts';
-import type { Throttle } from '../users/throttle.ts';
 
 // What a page of the dashboard is: a path, who may open it, and what it answers.
 
@@ -19,13 +21,23 @@ export interface DashboardDeps extends Deps {
   readonly self: Fetch;
   /** Whether GitHub is an Enterprise server, whose pages are not at github.com. */
   readonly hasOwnGithub?: boolean;
+  /** Absent: owners of one. */
+  readonly organizationCreation?: OrganizationCreation;
+  /** The client's IP address; `unknown` without one. */
+  readonly clientAddress: (request: Request) => string;
+  /** The memory that forms of people without a session may take. */
+  readonly uploadBudget: UploadBudget;
+  /** Keeps the connection open for a page that waits for a provider. Absent where there is no server. */
+  readonly extendTimeout?: (request: Request) => void;
 }
 
 /** What every page is given. */
 export interface Visit {
   deps: DashboardDeps;
-  throttle: Throttle;
+  guard: Guard;
   request: Request;
+  /** The client's IP address; `unknown` without one. */
+  clientAddress: string;
   url: URL;
   params: Readonly<Record<string, string>>;
   /** The fields of a form that was sent; empty for a page that is read. */
@@ -59,6 +71,7 @@ export interface View {
   /** Of the entries of the navigation the one that the page belongs to. */
   section?: Section;
   status?: number;
+  headers?: Readonly<Record<string, string>>;
 }
 
 /** A piece of a page, which the script puts in its place. */
@@ -76,6 +89,8 @@ export interface Redirect {
   done?: string | undefined;
   /** A session to begin, or to end when null. */
   session?: string | null;
+  /** The person whose known browser this becomes. Beginning a session does that too. */
+  remember?: User;
 }
 
 interface Handlers {
@@ -99,7 +114,11 @@ export function post<Who extends Access>(path: string, access: Who, handle: Hand
   return { method: 'POST', path, access, handle } as Page;
 }
 
-export function view(title: string, body: VNode, more: { section?: Section; status?: number } = {}): View {
+export function view(
+  title: string,
+  body: VNode,
+  more: Pick<View, 'section' | 'status' | 'headers'> = {},
+): View {
   return { kind: 'view', title, body, ...more };
 }
 
@@ -115,4 +134,22 @@ export function redirect(to: string, done?: string): Redirect {
 /** The token of a one-time link: in the address that was opened, then in the form. Never in a path, which is logged. */
 export function tokenOf({ form, url }: Visit): string {
   return form.get('token') ?? url.searchParams.get('token') ?? '';
+}
+
+/** The limits on guessing, and the signal that ends with the visit's connection. */
+export function guardedBy({ guard, request }: Visit): { guard: Guard; signal: AbortSignal } {
+  return { guard, signal: request.signal };
+}
+
+/** Whether a form is shown again with this error: something in it is wrong, or there were too many attempts. */
+export function isRefusedForm(error: unknown): error is AppError {
+  return error instanceof AppError && [400, 409, 429].includes(error.status);
+}
+
+/** The status and headers of a view that shows an error. */
+export function refusalOf(error: Pick<View, 'status' | 'headers'> | null | undefined) {
+  return {
+    ...(error?.status && { status: error.status }),
+    ...(error?.headers && { headers: error.headers }),
+  };
 }

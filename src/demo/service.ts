@@ -1,4 +1,5 @@
 import { chmod } from 'node:fs/promises';
+import type { AuditDeps } from '../audit/store.ts';
 import { sampleGithub } from '../client/samples/github/index.ts';
 import { type SentDelivery, sendDelivery } from '../client/send.ts';
 import type { Deps } from '../deps.ts';
@@ -161,7 +162,7 @@ ${titles}
   Publish it:       ${tidings} post publish ${first.id}`;
 }
 
-async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids'>) {
+async function createDemo(deps: AuditDeps & Pick<Deps, 'ids'>) {
   const organization = await createOrganization(deps, {
     id: DEMO_ORGANIZATION,
     name: 'Acme Rockets',
@@ -187,7 +188,7 @@ async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids'>) {
   return organization;
 }
 
-async function findOrConnectIntegration(deps: Omit<Deps, 'fetch' | 'log' | 'keys'>): Promise<string> {
+async function findOrConnectIntegration(deps: Omit<Deps, 'fetch' | 'keys'>): Promise<string> {
   const [existing] = await listIntegrations(deps.db, DEMO_ORGANIZATION);
   if (existing !== undefined) return existing.id;
   const { integrationId } = await connectIntegration(deps, 'github', DEMO_ORGANIZATION, DEMO_REPOSITORY);

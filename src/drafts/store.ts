@@ -1,7 +1,7 @@
-import { and, desc, eq, exists, gte, like, or, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, desc, eq, exists, gte, like, lt, min, or, type SQLWrapper, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
-import { drafts, posts, triggers } from '../../db/schema/index.ts';
-import type { EventType } from '../events/model.ts';
+import { drafts, events, posts, triggers } from '../../db/schema/index.ts';
+import type { EventSource, EventType } from '../events/model.ts';
 import type { Post } from '../posts/model.ts';
 
 // Synchronous, all of it: a draft's row and its post change in one transaction, which the caller makes.
@@ -94,8 +94,23 @@ export function saveDraft(db: Database, row: DraftRow): void {
     .run();
 }
 
-export function renameDraft(db: Database, name: DraftName, subject: string): void {
-  db.update(drafts).set({ subject }).where(isNamed(name)).run();
+export function renameDraft(
+  db: Database,
+  name: DraftName,
+  changes: Partial<Pick<DraftName, 'scope' | 'subject'>>,
+): void {
+  db.update(drafts).set(changes).where(isNamed(name)).run();
+}
+
+/** The draft of a release under another branch of the repository. */
+export function findDraftOfBranch(
+  db: Database,
+  { triggerId, subject }: DraftName,
+  repositoryId: string,
+): DraftRow | null {
+  const isOfRepository = and(gte(drafts.scope, `${repositoryId} `), lt(drafts.scope, `${repositoryId}!`));
+  const isSame = and(eq(drafts.triggerId, triggerId), eq(drafts.subject, subject));
+  return db.select().from(drafts).where(and(isSame, isOfRepository)).get() ?? null;
 }
 
 export function deleteDraft(db: Database, name: DraftName): void {
@@ -120,11 +135,23 @@ const CLOSED = 'closed ';
  */
 const OVERLAP = '-35 days';
 
-/** What rolling drafts of a scope told before they were closed, and since when events may be new to it. */
+/** What the drafts of a scope tell. */
+export interface Told {
+  /** The events of rolling drafts that a person has published or deleted. */
+  keys: ReadonlySet<string>;
+  /** Since when events may be new to the scope. */
+  since: string | undefined;
+  /** When the oldest event of these drafts happened; null when they tell of none. */
+  oldestOf(subjects: readonly string[]): string | null;
+}
+
+/** Reads what the drafts of a scope tell; `source` is where their events happened. */
 export function listTold(
   db: Database,
+  source: Pick<EventSource, 'integrationId' | 'repositoryId'>,
   { triggerId, scope }: Pick<DraftRow, 'triggerId' | 'scope'>,
-): { keys: Set<string>; since: string | undefined } {
+): Told {
+  const oldestOf = (subjects: readonly string[]) => oldestEvent(db, source, { triggerId, scope }, subjects);
   const isClosed = and(
     eq(drafts.triggerId, triggerId),
     eq(drafts.scope, scope),
@@ -137,13 +164,41 @@ export function listTold(
     .orderBy(desc(drafts.until))
     .limit(1)
     .get()?.since;
-  if (since === undefined) return { keys: new Set(), since };
+  if (since === undefined) return { keys: new Set(), since, oldestOf };
   const rows = db
     .select({ eventKeys: drafts.eventKeys })
     .from(drafts)
     .where(and(isClosed, gte(drafts.until, since)))
     .all();
-  return { keys: new Set(rows.flatMap(({ eventKeys }) => eventKeys)), since };
+  return { keys: new Set(rows.flatMap(({ eventKeys }) => eventKeys)), since, oldestOf };
+}
+
+function oldestEvent(
+  db: Database,
+  { integrationId, repositoryId }: Pick<EventSource, 'integrationId' | 'repositoryId'>,
+  { triggerId, scope }: Pick<DraftRow, 'triggerId' | 'scope'>,
+  subjects: readonly string[],
+): string | null {
+  const isOneOf = sql`${drafts.subject} in (select value from json_each(${JSON.stringify(subjects)}))`;
+  const rows = db
+    .select({ eventKeys: drafts.eventKeys, suggestion: drafts.suggestion })
+    .from(drafts)
+    .where(and(eq(drafts.triggerId, triggerId), eq(drafts.scope, scope), isOneOf))
+    .all();
+  const keys = rows.flatMap(({ eventKeys, suggestion }) => [...eventKeys, ...(suggestion?.eventKeys ?? [])]);
+  const isTold = sql`(${events.type}, ${events.key}) in (
+    select substr(value, 1, instr(value, ' ') - 1), substr(value, instr(value, ' ') + 1)
+    from json_each(${JSON.stringify(keys)}))`;
+  const isOfSource = and(
+    eq(events.integrationId, integrationId),
+    eq(events.repositoryId, repositoryId ?? ''),
+  );
+  const row = db
+    .select({ oldest: min(events.occurredAt) })
+    .from(events)
+    .where(and(isOfSource, isTold))
+    .get();
+  return row?.oldest ?? null;
 }
 
 function isNamed({ triggerId, scope, subject }: DraftName) {

@@ -1,7 +1,8 @@
 import type { Database } from '../../db/client.ts';
+import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { ContentType, Post } from '../posts/model.ts';
-import { type OwnedPost, readPost, removePost, writePost } from '../posts/store.ts';
+import { type OwnedPost, readPost, recordPost, removePost, writePost } from '../posts/store.ts';
 import type { DraftText } from './model.ts';
 import {
   closedSubject,
@@ -9,6 +10,7 @@ import {
   type DraftRow,
   deleteDraft,
   findDraft,
+  findDraftOfBranch,
   renameDraft,
   saveDraft,
 } from './store.ts';
@@ -28,6 +30,8 @@ export interface NewDraft {
   closes: string | null;
   /** Whether this is the one that goes on. */
   isOpen: boolean;
+  /** The repository of a release: its draft may be under another branch. */
+  releaseOf: string | null;
 }
 
 /**
@@ -38,20 +42,21 @@ export interface NewDraft {
 export type Written = 'created' | 'updated' | 'unchanged' | 'removed' | 'kept' | 'suggested' | 'closed';
 
 /** Writes a draft, or leaves alone what a person has touched. Synchronous: the caller's transaction makes it whole. */
-export function writeDraft(db: Database, deps: Pick<Deps, 'clock' | 'ids'>, draft: NewDraft): Written {
-  const row = findDraft(db, draft.name) ?? takeOver(db, draft);
-  if (row === null) return draft.text === null ? 'unchanged' : create(db, deps, draft, draft.text);
+export function writeDraft(deps: AuditDeps & Pick<Deps, 'ids'>, draft: NewDraft): Written {
+  const { db } = deps;
+  const row = findDraft(db, draft.name) ?? takeOver(db, draft) ?? moveHere(db, draft);
+  if (row === null) return draft.text === null ? 'unchanged' : create(deps, draft, draft.text);
   const post = readPost(db, row.postId);
   if (draft.isOpen && post?.status !== 'draft') {
     saveDraft(db, { ...row, suggestion: null, suggestedAt: null });
-    renameDraft(db, row, closedSubject(row.postId));
+    renameDraft(db, row, { subject: closedSubject(row.postId) });
     return 'closed';
   }
   if (post === null) return 'kept';
   const isTouched = post.status === 'published' || hashOf(post) !== row.writtenHash;
   if (draft.text === null) {
     if (isTouched) return 'kept';
-    removePost(db, post.id);
+    removePost(deps, post.id);
     deleteDraft(db, row);
     return 'removed';
   }
@@ -74,11 +79,21 @@ function takeOver(db: Database, { name, closes, text, eventKeys }: NewDraft): Dr
   const open = findDraft(db, { ...name, subject: closes });
   if (open === null || !open.eventKeys.some((key) => eventKeys.includes(key))) return null;
   if (readPost(db, open.postId)?.status !== 'draft') return null;
-  renameDraft(db, open, name.subject);
+  renameDraft(db, open, { subject: name.subject });
   return { ...open, subject: name.subject };
 }
 
-function create(db: Database, deps: Pick<Deps, 'clock' | 'ids'>, draft: NewDraft, text: DraftText): Written {
+/** A release that moves to another branch keeps its draft: an edit makes no second post. */
+function moveHere(db: Database, { name, releaseOf, text }: NewDraft): DraftRow | null {
+  if (releaseOf === null || text === null) return null;
+  const moved = findDraftOfBranch(db, name, releaseOf);
+  if (moved === null) return null;
+  renameDraft(db, moved, { scope: name.scope });
+  return { ...moved, scope: name.scope };
+}
+
+function create(deps: AuditDeps & Pick<Deps, 'ids'>, draft: NewDraft, text: DraftText): Written {
+  const { db } = deps;
   const { name, organizationId, contentType, publish, eventKeys, until } = draft;
   const postId = deps.ids.newId('post');
   const now = deps.clock.now().toISOString();
@@ -91,6 +106,7 @@ function create(db: Database, deps: Pick<Deps, 'clock' | 'ids'>, draft: NewDraft
     createdAt: earlier(until, now),
     updatedAt: now,
   });
+  if (publish) recordPost(deps, 'post.published', { id: postId, organizationId, title: text.title });
   saveDraft(db, {
     ...name,
     postId,

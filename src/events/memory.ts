@@ -1,8 +1,11 @@
-import type { EventReader, ShippedEvent } from './model.ts';
+import type { Arrival, EventReader, EventType, ShippedEvent } from './model.ts';
 import { replaces } from './store.ts';
 
-/** Events that are kept by nobody, for a rehearsal: read like those of the database. */
-export function eventsInMemory(told: readonly ShippedEvent[]): EventReader {
+/** Reads events from memory, for a rehearsal. `arrivalOf` is null for one that the trigger may not make a post of. */
+export function eventsInMemory(
+  told: readonly ShippedEvent[],
+  arrivalOf: (type: EventType, key: string) => Arrival | null,
+): EventReader {
   const known = new Map<string, ShippedEvent>();
   for (const event of told) {
     const id = `${event.type} ${event.key}`;
@@ -11,12 +14,17 @@ export function eventsInMemory(told: readonly ShippedEvent[]): EventReader {
   }
   const events = [...known.values()].sort(byTime);
   return {
-    async list(types, { branch, after, until }) {
+    async list(types, { branch, after, until, arrived = false }) {
       const start = after === undefined ? 0 : countUntil(events, after);
       const end = until === undefined ? events.length : countUntil(events, until);
       return events
         .slice(start, end)
-        .filter((event) => types.includes(event.type) && (branch === undefined || event.branch === branch));
+        .filter(
+          ({ type, key, branch: its }) =>
+            types.includes(type) &&
+            (branch === undefined || its === branch) &&
+            (!arrived || arrivalOf(type, key) !== null),
+        );
     },
     async listReleases(branch) {
       return events.flatMap((event) =>
@@ -27,6 +35,9 @@ export function eventsInMemory(told: readonly ShippedEvent[]): EventReader {
     },
     async find(type, key) {
       return known.get(`${type} ${key}`) ?? null;
+    },
+    async arrivalOf(type, key) {
+      return arrivalOf(type, key);
     },
   };
 }

@@ -126,14 +126,25 @@ interface ReleaseCut {
   occurredAt: string;
 }
 
-/** The events of one source. */
+/** An event that a trigger may make a post of. */
+export interface Arrival {
+  /** A person asked for it: its post is a draft even if the trigger publishes. */
+  draftOnly: boolean;
+}
+
+/** The events of one source, and which of them one trigger may make posts of. */
 export interface EventReader {
-  /** Oldest first: later than `after`, not later than `until`. Of too many, the newest. */
+  /**
+   * Oldest first: later than `after`, not later than `until`. Of too many, the newest. With `arrived`, only those that
+   * the trigger may make posts of.
+   */
   list(
     types: readonly EventType[],
-    span: { branch?: string; after?: string | undefined; until?: string | undefined },
+    span: { branch?: string; after?: string | undefined; until?: string | undefined; arrived?: boolean },
   ): Promise<ShippedEvent[]>;
   /** All of a branch, oldest first. */
   listReleases(branch: string): Promise<ReleaseCut[]>;
   find(type: EventType, key: string): Promise<ShippedEvent | null>;
+  /** Null for an event that the trigger may not make a post of. */
+  arrivalOf(type: EventType, key: string): Promise<Arrival | null>;
 }

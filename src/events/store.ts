@@ -1,6 +1,7 @@
-import { and, asc, desc, eq, getTableColumns, gt, inArray, lte, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, exists, getTableColumns, gt, inArray, lte, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
-import { events } from '../../db/schema/index.ts';
+import { events, triggerEvents } from '../../db/schema/index.ts';
+import { type ArrivalSource, findMatch } from '../triggers/arrival-store.ts';
 import type { EventReader, EventSource, ShippedEvent } from './model.ts';
 
 /** How many events of a time are looked at: what is beyond it is older, and no draft could hold it. */
@@ -10,14 +11,19 @@ type SourceIds = Pick<EventSource, 'integrationId' | 'repositoryId'>;
 
 /**
  * Keeps the event, unless a newer version of it is there. Synchronous: it belongs into the transaction of its
- * delivery. Returns what was known of it before.
+ * delivery. Returns the newest version, and the one that was known before.
  */
-export function recordEvent(db: Database, source: SourceIds, event: ShippedEvent): ShippedEvent | null {
+export function recordEvent(
+  db: Database,
+  source: SourceIds,
+  event: ShippedEvent,
+): { newest: ShippedEvent; previous: ShippedEvent | null } {
   const where = { ...idsOf(source), type: event.type, key: event.key };
   const row = statements(db).find.get(where);
   const previous = row === undefined ? null : fromRow(row);
-  if (previous === null || replaces(event, previous)) statements(db).save.run({ ...idsOf(source), ...event });
-  return previous;
+  if (previous !== null && !replaces(event, previous)) return { newest: previous, previous };
+  statements(db).save.run({ ...idsOf(source), ...event });
+  return { newest: event, previous };
 }
 
 /**
@@ -38,18 +44,34 @@ function sayingOf({ branch, repository, data }: ShippedEvent): string {
   return JSON.stringify([branch, repository, data]);
 }
 
-/** Reads the events of one source: a repository, or a workspace of an issue tracker. */
-export function eventReader(db: Database, source: SourceIds): EventReader {
+/** Reads the events of one source for a trigger: a repository, or a workspace of an issue tracker. */
+export function eventReader(db: Database, source: SourceIds & ArrivalSource): EventReader {
   const { integrationId, repositoryId } = idsOf(source);
+  const { triggerId } = source;
+  const hasArrived = exists(
+    db
+      .select({ key: triggerEvents.key })
+      .from(triggerEvents)
+      .where(
+        and(
+          eq(triggerEvents.triggerId, triggerId),
+          eq(triggerEvents.repositoryId, events.repositoryId),
+          eq(triggerEvents.type, events.type),
+          eq(triggerEvents.key, events.key),
+          eq(triggerEvents.isMatch, true),
+        ),
+      ),
+  );
   const isOfSource = and(eq(events.integrationId, integrationId), eq(events.repositoryId, repositoryId));
   return {
-    async list(types, { branch, after, until }) {
+    async list(types, { branch, after, until, arrived = false }) {
       const filters = [
         isOfSource,
         inArray(events.type, [...types]),
         branch === undefined ? undefined : eq(events.branch, branch),
         after === undefined ? undefined : gt(events.occurredAt, after),
         until === undefined ? undefined : lte(events.occurredAt, until),
+        arrived ? hasArrived : undefined,
       ];
       const rows = db
         .select()
@@ -75,7 +97,29 @@ export function eventReader(db: Database, source: SourceIds): EventReader {
       const row = statements(db).find.get({ integrationId, repositoryId, type, key });
       return row === undefined ? null : fromRow(row);
     },
+
+    async arrivalOf(type, key) {
+      return findMatch(db, source, { type, key });
+    },
   };
+}
+
+/** The releases of some repositories of an integration, newest first, without their notes. Synchronous. */
+export function listReleases(db: Database, integrationId: string, repositoryIds: readonly string[]) {
+  const { repositoryId, key, branch, isPrerelease, occurredAt, deliveryId } = events;
+  const rows = db
+    .select({ repositoryId, tag: key, branch, isPrerelease, occurredAt, deliveryId })
+    .from(events)
+    .where(
+      and(
+        eq(events.integrationId, integrationId),
+        inArray(repositoryId, [...repositoryIds]),
+        eq(events.type, 'release'),
+      ),
+    )
+    .orderBy(desc(occurredAt), desc(key))
+    .all();
+  return rows.map((row) => ({ ...row, branch: row.branch ?? '', isPrerelease: row.isPrerelease === true }));
 }
 
 function idsOf({ integrationId, repositoryId }: SourceIds) {

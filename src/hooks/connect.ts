@@ -1,3 +1,5 @@
+import { commitTogether } from '../../db/group-commit.ts';
+import { withdrawAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Integration, IntegrationType, Repository } from '../integrations/model.ts';
 import { newSecret } from '../integrations/service.ts';
@@ -52,7 +54,7 @@ export interface ConnectedHooks {
 
 export type HookNeeds = Pick<
   Deps,
-  'db' | 'clock' | 'ids' | 'log' | 'secrets' | 'publicUrl' | 'openProviderApi'
+  'db' | 'clock' | 'ids' | 'log' | 'actor' | 'secrets' | 'publicUrl' | 'openProviderApi'
 >;
 
 /**
@@ -73,7 +75,7 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
   const startedAt = deps.clock.now();
   const createdAt = startedAt.toISOString();
   const repositories =
-    type === 'github' ? places.map(({ id }) => newRepository(deps, integrationId, id)) : [];
+    type === 'github' ? places.map((place) => newRepository(deps, integrationId, place)) : [];
   const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
   const hooks = places.map((place, index) =>
     newHook(integrationId, place, repositories[index]?.id ?? null, handsOffUntil),
@@ -81,10 +83,12 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
   const { sealed } = newSecret(deps, integrationId);
   const sealedToken = sealToken(deps, integrationId, token);
   const row = { id: integrationId, organizationId, type, enabled: true, secret: sealed, createdAt };
-  await insertIntegration(deps.db, { ...row, token: sealedToken }, repositories, () => {
+  const auditId = await commitTogether(deps.db, () => {
+    const recorded = insertIntegration(deps, { ...row, token: sealedToken }, repositories);
     // Once more, where nobody can come in between.
     requireUnconnected(deps, organizationId, places, repositories);
     insertHooks(deps.db, hooks, createdAt);
+    return recorded;
   });
 
   const integration = await getIntegration(deps.db, integrationId);
@@ -92,7 +96,10 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
     return { integrationId, places: await makeAndPing(deps, api, integration, hooks, startedAt) };
   } catch (error) {
     const left = await takeBack(deps, api, integration, await listHooks(deps.db, integrationId), error);
-    await deleteIntegration(deps.db, integrationId);
+    await commitTogether(deps.db, () => {
+      deleteIntegration(deps.db, integrationId);
+      withdrawAudit(deps, auditId);
+    });
     throw withEnding(error, `${left}Nothing was connected.`);
   }
 }
@@ -199,8 +206,12 @@ async function requireOtherWorkspace(
   }
 }
 
-export function newRepository({ ids, clock }: HookNeeds, integrationId: string, fullName: string) {
-  return { id: ids.newId('repo'), integrationId, fullName, createdAt: clock.now().toISOString() };
+export function newRepository(
+  { ids, clock }: HookNeeds,
+  integrationId: string,
+  { id: fullName, providerId = null }: { id: string; providerId?: number | null },
+) {
+  return { id: ids.newId('repo'), integrationId, fullName, providerId, createdAt: clock.now().toISOString() };
 }
 
 /**

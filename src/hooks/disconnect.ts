@@ -1,4 +1,5 @@
-import { deleteIntegration, getIntegration } from '../integrations/store.ts';
+import { commitTogether } from '../../db/group-commit.ts';
+import { deleteIntegration, getIntegration, recordIntegration } from '../integrations/store.ts';
 import { HANDS_OFF_MS, type HookNeeds, RESTORES, WITH_FORCE, withEnding } from './connect.ts';
 import { isProblem, unmakeHook } from './make.ts';
 import type { Hook } from './model.ts';
@@ -40,9 +41,11 @@ export async function disconnectIntegration(
       left.push(hook.placeName);
     }
   }
-  let last: Hook[] = [];
-  await deleteIntegration(db, id, () => {
-    last = deleteHooks(db, id);
+  const last = await commitTogether(db, () => {
+    const deleted = deleteHooks(db, id);
+    deleteIntegration(db, id);
+    recordIntegration(deps, 'integration.disconnected', integration, (name) => `disconnected ${name}`);
+    return deleted;
   });
   // The job may have been in the midst of one, and have made it again.
   const known = hooks.map(({ remoteId }) => remoteId);

@@ -3,6 +3,7 @@ import { type Integration, providerNames } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { listLogPage } from '../webhooks/log-store.ts';
+import { type Delivery, isTaken } from '../webhooks/model.ts';
 import { diagnoseHook } from './diagnose-hook.ts';
 import { compareDeliveries } from './missed.ts';
 import { type Check, type ProviderApi, ProviderProblem } from './model.ts';
@@ -29,11 +30,14 @@ const ENTRIES = 200;
 export async function diagnose(deps: Needs, integrationId: string): Promise<Diagnosis> {
   const integration = await getIntegration(deps.db, integrationId);
   const api = await findApi(deps, integration);
+  const { organizationId } = integration;
+  const { entries } = await listLogPage(deps.db, organizationId, { integrationId }, { limit: ENTRIES });
   const checks: Check[] = [
     checkEnabled(integration),
     await checkReach(deps, integration),
     ...(await checkProvider(deps, api, integration)),
-    await checkSecret(deps, integration),
+    checkSecret(entries, integration),
+    ...checkRepository(entries),
     ...(await checkMissed(deps, api, integration)),
   ];
   return { integrationId, ok: checks.every(({ status }) => status !== 'failed'), checks };
@@ -80,10 +84,14 @@ async function checkProvider(
   return checks;
 }
 
+/** Whether the sender proved to hold the secret. Entries of older versions have no headers. */
+function isVerified({ headers, status }: Delivery): boolean {
+  return headers !== null || isTaken(status);
+}
+
 /** Whether what came lately was signed with the right secret. */
-async function checkSecret({ db }: Needs, { id, organizationId, type }: Integration): Promise<Check> {
-  const { entries } = await listLogPage(db, organizationId, { integrationId: id }, { limit: ENTRIES });
-  const verified = entries.find(({ status, statusCode }) => status !== 'rejected' || statusCode === 400);
+function checkSecret(entries: readonly Delivery[], { id, type }: Integration): Check {
+  const verified = entries.find(isVerified);
   const refused = entries.find(({ statusCode }) => statusCode === 401);
   if (refused !== undefined && (verified === undefined || refused.createdAt > verified.createdAt)) {
     return {
@@ -107,6 +115,24 @@ async function checkSecret({ db }: Needs, { id, organizationId, type }: Integrat
     status: 'ok',
     message: `The newest delivery, at ${verified.createdAt}, was signed with the right secret`,
   };
+}
+
+/** The newest delivery that was refused because it is about another repository than its URL; none: nothing to say. */
+function checkRepository(entries: readonly Delivery[]): Check[] {
+  const refused = entries.find(
+    ({ status, statusCode, payload }) =>
+      status === 'rejected' && statusCode === 403 && payload.data?.repository !== undefined,
+  );
+  if (refused === undefined) return [];
+  const { repositoryId, createdAt, reason } = refused;
+  const newest = entries.find((entry) => entry.repositoryId === repositoryId && isVerified(entry));
+  return [
+    {
+      name: 'repository',
+      status: newest === refused ? 'failed' : 'warning',
+      message: `A delivery about another repository was refused, at ${createdAt}. ${reason}`,
+    },
+  ];
 }
 
 async function checkMissed(deps: Needs, api: ProviderApi | null, integration: Integration): Promise<Check[]> {

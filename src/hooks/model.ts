@@ -9,6 +9,8 @@ export interface Place {
   id: string;
   /** As people know it: `owner/name`, or `Engineering (ENG)`. */
   name: string;
+  /** GitHub's own id of the repository, which survives renames; absent at Linear. */
+  providerId?: number;
   /** Whether the token may make hooks there. */
   canAdminister: boolean;
 }
@@ -181,7 +183,7 @@ export interface ComparedDelivery {
 
 /** One thing that deliveries depend on, and how it is. */
 export interface Check {
-  name: 'enabled' | 'reachability' | 'hook' | 'last-delivery' | 'ping' | 'secret' | 'missed';
+  name: 'enabled' | 'reachability' | 'hook' | 'last-delivery' | 'ping' | 'secret' | 'repository' | 'missed';
   /** The repository or team, where it is about one. */
   place?: string;
   status: 'ok' | 'warning' | 'failed';

@@ -1,3 +1,5 @@
+import { commitTogether } from '../../db/group-commit.ts';
+import { withdrawAudit } from '../audit/store.ts';
 import {
   type Integration,
   type IntegrationType,
@@ -5,7 +7,12 @@ import {
   RepositoryName,
 } from '../integrations/model.ts';
 import { webhookUrl } from '../integrations/service.ts';
-import { deleteRepository, getIntegration, insertRepository } from '../integrations/store.ts';
+import {
+  deleteRepository,
+  getIntegration,
+  insertRepository,
+  recordIntegration,
+} from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { requireValid } from '../lib/validation.ts';
@@ -57,14 +64,16 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
   if (hooks.some(({ placeId }) => placeId === place.id)) throw isThere(integration, place.name);
   requireRoom(hooks.length);
 
-  const repository = integration.type === 'github' ? requireNewRepository(deps, integration, place.id) : null;
+  const repository = integration.type === 'github' ? requireNewRepository(deps, integration, place) : null;
   const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
   const hook = newHook(integrationId, place, repository?.id ?? null, handsOffUntil);
   const added = repository === null ? [] : [repository];
-  await insertRepository(deps.db, repository, () => {
+  const auditId = await commitTogether(deps.db, () => {
+    if (repository !== null) insertRepository(deps.db, repository);
     // Here nobody can come in between.
     requireUnconnected(deps, integration.organizationId, [place], added);
     if (!insertHooks(deps.db, [hook], createdAt)) throw isThere(integration, place.name);
+    return recordAdded(deps, integration, place.name);
   });
   try {
     const [made] = await makeAndPing(deps, api, integration, [hook], startedAt);
@@ -73,10 +82,11 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
   } catch (error) {
     const made = (await listHooks(deps.db, integrationId)).filter(({ placeId }) => placeId === place.id);
     const left = await takeBack(deps, api, integration, made, error);
-    await Promise.all([
-      deleteHook(deps.db, hook),
-      repository === null ? null : deleteRepository(deps.db, repository.id),
-    ]);
+    await commitTogether(deps.db, () => {
+      deleteHook(deps.db, hook);
+      if (repository !== null) deleteRepository(deps.db, repository.id);
+      withdrawAudit(deps, auditId);
+    });
     throw withEnding(error, `${left}Nothing was added.`);
   }
 }
@@ -118,11 +128,14 @@ export async function removePlace(
   }
   const api = await findApi(deps, integration);
   const isLeft = hook !== undefined && !(await unmakeInHand(deps, integration, hook, force));
-  // Asked for in one turn, they share a commit: a repository without its hook would never get one again.
-  const [last] = await Promise.all([
-    hook === undefined ? null : deleteHook(deps.db, hook),
-    repository === undefined ? null : deleteRepository(deps.db, repository.id),
-  ]);
+  // One commit: a repository without its hook would never get one again.
+  const last = await commitTogether(deps.db, () => {
+    if (repository !== undefined) deleteRepository(deps.db, repository.id);
+    const place = repository?.fullName ?? hook?.placeName ?? name;
+    const describe = (integrationName: string) => `removed ${place} from ${integrationName}`;
+    recordIntegration(deps, 'integration.place_removed', integration, describe);
+    return hook === undefined ? null : deleteHook(deps.db, hook);
+  });
   // The job may have been in the midst of it, and have made it again.
   if (api !== null && hook !== undefined && last !== null && last !== hook.remoteId) {
     await api.deleteHook(hook.placeId, last);
@@ -167,8 +180,11 @@ async function addByHand(deps: HookNeeds, integration: Integration, name: string
   }
   requireValid(RepositoryName, { repository: name });
   requireRoom(integration.repositories.length);
-  const repository = requireNewRepository(deps, integration, name);
-  await insertRepository(deps.db, repository);
+  const repository = requireNewRepository(deps, integration, { id: name });
+  await commitTogether(deps.db, () => {
+    insertRepository(deps.db, repository);
+    recordAdded(deps, integration, name);
+  });
   return {
     place: name,
     repositoryId: repository.id,
@@ -176,10 +192,21 @@ async function addByHand(deps: HookNeeds, integration: Integration, name: string
   };
 }
 
-function requireNewRepository(deps: HookNeeds, integration: Integration, name: string) {
-  const has = ({ fullName }: Repository) => fullName.toLowerCase() === name.toLowerCase();
-  if (integration.repositories.some(has)) throw isThere(integration, name);
-  return newRepository(deps, integration.id, name);
+function recordAdded(deps: HookNeeds, integration: Integration, place: string): number {
+  const describe = (name: string) => `added ${place} to ${name}`;
+  return recordIntegration(deps, 'integration.place_added', integration, describe);
+}
+
+function requireNewRepository(
+  deps: HookNeeds,
+  integration: Integration,
+  place: Pick<Place, 'id' | 'providerId'>,
+) {
+  const name = place.id.toLowerCase();
+  const has = ({ fullName, providerId }: Repository) =>
+    fullName.toLowerCase() === name || (providerId !== null && providerId === place.providerId);
+  if (integration.repositories.some(has)) throw isThere(integration, place.id);
+  return newRepository(deps, integration.id, place);
 }
 
 function requireRoom(count: number): void {

@@ -1,3 +1,4 @@
+import { withdrawAudit } from '../audit/store.ts';
 import { type Integration, PREVIOUS_SECRET_MS } from '../integrations/model.ts';
 import { newSecret } from '../integrations/service.ts';
 import {
@@ -30,14 +31,14 @@ export async function rotateSecret(
   const now = clock.now();
   const until = new Date(now.getTime() + PREVIOUS_SECRET_MS);
   if (api === null) {
-    await replaceSecret(db, id, sealed, until, () => markSecretChanged(db, id, now.getTime()));
+    await replaceSecret(deps, id, sealed, until, () => markSecretChanged(db, id, now.getTime()));
     return { secret, isSetAtProvider: false };
   }
 
   const { secret: present, previousSecret, previousSecretUntil } = await getReceivingIntegration(db, id);
   const before = { secret: present, previousSecret, previousSecretUntil };
   const hooks = await listHooks(db, id);
-  await replaceSecret(db, id, sealed, until, () => {
+  const auditId = await replaceSecret(deps, id, sealed, until, () => {
     // Then the secret that the provider still has would be the last but one, and refused.
     if (isBeingRotated(db, id, now)) throw beingRotated(id);
     markSecretChanged(db, id, now.getTime() + HANDS_OFF_MS);
@@ -51,7 +52,10 @@ export async function rotateSecret(
     const previous = { previousSecret: sealed, previousSecretUntil: until.toISOString() };
     const restored = changed.length === 0 && isRefused ? before : { ...before, ...previous };
     // What was set is not the present secret any more, and must not pass for it, whatever ends this process.
-    const mark = () => markSecretChanged(db, id, clock.now().getTime() + HANDS_OFF_MS);
+    const mark = () => {
+      markSecretChanged(db, id, clock.now().getTime() + HANDS_OFF_MS);
+      withdrawAudit(deps, auditId);
+    };
     await restoreSecrets(db, id, restored, mark);
     await setBack(deps, api, integration, hooks, changed.length, isRefused);
     throw withEnding(error, 'The secret was not rotated.');

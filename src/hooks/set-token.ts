@@ -1,5 +1,6 @@
 import type { Integration } from '../integrations/model.ts';
-import { getIntegration, setSealedToken } from '../integrations/store.ts';
+import { getIntegration, learnRepository, setSealedToken } from '../integrations/store.ts';
+import { AppError } from '../lib/app-error.ts';
 import {
   type ConnectedPlace,
   getAdministrable,
@@ -8,7 +9,7 @@ import {
   makeAndPing,
   withEnding,
 } from './connect.ts';
-import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from './model.ts';
+import { ALL_PUBLIC_TEAMS, type Hook, type Place, type ProviderApi } from './model.ts';
 import { insertHooks, listHooks, newHook, updateHook } from './store.ts';
 import { requireToken, sealToken } from './token.ts';
 import { urlOf } from './wish.ts';
@@ -28,15 +29,22 @@ export async function setToken(
   const api = await deps.openProviderApi(integration.type, token);
   const startedAt = deps.clock.now();
   const known = await listHooks(deps.db, integrationId);
-  const stands = known.length === 0 ? await standsOf(deps, api, integration) : [];
-  for (const { placeId } of known) await getAdministrable(api, placeId);
+  const stands =
+    known.length === 0
+      ? await standsOf(deps, api, integration)
+      : await standsOfHooks(api, integration, known);
 
   const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
-  const hooks = stands.map(({ place, repositoryId }) =>
-    newHook(integrationId, place, repositoryId, handsOffUntil),
-  );
-  await setSealedToken(deps.db, integrationId, sealToken(deps, integrationId, token), () => {
+  const hooks =
+    known.length > 0
+      ? []
+      : stands.map(({ place, repositoryId }) => newHook(integrationId, place, repositoryId, handsOffUntil));
+  await setSealedToken(deps, integration, sealToken(deps, integrationId, token), () => {
     insertHooks(deps.db, hooks, startedAt.toISOString());
+    for (const { place, repositoryId } of stands) {
+      if (repositoryId === null || place.providerId === undefined) continue;
+      learnRepository(deps.db, repositoryId, { providerId: place.providerId, fullName: place.name });
+    }
   });
   const all = await listHooks(deps.db, integrationId);
   try {
@@ -62,10 +70,41 @@ async function standsOf(deps: HookNeeds, api: ProviderApi, integration: Integrat
     const stands: Stand[] = [];
     // One after the other: providers refuse whoever asks for a hundred things at once.
     for (const { id, fullName } of integration.repositories) {
-      stands.push({ place: await getAdministrable(api, fullName), repositoryId: id });
+      stands.push(await standOf(api, integration, fullName, id));
     }
     return stands;
   }
   const pasted = await api.findHookAnywhere?.(urlOf(deps, integration, { repositoryId: null }));
   return [{ place: await getAdministrable(api, pasted?.placeId ?? ALL_PUBLIC_TEAMS), repositoryId: null }];
+}
+
+/** Where the integration's hooks stand already. */
+async function standsOfHooks(
+  api: ProviderApi,
+  integration: Integration,
+  hooks: readonly Hook[],
+): Promise<Stand[]> {
+  const stands: Stand[] = [];
+  for (const { placeId, repositoryId } of hooks) {
+    stands.push(await standOf(api, integration, placeId, repositoryId));
+  }
+  return stands;
+}
+
+/** Throws `AppError` 409 when the provider has given the name to another repository. */
+async function standOf(
+  api: ProviderApi,
+  { repositories }: Integration,
+  name: string,
+  repositoryId: string | null,
+): Promise<Stand> {
+  const place = await getAdministrable(api, name);
+  const known = repositories.find(({ id }) => id === repositoryId)?.providerId ?? null;
+  if (known !== null && place.providerId !== known) {
+    throw new AppError(
+      409,
+      `GitHub has another repository under the name ${name} now. Remove it from the integration and add it again.`,
+    );
+  }
+  return { place, repositoryId };
 }

@@ -136,11 +136,9 @@ export function markSecretChanged(db: Database, integrationId: string, retryAt: 
     .run();
 }
 
-/** Returns the provider's id that it had at the very end; null without one. */
-export async function deleteHook(db: Database, key: HookKey): Promise<string | null> {
-  const [deleted] = await commitTogether(db, () =>
-    db.delete(hooks).where(isHook(key)).returning({ remoteId: hooks.remoteId }).all(),
-  );
+/** Returns the provider's id that it had at the very end; null without one. Synchronous, as above. */
+export function deleteHook(db: Database, key: HookKey): string | null {
+  const [deleted] = db.delete(hooks).where(isHook(key)).returning({ remoteId: hooks.remoteId }).all();
   return deleted?.remoteId ?? null;
 }
 

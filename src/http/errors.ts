@@ -13,7 +13,7 @@ import { errorJson } from './respond.ts';
 export function errorHandling(log: Logger, routes: RouteTable) {
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
     if (error instanceof AppError) {
-      if (error.status < 500) return errorJson(error.status, error.message, error.headers);
+      if (error.isRefusal) return errorJson(error.status, error.message, error.headers);
       logFailure(log, request, error);
       return errorJson(error.status, error.message, {
         ...error.headers,

@@ -128,18 +128,25 @@ export const webhookRefusals: Record<number, ResponseDocumentation> = {
     'Invalid webhook parameters',
     'Missing or invalid header: X-GitHub-Event',
     'Malformed payload: release.tag_name is missing',
+    'Upload aborted',
   ]),
   401: refusal("The signature was not made with the integration's secret.", ['Invalid webhook signature']),
-  403: refusal('The integration is disabled, or the repository is not one of its own.', [
-    'Integration is disabled',
-    'Repository does not belong to the integration',
-  ]),
+  403: refusal(
+    'The integration is disabled, or the repository of the URL or of the payload is not one of its own.',
+    ['Integration is disabled', 'Repository does not belong to the integration'],
+  ),
   404: refusal('There is no such integration or repository.', [
     'Integration not found',
     'Repository not found',
   ]),
+  408: refusal('The body took more than 15 seconds to arrive.', ['Upload timed out']),
   413: refusal('The body has more than 25 MiB.', ['Payload too large']),
   500: internalError('It could not be processed. Nothing was claimed: a redelivery is processed.'),
+  503: refusal(
+    'Unfinished uploads of unverified senders fill the memory set aside for them. Try again after `Retry-After`.',
+    ['Too many uploads'],
+    { 'Retry-After': always('Seconds to wait.', wholeNumber) },
+  ),
 };
 
 /** A refusal, with each message that it can have as an example. */

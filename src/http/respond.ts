@@ -95,7 +95,12 @@ const pagePolicy = [
 ].join('; ');
 
 /** A page for one person's eyes: kept by nobody. */
-export function page(html: string, status: number, cookies: readonly string[]): Response {
+export function page(
+  html: string,
+  status: number,
+  cookies: readonly string[],
+  headers: Readonly<Record<string, string>> = {},
+): Response {
   return withCookies(
     new Response(html, {
       status,
@@ -105,15 +110,17 @@ export function page(html: string, status: number, cookies: readonly string[]): 
         'content-security-policy': pagePolicy,
         'cache-control': 'no-store',
         'x-frame-options': 'DENY',
+        ...headers,
       },
     }),
     cookies,
   );
 }
 
-/** 303: go on with a GET, after a form was sent. */
+/** 303: go on with a GET, after a form was sent. Escapes what a header cannot hold, such as control characters. */
 export function seeOther(path: string, cookies: readonly string[]): Response {
-  const headers = { ...commonHeaders, location: path, 'cache-control': 'no-store' };
+  const location = path.toWellFormed().replaceAll(/[^!-~]/gu, encodeURIComponent);
+  const headers = { ...commonHeaders, location, 'cache-control': 'no-store' };
   return withCookies(new Response(null, { status: 303, headers }), cookies);
 }
 

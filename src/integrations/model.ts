@@ -33,11 +33,29 @@ export interface Integration {
   createdAt: string;
 }
 
+/** Such as `the GitHub integration acme/rocket`. */
+export function nameIntegration({
+  type,
+  repositories,
+}: Pick<Integration, 'type'> & { repositories: readonly Pick<Repository, 'fullName'>[] }): string {
+  const [first, ...others] = repositories;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `the ${providerNames[type]} integration${first === undefined ? '' : ` ${first.fullName}${more}`}`;
+}
+
 export interface Repository {
   id: string;
   /** `owner/name`. */
   fullName: string;
+  /** The provider's own id, which survives renames; null until the provider or a verified delivery says it. */
+  providerId: number | null;
 }
+
+/** What a provider says of a repository. */
+export type RepositoryIdentity = Pick<Repository, 'fullName'> & { providerId: number };
+
+/** The repository id of samples. Providers count from 1: a sample is matched by its name, and its id is never learned. */
+export const SAMPLE_REPOSITORY_ID = 0;
 
 /** An integration as the receiver needs it: its sealed secrets, and its organization's plan. */
 export interface ReceivingIntegration {

@@ -1,3 +1,5 @@
+import { commitTogether } from '../../db/group-commit.ts';
+import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { randomToken } from '../lib/ids.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
@@ -15,7 +17,7 @@ import { getReceivingIntegration, insertIntegration, listOtherSealedSecrets } fr
 /** How much randomness a webhook secret carries, in bytes. */
 const SECRET_BYTES = 32;
 
-type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'publicUrl'>;
+type Needs = AuditDeps & Pick<Deps, 'ids' | 'secrets' | 'publicUrl'>;
 
 /**
  * Connects by hand: makes an integration with a new secret, which a person sets at the provider, for one repository when `repository` (`owner/name`) is given.
@@ -33,20 +35,12 @@ export async function connectIntegration(
   const repositoryId = repository === undefined ? undefined : deps.ids.newId('repo');
   const { secret, sealed } = newSecret(deps, integrationId);
   const createdAt = deps.clock.now().toISOString();
-  await insertIntegration(
-    deps.db,
-    {
-      id: integrationId,
-      organizationId,
-      type,
-      enabled: true,
-      secret: sealed,
-      createdAt,
-    },
+  const row = { id: integrationId, organizationId, type, enabled: true, secret: sealed, createdAt };
+  const repositories =
     repositoryId === undefined || repository === undefined
       ? []
-      : [{ id: repositoryId, integrationId, fullName: repository, createdAt }],
-  );
+      : [{ id: repositoryId, integrationId, fullName: repository, createdAt }];
+  await commitTogether(deps.db, () => insertIntegration(deps, row, repositories));
   return {
     integrationId,
     ...(repositoryId === undefined ? {} : { repositoryId }),

@@ -1,44 +1,55 @@
-import { and, asc, desc, eq, inArray, ne, notInArray, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, isNull, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { integrations, organizations, repositories } from '../../db/schema/index.ts';
+import type { AuditAction } from '../audit/model.ts';
+import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
-import type { Integration, ReceivingIntegration, Repository, SealedSecrets } from './model.ts';
+import {
+  type Integration,
+  nameIntegration,
+  type ReceivingIntegration,
+  type Repository,
+  type RepositoryIdentity,
+  type SealedSecrets,
+} from './model.ts';
 
 type NewIntegration = typeof integrations.$inferInsert;
 type NewRepository = typeof repositories.$inferInsert;
 
-/** All or nothing, with what `also` writes (synchronous). */
+/** Synchronous, for a transaction of the caller's. Returns the id of the audit event. */
 export function insertIntegration(
-  db: Database,
+  deps: AuditDeps,
   integration: NewIntegration,
   newRepositories: readonly NewRepository[],
-  also: () => void = () => undefined,
-): Promise<void> {
-  return commitTogether(db, () => {
-    db.insert(integrations).values(integration).run();
-    for (const repository of newRepositories) db.insert(repositories).values(repository).run();
-    also();
-  });
+): number {
+  const { db } = deps;
+  db.insert(integrations).values(integration).run();
+  for (const repository of newRepositories) db.insert(repositories).values(repository).run();
+  const named = { ...integration, repositories: newRepositories };
+  return recordIntegration(deps, 'integration.connected', named, (name) => `connected ${name}`);
 }
 
-/** One more, or none, with what `also` writes (synchronous). */
-export function insertRepository(
-  db: Database,
-  repository: NewRepository | null,
-  also: () => void = () => undefined,
-): Promise<void> {
-  return commitTogether(db, () => {
-    if (repository !== null) db.insert(repositories).values(repository).run();
-    also();
-  });
+/** Synchronous, for a transaction of the caller's. */
+export function insertRepository(db: Database, repository: NewRepository): void {
+  db.insert(repositories).values(repository).run();
 }
 
-/** With the triggers that are for it alone; its deliveries stay in the log. */
-export function deleteRepository(db: Database, id: string): Promise<void> {
-  return commitTogether(db, () => {
-    db.delete(repositories).where(eq(repositories.id, id)).run();
-  });
+/** With the triggers that are for it alone; its deliveries stay in the log. Synchronous, as above. */
+export function deleteRepository(db: Database, id: string): void {
+  db.delete(repositories).where(eq(repositories.id, id)).run();
+}
+
+/** Records a change to an integration. Synchronous, as above. Returns the id of the audit event. */
+export function recordIntegration(
+  deps: AuditDeps,
+  action: Extract<AuditAction, `integration.${string}` | 'secret.rotated' | 'token.set'>,
+  integration: Parameters<typeof nameIntegration>[0] & Pick<Integration, 'id' | 'organizationId'>,
+  describe: (name: string) => string,
+): number {
+  const { id, organizationId } = integration;
+  const summary = describe(nameIntegration(integration));
+  return recordAudit(deps, { organizationId, action, target: { type: 'integration', id }, summary });
 }
 
 /** Of one organization, or of all; oldest first. */
@@ -69,7 +80,10 @@ function select(db: Database, filter: SQL | undefined): Integration[] {
       hasToken: integration.token !== null,
       createdAt,
     };
-    if (repository !== null) entry.repositories.push({ id: repository.id, fullName: repository.fullName });
+    if (repository !== null) {
+      const { id, fullName, providerId } = repository;
+      entry.repositories.push({ id, fullName, providerId });
+    }
     found.set(id, entry);
   }
   return [...found.values()];
@@ -104,36 +118,65 @@ export async function findRepository(
   return statements(db).repository.get({ id }) ?? null;
 }
 
+/**
+ * Keeps the id and the present name of a repository. Nothing changes when it has another id, or when another repository
+ * of the integration has this one. Synchronous, for a transaction of the caller's.
+ */
+export function learnRepository(
+  db: Database,
+  id: string,
+  { providerId, fullName }: RepositoryIdentity,
+): void {
+  const other = sql`select 1 from ${repositories} as other where other.integration_id = ${repositories.integrationId} and other.provider_id = ${providerId} and other.id <> ${repositories.id}`;
+  db.update(repositories)
+    .set({ providerId, fullName })
+    .where(
+      and(
+        eq(repositories.id, id),
+        or(isNull(repositories.providerId), eq(repositories.providerId, providerId)),
+        sql`not exists (${other})`,
+      ),
+    )
+    .run();
+}
+
 /** Throws `AppError` 404. */
-export async function setEnabled(db: Database, id: string, enabled: boolean): Promise<Integration> {
+export async function setEnabled(deps: AuditDeps, id: string, enabled: boolean): Promise<Integration> {
+  const { db } = deps;
   await commitTogether(db, () => {
+    const [before] = select(db, eq(integrations.id, id));
+    if (before === undefined || before.enabled === enabled) return;
     db.update(integrations).set({ enabled }).where(eq(integrations.id, id)).run();
+    if (enabled) recordIntegration(deps, 'integration.enabled', before, (name) => `enabled ${name}`);
+    else recordIntegration(deps, 'integration.disabled', before, (name) => `disabled ${name}`);
   });
   return getIntegration(db, id);
 }
 
 /**
- * The present secret becomes the previous one, taken until `until`; with what `also` writes (synchronous). Throws
- * `AppError` 404.
+ * The present secret becomes the previous one, taken until `until`; with what `also` writes (synchronous). Returns the
+ * id of the audit event. Throws `AppError` 404.
  */
 export async function replaceSecret(
-  db: Database,
+  deps: AuditDeps,
   id: string,
   secret: Buffer,
   until: Date,
   also: () => void = () => undefined,
-): Promise<void> {
+): Promise<number> {
+  const { db } = deps;
   const previous = { previousSecret: sql`${integrations.secret}`, previousSecretUntil: until.toISOString() };
-  const replaced = await commitTogether(db, () => {
+  return commitTogether(db, () => {
     also();
-    return db
-      .update(integrations)
+    const [integration] = select(db, eq(integrations.id, id));
+    if (integration === undefined) throw integrationNotFound(id);
+    db.update(integrations)
       .set({ secret, ...previous })
       .where(eq(integrations.id, id))
-      .returning({ id: integrations.id })
-      .all();
+      .run();
+    const describe = (name: string) => `rotated the webhook secret of ${name}`;
+    return recordIntegration(deps, 'secret.rotated', integration, describe);
   });
-  if (replaced.length === 0) throw integrationNotFound(id);
 }
 
 /** Sets the secrets as they are to be, with what `also` writes (synchronous). */
@@ -161,14 +204,17 @@ export async function findSealedToken(db: Database, id: string): Promise<Buffer 
 
 /** With what `also` writes (synchronous). */
 export function setSealedToken(
-  db: Database,
-  id: string,
+  deps: AuditDeps,
+  integration: Integration,
   token: Buffer,
   also: () => void = () => undefined,
 ): Promise<void> {
-  return commitTogether(db, () => {
-    db.update(integrations).set({ token }).where(eq(integrations.id, id)).run();
+  const { id, hasToken } = integration;
+  return commitTogether(deps.db, () => {
+    deps.db.update(integrations).set({ token }).where(eq(integrations.id, id)).run();
     also();
+    const verb = hasToken ? 'replaced the provider token of' : 'set a provider token for';
+    recordIntegration(deps, 'token.set', integration, (name) => `${verb} ${name}`);
   });
 }
 
@@ -189,19 +235,12 @@ export function setMissedCheckedAt(db: Database, id: string, at: Date): Promise<
 }
 
 /**
- * With its repositories, and with what `first` does (synchronous); its deliveries stay in the log. Throws `AppError`
- * 404.
+ * With its repositories; its deliveries stay in the log. Synchronous, for a transaction of the caller's. Throws
+ * `AppError` 404.
  */
-export async function deleteIntegration(
-  db: Database,
-  id: string,
-  first: () => void = () => undefined,
-): Promise<void> {
-  const deleted = await commitTogether(db, () => {
-    first();
-    return db.delete(integrations).where(eq(integrations.id, id)).returning({ id: integrations.id }).all();
-  });
-  if (deleted.length === 0) throw integrationNotFound(id);
+export function deleteIntegration(db: Database, id: string): void {
+  const deleted = db.delete(integrations).where(eq(integrations.id, id));
+  if (deleted.returning({ id: integrations.id }).all().length === 0) throw integrationNotFound(id);
 }
 
 /**
@@ -256,6 +295,7 @@ const statements = prepared((db) => ({
     .select({
       id: repositories.id,
       fullName: repositories.fullName,
+      providerId: repositories.providerId,
       integrationId: repositories.integrationId,
     })
     .from(repositories)

@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../hooks/sync.ts';
+import { recoverImport } from '../posts/import/staging.ts';
 import { runTriggers } from '../triggers/run.ts';
 import { BEAT_MS, type Uptime } from '../uptime/pauses.ts';
 import { sweep } from './sweep.ts';
@@ -37,6 +38,7 @@ export function serverJobs(deps: Deps, compose: Compose, uptime: Pick<Uptime, 'b
         await syncHooks(deps, signal);
       },
     },
+    { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
     { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
     {
       name: 'sweep',

@@ -1,5 +1,6 @@
+import { deleteExpiredAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
+import { countExpiredSessions, deleteExpiredSessions } from '../users/session-store.ts';
 import { countExpired } from '../webhooks/count-store.ts';
 import { deleteExpiredClaims, deleteExpiredDeliveries } from '../webhooks/store.ts';
 
@@ -18,12 +19,15 @@ export interface Swept {
 }
 
 /**
- * Deletes what has outlived its time at `asOf`: delivery ids after 24 hours, log entries after their retention.
+ * Deletes what has outlived its time at `asOf`: delivery ids after 24 hours, log entries and audit events after their
+ * retention.
  * In small batches, each a commit of its own, with a rest between them. `signal` ends it early, between two batches.
  */
 export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal): Promise<Swept> {
   const deliveryIds = await drain(() => deleteExpiredClaims(db, asOf, BATCH), signal);
   const logs = await drain(() => deleteExpiredDeliveries(db, asOf, BATCH), signal);
+  // Not counted: scripts read `logs` as entries of the delivery log.
+  await drain(() => deleteExpiredAudit(db, asOf, BATCH), signal);
   return { deliveryIds, logs, sessions: await deleteExpiredSessions(db, asOf) };
 }
 

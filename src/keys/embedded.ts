@@ -1,10 +1,9 @@
-import type { Deps } from '../deps.ts';
 import { randomToken } from '../lib/ids.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type ApiKey, KEY_BYTES, KEY_PREFIX, NewKey } from './model.ts';
-import { type KeyService, keyNotFound } from './service.ts';
+import { type KeyDeps, type KeyService, keyNotFound } from './service.ts';
 import {
   deleteKeyRow,
   findKeyByHash,
@@ -20,10 +19,11 @@ import { KeyUsage } from './usage.ts';
 const SHOWN_CHARACTERS = 8;
 
 /** Keys in our own table: the default. A request costs one SHA-256 and one look-up. */
-export function embeddedKeys({ db, clock, ids }: Pick<Deps, 'db' | 'clock' | 'ids'>): KeyService {
-  const usage = new KeyUsage();
+export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService {
+  const { db, clock, ids } = deps;
 
   return {
+    as: (actor) => embeddedKeys({ ...deps, actor }, usage),
     revocationDelay: 'A revoked or deleted key stops working at once.',
 
     async verifyKey(key, permission) {
@@ -43,7 +43,7 @@ export function embeddedKeys({ db, clock, ids }: Pick<Deps, 'db' | 'clock' | 'id
       const expiresAt = requireFuture(input.expiresAt, now);
       const key = `${KEY_PREFIX}_${randomToken(KEY_BYTES)}`;
       const id = ids.newId('key');
-      await insertKey(db, {
+      await insertKey(deps, {
         id,
         organizationId,
         name,
@@ -65,13 +65,13 @@ export function embeddedKeys({ db, clock, ids }: Pick<Deps, 'db' | 'clock' | 'id
 
     async revokeKey(keyId) {
       const now = clock.now();
-      const row = await revokeKeyRow(db, keyId, now);
+      const row = await revokeKeyRow(deps, keyId, now);
       if (row === null) throw keyNotFound(keyId);
       return shown(row, now);
     },
 
     async deleteKey(keyId) {
-      if (!(await deleteKeyRow(db, keyId))) throw keyNotFound(keyId);
+      if (!(await deleteKeyRow(deps, keyId))) throw keyNotFound(keyId);
     },
 
     async flush({ all, giveUpMs } = {}) {

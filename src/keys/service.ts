@@ -1,5 +1,9 @@
+import type { Actor } from '../audit/model.ts';
+import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { ApiKey, CreatedKey, NewKey, Verdict } from './model.ts';
+
+export type KeyDeps = Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'actor'>;
 
 /**
  * Who keeps the keys: the embedded table, or Unkey. Both pass the same contract suite.
@@ -8,6 +12,8 @@ import type { ApiKey, CreatedKey, NewKey, Verdict } from './model.ts';
 export interface KeyService {
   /** When a revoked or deleted key stops working, as a sentence for people. */
   readonly revocationDelay: string;
+  /** The same keys, with changes recorded as this actor's. */
+  as(actor: Actor): KeyService;
   /** What a key of 1 to 512 characters is worth for something that needs `permission`. Never cached. */
   verifyKey(key: string, permission: string): Promise<Verdict>;
   /** Throws `AppError` 404 when there is no such organization, 400 for a bad field. */

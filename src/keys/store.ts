@@ -2,13 +2,28 @@ import { count, desc, eq, isNotNull, lte, or, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { apiKeys } from '../../db/schema/index.ts';
+import { type AuditAction, quote } from '../audit/model.ts';
+import { type AuditDeps, recordAudit } from '../audit/store.ts';
 
 export type KeyRow = typeof apiKeys.$inferSelect;
 
-export function insertKey(db: Database, key: KeyRow): Promise<void> {
-  return commitTogether(db, () => {
-    db.insert(apiKeys).values(key).run();
+export function insertKey(deps: AuditDeps, key: KeyRow): Promise<void> {
+  return commitTogether(deps.db, () => {
+    deps.db.insert(apiKeys).values(key).run();
+    recordKey(deps, 'key.created', key);
   });
+}
+
+const keyVerbs = { 'key.created': 'created', 'key.revoked': 'revoked', 'key.deleted': 'deleted' } as const;
+
+/** Synchronous, for a transaction of the caller's. */
+export function recordKey(
+  deps: AuditDeps,
+  action: Extract<AuditAction, `key.${string}`>,
+  { id, organizationId, name }: Pick<KeyRow, 'id' | 'organizationId' | 'name'>,
+): void {
+  const summary = `${keyVerbs[action]} the API key ${quote(name)}`;
+  recordAudit(deps, { organizationId, action, target: { type: 'key', id }, summary });
 }
 
 /** How many keys there are, and how many of them are refused for good: revoked, or expired at `now`. */
@@ -37,16 +52,25 @@ export async function listKeyRows(db: Database, organizationId: string): Promise
 }
 
 /** The first revocation counts. Null when there is no such key. */
-export function revokeKeyRow(db: Database, keyId: string, at: Date): Promise<KeyRow | null> {
-  const revokedAt = sql`coalesce(${apiKeys.revokedAt}, ${at.toISOString()})`;
-  const update = db.update(apiKeys).set({ revokedAt }).where(eq(apiKeys.id, keyId)).returning();
-  return commitTogether(db, () => update.get() ?? null);
+export function revokeKeyRow(deps: AuditDeps, keyId: string, at: Date): Promise<KeyRow | null> {
+  const { db } = deps;
+  return commitTogether(db, () => {
+    const row = db.select().from(apiKeys).where(eq(apiKeys.id, keyId)).get();
+    if (row === undefined || row.revokedAt !== null) return row ?? null;
+    const revokedAt = at.toISOString();
+    db.update(apiKeys).set({ revokedAt }).where(eq(apiKeys.id, keyId)).run();
+    recordKey(deps, 'key.revoked', row);
+    return { ...row, revokedAt };
+  });
 }
 
 /** Whether there was such a key. */
-export function deleteKeyRow(db: Database, keyId: string): Promise<boolean> {
-  const deleted = db.delete(apiKeys).where(eq(apiKeys.id, keyId)).returning({ id: apiKeys.id });
-  return commitTogether(db, () => deleted.all().length > 0);
+export function deleteKeyRow(deps: AuditDeps, keyId: string): Promise<boolean> {
+  return commitTogether(deps.db, () => {
+    const deleted = deps.db.delete(apiKeys).where(eq(apiKeys.id, keyId)).returning().get();
+    if (deleted !== undefined) recordKey(deps, 'key.deleted', deleted);
+    return deleted !== undefined;
+  });
 }
 
 /** All in one commit. Keys that are gone by now are passed over. */

@@ -3,15 +3,16 @@ import { Value } from '@sinclair/typebox/value';
 import { Unkey } from '@unkey/api';
 import type { KeyResponseData, V2KeysVerifyKeyResponseData } from '@unkey/api/models/components';
 import { UnkeyError } from '@unkey/api/models/errors';
+import { commitTogether } from '../../db/group-commit.ts';
 import type { UnkeyConfig } from '../config.ts';
-import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type ApiKey, KEY_BYTES, KEY_PREFIX, NewKey, type Verdict } from './model.ts';
-import { type KeyService, KeyServiceUnavailable, keyNotFound } from './service.ts';
+import { type KeyDeps, type KeyService, KeyServiceUnavailable, keyNotFound } from './service.ts';
+import { recordKey } from './store.ts';
 
 /** A person waits for these, not a request of the content API. */
 const MANAGEMENT_TIMEOUT_MS = 2_000;
@@ -23,14 +24,7 @@ const FIRST_CHECK_MS = 2 * MANAGEMENT_TIMEOUT_MS;
 const PAGE_SIZE = 100;
 
 /** Keys at Unkey (API v2). Unkey records when each was last used. */
-export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig): KeyService {
-  // The SDK's defaults wait for ever and retry for ten seconds; a client that gets a 503 retries by itself.
-  const unkey = new Unkey({
-    rootKey: config.rootKey,
-    timeoutMs: config.timeoutMs,
-    retryConfig: { strategy: 'none' },
-    ...(config.baseUrl === undefined ? {} : { serverURL: config.baseUrl }),
-  });
+export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(config)): KeyService {
   const management = { timeoutMs: MANAGEMENT_TIMEOUT_MS };
 
   function requireApiId(): string {
@@ -54,6 +48,7 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
   }
 
   return {
+    as: (actor) => unkeyKeys({ ...deps, actor }, config, unkey),
     revocationDelay:
       'Unkey caches keys: a revoked or deleted key can work for 10 more seconds, in rare cases for 10 minutes.',
 
@@ -85,9 +80,11 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
           management,
         ),
       );
-      const warning = await checkNewKey(data.key);
+      const { keyId: id, key } = data;
+      const warning = await checkNewKey(key);
+      await recordChange(deps, 'key.created', { id, organizationId, name });
       return {
-        ...{ id: data.keyId, key: data.key, name, organizationId, permissions, expiresAt },
+        ...{ id, key, name, organizationId, permissions, expiresAt },
         ...(warning === null ? {} : { warning }),
       };
     },
@@ -119,11 +116,15 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
       // Read first: a read that fails after the change would report the change as failed.
       const { data } = await managed(unkey.keys.getKey({ keyId }, management), keyId);
       await managed(unkey.keys.updateKey({ keyId, enabled: false }, management), keyId);
-      return shown({ ...data, enabled: false }, deps.clock.now());
+      const revoked = shown({ ...data, enabled: false }, deps.clock.now());
+      await recordChange(deps, 'key.revoked', revoked);
+      return revoked;
     },
 
     async deleteKey(keyId) {
+      const { data } = await managed(unkey.keys.getKey({ keyId }, management), keyId);
       await managed(unkey.keys.deleteKey({ keyId }, management), keyId);
+      await recordChange(deps, 'key.deleted', shown(data, deps.clock.now()));
     },
 
     async flush() {
@@ -139,6 +140,33 @@ export function unkeyKeys(deps: Pick<Deps, 'db' | 'clock'>, config: UnkeyConfig)
 export function rootKeyPermissions(apiId = 'UNKEY_API_ID'): string[] {
   const actions = ['verify_key', 'create_key', 'read_key', 'update_key', 'delete_key', 'read_api'];
   return actions.map((action) => `api.${apiId}.${action}`);
+}
+
+function openUnkey(config: UnkeyConfig): Unkey {
+  // The SDK's defaults wait for ever and retry for ten seconds; a client that gets a 503 retries by itself.
+  return new Unkey({
+    rootKey: config.rootKey,
+    timeoutMs: config.timeoutMs,
+    retryConfig: { strategy: 'none' },
+    ...(config.baseUrl === undefined ? {} : { serverURL: config.baseUrl }),
+  });
+}
+
+/**
+ * Records what Unkey has done already: it shares no transaction with the database. A database that cannot be written
+ * must not hide a new key's value, so the log gets what the audit log does not.
+ */
+async function recordChange(
+  deps: KeyDeps,
+  action: Parameters<typeof recordKey>[1],
+  key: Parameters<typeof recordKey>[2],
+): Promise<void> {
+  try {
+    await commitTogether(deps.db, () => recordKey(deps, action, key));
+  } catch (error) {
+    const { id, organizationId } = key;
+    deps.log.error({ err: error, action, id, organizationId }, 'a change to a key is not in the audit log');
+  }
 }
 
 /** Unkey's codes, by the answer that each gets. A code that is not known refuses the key. */

@@ -16,6 +16,8 @@ export interface Metrics {
   /** By the verdict; unavailable: there was none. */
   readonly verifications: Readonly<Record<Verdict['outcome'] | 'unavailable', Count>>;
   readonly verificationDurations: Durations;
+  /** Dropped: the client closed the connection before its turn. Refused: too many were waiting. */
+  readonly passwordHashes: Readonly<Record<'done' | 'dropped' | 'refused', Count>>;
   /** By name and outcome. */
   readonly jobs: Series<Count>;
 }
@@ -48,6 +50,11 @@ export function createMetrics(): Metrics {
     for (const outcome of ['processed', 'ignored', 'duplicate', 'rejected', 'failed'])
       deliveries(provider, outcome);
   }
+  const passwordHashes = registry.counter(
+    'tidings_password_hashes_total',
+    'Passwords to hash: hashed, dropped because the client had gone, or refused because too many waited.',
+    ['outcome'],
+  );
   return {
     registry,
     requests,
@@ -66,6 +73,11 @@ export function createMetrics(): Metrics {
       [],
       BOUNDS,
     )(),
+    passwordHashes: {
+      done: passwordHashes('done'),
+      dropped: passwordHashes('dropped'),
+      refused: passwordHashes('refused'),
+    },
     jobs: registry.counter('tidings_job_runs_total', 'How often the server did what it does by itself.', [
       'job',
       'outcome',

@@ -11,6 +11,14 @@ export const NewOrganization = Type.Object({
 });
 export type NewOrganization = Static<typeof NewOrganization>;
 
+export const OrganizationCreation = Type.Union([
+  Type.Literal('owners'),
+  Type.Literal('anyone'),
+  Type.Literal('nobody'),
+]);
+/** Who may create an organization in the dashboard: owners of one, anyone with an account, or nobody. */
+export type OrganizationCreation = Static<typeof OrganizationCreation>;
+
 /** What its owners can change. The id stands in the addresses that others use, and stays. */
 export const OrganizationChange = Type.Pick(NewOrganization, ['name', 'plan']);
 

@@ -2,15 +2,12 @@ import { asc, count, eq } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { organizations } from '../../db/schema/index.ts';
+import { quote } from '../audit/model.ts';
+import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Organization, Plan } from './model.ts';
 
-/** Throws `AppError` 409 when the id is taken. */
-export async function insertOrganization(db: Database, organization: Organization): Promise<void> {
-  insertOrganizationNow(db, organization);
-}
-
-/** The same, synchronous, for a transaction of the caller's. */
+/** Throws `AppError` 409 when the id is taken. Synchronous, for a transaction of the caller's. */
 export function insertOrganizationNow(db: Database, organization: Organization): void {
   const inserted = db.insert(organizations).values(organization).onConflictDoNothing().returning().all();
   if (inserted.length === 0) throw new AppError(409, `Organization ${organization.id} exists already`);
@@ -41,24 +38,40 @@ function countNow(db: Database): number {
 }
 
 /** Throws `AppError` 404 when there is no such organization. */
-export async function setPlan(db: Database, id: string, plan: Plan): Promise<Organization> {
-  const updated = db.update(organizations).set({ plan }).where(eq(organizations.id, id)).returning().get();
-  if (updated === undefined) throw organizationNotFound(db, id);
-  return updated;
+export function setPlan(deps: AuditDeps, id: string, plan: Plan): Promise<Organization> {
+  return updateOrganization(deps, id, { plan });
 }
 
 /** Throws `AppError` 404 when there is no such organization. */
 export function updateOrganization(
-  db: Database,
+  deps: AuditDeps,
   id: string,
-  change: Pick<Organization, 'name' | 'plan'>,
+  change: Partial<Pick<Organization, 'name' | 'plan'>>,
 ): Promise<Organization> {
-  const update = db.update(organizations).set(change).where(eq(organizations.id, id)).returning();
+  const { db } = deps;
   return commitTogether(db, () => {
-    const updated = update.get();
-    if (updated === undefined) throw organizationNotFound(db, id);
-    return updated;
+    const before = db.select().from(organizations).where(eq(organizations.id, id)).get();
+    if (before === undefined) throw organizationNotFound(db, id);
+    const after = { ...before, ...change };
+    const summary = describeChange(before, after);
+    if (summary === '') return before;
+    db.update(organizations).set(change).where(eq(organizations.id, id)).run();
+    const target = { type: 'organization', id };
+    recordAudit(deps, { organizationId: id, action: 'organization.changed', target, summary });
+    return after;
   });
+}
+
+/** Empty when nothing changed. */
+function describeChange(before: Organization, after: Organization): string {
+  return [
+    after.name === before.name
+      ? ''
+      : `renamed the organization from ${quote(before.name)} to ${quote(after.name)}`,
+    after.plan === before.plan ? '' : `changed the plan from ${before.plan} to ${after.plan}`,
+  ]
+    .filter((part) => part !== '')
+    .join(' and ');
 }
 
 /** Where there is none at all, the data folder may well be another one than was meant. */

@@ -1,10 +1,11 @@
 import { commitTogether } from '../../db/group-commit.ts';
+import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import { checkRecord } from './import/record.ts';
 import type { ContentType, Post, PostStatus } from './model.ts';
 import { plainTextFor } from './plain-text.ts';
-import { getPost, readPost, writePost } from './store.ts';
+import { getPost, readPost, recordPost, writePost } from './store.ts';
 
 /** What a person can change of a post; its plain text follows from the Markdown. */
 export interface PostEdit {
@@ -16,11 +17,8 @@ export interface PostEdit {
 }
 
 /** Throws `AppError` 400 that names the wrong field, 404, and 409 when the post was changed since it was `seen`. */
-export async function editPost(
-  { db, clock }: Pick<Deps, 'db' | 'clock'>,
-  postId: string,
-  edit: PostEdit,
-): Promise<Post> {
+export async function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promise<Post> {
+  const { db, clock } = deps;
   await getPost(db, postId);
   await commitTogether(db, () => {
     const post = readPost(db, postId);
@@ -37,6 +35,8 @@ export async function editPost(
     if (isSameText && status === post.status) return;
     const content = markdown === post.markdown ? post.content : plainTextFor(post.contentType, markdown);
     writePost(db, { ...post, title, markdown, content, status, updatedAt: clock.now().toISOString() });
+    if (status === post.status) return;
+    recordPost(deps, status === 'published' ? 'post.published' : 'post.unpublished', { ...post, title });
   });
   return getPost(db, postId);
 }

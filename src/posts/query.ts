@@ -9,9 +9,32 @@ import { contentTypes, ListQuery, type PageSelection, PostFilter, type PostSelec
 const listQuery = TypeCompiler.Compile(ListQuery);
 const postFilter = TypeCompiler.Compile(PostFilter);
 
+const listNames = knownNames(ListQuery.properties);
+const filterNames = knownNames(PostFilter.properties);
+
+/** Parameter names, and the same names as `plainName` writes them. */
+function knownNames(properties: object): { exact: ReadonlySet<string>; plain: ReadonlySet<string> } {
+  const names = Object.keys(properties);
+  return { exact: new Set(names), plain: new Set(names.map(plainName)) };
+}
+
+/** A name without array brackets, punctuation and case: `Content-Type[0]` and `contentType` become one. */
+function plainName(name: string): string {
+  return name.replace(/\[.*$/s, '').replaceAll(/[\W_]/g, '').toLowerCase();
+}
+
+/** Ignoring `status[]` or `Limit` would return unfiltered posts to a client that asked for a filter. */
+function hasMisspelledName(parameters: URLSearchParams, names: ReturnType<typeof knownNames>): boolean {
+  for (const name of parameters.keys()) {
+    if (!names.exact.has(name) && names.plain.has(plainName(name))) return true;
+  }
+  return false;
+}
+
 /** Section 4.1 of the spec, its defaults filled in. Throws `AppError` 400 for anything invalid. */
 export function parseListQuery(url: string): PageSelection {
   const parameters = searchParameters(url);
+  if (hasMisspelledName(parameters, listNames)) throw new AppError(400, 'Invalid query parameters');
   const query = {
     ...filterValues(parameters),
     ...present('limit', decimal(parameters.getAll('limit'))),
@@ -24,8 +47,11 @@ export function parseListQuery(url: string): PageSelection {
 
 /** Section 4.2 of the spec. Throws `AppError` 400 for a malformed id or filter. */
 export function parsePostQuery(id: unknown, url: string): PostSelection & { postId: string } {
-  const query = filterValues(searchParameters(url));
-  if (!isId(id) || !postFilter.Check(query)) throw new AppError(400, 'Invalid path params or query');
+  const parameters = searchParameters(url);
+  const query = filterValues(parameters);
+  if (!isId(id) || !postFilter.Check(query) || hasMisspelledName(parameters, filterNames)) {
+    throw new AppError(400, 'Invalid path params or query');
+  }
   return { ...selection(query), postId: id };
 }
 

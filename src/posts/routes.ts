@@ -48,7 +48,7 @@ export function posts(deps: Pick<Deps, 'db' | 'keys' | 'log' | 'metrics'>) {
           tags: ['Posts'],
           summary: 'List posts',
           description:
-            "One page of the organization's posts, published ones unless `status` says otherwise. A filter that nothing matches, or a page past the end, gives an empty list.",
+            "One page of the organization's posts, published ones unless `status` says otherwise. A filter that nothing matches, or a page past the end, gives an empty list. A parameter name in another spelling, such as `status[]` or `Limit`, is refused; unrelated names are ignored.",
           params: Type.Object({ organizationId: OrganizationId }),
           query: ListQuery,
           headers: requestHeaders,
@@ -69,7 +69,7 @@ export function posts(deps: Pick<Deps, 'db' | 'keys' | 'log' | 'metrics'>) {
           tags: ['Posts'],
           summary: 'Get one post',
           description:
-            'The post, or null with status 200 (never 404) when it does not exist, belongs to another organization, or does not match the filters: a draft is found only with `status=draft`.',
+            'The post, or null with status 200 (never 404) when it does not exist, belongs to another organization, or does not match the filters: a draft is found only with `status=draft`. A parameter name in another spelling, such as `status[]` or `contenttype`, is refused; unrelated names are ignored.',
           params: Type.Object({ organizationId: OrganizationId, postId: PostId }),
           query: PostFilter,
           headers: requestHeaders,

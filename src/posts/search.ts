@@ -1,6 +1,6 @@
 import type { Database } from '../../db/client.ts';
 import { contentTypes, type PageSelection, type Post, postStatuses } from './model.ts';
-import { findPostIds, findPosts } from './store.ts';
+import { findPostIds, readPosts } from './store.ts';
 
 /** How much of what somebody searches for is read. */
 const MAX_QUERY_LENGTH = 200;
@@ -43,7 +43,7 @@ export async function searchPosts(
   const found = ids.slice(0, MAX_FOUND);
   const start = (selection.page - 1) * selection.limit;
   const shown = found.slice(start, start + selection.limit);
-  const byId = new Map((await findPosts(db, shown)).map((post) => [post.id, post]));
+  const byId = new Map(readPosts(db, shown).map((post) => [post.id, post]));
   const posts = shown.flatMap((id) => byId.get(id) ?? []);
   return { posts, totalItems: found.length, isCut };
 }

@@ -1,7 +1,9 @@
 import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
-import { postCounts, posts } from '../../db/schema/index.ts';
+import { postCounts, posts, stagedPosts } from '../../db/schema/index.ts';
+import { type AuditAction, quote } from '../audit/model.ts';
+import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import {
   contentTypes,
@@ -11,6 +13,14 @@ import {
   type PostStatus,
   postStatuses,
 } from './model.ts';
+import {
+  findImport,
+  isApplied,
+  isApplying,
+  listAppliedPage,
+  takePiece,
+  takeStagedPost,
+} from './staged-store.ts';
 
 /** A post as the API sends it: JSON in UTF-8. */
 export type PostJson = Uint8Array;
@@ -43,10 +53,11 @@ export async function listPostPage(
 ): Promise<Tally & { posts: PostJson[] }> {
   return db.transaction(() => {
     const tallied = tally(db, organizationId, selection);
-    const { take, offset, ascending, fromEnd } = pageWindow(tallied.totalItems, selection);
-    if (take === 0) return { ...tallied, posts: [] };
-    const rows = pageStatement(db, selection, ascending).values({ organizationId, take, offset });
-    const page = rows.map(([json]) => json as PostJson);
+    const { fromEnd, ...window } = pageWindow(tallied.totalItems, selection);
+    if (window.take === 0) return { ...tallied, posts: [] };
+    const page = isApplying(db, organizationId)
+      ? listAppliedPage(db, organizationId, selection, window)
+      : listStoredPage(db, organizationId, selection, window);
     return { ...tallied, posts: fromEnd ? page.reverse() : page };
   });
 }
@@ -75,83 +86,128 @@ export async function getPost(db: Database, postId: string): Promise<Post> {
 /** A post and the organization that it belongs to. */
 export type OwnedPost = Post & { organizationId: string };
 
-/** The posts with these ids that exist, whichever organization they belong to. */
-export async function findPosts(db: Database, postIds: readonly string[]): Promise<OwnedPost[]> {
+/** The posts with these ids that exist, of any organization. Synchronous, for a transaction of the caller's. */
+export function readPosts(db: Database, postIds: readonly string[]): OwnedPost[] {
   const found: OwnedPost[] = [];
   for (let start = 0; start < postIds.length; start += MAX_VARIABLES) {
     const some = postIds.slice(start, start + MAX_VARIABLES);
-    const rows = db
-      .select({ organizationId: posts.organizationId, json: posts.json })
+    const staged = db
+      .select({ id: stagedPosts.id, organizationId: stagedPosts.organizationId, json: stagedPosts.json })
+      .from(stagedPosts)
+      .where(and(inArray(stagedPosts.id, some), isApplied))
+      .all();
+    const isStaged = new Set(staged.map(({ id }) => id));
+    const stored = db
+      .select({ id: posts.id, organizationId: posts.organizationId, json: posts.json })
       .from(posts)
       .where(inArray(posts.id, some))
       .all();
-    for (const row of rows) found.push({ ...parsePost(row.json), organizationId: row.organizationId });
+    for (const row of [...staged, ...stored.filter(({ id }) => !isStaged.has(id))]) {
+      found.push({ ...parsePost(row.json), organizationId: row.organizationId });
+    }
   }
   return found;
 }
 
-/**
- * Writes new posts and new versions of old ones, all or none. An id of another organization must have been
- * refused before; here it throws. `onProgress` is told how many are written, inside the transaction.
- */
-export async function savePosts(
-  db: Database,
-  saved: readonly OwnedPost[],
-  onProgress: (written: number) => void = () => undefined,
-): Promise<void> {
-  db.transaction(
-    () => {
-      let written = 0;
-      for (const post of saved) {
-        writePost(db, post);
-        onProgress(++written);
-      }
-    },
-    { behavior: 'immediate' },
-  );
+/** The organization of each of these ids that a post has, one of an import in progress included. */
+export function findOwners(db: Database, postIds: readonly string[]): Map<string, string> {
+  const owners = new Map<string, string>();
+  for (let start = 0; start < postIds.length; start += MAX_VARIABLES) {
+    const some = postIds.slice(start, start + MAX_VARIABLES);
+    for (const table of [posts, stagedPosts]) {
+      const rows = db
+        .select({ id: table.id, organizationId: table.organizationId })
+        .from(table)
+        .where(inArray(table.id, some))
+        .all();
+      for (const { id, organizationId } of rows) owners.set(id, organizationId);
+    }
+  }
+  return owners;
 }
 
-/** A new post, or a new version of one. Synchronous, for a transaction of the caller's. */
+/** Writes new posts and new versions of old ones, all or none. Throws for an id of another organization. */
+export async function savePosts(db: Database, saved: readonly OwnedPost[]): Promise<void> {
+  await commitTogether(db, () => {
+    for (const post of saved) writePost(db, post);
+  });
+}
+
+/**
+ * A new post, or a new version of one; an import in progress does not overwrite it any more. Throws for an id of
+ * another organization. Synchronous, for a transaction of the caller's.
+ */
 export function writePost(db: Database, post: OwnedPost): void {
-  if (statements(db).save.all({ ...post }).length === 0) {
+  const staged = takeStagedPost(db, post.id);
+  const isTheirs = staged !== undefined && staged.organizationId !== post.organizationId;
+  if (isTheirs || statements(db).save.all({ ...post }).length === 0) {
     throw new Error(`post ${post.id} belongs to another organization`);
   }
 }
 
+/** Moves one piece of the applied import into `posts`. Returns how many posts that were. Synchronous, as above. */
+export function movePiece(db: Database): number {
+  const piece = takePiece(db);
+  for (const post of piece) statements(db).save.all({ ...post });
+  return piece.length;
+}
+
 /** Synchronous, for a transaction of the caller's. */
 export function readPost(db: Database, postId: string): OwnedPost | null {
-  const row = db
-    .select({ json: posts.json, organizationId: posts.organizationId })
-    .from(posts)
-    .where(eq(posts.id, postId))
-    .get();
+  const row = statements(db).read.get({ postId });
   return row === undefined ? null : { ...parsePost(row.json), organizationId: row.organizationId };
 }
 
 /** Whether there was one. Synchronous, for a transaction of the caller's. */
-export function removePost(db: Database, postId: string): boolean {
-  return db.delete(posts).where(eq(posts.id, postId)).returning({ id: posts.id }).all().length > 0;
+export function removePost(deps: AuditDeps, postId: string): boolean {
+  settleStagedPost(deps.db, postId);
+  const removed = deps.db.delete(posts).where(eq(posts.id, postId)).returning(auditColumns).get();
+  if (removed !== undefined) recordPost(deps, 'post.deleted', removed);
+  return removed !== undefined;
+}
+
+const auditColumns = { id: posts.id, organizationId: posts.organizationId, title: posts.title };
+
+/** Synchronous, for a transaction of the caller's. */
+export function recordPost(
+  deps: AuditDeps,
+  action: Extract<AuditAction, 'post.published' | 'post.unpublished' | 'post.deleted'>,
+  { id, organizationId, title }: Pick<OwnedPost, 'id' | 'organizationId' | 'title'>,
+): void {
+  const summary = {
+    'post.published': `published the post ${quote(title)}`,
+    'post.unpublished': `turned the post ${quote(title)} back into a draft`,
+    'post.deleted': `deleted the post ${quote(title)}`,
+  }[action];
+  recordAudit(deps, { organizationId, action, target: { type: 'post', id }, summary });
+}
+
+/** Before a write in place: an import that is applied has its version in `posts`, any other one has it no more. */
+function settleStagedPost(db: Database, postId: string): void {
+  const staged = takeStagedPost(db, postId);
+  if (staged !== undefined && findImport(db)?.state === 'applying') statements(db).save.all({ ...staged });
 }
 
 /** Throws `AppError` 404. A post that has the status already keeps its `updatedAt`. */
-export async function setPostStatus(
-  db: Database,
-  postId: string,
-  status: PostStatus,
-  at: Date,
-): Promise<Post> {
+export async function setPostStatus(deps: AuditDeps, postId: string, status: PostStatus): Promise<Post> {
+  const { db, clock } = deps;
   await commitTogether(db, () => {
-    db.update(posts)
-      .set({ status, updatedAt: at.toISOString() })
+    settleStagedPost(db, postId);
+    const changed = db
+      .update(posts)
+      .set({ status, updatedAt: clock.now().toISOString() })
       .where(and(eq(posts.id, postId), sql`${posts.status} <> ${status}`))
-      .run();
+      .returning(auditColumns)
+      .get();
+    if (changed === undefined) return;
+    recordPost(deps, status === 'published' ? 'post.published' : 'post.unpublished', changed);
   });
   return getPost(db, postId);
 }
 
 /** Throws `AppError` 404. */
-export async function deletePost(db: Database, postId: string): Promise<void> {
-  const wasThere = await commitTogether(db, () => removePost(db, postId));
+export async function deletePost(deps: AuditDeps, postId: string): Promise<void> {
+  const wasThere = await commitTogether(deps.db, () => removePost(deps, postId));
   if (!wasThere) throw postNotFound(postId);
 }
 
@@ -189,14 +245,27 @@ const statements = prepared((db) => ({
     .from(postCounts)
     .where(eq(postCounts.organizationId, sql.placeholder('organizationId')))
     .prepare(),
+  // Of the two versions that a post may have while an import is applied, the staged one comes first.
+  read: db
+    .select({ json: stagedPosts.json, organizationId: stagedPosts.organizationId })
+    .from(stagedPosts)
+    .where(and(eq(stagedPosts.id, sql.placeholder('postId')), isApplied))
+    .unionAll(
+      db
+        .select({ json: posts.json, organizationId: posts.organizationId })
+        .from(posts)
+        .where(eq(posts.id, sql.placeholder('postId'))),
+    )
+    .prepare(),
   byId: db
-    .select({ json: posts.json, status: posts.status, contentType: posts.contentType })
-    .from(posts)
-    .where(
-      and(
-        eq(posts.id, sql.placeholder('postId')),
-        eq(posts.organizationId, sql.placeholder('organizationId')),
-      ),
+    .select({ json: stagedPosts.json, status: stagedPosts.status, contentType: stagedPosts.contentType })
+    .from(stagedPosts)
+    .where(and(isOneOf(stagedPosts), isApplied))
+    .unionAll(
+      db
+        .select({ json: posts.json, status: posts.status, contentType: posts.contentType })
+        .from(posts)
+        .where(isOneOf(posts)),
     )
     .prepare(),
   save: db
@@ -232,6 +301,13 @@ const statements = prepared((db) => ({
   pages: new Map<string, ReturnType<typeof buildPageStatement>>(),
 }));
 
+function isOneOf(table: typeof posts | typeof stagedPosts) {
+  return and(
+    eq(table.id, sql.placeholder('postId')),
+    eq(table.organizationId, sql.placeholder('organizationId')),
+  );
+}
+
 /** Keyed by the version of every group that the selection draws on, so that a change in another is no change. */
 function tally(
   db: Database,
@@ -258,6 +334,16 @@ function pageWindow(totalItems: number, { limit, page, sort }: PageSelection) {
   const after = totalItems - before - take;
   const fromEnd = after < before;
   return { take, offset: Math.min(before, after), ascending: (sort === 'asc') !== fromEnd, fromEnd };
+}
+
+function listStoredPage(
+  db: Database,
+  organizationId: string,
+  selection: PostSelection,
+  { take, offset, ascending }: { take: number; offset: number; ascending: boolean },
+): PostJson[] {
+  const rows = pageStatement(db, selection, ascending).values({ organizationId, take, offset });
+  return rows.map(([json]) => json as PostJson);
 }
 
 function pageStatement(db: Database, { statuses, contentTypes: types }: PostSelection, ascending: boolean) {

@@ -55,6 +55,9 @@ export interface Trigger {
   updatedAt: string;
 }
 
+/** How many past releases a new trigger can make drafts of. */
+export const MAX_LAST = 50;
+
 export type RunStatus = 'queued' | 'failed';
 
 /** What a trigger still has to do, or could not do. What is done leaves none. */

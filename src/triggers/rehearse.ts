@@ -3,7 +3,7 @@ import type { Compose, DraftText } from '../drafts/model.ts';
 import { listTold } from '../drafts/store.ts';
 import { toEvent } from '../events/extract.ts';
 import { eventsInMemory } from '../events/memory.ts';
-import { type EventReader, eventTypes, type ShippedEvent } from '../events/model.ts';
+import { eventTypes, type ShippedEvent } from '../events/model.ts';
 import { eventReader } from '../events/store.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -12,7 +12,8 @@ import type { ContentType, PostStatus } from '../posts/model.ts';
 import { type LogPage, type LogPosition, listLogPage } from '../webhooks/log-store.ts';
 import type { Delivery } from '../webhooks/model.ts';
 import { toldBy } from '../webhooks/told.ts';
-import { kinds } from './kinds/index.ts';
+import { findArrival, findMatch } from './arrival-store.ts';
+import { isEdit, kinds } from './kinds/index.ts';
 import { keysOf, type Planning } from './kinds/kind.ts';
 import { recipeOf } from './run.ts';
 import { getTrigger, type TriggerRow } from './store.ts';
@@ -22,6 +23,9 @@ const MAX_DELIVERIES = 20_000;
 
 /** How many are read at a time: other requests come in between. */
 const PAGE = 250;
+
+/** A delivery that is tried counts as one that arrives while the trigger is enabled. */
+const ARRIVED = { draftOnly: false };
 
 /** A post that a trigger would make. */
 export interface RehearsedPost extends DraftText {
@@ -52,8 +56,10 @@ export async function rehearseTrigger(
     const scopes = new Set(
       events.flatMap((event) => kinds[trigger.event].scopesOf(trigger, event, { repositoryId })),
     );
-    const known = eventsInMemory(events);
-    const told = { keys: new Set<string>(), since: undefined };
+    const shipped = group.filter((each) => !each.isEdit);
+    const arrived = new Set(shipped.map(({ event: { type, key } }) => `${type} ${key}`));
+    const known = eventsInMemory(events, (type, key) => (arrived.has(`${type} ${key}`) ? ARRIVED : null));
+    const told = { keys: new Set<string>(), since: undefined, oldestOf: () => null };
     for (const scope of [...scopes].sort()) {
       posts.push(...(await composePlanned(compose, trigger, { scope, since: '', events: known, told })));
     }
@@ -95,19 +101,31 @@ export async function previewTrigger(
     ? kinds[trigger.event].scopesOf(trigger, event, { repositoryId })
     : [];
   if (scopes.length === 0) throw startsNothing('its event, its repository or the filters say otherwise');
-  const events = await withEvent(eventReader(db, { ...trigger, repositoryId }), event);
+  const source = { integrationId: trigger.integrationId, repositoryId, triggerId };
+  const arrival = isEdit(told, event) ? findArrival(db, source, event) : ARRIVED;
+  if (arrival === null && kinds[trigger.event].tells.includes(event.type)) {
+    throw startsNothing(
+      `an edit alone makes no post, and the ${event.type} did not arrive while the trigger was enabled`,
+    );
+  }
+  // The event is added: an older version may not have kept it.
+  const events = eventsInMemory(
+    [...(await eventReader(db, source).list(eventTypes, {})), event],
+    (type, key) =>
+      type === event.type && key === event.key ? arrival : findMatch(db, source, { type, key }),
+  );
   const posts: RehearsedPost[] = [];
   for (const scope of scopes) {
-    const planning = { scope, since: event.occurredAt, events, told: listTold(db, { triggerId, scope }) };
+    const planning = {
+      scope,
+      since: event.occurredAt,
+      events,
+      told: listTold(db, source, { triggerId, scope }),
+    };
     posts.push(...(await composePlanned(compose, trigger, planning, keysOf(event))));
   }
   if (posts.length === 0) throw startsNothing('it changes no post, as things are');
   return posts;
-}
-
-/** What is known, and the event too, which an older version may not have kept. */
-async function withEvent(known: EventReader, event: ShippedEvent): Promise<EventReader> {
-  return eventsInMemory([...(await known.list(eventTypes, {})), event]);
 }
 
 /** The planned posts that tell of one of these events, or all of them. */
@@ -119,13 +137,14 @@ async function composePlanned(
 ): Promise<RehearsedPost[]> {
   const { event, contentType, publish } = trigger;
   const posts: RehearsedPost[] = [];
-  for (const { subject, material, eventKeys, until } of await kinds[event].plan({ trigger, ...planning })) {
+  const drafts = await kinds[event].plan({ trigger, ...planning });
+  for (const { subject, material, eventKeys, until, draftOnly } of drafts) {
     if (material === null || (keys !== undefined && !keys.some((key) => eventKeys.includes(key)))) continue;
     posts.push({
       scope: planning.scope,
       subject,
       contentType,
-      status: publish ? 'published' : 'draft',
+      status: publish && !draftOnly ? 'published' : 'draft',
       createdAt: until,
       ...(await compose(recipeOf(trigger), material)),
     });
@@ -138,7 +157,7 @@ async function eventsSince({ db }: Needs, trigger: TriggerRow, since: Date) {
   const { organizationId, integrationId } = trigger;
   const { repositories } = await getIntegration(db, integrationId);
   const filter = { integrationId, since, status: 'processed' } as const;
-  const found: { repositoryId: string | null; event: ShippedEvent }[] = [];
+  const found: { repositoryId: string | null; event: ShippedEvent; isEdit: boolean }[] = [];
   let before: LogPosition | null = null;
   for (let looked = 0; looked < MAX_DELIVERIES; ) {
     const page: LogPage = await listLogPage(db, organizationId, filter, { limit: PAGE, before });
@@ -146,8 +165,8 @@ async function eventsSince({ db }: Needs, trigger: TriggerRow, since: Date) {
     for (const delivery of page.entries) {
       const told = toldBy(delivery, repositories);
       const event = told === null ? null : toEvent(told);
-      const repositoryId = told?.repositoryId ?? null;
-      if (event !== null && isOfTrigger(trigger, repositoryId)) found.push({ repositoryId, event });
+      if (told === null || event === null || !isOfTrigger(trigger, told.repositoryId)) continue;
+      found.push({ repositoryId: told.repositoryId, event, isEdit: isEdit(told, event) });
     }
     before = page.next;
     if (before === null) break;

@@ -1,4 +1,6 @@
 import { commitTogether } from '../../db/group-commit.ts';
+import type { Actor } from '../audit/model.ts';
+import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText, Recipe } from '../drafts/model.ts';
 import { isTriggerThere, listTold } from '../drafts/store.ts';
@@ -17,7 +19,7 @@ const MAX_PLANS = 3;
 
 const MAX_ERROR_LENGTH = 500;
 
-type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'log'>;
+type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
 /** A run that is under way, step by step: each `next` goes on until a draft fails, or until all are made. */
 interface Work {
@@ -114,8 +116,9 @@ function planRun({ db }: Needs, trigger: TriggerRow, { scope, since }: DueRun): 
   const { integrationId } = trigger;
   const kind = kinds[trigger.event];
   const repositoryId = kind.provider === 'github' ? repositoryOf(scope) : null;
-  const events = eventReader(db, { integrationId, repositoryId });
-  const told = listTold(db, { triggerId: trigger.id, scope });
+  const source = { integrationId, repositoryId, triggerId: trigger.id };
+  const events = eventReader(db, source);
+  const told = listTold(db, source, { triggerId: trigger.id, scope });
   return kind.plan({ trigger, scope, since, events, told });
 }
 
@@ -123,22 +126,27 @@ function write(
   deps: Needs,
   trigger: TriggerRow,
   { scope }: DueRun,
-  { subject, eventKeys, until }: PlannedDraft,
+  { subject, eventKeys, until, draftOnly }: PlannedDraft,
   text: DraftText | null,
 ): Written {
-  const { id: triggerId, organizationId, contentType, publish } = trigger;
+  const { id: triggerId, organizationId, contentType, publish, event } = trigger;
   if (!isTriggerThere(deps.db, triggerId)) return 'unchanged';
-  return writeDraft(deps.db, deps, {
-    name: { triggerId, scope, subject },
-    organizationId,
-    contentType,
-    publish,
-    text,
-    eventKeys,
-    until,
-    closes: kinds[trigger.event].isRolling && subject !== OPEN ? OPEN : null,
-    isOpen: subject === OPEN,
-  });
+  const actor: Actor = { type: 'trigger', id: triggerId, name: event.replaceAll('_', ' '), address: null };
+  return writeDraft(
+    { ...deps, actor },
+    {
+      name: { triggerId, scope, subject },
+      organizationId,
+      contentType,
+      publish: publish && !draftOnly,
+      text,
+      eventKeys,
+      until,
+      closes: kinds[event].isRolling && subject !== OPEN ? OPEN : null,
+      isOpen: subject === OPEN,
+      releaseOf: event === 'release' ? repositoryOf(scope) : null,
+    },
+  );
 }
 
 /** What to make of a draft's material. */

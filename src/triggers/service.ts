@@ -1,19 +1,25 @@
+import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { checkTemplates } from '../drafts/check.ts';
 import type { EventType } from '../events/model.ts';
+import { listReleases } from '../events/store.ts';
 import type { Integration } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { requireValid } from '../lib/validation.ts';
 import type { ContentType } from '../posts/model.ts';
+import { recordRequest } from './arrival-store.ts';
+import { branchScope } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import type { TriggerKind } from './kinds/kind.ts';
-import { type Trigger, TriggerFilters } from './model.ts';
+import { fitsOne, isReleaseMeant } from './match.ts';
+import { MAX_LAST, type Trigger, TriggerFilters } from './model.ts';
 import {
   findTriggerByRule,
   getTrigger,
   insertTrigger,
   listTriggers,
+  queueRun,
   replaceTrigger,
   retryRuns,
   type StoredTrigger,
@@ -36,6 +42,8 @@ export interface NewTrigger {
   bodyTemplate?: string | null;
   publish?: boolean;
   enabled?: boolean;
+  /** Make drafts of this many past releases too: the newest that the filters let through. Absent: none. */
+  last?: number | undefined;
 }
 
 /** What can be changed of a trigger: everything but what it listens to. Null templates are the built-in ones. */
@@ -43,11 +51,12 @@ export type TriggerChanges = Partial<
   Pick<Trigger, 'filters' | 'contentType' | 'titleTemplate' | 'bodyTemplate' | 'publish'>
 >;
 
-type Needs = Pick<Deps, 'db' | 'clock' | 'ids'>;
+type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
 /**
  * Throws `AppError` 404 when there is no such integration, 400 for what makes no sense, above all a template that
- * cannot be used (`TemplateError`), and 409 when another trigger does the same.
+ * cannot be used (`TemplateError`), and 409 when another trigger does the same. The trigger acts on events that arrive
+ * from now on, and on the `last` releases.
  */
 export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Trigger> {
   const { db, clock, ids } = deps;
@@ -68,10 +77,36 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
     createdAt: now,
     updatedAt: now,
   };
+  const last = requireLast(kind, given.last);
   checkTemplates(trigger);
   const rule = ruleOf(trigger);
-  if (!(await insertTrigger(db, trigger, rule))) throw await isDuplicate(deps, rule);
+  const requestDrafts = () => requestLast(deps, integration, trigger, last);
+  if (!(await insertTrigger(deps, trigger, rule, requestDrafts))) throw await isDuplicate(deps, rule);
   return findTriggerById(deps, trigger.id);
+}
+
+/** Queues drafts of the newest releases that the filters let through. Synchronous: part of the trigger's transaction. */
+function requestLast(
+  { db, clock }: Needs,
+  { id: integrationId, repositories }: Integration,
+  { id: triggerId, repositoryId, filters }: StoredTrigger,
+  last: number,
+): void {
+  if (last === 0) return;
+  const repositoryIds = repositoryId === null ? repositories.map(({ id }) => id) : [repositoryId];
+  const releases = listReleases(db, integrationId, repositoryIds).filter(
+    (release) => isReleaseMeant(filters, release) && fitsOne(filters.branch, release.branch),
+  );
+  for (const release of releases.slice(0, last)) {
+    const { occurredAt: since, deliveryId } = release;
+    recordRequest(
+      db,
+      { triggerId, repositoryId: release.repositoryId },
+      { type: 'release', key: release.tag },
+    );
+    const scope = branchScope(release.repositoryId, release.branch);
+    queueRun(db, { triggerId, scope, since, deliveryId }, clock.now());
+  }
 }
 
 /**
@@ -86,14 +121,14 @@ export async function changeTrigger(deps: Needs, id: string, changes: TriggerCha
   requirePublishable(kind, next.publish);
   checkTemplates(next);
   const rule = ruleOf(next);
-  if (!(await replaceTrigger(deps.db, next, rule))) throw await isDuplicate(deps, rule);
+  if (!(await replaceTrigger(deps, next, rule))) throw await isDuplicate(deps, rule);
   await retryRuns(deps.db, id, deps.clock.now());
   return findTriggerById(deps, id);
 }
 
 /** Throws `AppError` 404. */
 export async function switchTrigger(deps: Needs, id: string, enabled: boolean): Promise<Trigger> {
-  await setTriggerEnabled(deps.db, id, enabled, deps.clock.now());
+  await setTriggerEnabled(deps, id, enabled);
   return findTriggerById(deps, id);
 }
 
@@ -161,6 +196,20 @@ function requireFilters({ event, filters: known }: TriggerKind, given: TriggerFi
       .map(([name, value]) => [name, Array.isArray(value) ? [...new Set(value)].sort() : value] as const)
       .sort(([one], [other]) => (one < other ? -1 : 1)),
   );
+}
+
+function requireLast({ event }: TriggerKind, last = 0): number {
+  if (last === 0) return 0;
+  if (event !== 'release') {
+    throw new AppError(
+      400,
+      `Only a release trigger can make drafts of past releases; a trigger on ${event} acts on new events alone`,
+    );
+  }
+  if (!Number.isInteger(last) || last < 1 || last > MAX_LAST) {
+    throw new AppError(400, `The number of past releases must be a whole number from 1 to ${MAX_LAST}`);
+  }
+  return last;
 }
 
 function requirePublishable({ event, isRolling }: TriggerKind, publish: boolean): boolean {

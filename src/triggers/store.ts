@@ -2,7 +2,10 @@ import { and, asc, count, eq, gt, lte, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { integrations, triggerRuns, triggers } from '../../db/schema/index.ts';
+import type { AuditAction } from '../audit/model.ts';
+import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import { forgetUnmatched } from './arrival-store.ts';
 import type { RunStatus, Trigger, TriggerFilters, TriggerRun } from './model.ts';
 
 /** A trigger as it is stored: what its integration says of it aside. */
@@ -11,34 +14,81 @@ export type StoredTrigger = Omit<Trigger, 'organizationId' | 'integrationType' |
 /** A trigger without what follows from its event. */
 export type TriggerRow = Omit<Trigger, 'action'>;
 
-/** False when another trigger has the same rule. */
-export async function insertTrigger(db: Database, trigger: StoredTrigger, rule: string): Promise<boolean> {
-  const inserted = await commitTogether(db, () =>
-    db
+/** False when another trigger has the same rule. Runs `next` in the same transaction. */
+export function insertTrigger(
+  deps: AuditDeps,
+  trigger: StoredTrigger,
+  rule: string,
+  next: () => void,
+): Promise<boolean> {
+  const { db } = deps;
+  return commitTogether(db, () => {
+    const inserted = db
       .insert(triggers)
       .values({ ...trigger, rule })
       .onConflictDoNothing({ target: triggers.rule })
       .returning({ id: triggers.id })
-      .all(),
-  );
-  return inserted.length > 0;
+      .all();
+    if (inserted.length === 0) return false;
+    next();
+    recordTrigger(deps, 'trigger.created', select(db, eq(triggers.id, trigger.id))[0]);
+    return true;
+  });
+}
+
+/** Synchronous, for a transaction of the caller's. */
+function recordTrigger(
+  deps: AuditDeps,
+  action: Extract<AuditAction, `trigger.${string}`>,
+  trigger: TriggerRow | undefined,
+  more = '',
+): void {
+  if (trigger === undefined) return;
+  const { id, organizationId, event, contentType, publish } = trigger;
+  const name = `“${event} → ${contentType}”`.replaceAll('_', ' ');
+  const verb = action.slice('trigger.'.length);
+  const summary = `${verb} the trigger ${name}${publish ? ', which publishes at once' : ''}${more}`;
+  recordAudit(deps, { organizationId, action, target: { type: 'trigger', id }, summary });
 }
 
 /** False when another trigger has the same rule. */
-export function replaceTrigger(db: Database, trigger: StoredTrigger, rule: string): Promise<boolean> {
+export function replaceTrigger(deps: AuditDeps, trigger: StoredTrigger, rule: string): Promise<boolean> {
+  const { db } = deps;
   return commitTogether(db, () => {
+    const [before] = select(db, eq(triggers.id, trigger.id));
     const other = db
       .select({ id: triggers.id })
       .from(triggers)
       .where(and(eq(triggers.rule, rule), sql`${triggers.id} <> ${trigger.id}`))
       .get();
     if (other !== undefined) return false;
+    forgetUnmatched(db, trigger.id, trigger.filters);
     db.update(triggers)
       .set({ ...trigger, rule })
       .where(eq(triggers.id, trigger.id))
       .run();
+    const [after] = select(db, eq(triggers.id, trigger.id));
+    const changed = changedFields(before, after);
+    if (changed !== '') recordTrigger(deps, 'trigger.changed', after, `: ${changed}`);
     return true;
   });
+}
+
+const fieldNames = {
+  filters: 'filters',
+  contentType: 'content type',
+  titleTemplate: 'title template',
+  bodyTemplate: 'body template',
+  publish: 'publishing',
+} as const;
+
+/** The names of what a person changed; empty when nothing did. */
+function changedFields(before: TriggerRow | undefined, after: TriggerRow | undefined): string {
+  const fields = Object.keys(fieldNames) as (keyof typeof fieldNames)[];
+  return fields
+    .filter((field) => !Bun.deepEquals(before?.[field], after?.[field]))
+    .map((field) => fieldNames[field])
+    .join(', ');
 }
 
 export async function findTriggerByRule(db: Database, rule: string): Promise<{ id: string } | null> {
@@ -74,25 +124,27 @@ export async function getTrigger(db: Database, id: string): Promise<TriggerRow> 
 }
 
 /** Throws `AppError` 404. */
-export async function setTriggerEnabled(db: Database, id: string, enabled: boolean, at: Date): Promise<void> {
-  const updatedAt = at.toISOString();
-  const changed = await commitTogether(db, () =>
-    db
-      .update(triggers)
-      .set({ enabled, updatedAt })
-      .where(eq(triggers.id, id))
-      .returning({ id: triggers.id })
-      .all(),
-  );
-  if (changed.length === 0) throw triggerNotFound(id);
+export function setTriggerEnabled(deps: AuditDeps, id: string, enabled: boolean): Promise<void> {
+  const { db, clock } = deps;
+  return commitTogether(db, () => {
+    const [before] = select(db, eq(triggers.id, id));
+    if (before === undefined) throw triggerNotFound(id);
+    const updatedAt = clock.now().toISOString();
+    db.update(triggers).set({ enabled, updatedAt }).where(eq(triggers.id, id)).run();
+    if (before.enabled === enabled) return;
+    recordTrigger(deps, enabled ? 'trigger.enabled' : 'trigger.disabled', before);
+  });
 }
 
 /** With what it still had to do; the posts that it made stay. Throws `AppError` 404. */
-export async function deleteTrigger(db: Database, id: string): Promise<void> {
-  const deleted = await commitTogether(db, () =>
-    db.delete(triggers).where(eq(triggers.id, id)).returning({ id: triggers.id }).all(),
-  );
-  if (deleted.length === 0) throw triggerNotFound(id);
+export function deleteTrigger(deps: AuditDeps, id: string): Promise<void> {
+  const { db } = deps;
+  return commitTogether(db, () => {
+    const [before] = select(db, eq(triggers.id, id));
+    if (before === undefined) throw triggerNotFound(id);
+    db.delete(triggers).where(eq(triggers.id, id)).run();
+    recordTrigger(deps, 'trigger.deleted', before);
+  });
 }
 
 function select(db: Database, filter: SQL | undefined): TriggerRow[] {

@@ -31,6 +31,15 @@ export interface User {
 /** A person in an organization. */
 export interface Member extends User {
   role: Role;
+  /** Null: active. */
+  disabledAt: string | null;
+}
+
+/** A person as an operator sees them. */
+export interface Account extends User {
+  /** Null: active. */
+  disabledAt: string | null;
+  organizations: Membership[];
 }
 
 /** An organization as one of its people sees it. */
@@ -38,6 +47,21 @@ export interface Membership {
   organizationId: string;
   organizationName: string;
   role: Role;
+}
+
+/** Where a session is used from. Null: unknown. */
+export interface Client {
+  address: string | null;
+  userAgent: string | null;
+}
+
+/** A sign-in of a person in one browser. */
+export interface Session extends Client {
+  /** The SHA-256 of the cookie's value: names the session, and lets nobody in. */
+  hash: string;
+  createdAt: string;
+  /** In milliseconds since 1970, to the hour. */
+  lastUsedAt: number;
 }
 
 /** What a one-time link is for, once its token has been checked. */

@@ -4,7 +4,7 @@ import { findReceivingIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { isId } from '../lib/ids.ts';
 import type { Provider } from './provider.ts';
-import { tooLarge } from './refusal.ts';
+import { refusedUpload } from './refusal.ts';
 
 /** One arrival, as HTTP brought it. */
 export interface Arrival {
@@ -12,8 +12,8 @@ export interface Arrival {
   headers: Headers;
   /** Whether the body says itself that it is too large. */
   isTooLarge: boolean;
-  /** The raw bytes; null when they turn out too many. */
-  readBody(): Promise<Uint8Array | null>;
+  /** The raw bytes. Throws `UploadError`. */
+  readBody(): Promise<Uint8Array>;
 }
 
 /** Whom the delivery is for. From here on there is a log to write to. */
@@ -26,7 +26,7 @@ export async function requireAddressee(
     const { provider, repositoryId, ...ids } = requirePath(path, providers);
     return { provider, repositoryId, integration: await requireIntegration(deps, provider, ids) };
   } catch (error) {
-    throw isTooLarge ? tooLarge() : error;
+    throw isTooLarge ? refusedUpload('too_large') : error;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { ReceivingIntegration } from '../integrations/model.ts';
+import { learnRepository } from '../integrations/store.ts';
 import { handOver } from '../triggers/hand-over.ts';
 import { type Arrival, requireAddressee } from './addressee.ts';
 import {
@@ -8,12 +9,13 @@ import {
   requireEnabled,
   requireHeaders,
   requireRepository,
+  requireSameRepository,
   requireSignature,
 } from './checks.ts';
 import { retentionDaysOf } from './model.ts';
 import type { DeliveryHeaders, EventResult, Provider } from './provider.ts';
 import { recordFailure } from './record-failure.ts';
-import { tooLarge } from './refusal.ts';
+import { refusedUpload } from './refusal.ts';
 import { createSignatureDoctor } from './signature-doctor.ts';
 import { type NewDelivery, type Outcome, takeDelivery } from './store.ts';
 import { cutLine } from './text.ts';
@@ -45,7 +47,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
     const elapsed = () => Math.round(performance.now() - startedAt);
 
     try {
-      if (arrival.isTooLarge) throw tooLarge();
+      if (arrival.isTooLarge) throw refusedUpload('too_large');
       requireEnabled(integration);
       const connected = await requireRepository(deps, provider, integration, repositoryId);
       const headers = requireHeaders(provider, arrival.headers);
@@ -56,13 +58,15 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
       entry.headers = toldHeaders(provider, arrival.headers);
       entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
       const { process, repository } = readEvent(deps, provider, headers, arrival.headers, body);
+      const learned = requireSameRepository(provider, connected, repository);
 
       let result: EventResult | undefined;
       const now = deps.clock.now();
       const written = await takeDelivery(deps.db, { ...entry, durationMs: elapsed() }, now, () => {
         result = process();
+        if (connected !== null && learned !== null) learnRepository(deps.db, connected.id, learned);
         if (result.outcome === 'processed') {
-          const repository = connected?.fullName ?? null;
+          const repository = learned?.fullName ?? connected?.fullName ?? null;
           const { deliveryId } = headers;
           const receivedAt = entry.createdAt;
           const { action, data } = result.processed;

@@ -1,40 +1,48 @@
 import type { Deps } from '../deps.ts';
 import { derivedId } from '../lib/ids.ts';
-import { Refusal, WrongSignature } from './refusal.ts';
+import { Refusal } from './refusal.ts';
 import { countDelivery, type NewDelivery, recordDelivery } from './store.ts';
 
+type Entry = Omit<NewDelivery, 'title' | 'status' | 'reason'>;
+
 /**
- * What was refused or failed. An unverified sender can make us store little: refusals of one integration that end
- * alike within a minute share an entry, wrong signatures those of one cause.
+ * Logs a delivery that was refused or failed. An unverified sender can store little: its deliveries to one integration
+ * share an entry per minute, status and cause.
  */
 export async function recordFailure(
   deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>,
-  entry: Omit<NewDelivery, 'title' | 'status' | 'reason'>,
+  entry: Entry,
   error: unknown,
 ): Promise<void> {
   const now = deps.clock.now();
-  const outcome = error instanceof Refusal ? 'rejected' : 'failed';
-  deps.metrics.deliveries(entry.integrationType, outcome).value++;
+  const failed = { ...entry, ...outcomeOf(entry, error) };
+  deps.metrics.deliveries(entry.integrationType, failed.status).value++;
   try {
-    if (!(error instanceof Refusal)) {
-      const reason = `The delivery could not be processed: ${error instanceof Error ? error.message : error}`;
-      const title = `${entry.payload.event ?? 'Delivery'} failed`;
-      await recordDelivery(deps.db, { ...entry, statusCode: 500, status: 'failed', title, reason }, now);
-      return;
-    }
-    const { title, reason, status: statusCode } = error;
-    const refused = { ...entry, statusCode, status: 'rejected' as const, title, reason };
-    if (error.isVerified) return await recordDelivery(deps.db, refused, now);
+    // The headers are kept once the signature was verified.
+    if (entry.headers !== null) return await recordDelivery(deps.db, failed, now);
     const minute = entry.createdAt.slice(0, 16);
-    const told = error instanceof WrongSignature ? error.told : null;
-    const cause = told === null ? [] : [told.signature];
-    const id = derivedId('dlv', entry.integrationId, minute, String(statusCode), ...cause);
-    const payload = { ...entry.payload, data: told };
-    await countDelivery(deps.db, { ...refused, id, repositoryId: null, payload }, now);
+    const code = error instanceof Refusal ? error.code : 'failed';
+    const id = derivedId('dlv', entry.integrationId, minute, String(failed.statusCode), code);
+    await countDelivery(deps.db, { ...failed, id, repositoryId: null }, now);
   } catch (failure) {
     deps.log.error(
       { err: failure, integrationId: entry.integrationId },
       'a refused delivery could not be logged',
     );
   }
+}
+
+function outcomeOf({ payload }: Entry, error: unknown) {
+  if (error instanceof Refusal) {
+    const { status: statusCode, title, reason, data } = error;
+    return { status: 'rejected' as const, statusCode, title, reason, payload: { ...payload, data } };
+  }
+  const reason = `The delivery could not be processed: ${error instanceof Error ? error.message : error}`;
+  return {
+    status: 'failed' as const,
+    statusCode: 500,
+    title: `${payload.event ?? 'Delivery'} failed`,
+    reason,
+    payload,
+  };
 }

@@ -1,10 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
-import { declaresTooMuch, readRawBody } from '../http/body-limit.ts';
+import { MAX_BODY_BYTES, UNVERIFIED_UPLOAD_MS } from '../http/body-limit.ts';
 import { documented, refusal, webhookRefusals } from '../http/openapi.ts';
 import { json } from '../http/respond.ts';
 import { ID_PATTERN } from '../lib/ids.ts';
+import { declaresTooMuch, readUpload, type UploadBudget } from '../lib/upload.ts';
 import type { Arrival } from './addressee.ts';
 import type { Provider } from './provider.ts';
 import { createReceiver } from './receive.ts';
@@ -59,13 +60,15 @@ const payload = Type.Record(Type.String(), Type.Unknown(), { description: "The p
 export function webhooks(
   deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log' | 'metrics'>,
   providers: readonly Provider[],
+  budget: UploadBudget,
 ) {
+  const limits = { maxBytes: MAX_BODY_BYTES, timeoutMs: UNVERIFIED_UPLOAD_MS, budget };
   const receive = createReceiver(deps, providers);
 
   async function answer(request: Request, path: Arrival['path']): Promise<Response> {
     const { headers } = request;
-    const isTooLarge = declaresTooMuch(headers);
-    return json(await receive({ path, headers, isTooLarge, readBody: () => readRawBody(request) }));
+    const isTooLarge = declaresTooMuch(headers, MAX_BODY_BYTES);
+    return json(await receive({ path, headers, isTooLarge, readBody: () => readUpload(request, limits) }));
   }
 
   return new Elysia({ name: 'webhooks' })
@@ -115,6 +118,7 @@ export function webhooks(
               'Invalid webhook parameters',
               'Missing or invalid header: Linear-Event',
               'Malformed payload: the body is not a JSON object',
+              'Upload aborted',
             ]),
             403: refusal('The integration is disabled.', ['Integration is disabled']),
             404: refusal('There is no such integration.', ['Integration not found']),

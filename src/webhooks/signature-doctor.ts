@@ -4,7 +4,7 @@ import { acceptedSecrets, expiredSecret, listOtherSecrets } from '../integration
 import { getIntegration } from '../integrations/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Provider } from './provider.ts';
-import { WrongSignature } from './refusal.ts';
+import { type Refusal, wrongSignature } from './refusal.ts';
 import { type Candidate, candidates, type Found, findCause, MAX_EXAMINED_BYTES } from './signature-cause.ts';
 import { type Known, nameOf, reasonFor } from './signature-words.ts';
 
@@ -27,7 +27,7 @@ interface Refused {
 }
 
 /** The refusal of a delivery that no secret in force signed, with the likely cause. Never throws. */
-export type Diagnose = (refused: Refused) => Promise<WrongSignature>;
+export type Diagnose = (refused: Refused) => Promise<Refusal>;
 
 /** Finds out why signatures are refused, for the log of their own organization. */
 export function createSignatureDoctor(deps: Needs): Diagnose {
@@ -46,10 +46,10 @@ export function createSignatureDoctor(deps: Needs): Diagnose {
   };
 }
 
-function refusal(found: Found, provider: Provider, known?: Known): WrongSignature {
+function refusal(found: Found, provider: Provider, known?: Known): Refusal {
   const { cause, integrationId } = found;
   const other = integrationId === undefined ? {} : { integrationId };
-  return new WrongSignature({ signature: cause, ...other }, reasonFor(found, provider, known));
+  return wrongSignature({ signature: cause, ...other }, reasonFor(found, provider, known));
 }
 
 async function examine(

@@ -285,6 +285,21 @@ describe('post', () => {
     expect(await json('post', 'export', '--organization', 'acme')).toHaveLength(1001);
   });
 
+  test('an export of one organization can be imported into another, and the summary says that ids were replaced', async () => {
+    await importAll();
+    await json('organization', 'create', '--name', 'Other', '--id', 'other');
+    const { stdout } = await run('post', 'export', '--organization', 'acme');
+    const path = await write('export.json', stdout);
+    const words = ['post', 'import', '--organization', 'other', path];
+    expect((await run(...words)).stdout).toBe(
+      `${path}: 3 created, 0 updated, 0 unchanged\n  replaced ids: 3. Another organization has posts with these ids. Importing the file again updates the same posts.\n`,
+    );
+    expect(await json(...words)).toEqual([
+      { file: path, created: 0, updated: 0, unchanged: 3, reassignedIds: 3, skipped: [] },
+    ]);
+    expect(await json('post', 'list', '--organization', 'acme')).toHaveLength(3);
+  });
+
   test('a bad file leaves the good ones imported, and is named', async () => {
     const good = await write('good.md', '# Good\n\nText');
     const bad = await write('bad.json', '[{"title": "Bad"}]');

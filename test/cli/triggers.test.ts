@@ -273,6 +273,24 @@ Status  disabled
     await changesNothing(async () => expect(await fails(1, ...create(...words))).toBe(`${expected}\n`));
   });
 
+  test('makes drafts of past releases when asked, and says how many', async () => {
+    const last = [...create('release', '--publish', '--last', '5')];
+    expect(await said(...last)).toEndWith('\n\nPast releases: none known that match the filters.\n');
+    await deliver('release');
+    await deliver('release', { 'release.tag_name': 'v3' }, { delivery: 'two' });
+    const one = await json(...last, '--tag', 'v3', '--disabled');
+    expect(Object.keys(one)).toEqual(Object.keys((await json('trigger', 'list'))[0]));
+    expect(await said(...last, '--tag', '*', '--disabled')).toEndWith(
+      '\n\nPast releases: 2 drafts queued until the trigger is enabled.\n',
+    );
+    expect(await said(...last, '--tag', 'v*', '--content-type', 'linkedin_post')).toEndWith(
+      '\n\nPast releases: 2 drafts queued.\n',
+    );
+    expect(await fails(1, ...create('push', '--last', '5'))).toBe(
+      'Only a release trigger can make drafts of past releases; a trigger on push acts on new events alone\n',
+    );
+  });
+
   test('names the line of a template in a file', async () => {
     const path = await write(
       'body.liquid',
@@ -317,6 +335,10 @@ Status  disabled
       ['trigger', 'create', '--integration', 'x', '--event', 'push', '--no-branch'],
       "unknown option '--no-branch'",
     ],
+    ...['0', '51', '1.5', 'all'].map((last): [string[], string] => [
+      ['trigger', 'create', '--integration', 'x', '--event', 'release', '--last', last],
+      'It must be a whole number from 1 to 50.',
+    ]),
     [['trigger', 'change'], "missing required argument 'id'"],
     [
       ['trigger', 'change', 'x', '--json'],

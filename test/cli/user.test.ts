@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 
 const folder = temporaryFolder();
@@ -42,4 +42,97 @@ test.each([
   ],
 ])('user %p is refused', async (words, message) => {
   expect(await run('user', ...words)).toEqual({ exitCode: 1, stdout: '', stderr: `error: ${message}\n` });
+});
+
+describe('accounts', () => {
+  const fresh = temporaryFolder();
+  const json = (...words: string[]) => cliJson(fresh.path, ['user', ...words]);
+  const text = (...words: string[]) => cli(fresh.path, ['user', ...words]);
+
+  beforeAll(async () => {
+    for (const id of ['acme', 'beta']) {
+      await cliJson(fresh.path, ['organization', 'create', '--name', id.toUpperCase(), '--id', id]);
+    }
+  });
+
+  afterAll(() => fresh.remove());
+
+  test('are listed, added to organizations, disabled, enabled and deleted', async () => {
+    expect(await json('list')).toEqual([]);
+    expect((await text('list')).stdout).toContain('No accounts yet. Create one: ');
+    await json('create', '--email', 'ann@acme.example', '--organization', 'acme');
+    await json('create', '--email', 'ben@acme.example');
+    const ann = {
+      id: expect.stringMatching(/^usr_/),
+      email: 'ann@acme.example',
+      createdAt: expect.stringMatching(/Z$/),
+      disabledAt: null,
+      organizations: [{ organizationId: 'acme', organizationName: 'ACME', role: 'owner' }],
+    };
+    const ben = { ...ann, email: 'ben@acme.example', organizations: [] };
+    expect(await json('list')).toEqual([ann, ben]);
+    expect(await json('list', '--organization', 'acme')).toEqual([ann]);
+    expect(await json('list', '--organization', 'beta')).toEqual([]);
+
+    const beta = { organizationId: 'beta', organizationName: 'BETA', role: 'member' };
+    expect(await json('add', 'Ben@Acme.example', '--organization', 'beta')).toEqual({
+      ...ben,
+      organizations: [beta],
+    });
+    expect(await json('add', 'ben@acme.example', '--organization', 'beta', '--role', 'owner')).toEqual({
+      ...ben,
+      organizations: [{ ...beta, role: 'owner' }],
+    });
+
+    const refused = await text('disable', 'ben@acme.example');
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(refused.stderr).toContain(
+      'is the last owner of beta. Make another owner with "user add", or use --force',
+    );
+    await json('add', 'ann@acme.example', '--organization', 'beta', '--role', 'owner');
+    const disabled = await json('disable', 'ben@acme.example');
+    expect(disabled).toMatchObject({ email: 'ben@acme.example', disabledAt: expect.stringMatching(/Z$/) });
+    const { stdout } = await text('list');
+    expect(stdout).toMatch(/^E-MAIL +STATUS +CREATED +ORGANIZATIONS$/m);
+    expect(stdout).toMatch(/^ann@acme\.example +active +\d{4}-\d\d-\d\d +acme \(owner\), beta \(owner\)$/m);
+    expect(stdout).toMatch(/^ben@acme\.example +disabled +\d{4}-\d\d-\d\d +beta \(owner\)$/m);
+    expect((await text('reset-password', '--email', 'ben@acme.example')).stderr).toBe(
+      'error: ben@acme.example is disabled; "user enable" lets them in again\n',
+    );
+
+    expect((await text('enable', 'ben@acme.example')).stdout).toBe('Enabled: ben@acme.example\n');
+    expect((await text('disable', 'ben@acme.example')).stdout).toBe('Disabled: ben@acme.example\n');
+    expect(await json('delete', 'ben@acme.example')).toEqual({
+      id: disabled.id,
+      email: 'ben@acme.example',
+      deleted: true,
+    });
+    expect(await json('list')).toMatchObject([{ email: 'ann@acme.example' }]);
+    expect((await text('delete', 'ann@acme.example')).exitCode).toBe(1);
+    expect((await text('delete', 'ann@acme.example', '--force')).stdout).toBe('Deleted: ann@acme.example\n');
+    expect(await json('list')).toEqual([]);
+  });
+
+  test.each([
+    [
+      ['disable', 'eve@acme.example'],
+      1,
+      'There is no user eve@acme.example; "user list" shows those there are',
+    ],
+    [['enable', 'eve@acme.example'], 1, 'There is no user eve@acme.example'],
+    [['delete', 'eve@acme.example'], 1, 'There is no user eve@acme.example'],
+    [['add', 'eve@acme.example', '--organization', 'acme'], 1, 'There is no user eve@acme.example'],
+    [['list', '--organization', 'nowhere'], 1, 'Organization nowhere not found'],
+    [['add', 'eve@acme.example'], 2, "required option '--organization <id>' not specified"],
+    [
+      ['add', 'eve@acme.example', '--organization', 'acme', '--role', 'king'],
+      2,
+      'Allowed choices are owner, member',
+    ],
+    [['disable'], 2, "missing required argument 'email'"],
+  ])('user %p is refused', async (words, exitCode, message) => {
+    const refused = await text(...words);
+    expect(refused).toMatchObject({ exitCode, stdout: '' });
+    expect(refused.stderr).toContain(message);
+  });
 });

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'bun:test';
+import { createHandler } from '../../src/dashboard/handle.ts';
 import type { Page } from '../../src/dashboard/page.ts';
 import { pages } from '../../src/dashboard/pages/index.ts';
+import { UploadBudget } from '../../src/lib/upload.ts';
+import { createGuard } from '../../src/users/guard.ts';
 import { form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { connectGithub } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp } from '../support/test-app.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
 
 // Who may open what, of every page that there is. A page that is added is covered as soon as it is listed.
 
@@ -89,7 +92,7 @@ describe('a stranger is led to the sign-in, keeps what was typed, and changes no
   test.each(signedInOnly)('%s', async (_, page) => {
     const { app, pathOf } = await createWorld();
     const before = allRows(app.db);
-    for (const cookie of [undefined, 'tidings_session=guessed', 'tidings_session=']) {
+    for (const cookie of [undefined, '__Host-tidings_session=guessed', '__Host-tidings_session=']) {
       const response = await visitor(app, cookie)(pathOf(page), initOf(page));
       if (page.method === 'GET') {
         expect(response.status).toBe(303);
@@ -144,4 +147,106 @@ test('a form that is no form, or too large, is refused', async () => {
   const large = form({ name: 'x'.repeat(2 * 1024 * 1024) });
   expect((await owner('/dashboard/org_a/settings', large)).status).toBe(413);
   expect(allRows(app.db)).toEqual(before);
+});
+
+describe('who it is comes before what the form says:', () => {
+  /** A form whose bytes come as they are read, and how many were. */
+  function measuredForm(bytes: number) {
+    let read = 0;
+    const chunk = new Uint8Array(8 * 1024).fill(97);
+    const body = new ReadableStream(
+      {
+        pull(controller) {
+          if (read >= bytes) return controller.close();
+          read += chunk.byteLength;
+          controller.enqueue(chunk);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    return { init: { ...form(), body, headers } as RequestInit, read: () => read };
+  }
+
+  test.each(posts)("%s reads at most a few KiB of a stranger's form", async (_, page) => {
+    const { app, pathOf } = await createWorld();
+    for (const cookie of [undefined, 'tidings_session=guessed']) {
+      const sent = measuredForm(1024 * 1024);
+      const response = await visitor(app, cookie)(pathOf(page), sent.init);
+      expect(response.status).toBe(page.access === 'anyone' ? 413 : 401);
+      expect(sent.read()).toBeLessThanOrEqual(24 * 1024);
+    }
+  });
+
+  const forms = inside.filter(([, { method }]) => method === 'POST');
+  test.each(forms)("%s reads nothing of a form of another organization's person", async (_, page) => {
+    const { app, pathOf } = await createWorld();
+    const sent = measuredForm(1024 * 1024);
+    const other = await signedIn(app, { organizationId: 'org_b' });
+    expect((await other(pathOf(page), sent.init)).status).toBe(404);
+    expect(sent.read()).toBe(0);
+  });
+
+  test('text that is too long to be kept without a session is not lost silently', async () => {
+    const { app } = await createWorld();
+    const text = form({ title: 'T', markdown: 'x'.repeat(20_000) });
+    const response = await visitor(app)('/dashboard/org_a/posts/new', text);
+    expect(response.status).toBe(401);
+    const html = await response.text();
+    expect(html).toContain('Your text is too long to keep on this page, but your browser still has it:');
+    expect(html).not.toContain('Nothing that you typed is lost');
+    expect(html).not.toContain('<form');
+  });
+
+  test('a form that is cut off is a refusal, not a failure of the service', async () => {
+    const { app, owner } = await createWorld();
+    const cutOff = () => {
+      const body = new ReadableStream({ pull: (controller) => controller.error(new Error('closed')) });
+      return { ...form(), body, headers: { 'content-type': 'application/x-www-form-urlencoded' } };
+    };
+    expect((await owner('/dashboard/org_a/settings', cutOff())).status).toBe(400);
+    expect((await visitor(app)('/dashboard/org_a/settings', cutOff())).status).toBe(400);
+    expect((await visitor(app)('/dashboard/~/sign-in', cutOff())).status).toBe(400);
+    expect(app.logged.filter(({ level }) => level !== 'debug' && level !== 'info')).toEqual([]);
+  });
+
+  /** The pages, with a budget that a stranger's form does not fit, and whom the long time limit was given to. */
+  function createHandlerOf(app: TestApp) {
+    const extended: string[] = [];
+    const nothing = () => Promise.reject(new Error('unused'));
+    const uploadBudget = new UploadBudget(10);
+    const extendTimeout = ({ headers }: Request) => void extended.push(headers.get('cookie') ?? '');
+    const clientAddress = () => 'unknown';
+    const deps = { ...app.deps, compose: nothing, self: nothing, uploadBudget, extendTimeout, clientAddress };
+    return { handle: createHandler(deps, createGuard(app.deps)), extended };
+  }
+
+  test('only who may open a page that waits for a provider gets the long time limit', async () => {
+    const { app, owner, pathOf } = await createWorld();
+    const { handle, extended } = createHandlerOf(app);
+    const waiting = pages.filter(({ method, path }) => method === 'GET' && path.endsWith('/check'));
+    expect(waiting).toHaveLength(1);
+    for (const page of [...waiting, ...pages.filter(({ path }) => path === '/dashboard/~/account')]) {
+      for (const cookie of ['', 'tidings_session=guessed', owner.cookie]) {
+        const request = new Request(`http://localhost${pathOf(page)}`, { headers: { cookie } });
+        await handle(page, request, { organizationId: 'org_a' });
+      }
+    }
+    expect(extended).toEqual([owner.cookie]);
+  });
+
+  test("a stranger's form that finds no memory is asked to come again, and is no failure of the service", async () => {
+    const { app } = await createWorld();
+    const [page] = pages.filter(({ method, path }) => method === 'POST' && path === '/dashboard/~/sign-in');
+    if (page === undefined) throw new Error('there is no sign-in');
+    const headers = { 'sec-fetch-site': 'same-origin' };
+    const request = new Request('http://localhost/dashboard/~/sign-in', {
+      ...form({ email: 'a@b.example' }),
+      headers,
+    });
+    const response = await createHandlerOf(app).handle(page, request, {});
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain('Wait a few seconds, then send the form again.');
+    expect(app.logged.filter(({ level }) => level === 'error')).toEqual([]);
+  });
 });

@@ -76,7 +76,7 @@ describe('a delivery caused', () => {
     await trigger('push');
     const before = [await push('feat: one'), await push('feat: two')];
     const [post] = await postsOf(app);
-    await setPostStatus(app.db, post?.id ?? '', 'published', app.clock.now());
+    await setPostStatus(app.deps, post?.id ?? '', 'published');
     await editPost(app.deps, post?.id ?? '', { title: 'Out now' });
     const after = await push('feat: three');
     for (const path of before) expect(await caused(path)).toEqual(['Out now']);

@@ -260,7 +260,7 @@ describe('an entry', () => {
   });
 
   test('how long it is kept follows from when it came', async () => {
-    await setPlan(app.db, 'org_a', 'pro');
+    await setPlan(app.deps, 'org_a', 'pro');
     const [entry] = await addEntries({ retentionDays: 7, createdAt: ago(2 * 24 * HOUR) });
     expect(await (await visit(`${LOG}/${entry?.id}`)).text()).toContain(
       '>in 5 days</time>, 7 days after it came',

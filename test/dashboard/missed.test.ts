@@ -29,18 +29,18 @@ beforeEach(async () => {
 afterEach(() => started[Symbol.asyncDispose]());
 
 const textOf = async (of = path) => (await visit(of)).text();
-const PAYLOAD = { action: 'opened', repository: { id: 7, full_name: 'acme/rocket' } };
+const payload = () => ({ action: 'opened', repository: { id: rocket.id, full_name: 'acme/rocket' } });
 
 /** So many deliveries that are refused while the integration is disabled. Resolves to their ids. */
 async function miss(count: number): Promise<string[]> {
   const { app, github } = started;
-  await setEnabled(app.db, id, false);
+  await setEnabled(app.deps, id, false);
   const ids: string[] = [];
   for (let number = 0; number < count; number++) {
     app.clock.advance(1000);
-    for (const { guid } of await github.emit(rocket, 'gollum', PAYLOAD)) ids.push(guid);
+    for (const { guid } of await github.emit(rocket, 'gollum', payload())) ids.push(guid);
   }
-  await setEnabled(app.db, id, true);
+  await setEnabled(app.deps, id, true);
   expect(ids).toHaveLength(count);
   return ids;
 }
@@ -90,7 +90,7 @@ describe('missed deliveries', () => {
     if (hook === undefined) return expect.unreachable();
     const { url } = hook.config;
     hook.config.url = 'http://127.0.0.1:1';
-    await started.github.emit(rocket, 'gollum', PAYLOAD);
+    await started.github.emit(rocket, 'gollum', payload());
     hook.config.url = url;
     const html = await textOf();
     expect(html).toContain('0 failed, 1 never arrived');

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { getOrganization } from '../../src/organizations/store.ts';
+import { foundOrganization } from '../../src/users/found.ts';
 import { listMemberships } from '../../src/users/store.ts';
 import { form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
@@ -114,11 +115,48 @@ describe('a further organization', () => {
     );
   });
 
-  test('can be made by who is in none', async () => {
-    const { app } = await owned();
-    const loner = await signedIn(app, {});
-    expect(await (await loner('/dashboard')).text()).toContain('No organization yet');
-    expect((await loner(NEW, form({ name: 'Mine' }))).status).toBe(303);
+  test.each([
+    ['owners', 'owner', 303],
+    ['owners', 'member', 403],
+    ['owners', undefined, 403],
+    ['anyone', undefined, 303],
+    ['nobody', 'owner', 403],
+  ] as const)('with ORGANIZATION_CREATION=%s, role %s: %s', async (organizationCreation, role, status) => {
+    const app = createTestApp({ organizationCreation });
+    await app.addOrganization('org_a');
+    const visit = await signedIn(app, role === undefined ? {} : { organizationId: 'org_a', role });
+    const before = allRows(app.db);
+    const html = await (await visit('/dashboard/~/account')).text();
+    expect(html.includes(`action="${NEW}"`)).toBe(status === 303);
+    if (role !== undefined) {
+      const page = await (await visit('/dashboard/org_a/posts')).text();
+      expect(page.includes('Another organization')).toBe(status === 303);
+    }
+    const response = await visit(NEW, form({ name: 'Mine' }));
+    expect(response.status).toBe(status);
+    if (status === 403) expect(allRows(app.db)).toEqual(before);
+    else expect(allRows(app.db).organizations).toHaveLength(2);
+  });
+
+  test('is not made by a person who was removed; a page says what to do', async () => {
+    const { app, visit } = await owned();
+    const bob = await signedIn(app, { organizationId: 'org_a', email: 'bob@acme.example' });
+    await visit(`${SETTINGS}/members/${bob.user.id}/remove`, form());
+    const html = await (await bob('/dashboard')).text();
+    expect(html).toContain('bob@acme.example belongs to no organization');
+    expect(html).toContain('invitation link');
+    expect(html).not.toContain(NEW);
+    expect((await bob(NEW, form({ name: 'Mine' }))).status).toBe(403);
+    expect(allRows(app.db).organizations).toHaveLength(1);
+  });
+
+  test('is not made by an account that is being disabled', async () => {
+    const { app, visit } = await owned();
+    const made = foundOrganization(app.deps, visit.user, 'Mine');
+    app.db.$client.run("update users set disabled_at = '2026'");
+    expect(made).rejects.toThrow('This account is disabled');
+    await made.catch(() => undefined);
+    expect(allRows(app.db).organizations).toHaveLength(1);
   });
 
   test('needs a name', async () => {

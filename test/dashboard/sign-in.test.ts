@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { createApp } from '../../src/app.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { createPasswordLink, createSetupLink, createUser } from '../../src/users/service.ts';
-import { countUsers } from '../../src/users/store.ts';
+import { createGuard } from '../../src/users/guard.ts';
+import {
+  acceptInvitation,
+  createPasswordLink,
+  createSetupLink,
+  createUser,
+  invite,
+} from '../../src/users/service.ts';
 import { cookieOf, form, hostile, isHarmed, visitor } from '../support/dashboard.ts';
 import { compose } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
@@ -29,8 +35,11 @@ async function withAnn() {
 
 async function signIn(app: TestApp, fields: Record<string, string> = {}) {
   const response = await visitor(app)(SIGN_IN, form({ email: EMAIL, password: PASSWORD, ...fields }));
-  return { response, visit: visitor(app, cookieOf(response) ?? 'tidings_session=none') };
+  return { response, visit: visitor(app, cookieOf(response) ?? '__Host-tidings_session=none') };
 }
+
+/** The token of a one-time link. */
+const tokenIn = (path: string) => new URL(path, 'http://x').searchParams.get('token') ?? '';
 
 const isIn = async (visit: ReturnType<typeof visitor>) => (await visit(ACCOUNT)).status === 200;
 
@@ -50,9 +59,26 @@ describe('signing in', () => {
     '/dashboard/\\evil.example',
     '/v1/x',
     '/dashboard//x',
-  ])('never leads away: %s', async (to) => {
+    '/dashboard/../v1/x',
+    '/dashboard/%2e%2e/v1/x',
+    '/\n/evil.example/dashboard/x',
+    '/dashboardx',
+    '//[',
+    'javascript:alert(1)//dashboard/x',
+    `/dashboard/${'x'.repeat(5000)}`,
+  ])('never leads away: %j', async (to) => {
     const { response } = await signIn(await withAnn(), { to });
     expect(response.headers.get('location')).toBe('/dashboard');
+  });
+
+  test.each([
+    ['/dashboard/org_a\u0000\r\nSet-Cookie: a=b', '/dashboard/org_a%00Set-Cookie:%20a=b'],
+    ['/dashboard/org_a/posts?q=日\u0007本', '/dashboard/org_a/posts?q=%E6%97%A5%07%E6%9C%AC'],
+    ['/dashboard/org_a\ud800', '/dashboard/org_a%EF%BF%BD'],
+  ])('leads to %j as a valid address', async (to, location) => {
+    const { response } = await signIn(await withAnn(), { to });
+    expect([response.status, response.headers.get('location')]).toEqual([303, location]);
+    expect(cookieOf(response)).toBeDefined();
   });
 
   test('says the same of a wrong password and of an unknown address, and keeps what was typed', async () => {
@@ -78,7 +104,7 @@ describe('signing in', () => {
     expect((await signIn(app)).response.status).toBe(429);
     // Others are not held up by it.
     expect((await signIn(app, { email: 'bob@acme.example' })).response.status).toBe(401);
-    app.clock.advance(1_000);
+    app.clock.advance(20_000);
     expect((await signIn(app)).response.status).toBe(303);
     expect((await signIn(app, { password: 'wrong' })).response.status).toBe(401);
     expect((await signIn(app)).response.status).toBe(303);
@@ -146,7 +172,7 @@ describe('a session', () => {
     const { visit } = await signIn(app);
     const { visit: elsewhere } = await signIn(app);
     const out = await visit('/dashboard/~/sign-out', form());
-    expect(out.headers.getSetCookie().join()).toContain('tidings_session=; ');
+    expect(out.headers.getSetCookie().join()).toContain('__Host-tidings_session=; ');
     expect([await isIn(visit), await isIn(elsewhere)]).toEqual([false, true]);
   });
 
@@ -174,7 +200,7 @@ describe('a new password', () => {
   });
 
   test.each([
-    ['the present one is wrong', { current: 'wrong', password: NEXT }, 'The present password is wrong'],
+    ['the current one is wrong', { current: 'wrong', password: NEXT }, 'The current password is wrong'],
     ['it is short', { current: PASSWORD, password: 'short' }, '10 to 200 characters'],
     ['it is long', { current: PASSWORD, password: 'x'.repeat(201) }, '10 to 200 characters'],
   ])('is refused when %s', async (_, fields, message) => {
@@ -191,7 +217,7 @@ describe('a new password', () => {
     const app = await withAnn();
     const { visit } = await signIn(app);
     const { path } = await createPasswordLink(app.deps, EMAIL);
-    const token = new URL(path, 'http://x').searchParams.get('token') ?? '';
+    const token = tokenIn(path);
     const stranger = visitor(app);
     expect((await stranger(path)).status).toBe(200);
     const choose = (password: string) => stranger('/dashboard/~/password', form({ token, password }));
@@ -222,7 +248,7 @@ describe('setting up', () => {
   test('makes the first owner, once', async () => {
     const app = createTestApp();
     const path = (await createSetupLink(app.deps)) ?? '';
-    const token = new URL(path, 'http://x').searchParams.get('token') ?? '';
+    const token = tokenIn(path);
     const stranger = visitor(app);
     expect((await stranger(path)).status).toBe(200);
     expect((await stranger('/setup', form({ ...fields, token, email: 'x' }))).status).toBe(400);
@@ -233,7 +259,7 @@ describe('setting up', () => {
 
     expect((await stranger(path)).status).toBe(404);
     const again = await stranger('/setup', form({ ...fields, token, email: 'eve@evil.example' }));
-    expect([again.status, await countUsers(app.db)]).toEqual([404, 1]);
+    expect([again.status, allRows(app.db).users?.length]).toEqual([404, 1]);
     expect(await createSetupLink(app.deps)).toBeNull();
   });
 
@@ -241,7 +267,7 @@ describe('setting up', () => {
     const app = createTestApp();
     await createSetupLink(app.deps);
     const response = await visitor(app)('/setup', form({ ...fields, token }));
-    expect([response.status, await countUsers(app.db)]).toEqual([404, 0]);
+    expect([response.status, allRows(app.db).users?.length]).toEqual([404, 0]);
   });
 
   test('works for a day', async () => {
@@ -249,5 +275,66 @@ describe('setting up', () => {
     const path = (await createSetupLink(app.deps)) ?? '';
     app.clock.advance(DAY_MS);
     expect((await visitor(app)(path)).status).toBe(404);
+  });
+
+  test.each([
+    ['a command', (app: TestApp) => createUser(app.deps, { email: EMAIL, organizationId: 'org_a' })],
+    [
+      'an invitation',
+      async (app: TestApp) => {
+        const path = await invite(app.deps, 'org_a', 'owner');
+        await acceptInvitation(app.deps, tokenIn(path), {
+          email: EMAIL,
+          password: PASSWORD,
+          guard: createGuard(app.deps),
+          signal: new AbortController().signal,
+        });
+      },
+    ],
+    [
+      'a row of another program',
+      async (app: TestApp) => {
+        app.db.$client.run(
+          "insert into users (id, email, created_at) values ('usr_x', 'x@x.example', '2026')",
+        );
+      },
+    ],
+  ])('ends with the first account, made by %s', async (_, makeUser) => {
+    const app = createTestApp();
+    await app.addOrganization('org_a');
+    const path = (await createSetupLink(app.deps)) ?? '';
+    await makeUser(app);
+    const { users, memberships, sessions } = allRows(app.db);
+    const attempt = await visitor(app)(
+      '/setup',
+      form({ ...fields, email: 'eve@x.example', token: tokenIn(path) }),
+    );
+    expect(attempt.status).toBe(404);
+    expect(allRows(app.db)).toMatchObject({ users, memberships, sessions });
+    expect(users).toHaveLength(1);
+    // The next start leaves none behind either.
+    expect(await createSetupLink(app.deps)).toBeNull();
+    expect(allRows(app.db).one_time_links).toEqual([]);
+    expect((await visitor(app)(path)).status).toBe(404);
+  });
+
+  test('ends while the first account is made at the same time', async () => {
+    const app = createTestApp();
+    await app.addOrganization('org_a');
+    const token = tokenIn((await createSetupLink(app.deps)) ?? '');
+    // The password takes longer to hash than the account takes to insert.
+    const attempt = visitor(app)('/setup', form({ ...fields, email: 'eve@evil.example', token }));
+    await createUser(app.deps, { email: EMAIL, organizationId: 'org_a' });
+    expect((await attempt).status).toBe(404);
+    expect(allRows(app.db).users).toMatchObject([{ email: EMAIL }]);
+  });
+
+  test('has one link: each start replaces the one before', async () => {
+    const app = createTestApp();
+    const older = (await createSetupLink(app.deps)) ?? '';
+    const path = (await createSetupLink(app.deps)) ?? '';
+    const stranger = visitor(app);
+    expect([(await stranger(older)).status, (await stranger(path)).status]).toEqual([404, 200]);
+    expect(allRows(app.db).one_time_links).toHaveLength(1);
   });
 });

@@ -63,6 +63,27 @@ describe('making one', () => {
     expect(await textOf(path)).toContain('tag v2.*, v3.*; no pre-releases');
   });
 
+  test('drafts of past releases are offered where some are known', async () => {
+    const newRelease = `${path}/triggers/new?event=release`;
+    expect(await textOf(newRelease)).not.toContain('name="last"');
+    await visit(`${path}/test`, { event: 'release' });
+    expect(await textOf(newRelease)).toContain('name="last"');
+    expect(await textOf(`${path}/triggers/new?event=push`)).not.toContain('name="last"');
+    const form = { event: 'release', contentType: 'changelog', publish: 'yes' };
+    const refused = await visit(`${path}/triggers`, { ...form, last: '99' });
+    expect(refused.status).toBe(400);
+    const html = await refused.text();
+    expect(html).toContain('id="field-last-error"');
+    expect(html).toContain('value="99"');
+    const made = await visit(`${path}/triggers`, { ...form, last: '5' });
+    expect(made.status).toBe(303);
+    await runAll(app);
+    expect((await postsOf(app)).map(({ status }) => status)).toEqual(['draft']);
+    await visit(`${path}/triggers`, { ...form, contentType: 'linkedin_post', last: '' });
+    await runAll(app);
+    expect(await postsOf(app)).toHaveLength(1);
+  });
+
   test.each<[string, Record<string, string>, number, string]>([
     ['a title that does not parse', { titleTemplate: '{{ x' }, 400, 'titleTemplate'],
     ['a body that reads what there is not', { bodyTemplate: '{{ relase.name }}' }, 400, 'bodyTemplate'],

@@ -3,7 +3,8 @@ import { h } from 'preact';
 import { createHandler } from '../../src/dashboard/handle.ts';
 import { get, view } from '../../src/dashboard/page.ts';
 import { pages } from '../../src/dashboard/pages/index.ts';
-import { createThrottle } from '../../src/users/throttle.ts';
+import { UploadBudget } from '../../src/lib/upload.ts';
+import { createGuard } from '../../src/users/guard.ts';
 import { isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { createTestApp } from '../support/test-app.ts';
 
@@ -121,8 +122,14 @@ describe('a failure of ours is a page, which tells only where to look for it:', 
   test.each(Object.entries(failing))('%s', async (_, handle) => {
     const { app, owner } = await owned();
     const page = get('/dashboard/:organizationId/fails', 'member', handle);
-    const deps = { ...app.deps, compose: nothing, self: nothing };
-    const answer = createHandler(deps, createThrottle(app.clock));
+    const deps = {
+      ...app.deps,
+      compose: nothing,
+      self: nothing,
+      clientAddress: () => 'unknown',
+      uploadBudget: new UploadBudget(1024),
+    };
+    const answer = createHandler(deps, createGuard(app.deps));
     const request = new Request('http://localhost/dashboard/org_a/fails', {
       headers: { cookie: owner.cookie },
     });

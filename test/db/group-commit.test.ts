@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, DatabaseMoved, openDatabase } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
+import { afterCommit, commitTogether } from '../../db/group-commit.ts';
 import { temporaryFolder } from '../support/cli.ts';
 
 let db: Database;
@@ -18,6 +18,34 @@ const write = (text: string) => {
 };
 
 const notes = () => db.$client.query('SELECT text FROM notes ORDER BY rowid').values().flat();
+
+test('an effect runs once its work is committed, and never when the work fails', async () => {
+  const effects: string[] = [];
+  const work = (text: string) =>
+    commitTogether(db, () => {
+      afterCommit(() => effects.push(`${text} ${db.$client.inTransaction ? 'inside' : 'after'}`));
+      write(text);
+    });
+  const same = [work('a'), work('b'), work('b')];
+  expect((await Promise.allSettled(same)).map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'fulfilled',
+    'rejected',
+  ]);
+  expect(effects).toEqual(['a after', 'b after']);
+  expect(() => afterCommit(() => undefined)).toThrow('outside of commitTogether');
+});
+
+test('an effect that throws does not turn a commit into a failure', async () => {
+  const fails = commitTogether(db, () => {
+    afterCommit(() => {
+      throw new Error('the log is full');
+    });
+    return write('a');
+  });
+  expect(await Promise.all([fails, commitTogether(db, () => write('b'))])).toEqual(['a', 'b']);
+  expect(notes()).toEqual(['a', 'b']);
+});
 
 test('work of one turn shares a transaction, and each has its own result', async () => {
   let inside = 0;

@@ -46,11 +46,13 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     .values();
   expect(tables.flat()).toEqual([
     'api_keys',
+    'audit_events',
     'deliveries',
     'delivery_claims',
     'drafts',
     'events',
     'hooks',
+    'imports',
     'integrations',
     'memberships',
     'one_time_links',
@@ -66,6 +68,9 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'repositories',
     'server_runs',
     'sessions',
+    'sqlite_sequence',
+    'staged_posts',
+    'trigger_events',
     'trigger_runs',
     'triggers',
     'users',
@@ -120,4 +125,27 @@ test('posts that were there before there was a search are found by it', () => {
   const found =
     "select post_id from post_search join post_numbers on number = post_search.rowid where post_search match 'quieter'";
   expect(sqlite.query(found).values()).toEqual([['p']]);
+});
+
+test('a session from before has an end, 90 days after the sign-in', () => {
+  const sqlite = new Sqlite(':memory:');
+  const before = migrations.findIndex((migration) => migration.includes('last_used_at` integer'));
+  for (const migration of migrations.slice(0, before)) {
+    for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
+  }
+  sqlite.run(`PRAGMA user_version = ${before}`);
+  sqlite.run("insert into users (id, email, created_at) values ('u', 'ann@acme.example', '2016')");
+  const insert = sqlite.query(
+    'insert into sessions (hash, user_id, created_at, expires_at) values (?, ?, ?, ?)',
+  );
+  const expiresAt = Date.parse('2026-12-20T12:00:00.000Z');
+  insert.run('old', 'u', '2016-01-01T00:00:00.000Z', expiresAt);
+  insert.run('new', 'u', '2026-11-20T12:00:00.000Z', expiresAt);
+  insert.run('odd', 'u', 'some time', expiresAt);
+  migrate(sqlite);
+  expect(sqlite.query('select hash, last_used_at, expires_at from sessions order by hash').values()).toEqual([
+    ['new', Date.parse('2026-11-20T12:00:00.000Z'), expiresAt],
+    ['odd', Date.parse('2026-11-20T12:00:00.000Z'), 0],
+    ['old', Date.parse('2026-11-20T12:00:00.000Z'), Date.parse('2016-03-31T00:00:00.000Z')],
+  ]);
 });

@@ -90,6 +90,164 @@ describe('every schema that there was', () => {
   });
 });
 
+describe('the events that a trigger may make posts of, from before they were recorded', () => {
+  const at = (minute: number) => `2026-11-20T12:${String(minute).padStart(2, '0')}:00.000Z`;
+  let sqlite: Sqlite;
+
+  function insert(table: string, row: Record<string, unknown>): void {
+    const names = Object.keys(row);
+    const values = Object.values(row).map((value) =>
+      value !== null && typeof value === 'object' ? JSON.stringify(value) : value,
+    );
+    const places = names.map(() => '?').join(', ');
+    sqlite.run(`INSERT INTO "${table}" (${names.join(', ')}) VALUES (${places})`, values as string[]);
+  }
+
+  const trigger = (id: string, event: string, enabled: boolean, updatedAt: string) =>
+    insert('triggers', {
+      id,
+      integration_id: event === 'issue' ? 'integrations 1' : 'integrations 0',
+      event,
+      rule: id,
+      filters: {},
+      content_type: 'changelog',
+      publish: 0,
+      enabled: Number(enabled),
+      created_at: at(0),
+      updated_at: updatedAt,
+    });
+
+  const draft = (triggerId: string, scope: string, eventKeys: string[], suggested: string[] | null) =>
+    insert('drafts', {
+      trigger_id: triggerId,
+      scope,
+      subject: 'open',
+      post_id: triggerId,
+      written_hash: '',
+      event_keys: eventKeys,
+      until: at(0),
+      suggestion: suggested && { title: '', markdown: '', content: '', eventKeys: suggested, until: at(0) },
+    });
+
+  const run = (triggerId: string, queuedAt: string, status = 'queued') =>
+    insert('trigger_runs', {
+      trigger_id: triggerId,
+      scope: 'repo main',
+      since: at(0),
+      revision: 1,
+      status,
+      attempts: 0,
+      due_at: 0,
+      delivery_id: 'd',
+      queued_at: queuedAt,
+    });
+
+  /** A release in the log, and as an event. */
+  function release(tag: string, createdAt: string, action = 'published', branch = 'main'): void {
+    const data = { tagName: tag, isPrerelease: false };
+    insert('deliveries', {
+      id: tag,
+      organization_id: 'organizations 0',
+      integration_id: 'integrations 0',
+      integration_type: 'github',
+      repository_id: 'repo',
+      title: tag,
+      status: 'processed',
+      status_code: 200,
+      event: 'release',
+      action,
+      data,
+      count: 1,
+      duration_ms: 1,
+      retention_days: 7,
+      created_at: createdAt,
+      expires_at: 0,
+    });
+    insert('events', {
+      integration_id: 'integrations 0',
+      repository_id: 'repo',
+      type: 'release',
+      key: tag,
+      branch,
+      occurred_at: at(0),
+      version: '',
+      delivery_id: 'd',
+      data,
+    });
+  }
+
+  /** What the upgrade records, as `trigger repository type key`, with `draft` where a post must be one. */
+  function upgraded(): string[] {
+    sqlite.close();
+    const db = openDatabase(file());
+    const rows = db.$client
+      .query(
+        `SELECT trigger_id || ' ' || repository_id || ' ' || type || ' ' || key || iif(draft_only, ' draft', '')
+         FROM trigger_events WHERE is_match ORDER BY 1`,
+      )
+      .values()
+      .flat();
+    closeDatabase(db);
+    return rows as string[];
+  }
+
+  beforeEach(async () => {
+    await loadFixture(migrations.findIndex((migration) => migration.includes('trigger_events')));
+    sqlite = new Sqlite(file());
+  });
+
+  test('are those that drafts and suggestions tell of', () => {
+    trigger('trg_release', 'release', true, at(0));
+    draft('trg_release', 'repo main', ['release v1 of two words'], null);
+    trigger('trg_push', 'push', false, at(0));
+    draft('trg_push', 'repo main', ['push a', 'pull_request 7', 'push b', 'release v1'], ['push c']);
+    trigger('trg_issue', 'issue', true, at(0));
+    draft('trg_issue', 'team t', ['issue i'], null);
+    expect(upgraded()).toEqual([
+      'trg_issue  issue i',
+      'trg_push repo pull_request 7',
+      'trg_push repo push a',
+      'trg_push repo push b',
+      'trg_push repo push c',
+      'trg_release repo release v1 of two words',
+    ]);
+  });
+
+  test('are those that queued and failed runs wait for', () => {
+    release('v1', at(1));
+    release('v2', at(29));
+    release('v3', at(31));
+    release('v4', at(32), 'edited');
+    release('v5', at(33), 'published', 'other');
+    trigger('trg_a', 'release', true, at(0));
+    run('trg_a', at(30));
+    trigger('trg_b', 'release', true, at(0));
+    run('trg_b', at(30), 'failed');
+    trigger('trg_push', 'push', true, at(0));
+    run('trg_push', at(30));
+    expect(upgraded()).toEqual([
+      'trg_a repo release v2',
+      'trg_a repo release v3',
+      'trg_b repo release v2',
+      'trg_b repo release v3',
+    ]);
+  });
+
+  test('are drafts at most where the trigger has been changed since, and none from after it was disabled', () => {
+    release('v1', at(31));
+    release('v2', at(35));
+    trigger('trg_off', 'release', false, at(33));
+    run('trg_off', at(30));
+    trigger('trg_on', 'release', true, at(33));
+    run('trg_on', at(30));
+    expect(upgraded()).toEqual([
+      'trg_off repo release v1 draft',
+      'trg_on repo release v1 draft',
+      'trg_on repo release v2 draft',
+    ]);
+  });
+});
+
 describe('an upgrade', () => {
   test('keeps the database from before it, and only the newest such', async () => {
     await loadFixture(7);

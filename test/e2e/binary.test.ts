@@ -6,6 +6,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { bareFolder, buildBinary } from '../support/binary.ts';
 import { temporaryFolder } from '../support/cli.ts';
+import { cookieOf } from '../support/dashboard.ts';
 import { root, type ServerProcess, startProcess } from '../support/server.ts';
 import { API_ID, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
 import { until } from '../support/until.ts';
@@ -185,5 +186,101 @@ describe(`in ${bare.kind}`, () => {
     expect(demo.stdout()).toMatch(/^ +Publish it: +tidings post publish post_\w+$/m);
     expect(demo.stdout()).not.toContain('bun run');
     expect(await demo.stop('SIGTERM')).toBe(0);
+  });
+});
+
+describe('a flood of sign-ins, and somebody who guesses', () => {
+  const EMAIL = 'ann@acme.example';
+  const PASSWORD = 'correct horse battery';
+  const HOME = '198.51.100.1';
+  const EVIL = '203.0.113.66';
+  let server: ServerProcess;
+  let browser = '';
+
+  /** Sends a form as a client at this address, through a proxy that names it. */
+  async function post(path: string, fields: Record<string, string>, address: string, cookie = '') {
+    const response = await fetch(`${server.url}${path}`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { 'x-forwarded-for': `192.0.2.1, ${address}`, cookie },
+      body: new URLSearchParams(fields),
+    });
+    await response.bytes();
+    return response;
+  }
+
+  async function signIn(password: string, address: string, cookie?: string) {
+    return (await post('/dashboard/~/sign-in', { email: EMAIL, password }, address, cookie)).status;
+  }
+
+  async function hashes(outcome: string) {
+    const text = await (await fetch(`${server.url}/metrics`)).text();
+    return Number(
+      new RegExp(`^tidings_password_hashes_total{outcome="${outcome}"} (\\d+)$`, 'm').exec(text)?.[1],
+    );
+  }
+
+  /** Sends a sign-in and closes the connection at once. */
+  async function abandon(email: string) {
+    const body = `email=${email}&password=wrong`;
+    const head = ['POST /dashboard/~/sign-in HTTP/1.1', 'Host: localhost', `X-Forwarded-For: ${EVIL}`];
+    const type = ['Content-Type: application/x-www-form-urlencoded', `Content-Length: ${body.length}`];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await Bun.connect({
+      hostname: '127.0.0.1',
+      port: Number(new URL(server.url).port),
+      socket: {
+        open: (socket) => void socket.end([...head, ...type, '', body].join('\r\n')),
+        data: () => undefined,
+        close: () => resolve(),
+      },
+    });
+    await promise;
+  }
+
+  beforeAll(async () => {
+    const settings = { CLIENT_IP_HEADER: 'X-Forwarded-For' };
+    server = await serve(['--data-dir', 'data/guessing'], settings);
+    const [, token = ''] = /\/setup\?token=(\S+)$/m.exec(server.stdout()) ?? [];
+    const fields = { token, email: EMAIL, organization: 'Acme' };
+    // The binary holds the list of common passwords, which it loads now.
+    expect((await post('/setup', { ...fields, password: 'password123' }, HOME)).status).toBe(400);
+    const done = await post('/setup', { ...fields, password: PASSWORD }, HOME);
+    expect(done.status).toBe(303);
+    browser = cookieOf(done, 'tidings_browser') ?? 'none';
+  });
+
+  afterAll(async () => {
+    await server?.stop('SIGKILL');
+  });
+
+  test('600 sign-ins whose connections close at once cost the owner a few hashes of waiting', async () => {
+    const before = await hashes('done');
+    await Promise.all(Array.from({ length: 600 }, (_, number) => abandon(`nobody${number}@acme.example`)));
+    const sent = await hashes('done');
+    expect(await signIn(PASSWORD, HOME)).toBe(303);
+    // Those of the flood that have a place, and the owner's own.
+    expect((await hashes('done')) - sent).toBeLessThanOrEqual(6);
+    expect(await signIn(PASSWORD, EVIL, browser)).toBe(303);
+    const flood = (await hashes('done')) - before - 2;
+    expect(flood).toBeLessThanOrEqual(60);
+    expect((await hashes('dropped')) + (await hashes('refused'))).toBeGreaterThan(0);
+  });
+
+  test('99 wrong passwords lock out neither the known browser at that address nor other addresses', async () => {
+    const before = await hashes('done');
+    const thief = '203.0.113.99';
+    const owner: number[] = [];
+    const wrong: number[] = [];
+    for (let attempt = 1; attempt <= 99; attempt++) {
+      wrong.push(await signIn('wrong', thief));
+      if (attempt % 11 > 0) continue;
+      owner.push(await signIn(PASSWORD, thief, browser), await signIn(PASSWORD, HOME));
+    }
+    expect(owner).toEqual(Array.from({ length: 18 }, () => 303));
+    expect(new Set(wrong)).toEqual(new Set([401, 429]));
+    const guessed = (await hashes('done')) - before - owner.length;
+    expect(guessed).toBe(wrong.filter((status) => status === 401).length);
+    expect(wrong.filter((status) => status === 429).length).toBeGreaterThan(50);
   });
 });

@@ -202,3 +202,27 @@ test('what was typed when the session had ended is kept, and saved once signed i
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('\n\nOne line\nand "another" <b>');
   await context.close();
 }, 90_000);
+
+test('a text that is too long to be kept without a session is saved by reloading the page', async () => {
+  const { context, page } = await newBrowser();
+  await signInAnew(page);
+  await follow(page, 'New post');
+  const text = `${'A long line. '.repeat(100)}\n`.repeat(14);
+  await page.getByLabel('Title').fill('Very long');
+  await page.getByLabel('Text, in Markdown').fill(text);
+  await context.clearCookies();
+  await press(page, 'Keep as a draft');
+  await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+  await page.getByText('Your text is too long to keep on this page').waitFor();
+  expect(await wrongWith(page)).toEqual([]);
+  const opened = context.waitForEvent('page');
+  await follow(page, 'sign in in another tab');
+  const tab = await opened;
+  await signIn(tab);
+  await tab.getByRole('heading', { name: 'Posts', level: 1 }).waitFor();
+  await page.reload();
+  await page.getByText('Kept as a draft.').waitFor();
+  expect(await page.getByLabel('Title').inputValue()).toBe('Very long');
+  expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe(text);
+  await context.close();
+}, 90_000);

@@ -105,7 +105,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await page.getByLabel('Make posts of').selectOption({ label: 'Releases that are published' });
   await button('New trigger…').click();
   await button('Make the trigger').click();
-  await page.getByText('The trigger is made.').waitFor();
+  await page.getByText('Trigger created.').waitFor();
   const trigger = page.url();
 
   // The log is empty still: the first delivery appears as any other.

@@ -232,3 +232,15 @@ test('a command speaks of the address that the server was started with', async (
   expect(await urlOf()).toStartWith('https://tidings.example.com/');
   expect(await urlOf({ PUBLIC_URL: 'https://other.example.com' })).toStartWith('https://other.example.com/');
 });
+
+test('a public https address without CLIENT_IP_HEADER is a warning in the log', async () => {
+  const warned = async (...words: string[]) => {
+    const server = await start(dataDir(), words);
+    await server.stop();
+    return (await server.stderr()).includes('CLIENT_IP_HEADER is not set');
+  };
+  const url = ['--public-url', 'https://tidings.example.com'];
+  expect(await warned(...url)).toBe(true);
+  expect(await warned(...url, '--client-ip-header', 'X-Forwarded-For')).toBe(false);
+  expect(await warned()).toBe(false);
+});

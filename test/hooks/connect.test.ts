@@ -35,6 +35,13 @@ const standing = () => ({
   hooks: count('hooks'),
 });
 
+/** The names and GitHub's ids of an integration's repositories. */
+const identities = async (integrationId: string) =>
+  (await getIntegration(world.db, integrationId)).repositories.map(({ fullName, providerId }) => [
+    fullName,
+    providerId,
+  ]);
+
 const NOTHING = { atGithub: [], integrations: 0, repositories: 0, hooks: 0 };
 
 describe('connecting', () => {
@@ -261,6 +268,23 @@ describe('an integration that was connected by hand', () => {
     expect(world.rocket.hooks.map(({ config }) => config.url)).toEqual([webhookUrl ?? '']);
     const [sent] = await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1'));
     expect(sent?.statusCode).toBe(200);
+    expect(await identities(integrationId)).toEqual([
+      ['acme/engine', world.engine.id],
+      ['acme/spaceship', world.rocket.id],
+    ]);
+  });
+
+  test('is refused a token when GitHub gave the name to another repository', async () => {
+    const integrationId = await world.connect();
+    world.github.rename(world.rocket, 'acme/spaceship');
+    world.rocket.formerNames.splice(0);
+    world.github.addRepository('acme/rocket', { rights: { ann: 'admin' } });
+    expect(await rejection(setToken(world.deps, integrationId, world.token))).toMatchObject({
+      status: 409,
+      message:
+        'GitHub has another repository under the name acme/rocket now. Remove it from the integration and add it again.',
+    });
+    expect(await identities(integrationId)).toEqual([['acme/rocket', world.rocket.id]]);
   });
 
   test('a token that may not do it is not kept', async () => {
@@ -285,6 +309,18 @@ describe('an integration that was connected by hand', () => {
 });
 
 describe('repositories of an integration', () => {
+  test("GitHub's ids of them are kept from the beginning, and one is not added twice under two names", async () => {
+    const id = await world.connect();
+    await addPlace(world.deps, id, 'acme/engine');
+    expect(await identities(id)).toEqual([
+      ['acme/engine', world.engine.id],
+      ['acme/rocket', world.rocket.id],
+    ]);
+    world.github.rename(world.engine, 'acme/motor');
+    expect(await rejection(addPlace(world.deps, id, 'acme/motor'))).toMatchObject({ status: 409 });
+    expect(await identities(id)).toHaveLength(2);
+  });
+
   test('one is added with its webhook, and taken away with it', async () => {
     const id = await world.connect();
     const added = await addPlace(world.deps, id, 'acme/engine');

@@ -5,6 +5,7 @@ import { isLocal } from '../../src/hooks/reach.ts';
 import { connectIntegration } from '../../src/integrations/service.ts';
 import { setEnabled } from '../../src/integrations/store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
+import { hmacSha256 } from '../../src/webhooks/signature.ts';
 import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
@@ -42,6 +43,45 @@ test('when all is well every check says so, and nothing is changed', async () =>
   expect(allRows(world.db)).toEqual(before);
 });
 
+test('a stranger who sends no signature does not make a wrong secret look right', async () => {
+  const id = await world.connect();
+  const [hook] = world.rocket.hooks;
+  if (hook === undefined) throw new Error('the hook is missing');
+  hook.config.secret = 'another';
+  world.clock.advance(1000);
+  await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
+  world.clock.advance(1000);
+  const unsigned = await fetch(hook.config.url ?? '', { method: 'POST', body: '{}' });
+  expect(unsigned.status).toBe(400);
+  const { checks } = await doctor(id);
+  expect(told(checks, 'secret')).toEqual([
+    expect.stringContaining('failed: The newest delivery was refused for its signature'),
+  ]);
+});
+
+test('a delivery about another repository is a problem until one about the right one arrives', async () => {
+  const id = await world.connect();
+  const [hook] = world.rocket.hooks;
+  if (hook === undefined) throw new Error('the hook is missing');
+  const send = async (payload: object) => {
+    world.clock.advance(1000);
+    const body = JSON.stringify(payload);
+    const headers = {
+      'x-github-event': 'release',
+      'x-github-delivery': crypto.randomUUID(),
+      'x-hub-signature-256': `sha256=${hmacSha256(hook.config.secret ?? '', body)}`,
+    };
+    return (await fetch(hook.config.url ?? '', { method: 'POST', body, headers })).status;
+  };
+  expect(await send(releaseOf({ id: 666, name: 'evil/other' }, 'v1.0.0'))).toBe(403);
+  const refused =
+    "A delivery about another repository was refused, at 2026-11-20T12:00:01.000Z. The delivery is about evil/other, but the webhook's URL is for acme/rocket. Correct the URL at GitHub, or connect evil/other too.";
+  const first = await doctor(id);
+  expect([first.ok, ...told(first.checks, 'repository')]).toEqual([false, `failed: ${refused}`]);
+  expect(await send(releaseOf(world.rocket, 'v1.0.0'))).toBe(200);
+  expect(told((await doctor(id)).checks, 'repository')).toEqual([`warning: ${refused}`]);
+});
+
 describe('what is wrong is told, with what to do', () => {
   const rocketHook = () => {
     const [hook] = world.rocket.hooks;
@@ -52,7 +92,7 @@ describe('what is wrong is told, with what to do', () => {
   test.each<[string, (id: string) => unknown, Check['name'], string]>([
     [
       'it is disabled',
-      (id) => setEnabled(world.db, id, false),
+      (id) => setEnabled(world.deps, id, false),
       'enabled',
       'failed: The integration is disabled',
     ],

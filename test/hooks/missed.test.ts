@@ -65,9 +65,9 @@ test('of an hour in which the server was away exactly what was sent then is miss
 
 test('what somebody answered, and the log does not have as taken, has failed', async () => {
   const id = await world.connect();
-  await setEnabled(world.db, id, false);
+  await setEnabled(world.deps, id, false);
   const refused = await release('v1.0.0');
-  await setEnabled(world.db, id, true);
+  await setEnabled(world.deps, id, true);
   world.goAway();
   const { port } = new URL(world.url);
   const answered: string[] = [];

@@ -132,7 +132,7 @@ describe('the job that keeps webhooks in line', () => {
     await switchTrigger(world.deps, release.id, false);
     await syncHooks(world.deps);
     expect(events()).toEqual(['pull_request', 'release']);
-    await deleteTrigger(world.db, pulls.id);
+    await deleteTrigger(world.deps, pulls.id);
     await syncHooks(world.deps);
     // Without an enabled trigger it delivers all that one could need.
     expect(events()).toEqual(['pull_request', 'push', 'release']);

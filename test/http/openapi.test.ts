@@ -79,7 +79,8 @@ test('the receiver tells its headers, bodies and statuses', () => {
   const receiver =
     document.paths['/api/webhooks/{provider}/{organizationId}/{integrationId}/{repositoryId}'].post;
   expect(receiver).toMatchObject({ operationId: 'receiveWebhook', security: [] });
-  expect(Object.keys(receiver.responses)).toEqual(['200', '400', '401', '403', '404', '413', '500']);
+  const statuses = ['200', '400', '401', '403', '404', '408', '413', '500', '503'];
+  expect(Object.keys(receiver.responses)).toEqual(statuses);
   expect(receiver.responses['200'].headers).toBeUndefined();
   expect(Object.keys(receiver.requestBody.content)).toEqual([
     'application/json',

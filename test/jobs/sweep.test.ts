@@ -11,7 +11,7 @@ beforeEach(async () => {
   app = createTestApp();
   await app.addOrganization('free');
   await app.addOrganization('pro');
-  await setPlan(app.db, 'pro', 'pro');
+  await setPlan(app.deps, 'pro', 'pro');
   for (const organization of ['free', 'pro']) {
     const connected = await connectGithub(app, organization);
     await Promise.all(

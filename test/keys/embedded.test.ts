@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { base58 } from '@scure/base';
 import { closeDatabase, openDatabase } from '../../db/client.ts';
+import { SERVER } from '../../src/audit/model.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { fixedClock } from '../support/clock.ts';
@@ -22,10 +23,11 @@ async function onDisk() {
   const reopen = () => {
     const db = openDatabase(join(folder, 'tidings.db'));
     databases.push(db);
-    return { db, keys: embeddedKeys({ db, clock, ids: countingIds() }) };
+    const deps = { db, clock, ids: countingIds(), log: createTestApp().deps.log, actor: SERVER };
+    return { db, deps, keys: embeddedKeys(deps) };
   };
-  const { db, keys } = reopen();
-  await createOrganization({ db, clock, ids: countingIds() }, { id: 'org_1', name: 'One', plan: 'free' });
+  const { db, deps, keys } = reopen();
+  await createOrganization(deps, { id: 'org_1', name: 'One', plan: 'free' });
   return {
     db,
     keys,

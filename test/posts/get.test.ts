@@ -22,6 +22,7 @@ test.each([
   ['a draft, when every status is asked for', 'draft?status=published&status=draft'],
   ['a post of the type asked for', 'linkedin?contentType=linkedin_post'],
   ['limit, page and sort mean nothing here', 'news?limit=0&page=x&sort=up'],
+  ['nor do they in another spelling', 'news?Limit=0&page[number]=x&sort[]=up'],
 ])('%s is found', async (_, path) => {
   const response = await get(path);
   expect(response.status).toBe(200);
@@ -48,6 +49,8 @@ test.each([
   ['an id of spaces', '%20'],
   ['a status that there is not', 'news?status=archived'],
   ['an empty type', 'news?contentType='],
+  ['status as an array', 'news?status[]=published'],
+  ['contentType in lower case', 'news?contenttype=changelog'],
 ])('%s is 400', async (_, path) => {
   const response = await get(path);
   expect(response.status).toBe(400);

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { type ImportOptions, importFile } from '../../src/posts/import/service.ts';
 import { contentTypes, postStatuses } from '../../src/posts/model.ts';
-import { listPostPage, parsePost } from '../../src/posts/store.ts';
+import { deletePost, listPostPage, parsePost } from '../../src/posts/store.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
@@ -42,6 +42,7 @@ describe('JSON', () => {
       created: 1,
       updated: 0,
       unchanged: 0,
+      reassignedIds: 0,
       skipped: [],
     });
     expect(await stored()).toEqual([whole]);
@@ -319,16 +320,6 @@ describe('a bad record names file, line and field, and nothing of the file is wr
     expect(await stored()).toEqual([]);
   });
 
-  test("another organization's post is not taken over", async () => {
-    await app.addOrganization('org_b');
-    await app.addPosts('org_b', { id: 'theirs', title: 'Theirs' });
-    await expect(
-      importText('p.json', `[${good},\n{"id": "theirs", "title": "Mine", "content": "x"}]`),
-    ).rejects.toThrow('p.json:2: id theirs is taken by a post of another organization');
-    expect(await stored()).toEqual([]);
-    expect(await stored('org_b')).toMatchObject([{ title: 'Theirs' }]);
-  });
-
   test('an organization that there is not', async () => {
     await expect(importText('p.json', `[${good}]`, { organizationId: 'nobody' })).rejects.toThrow(
       'Organization nobody not found',
@@ -336,9 +327,90 @@ describe('a bad record names file, line and field, and nothing of the file is wr
   });
 });
 
-test('progress is told up to the last record', async () => {
-  const told: number[][] = [];
-  const text = JSON.stringify(Array.from({ length: 5 }, (_, n) => ({ title: `t${n}`, content: 'x' })));
-  await importText('p.json', text, { onProgress: (written, total) => told.push([written, total]) });
-  expect(told).toEqual([1, 2, 3, 4, 5].map((n) => [n, 5]));
+describe('ids that another organization has', () => {
+  const record = { id: 'shared', title: 'Mine', content: 'x' };
+  const other = { id: 'own', title: 'Own', content: 'x' };
+
+  beforeEach(async () => {
+    await app.addOrganization('org_b');
+    await app.addPosts('org_b', { id: 'shared', title: 'Theirs' });
+  });
+
+  test('are replaced, and importing again updates the same posts', async () => {
+    expect(await importText('p.json', JSON.stringify([record, other]))).toMatchObject({
+      created: 2,
+      reassignedIds: 1,
+    });
+    const before = await stored();
+    expect(before.map(({ title }) => title).sort()).toEqual(['Mine', 'Own']);
+    expect(before.find(({ title }) => title === 'Mine')?.id).toMatch(/^post_\w{20,22}$/);
+    expect(before.find(({ title }) => title === 'Own')?.id).toBe('own');
+    expect(await stored('org_b')).toMatchObject([{ id: 'shared', title: 'Theirs' }]);
+
+    const again = await importText('q.json', JSON.stringify([{ ...record, title: 'New' }, other]));
+    expect(again).toMatchObject({ created: 0, updated: 1, unchanged: 1, reassignedIds: 1 });
+    expect((await stored()).map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+  });
+
+  test("stay replaced once the other organization's post is gone", async () => {
+    await importText('p.json', JSON.stringify([record]));
+    await deletePost(app.deps, 'shared');
+    const again = await importText('p.json', JSON.stringify([record]));
+    expect(again).toMatchObject({ unchanged: 1, reassignedIds: 1 });
+    expect(await stored()).toHaveLength(1);
+  });
+
+  test('differ from organization to organization', async () => {
+    await app.addOrganization('org_c');
+    await importText('p.json', JSON.stringify([record]));
+    await importText('p.json', JSON.stringify([record]), { organizationId: 'org_c' });
+    const [[a], [c]] = [await stored(), await stored('org_c')];
+    expect(a?.id).not.toBe(c?.id);
+  });
+
+  test('are refused next to a record that has the replacement as its id', async () => {
+    await importText('p.json', JSON.stringify([record]));
+    const [mine] = await stored();
+    const text = `[\n${JSON.stringify(record)},\n${JSON.stringify(mine)}\n]`;
+    await expect(importText('p.json', text)).rejects.toThrow('p.json:3: is the same post as line 2');
+    expect(await stored()).toEqual(mine === undefined ? [] : [mine]);
+  });
+
+  test('let an export of one organization be imported into another, edited, and imported again', async () => {
+    await app.addPosts('org_b', ...Array.from({ length: 250 }, (_, n) => ({ id: `b${n}` })));
+    const exported = await stored('org_b');
+    expect(await importText('export.json', JSON.stringify(exported))).toMatchObject({
+      created: 251,
+      reassignedIds: 251,
+    });
+    const withoutIds = (posts: Awaited<ReturnType<typeof stored>>) =>
+      posts.map(({ id: _, ...post }) => JSON.stringify(post)).sort();
+    expect(withoutIds(await stored())).toEqual(withoutIds(exported));
+
+    const edited = exported.map((post) => (post.id === 'b7' ? { ...post, title: 'Edited' } : post));
+    expect(await importText('export.json', JSON.stringify(edited))).toMatchObject({
+      created: 0,
+      updated: 1,
+      unchanged: 250,
+      reassignedIds: 251,
+    });
+    expect((await stored()).filter(({ title }) => title === 'Edited')).toHaveLength(1);
+    expect(await stored('org_b')).toEqual(exported);
+  });
+});
+
+test('progress is told after each commit, up to the last record', async () => {
+  const progressOf = async (count: number) => {
+    const told: number[] = [];
+    const records = Array.from({ length: count }, (_, n) => ({ title: `t${n}`, content: 'x' }));
+    await importText('p.json', JSON.stringify(records), {
+      onProgress: (done, total) => {
+        expect(total).toBe(count);
+        told.push(done);
+      },
+    });
+    return told;
+  };
+  expect(await progressOf(5)).toEqual([5]);
+  expect(await progressOf(250)).toEqual([41, 83, 125, 166, 208, 250, 250]);
 });

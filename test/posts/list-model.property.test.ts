@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ContentType, PostStatus } from '../../src/posts/model.ts';
-import { bearer, createTestApp } from '../support/test-app.ts';
+import { applyImport, deleteImport, insertImport, stagePost } from '../../src/posts/staged-store.ts';
+import { movePiece } from '../../src/posts/store.ts';
+import { bearer, createTestApp, examplePost } from '../support/test-app.ts';
 
 interface ModelPost {
   id: string;
@@ -99,3 +101,47 @@ test('the list is what a plain model says, for any posts, filters, sorts and pag
     { numRuns: 60 },
   );
 });
+
+test('a staged import is not in the list until it is applied, and then whole, however much of it is moved', async () => {
+  const posts = fc.uniqueArray(post, { selector: ({ id }) => id, maxLength: 25 });
+  await fc.assert(
+    fc.asyncProperty(
+      posts,
+      posts,
+      fc.array(query, { minLength: 2, maxLength: 4 }),
+      async (before, imported, queries) => {
+        const app = createTestApp();
+        const { db } = app;
+        await app.addOrganization('org_a');
+        const auth = bearer(await app.addKey('org_a'));
+        await app.addPosts('org_a', ...before);
+        const requireList = async (expectedPosts: ModelPost[]) => {
+          for (const each of queries) {
+            const response = await app.request(`/v1/org_a/posts?${queryString(each)}`, auth);
+            const body = (await response.json()) as { posts: ModelPost[]; pagination: object };
+            const expected = expectedPage(expectedPosts, each);
+            expect(body.posts.map(({ id }) => id)).toEqual(expected.ids);
+            expect(body.pagination).toEqual(expected.pagination);
+          }
+        };
+        await requireList(before);
+
+        insertImport(db, { id: 'import_1', organizationId: 'org_a', state: 'staging', beatAt: 0 });
+        for (const [index, each] of imported.entries()) {
+          stagePost(db, { ...examplePost(index), ...each, organizationId: 'org_a' }, index);
+          if (index % 10 === 0) await requireList(before);
+        }
+        await requireList(before);
+
+        applyImport(db, 'import_1');
+        const after = [...new Map([...before, ...imported].map((each) => [each.id, each])).values()];
+        await requireList(after);
+        for (let moved = 0; movePiece(db) > 0; moved++) if (moved % 10 === 0) await requireList(after);
+        deleteImport(db, { id: 'import_1', state: 'applying' });
+        await requireList(after);
+        db.$client.close();
+      },
+    ),
+    { numRuns: 25 },
+  );
+}, 60_000);

@@ -3,7 +3,8 @@ import { randomToken } from '../../src/lib/ids.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import type { Role, User } from '../../src/users/model.ts';
 import { hashOf } from '../../src/users/service.ts';
-import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
+import { insertSession } from '../../src/users/session-store.ts';
+import { insertMembership, insertUser } from '../../src/users/store.ts';
 import type { TestApp } from './test-app.ts';
 
 /** What a browser says of a form that our own page sent. */
@@ -22,15 +23,17 @@ export async function signedIn(
   const createdAt = app.clock.now().toISOString();
   const user = { id: app.deps.ids.newId('usr'), email: email ?? `person${++people}@acme.example`, createdAt };
   const token = randomToken(32);
-  const expiresAt = app.clock.now().getTime() + 30 * DAY_MS;
+  const lastUsedAt = app.clock.now().getTime();
+  const expiresAt = lastUsedAt + 30 * DAY_MS;
   await commitTogether(app.db, () => {
     insertUser(app.db, { ...user, passwordHash: null });
     if (organizationId !== undefined) {
       insertMembership(app.db, { userId: user.id, organizationId, role, createdAt });
     }
-    insertSession(app.db, { hash: hashOf(token), userId: user.id, createdAt, expiresAt });
+    insertSession(app.db, { hash: hashOf(token), userId: user.id, createdAt, lastUsedAt, expiresAt });
   });
-  const cookie = `tidings_session=${token}`;
+  const prefix = app.deps.publicUrl().startsWith('https:') ? '__Host-' : '';
+  const cookie = `${prefix}tidings_session=${token}`;
   return Object.assign(visitor(app, cookie), { user, cookie });
 }
 
@@ -54,7 +57,8 @@ export function form(fields: Record<string, string> = {}): RequestInit {
 
 /** The cookie that an answer sets, as a browser sends it back; undefined when it sets none of that name. */
 export function cookieOf(response: Response, name = 'tidings_session'): string | undefined {
-  const header = response.headers.getSetCookie().find((each) => each.startsWith(`${name}=`));
+  const start = new RegExp(`^(?:__Host-)?${name}=`);
+  const header = response.headers.getSetCookie().find((each) => start.test(each));
   return header?.split(';')[0];
 }
 

@@ -56,7 +56,10 @@ export async function createHookWorld(): Promise<HookWorld> {
 }
 
 /** A release of a repository, as GitHub tells of it. */
-export function releaseOf({ name, id }: StoredRepository, tag: string): Record<string, unknown> {
+export function releaseOf(
+  { name, id }: Pick<StoredRepository, 'name' | 'id'>,
+  tag: string,
+): Record<string, unknown> {
   return {
     action: 'published',
     release: {

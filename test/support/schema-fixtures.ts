@@ -38,7 +38,7 @@ function fixtureOf(schema: number): string {
       'SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid',
     )
     .all()
-    .filter(({ name }) => !/^post_search_/.test(name));
+    .filter(({ name }) => !/^(post_search_|sqlite_)/.test(name));
   const tables = made.filter(({ type, name }) => type === 'table' && !MADE_BY_TRIGGERS.test(name));
   const rows = tables.flatMap(({ name, sql }) => [0, 1].map((row) => insert(sqlite, name, sql, row)));
   return [

@@ -29,6 +29,7 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'settings' },
   { path: 'settings/keys' },
   { path: 'settings/members' },
+  { path: 'settings/audit' },
 ];
 
 /** Opens the first thing of a list that is open. Returns whether there is one. */

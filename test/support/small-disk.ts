@@ -41,12 +41,17 @@ export async function startOnMount(
   });
 }
 
-/** Runs one command on a mount of four megabytes that holds what `seed` does. */
-export function commandOnMount(seed: string, words: readonly string[]): { exitCode: number; stderr: string } {
-  const script = 'mount -t tmpfs -o size=4m tmpfs /mnt && cp -a "$SEED/." /mnt && exec "$@"';
+/** Runs one command on a mount of four megabytes that holds what `seed` does. `after` gets a copy of what it leaves. */
+export function commandOnMount(
+  seed: string,
+  words: readonly string[],
+  after?: string,
+): { exitCode: number; stderr: string } {
+  const run = after === undefined ? 'exec "$@"' : '{ "$@"; code=$?; cp -a /mnt/. "$AFTER"; exit $code; }';
+  const script = `mount -t tmpfs -o size=4m tmpfs /mnt && cp -a "$SEED/." /mnt && ${run}`;
   const command = [process.execPath, join(root, 'src/cli.ts'), ...words];
   const { exitCode, stderr } = Bun.spawnSync(['unshare', '-m', 'sh', '-c', script, 'sh', ...command], {
-    env: { PATH: process.env.PATH, SEED: seed, DATA_DIR: '/mnt', LOG_LEVEL: 'silent' },
+    env: { PATH: process.env.PATH, SEED: seed, AFTER: after, DATA_DIR: '/mnt', LOG_LEVEL: 'silent' },
     stderr: 'pipe',
   });
   return { exitCode, stderr: stderr.toString() };

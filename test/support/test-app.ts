@@ -1,5 +1,6 @@
 import { type Database, openDatabase } from '../../db/client.ts';
 import { createApp } from '../../src/app.ts';
+import { SERVER } from '../../src/audit/model.ts';
 import type { Deps } from '../../src/deps.ts';
 import { composeDraft } from '../../src/drafts/compose.ts';
 import type { OpenProviderApi } from '../../src/hooks/model.ts';
@@ -9,7 +10,7 @@ import type { KeyService } from '../../src/keys/service.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import { createMetrics } from '../../src/metrics/instruments.ts';
-import type { Organization } from '../../src/organizations/model.ts';
+import type { Organization, OrganizationCreation } from '../../src/organizations/model.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import type { OwnedPost } from '../../src/posts/store.ts';
 import { savePosts } from '../../src/posts/store.ts';
@@ -44,6 +45,8 @@ export function createTestApp(
     openProviderApi?: OpenProviderApi;
     publicUrl?: () => string;
     hasOwnGithub?: boolean;
+    clientIpHeader?: string;
+    organizationCreation?: OrganizationCreation;
   } = {},
 ): TestApp {
   const db = openDatabase(':memory:');
@@ -57,6 +60,7 @@ export function createTestApp(
     ids: countingIds(),
     log,
     metrics: createMetrics(),
+    actor: SERVER,
     secrets,
     fetch: (request: Request) => app.fetch(request),
     openProviderApi:
@@ -70,6 +74,8 @@ export function createTestApp(
       ...deps,
       compose: async (recipe, material) => composeDraft(recipe, material),
       hasOwnGithub: overrides.hasOwnGithub ?? false,
+      clientIpHeader: overrides.clientIpHeader,
+      organizationCreation: overrides.organizationCreation ?? 'owners',
     },
     overrides.providers,
   );
@@ -103,7 +109,7 @@ export function bearer(key: CreatedKey | string): { headers: Record<string, stri
 }
 
 /** A published changelog post; a higher number is a minute newer. */
-function examplePost(number: number): Omit<OwnedPost, 'organizationId'> {
+export function examplePost(number: number): Omit<OwnedPost, 'organizationId'> {
   const at = new Date(Date.UTC(2026, 0, 1, 0, number)).toISOString();
   return {
     id: `post_${number}`,

@@ -387,7 +387,7 @@ describe('a trigger that is deleted', () => {
   test('while its run is queued leaves nothing', async () => {
     const { id } = await create();
     await deliverRelease();
-    await deleteTrigger(app.db, id);
+    await deleteTrigger(app.deps, id);
     expect(await pass()).toBe(0);
     expect(traces()).toEqual(nothing);
   });
@@ -396,7 +396,7 @@ describe('a trigger that is deleted', () => {
     const { id } = await create();
     await deliverRelease();
     await pass(async (recipe, material) => {
-      await deleteTrigger(app.db, id);
+      await deleteTrigger(app.deps, id);
       return composeDraft(recipe, material);
     });
     expect(traces()).toEqual(nothing);
@@ -407,7 +407,7 @@ describe('a trigger that is deleted', () => {
     const { id } = await createFailing();
     await deliverRelease();
     await pass();
-    await deleteTrigger(app.db, id);
+    await deleteTrigger(app.deps, id);
     app.clock.advance(600_000);
     expect(await pass()).toBe(0);
     expect(traces()).toEqual(nothing);
@@ -417,7 +417,7 @@ describe('a trigger that is deleted', () => {
     const { id } = await create();
     await deliverRelease();
     await pass();
-    await deleteTrigger(app.db, id);
+    await deleteTrigger(app.deps, id);
     expect(await posts()).toHaveLength(1);
   });
 });

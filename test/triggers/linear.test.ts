@@ -104,7 +104,7 @@ describe('completed issues', () => {
     await trigger();
     await deliver('Issue', issue(1, 'First'));
     const [post] = await postsOf(app);
-    await setPostStatus(app.db, post?.id ?? '', 'published', app.clock.now());
+    await setPostStatus(app.deps, post?.id ?? '', 'published');
     await deliver('Issue', reopened(1, 'First'));
     const again = {
       'data.updatedAt': '2026-11-20T12:30:00.000Z',
@@ -125,6 +125,28 @@ describe('completed issues', () => {
     await app.request(...linearRequest(connected, reopened(1, 'First')));
     expect(await runAll(app)).toBe(0);
   });
+});
+
+test('what was completed before its trigger was created stays out when it is edited', async () => {
+  await deliver('Issue', issue(1, 'First'));
+  await deliver('Project', sample('Project'));
+  await trigger();
+  await trigger({ event: 'project', publish: true });
+  const renamed = (changes: Record<string, unknown>) => ({
+    ...changes,
+    'data.updatedAt': '2026-11-20T12:30:00.000Z',
+    updatedFrom: { title: 'Before' },
+  });
+  await deliver('Issue', issue(1, 'First, renamed', renamed({})));
+  await deliver('Project', sample('Project', renamed({ 'data.name': 'Renamed' })));
+  expect(await postsOf(app)).toEqual([]);
+  await deliver('Issue', issue(2, 'Second'));
+  await deliver('Project', sample('Project'));
+  expect(await drafts()).toMatchObject({ 'Done by Engineering': ['Second'] });
+  expect((await postsOf(app)).map(({ title, status }) => [title, status])).toContainEqual([
+    'Renamed is complete',
+    'published',
+  ]);
 });
 
 test('a project that is completed and an update are drafts of their own', async () => {

@@ -5,6 +5,7 @@ import { logOf } from '../support/deliveries.ts';
 import { runAll } from '../support/drafts.ts';
 import { createRepository, draftsOf } from '../support/histories.ts';
 import { OCTOKIT_REPOSITORY, octokitDeliveries } from '../support/octokit.ts';
+import { changed, type Payload } from '../support/payloads.ts';
 import { HOW_TO_PIN, pinsOf, readPins } from '../support/pins.ts';
 
 // What GitHub, and GitHub Enterprise Server, really sent.
@@ -39,7 +40,10 @@ test.each(servers)('the examples of %s give the same drafts in every order', asy
 
 test('all of them in one repository make drafts, and none is refused', async () => {
   const { app, deliver, drafts } = await createRepository(OCTOKIT_REPOSITORY);
-  for (const telling of [...byServer.values()].flat()) await deliver(telling);
+  // Each server numbers the repository anew.
+  for (const { payload, ...telling } of [...byServer.values()].flat()) {
+    await deliver({ ...telling, payload: changed(payload as Payload, { 'repository.id': 1 }) });
+  }
   await runAll(app);
   expect(await listRuns(app.db, {})).toEqual([]);
   expect(await drafts()).not.toEqual([]);

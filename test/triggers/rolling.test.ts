@@ -130,7 +130,7 @@ describe('a person', () => {
   test('who publishes the draft closes it: what comes later is a new one', async () => {
     await push(1, 'feat: one');
     const [open] = await postsOf(app);
-    await setPostStatus(app.db, open?.id ?? '', 'published', app.clock.now());
+    await setPostStatus(app.deps, open?.id ?? '', 'published');
     await push(2, 'feat: two');
     const posts = await postsOf(app);
     expect(posts.map(({ status }) => status).sort()).toEqual(['draft', 'published']);
@@ -147,7 +147,7 @@ describe('a person', () => {
   test('who deletes the draft does not get it back, but what comes later', async () => {
     await push(1, 'feat: one');
     const [open] = await postsOf(app);
-    await deletePost(app.db, open?.id ?? '');
+    await deletePost(app.deps, open?.id ?? '');
     await runAll(app);
     expect(await drafts()).toEqual({});
     await push(2, 'feat: two');

@@ -1,7 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Connected } from '../../src/integrations/model.ts';
 import { setEnabled } from '../../src/integrations/store.ts';
+import { UploadError, type UploadProblem } from '../../src/lib/upload.ts';
 import { setPlan } from '../../src/organizations/store.ts';
+import { providers } from '../../src/webhooks/providers/index.ts';
+import { createReceiver } from '../../src/webhooks/receive.ts';
 import {
   claimCount,
   connectGithub,
@@ -10,6 +13,7 @@ import {
   linearRequest,
   logOf,
 } from '../support/deliveries.ts';
+import { refusalOf } from '../support/refusal.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
@@ -147,7 +151,7 @@ describe('what is taken', () => {
 
   test('the entry keeps the days of the plan that held', async () => {
     await app.request(...githubRequest(connected, ping));
-    await setPlan(app.db, 'org_a', 'pro');
+    await setPlan(app.deps, 'org_a', 'pro');
     app.clock.advance(1000);
     await app.request(...githubRequest(connected, ping));
     expect((await logOf(app)).map(({ retentionDays }) => retentionDays)).toEqual([30, 7]);
@@ -270,14 +274,14 @@ describe('what is refused', () => {
   });
 
   test('a disabled integration, before anything else of the delivery is looked at', async () => {
-    await setEnabled(app.db, connected.integrationId, false);
+    await setEnabled(app.deps, connected.integrationId, false);
     const response = await app.request(...unsigned(at(`github/org_a/${connected.integrationId}/repo_none`)));
     expect(response.status).toBe(403);
     expect(await response.json()).toEqual({ error: 'Integration is disabled' });
     expect(await logOf(app)).toMatchObject([
       { status: 'rejected', statusCode: 403, reason: 'The integration is disabled' },
     ]);
-    await setEnabled(app.db, connected.integrationId, true);
+    await setEnabled(app.deps, connected.integrationId, true);
     expect((await app.request(...githubRequest(connected, ping))).status).toBe(200);
   });
 
@@ -307,6 +311,17 @@ describe('what is refused', () => {
 });
 
 describe('what a sender without the secret can make us store', () => {
+  /** A delivery whose sender goes away in the middle of the body. */
+  function abortedRequest(): [string, RequestInit] {
+    const [path, init] = githubRequest(connected, ping);
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new Uint8Array(10));
+      },
+      pull: (controller) => controller.error(new Error('the connection was closed')),
+    });
+    return [path, { ...init, body }];
+  }
   const forged = () => githubRequest(connected, { a: 'x'.repeat(10_000) }, { secret: 'wrong' });
 
   test('is one entry a minute for each cause, which counts, and holds no payload', async () => {
@@ -321,6 +336,83 @@ describe('what a sender without the secret can make us store', () => {
       [401, 'unknown', 3],
     ]);
     expect(JSON.stringify(log)).not.toContain('xxxx');
+  });
+
+  test('refusals of one minute with different causes have an entry each, which says its own cause', async () => {
+    const without = (name: string) => githubRequest(connected, ping, { headers: { [name]: undefined } });
+    const repository = (id: string) =>
+      githubRequest(connected, ping, { path: `/api/webhooks/github/org_a/${connected.integrationId}/${id}` });
+    for (const request of [
+      without('x-github-event'),
+      without('x-github-delivery'),
+      without('x-github-delivery'),
+      without('x-hub-signature-256'),
+      repository('repo_x'),
+      repository('repo_y'),
+      abortedRequest(),
+      abortedRequest(),
+      abortedRequest(),
+    ]) {
+      await app.request(...request);
+    }
+    const told = (await logOf(app)).map(
+      ({ statusCode, count, reason }) => `${statusCode} ${count} ${reason}`,
+    );
+    expect(told.sort()).toEqual([
+      '400 1 A delivery of GitHub carries the header X-GitHub-Event',
+      '400 1 A delivery of GitHub carries the header X-Hub-Signature-256',
+      '400 2 A delivery of GitHub carries the header X-GitHub-Delivery',
+      '400 3 The connection closed before the whole body arrived',
+      "404 2 The webhook's URL names a repository that is not connected: repo_x",
+    ]);
+  });
+
+  test('an upload that is cut off is a refusal, not a failure of the service', async () => {
+    for (let n = 0; n < 100; n++) {
+      const response = await app.request(...abortedRequest());
+      expect([response.status, await response.json()]).toEqual([400, { error: 'Upload aborted' }]);
+    }
+    app.clock.advance(60_000);
+    await app.request(...abortedRequest());
+    expect((await logOf(app)).map(({ status, title, count }) => `${status} ${title} ${count}`)).toEqual([
+      'rejected Upload aborted 1',
+      'rejected Upload aborted 100',
+    ]);
+    expect(app.logged.filter(({ level }) => level !== 'debug' && level !== 'info')).toEqual([]);
+    const metrics = app.deps.metrics.registry.render(() => undefined);
+    expect(metrics).toContain('tidings_deliveries_total{provider="github",outcome="rejected"} 101');
+    expect(metrics).toContain('tidings_deliveries_total{provider="github",outcome="failed"} 0');
+  });
+
+  test.each<[UploadProblem, number, string]>([
+    ['too_large', 413, 'Payload too large'],
+    ['aborted', 400, 'Upload aborted'],
+    ['too_slow', 408, 'Upload timed out'],
+    ['no_room', 503, 'Too many uploads'],
+  ])('an upload that is not read, %s, is counted per minute', async (problem, status, message) => {
+    const receive = createReceiver(app.deps, providers);
+    const { organizationId, integrationId, repositoryId } = { organizationId: 'org_a', ...connected };
+    const [, init] = githubRequest(connected, ping);
+    for (let n = 0; n < 3; n++) {
+      const refusal = await refusalOf(
+        receive({
+          path: { provider: 'github', organizationId, integrationId, repositoryId },
+          headers: new Headers(init.headers),
+          isTooLarge: false,
+          readBody: () => Promise.reject(new UploadError(problem)),
+        }),
+      );
+      expect(refusal).toEqual({ status, message });
+    }
+    expect(await logOf(app)).toMatchObject([
+      { status: 'rejected', statusCode: status, title: message, count: 3 },
+    ]);
+  });
+
+  test('is one entry a minute also where the service itself fails before the signature is checked', async () => {
+    app.db.$client.run("UPDATE integrations SET secret = x'00'");
+    for (let n = 0; n < 20; n++) expect((await app.request(...forged())).status).toBe(500);
+    expect(await logOf(app)).toMatchObject([{ status: 'failed', statusCode: 500, count: 20 }]);
   });
 
   test('never suppresses the real delivery of the same id', async () => {

@@ -8,12 +8,17 @@ export const sampleEvents: Readonly<Record<IntegrationType, readonly string[]>> 
   linear: linearSamples,
 };
 
-/** What the integration's provider would send of an event now; null when there is no sample of that. */
+/** What the integration's provider would send of an event of its first repository, or of `repositoryId`, now; null when there is no sample of that. */
 export function sampleOf(
   { type, repositories }: Pick<Integration, 'type' | 'repositories'>,
   event: string,
-  { now, action }: { now: Date; action?: string | undefined },
+  {
+    now,
+    action,
+    repositoryId,
+  }: { now: Date; action?: string | undefined; repositoryId?: string | undefined },
 ): Record<string, unknown> | null {
   if (type === 'linear') return sampleLinear(event, { now });
-  return sampleGithub(event, { repository: repositories[0]?.fullName ?? 'acme/rocket', now, action });
+  const repository = repositories.find(({ id }) => id === repositoryId) ?? repositories[0];
+  return sampleGithub(event, { repository: repository?.fullName ?? 'acme/rocket', now, action });
 }

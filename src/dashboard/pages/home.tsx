@@ -1,22 +1,29 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { AppError } from '../../lib/app-error.ts';
+import { mayFound } from '../../users/found.ts';
 import { get, type Page, redirect, view } from '../page.ts';
+import { Action } from '../view/form.tsx';
 import { YourOrganizations } from '../view/your-organizations.tsx';
 
 /** The way in: to the person's first organization, and its posts. */
 export const home: readonly Page[] = [
-  get('/dashboard', 'user', async ({ memberships }) => {
+  get('/dashboard', 'user', async ({ deps, user, memberships }) => {
     const [first] = memberships;
     if (first !== undefined) return redirect(`/dashboard/${first.organizationId}`);
+    const mayCreate = mayFound(deps.organizationCreation, memberships);
     return view(
       'No organization',
       <>
-        <h1>No organization yet</h1>
+        <h1>No organization</h1>
         <p class="lede">
-          You have an account, but belong to no organization. Ask an owner of one for an invitation link, or
-          make your own.
+          Your account {user.email} belongs to no organization. Ask an owner of one for an invitation link
+          {mayCreate ? ', or create your own' : ''}.
         </p>
-        <YourOrganizations memberships={memberships} />
+        {mayCreate ? <YourOrganizations memberships={memberships} mayCreate /> : null}
+        <p>
+          <a href="/dashboard/~/account">Your account</a>
+        </p>
+        <Action to="/dashboard/~/sign-out" label="Sign out" />
       </>,
     );
   }),

@@ -1,19 +1,28 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { AppError } from '../../lib/app-error.ts';
+import { addressGroup } from '../../lib/client-address.ts';
 import type { Organization } from '../../organizations/model.ts';
 import { findOrganization } from '../../organizations/store.ts';
 import type { OneTimeLink, Role } from '../../users/model.ts';
 import { acceptInvitation, requireLink } from '../../users/service.ts';
 import { listMemberships } from '../../users/store.ts';
-import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
+import {
+  get,
+  guardedBy,
+  isRefusedForm,
+  type Page,
+  post,
+  redirect,
+  refusalOf,
+  tokenOf,
+  type Visit,
+  view,
+} from '../page.ts';
 import { Field, FormError } from '../view/form.tsx';
 import { NewPassword } from '../view/new-password.tsx';
 import { problemWith } from '../view/problem.ts';
 
 const PATH = '/dashboard/~/invitation';
-
-/** What wrong links count against. In capitals, so that it is nobody's e-mail address. */
-const GUESSES = 'INVITATION';
 
 /** How somebody joins an organization: as who is signed in, or as somebody new. */
 export const invitation: readonly Page[] = [
@@ -26,23 +35,19 @@ export const invitation: readonly Page[] = [
   }),
 
   post(PATH, 'anyone', async (visit) => {
-    const { deps, form, user, throttle } = visit;
+    const { deps, form, user } = visit;
     const { link, organization } = await requireInvitation(visit);
     const role = await findRole(visit, organization.id);
     if (givesNothing(link, role)) return alreadyIn(organization);
-    // Each attempt can tell whether an address has an account, and costs the hashing of a password.
-    const attempts = `${GUESSES} ${link.hash}`;
     try {
-      requirePatience(throttle.waitMs(attempts));
-      throttle.failed(attempts);
-      const { organizationId, session } = await acceptInvitation(deps, tokenOf(visit), user ?? given(form));
-      throttle.succeeded(attempts);
+      const by = user ?? { ...given(form), ...guardedBy(visit) };
+      const { organizationId, session } = await acceptInvitation(deps, tokenOf(visit), by);
       const name = organization.name.slice(0, 100);
       const done = role === null ? `Welcome to ${name}.` : `You are an owner of ${name} now.`;
       const to = redirect(`/dashboard/${organizationId}`, done);
       return session === null ? to : { ...to, session: session.token };
     } catch (error) {
-      if (!(error instanceof AppError) || ![400, 409, 429].includes(error.status)) throw error;
+      if (!isRefusedForm(error)) throw error;
       return showInvitation(visit, link, organization, role, error);
     }
   }),
@@ -52,26 +57,16 @@ type Invitation = OneTimeLink & { hash: string };
 
 /** A link that works is never held up by others' wrong ones; those are refused at once after a few. */
 async function requireInvitation(visit: Visit): Promise<{ link: Invitation; organization: Organization }> {
-  const { deps, throttle } = visit;
+  const { deps, guard, clientAddress } = visit;
   try {
     const link = await requireLink(deps, tokenOf(visit), 'invitation');
     const organization = await findOrganization(deps.db, link.organizationId ?? '');
     if (organization === null) throw new AppError(404, 'This organization is gone.');
     return { link, organization };
   } catch (error) {
-    requirePatience(throttle.waitMs(GUESSES));
-    throttle.failed(GUESSES);
+    guard.count(`invitation ${addressGroup(clientAddress)}`);
     throw error;
   }
-}
-
-function requirePatience(waitMs: number): void {
-  if (waitMs === 0) return;
-  const seconds = Math.ceil(waitMs / 1000);
-  throw new AppError(
-    429,
-    `Too many attempts. Try again in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`,
-  );
 }
 
 /** What who is signed in may do there already; null for nothing. */
@@ -127,7 +122,7 @@ function showInvitation(
         </p>
       ) : null}
     </>,
-    error === undefined ? {} : { status: error.status },
+    refusalOf(error),
   );
 }
 

@@ -1,8 +1,19 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { AppError } from '../../lib/app-error.ts';
+import type { AppError } from '../../lib/app-error.ts';
 import { listOrganizations } from '../../organizations/store.ts';
 import { requireLink, setUp } from '../../users/service.ts';
-import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
+import {
+  get,
+  guardedBy,
+  isRefusedForm,
+  type Page,
+  post,
+  redirect,
+  refusalOf,
+  tokenOf,
+  type Visit,
+  view,
+} from '../page.ts';
 import { Field, FormError } from '../view/form.tsx';
 import { NewPassword } from '../view/new-password.tsx';
 import { problemWith } from '../view/problem.ts';
@@ -17,16 +28,20 @@ export const setup: readonly Page[] = [
     const { form, deps } = visit;
     const given = fieldsOf(form);
     try {
-      const { session, organizationId } = await setUp(deps, tokenOf(visit), given);
+      const { session, organizationId } = await setUp(deps, tokenOf(visit), {
+        ...given,
+        ...guardedBy(visit),
+      });
       return { ...redirect(`/dashboard/${organizationId}/start`), session: session.token };
     } catch (error) {
-      if (!(error instanceof AppError) || error.status !== 400) throw error;
-      return showSetup(visit, error.message);
+      if (!isRefusedForm(error)) throw error;
+      return showSetup(visit, error);
     }
   }),
 ];
 
-async function showSetup(visit: Visit, error?: string) {
+async function showSetup(visit: Visit, refused?: AppError) {
+  const error = refused?.message;
   const { form, deps } = visit;
   const { email, organization } = fieldsOf(form);
   const existing = await listOrganizations(deps.db);
@@ -65,7 +80,7 @@ async function showSetup(visit: Visit, error?: string) {
         </button>
       </form>
     </>,
-    error === undefined ? {} : { status: 400 },
+    refusalOf(refused),
   );
 }
 

@@ -1,10 +1,23 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
+import { countRefusedSignIn } from '../../audit/store.ts';
 import { AppError } from '../../lib/app-error.ts';
+import { addressGroup } from '../../lib/client-address.ts';
 import { tidings } from '../../lib/how-to-run.ts';
-import { choosePassword, requireLink, signIn as signInAs } from '../../users/service.ts';
-import { countUsers, deleteSession } from '../../users/store.ts';
-import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
+import { choosePassword, endSession, requireLink, signIn as signInAs } from '../../users/service.ts';
+import { hasUsers } from '../../users/store.ts';
+import { readCookies } from '../cookies.ts';
+import {
+  get,
+  guardedBy,
+  isRefusedForm,
+  type Page,
+  post,
+  redirect,
+  refusalOf,
+  tokenOf,
+  type Visit,
+  view,
+} from '../page.ts';
 import { Field, FormError } from '../view/form.tsx';
 import { NewPassword } from '../view/new-password.tsx';
 
@@ -14,19 +27,28 @@ export const signIn: readonly Page[] = [
   ),
 
   post('/dashboard/~/sign-in', 'anyone', async (visit) => {
-    const { deps, throttle, form } = visit;
-    const input = { email: form.get('email') ?? '', password: form.get('password') ?? '' };
+    const { deps, form, request, clientAddress, guard } = visit;
+    const input = {
+      email: form.get('email') ?? '',
+      password: form.get('password') ?? '',
+      source: addressGroup(clientAddress),
+      browser: readCookies(request, deps.publicUrl().startsWith('https:')).browser,
+      ...guardedBy(visit),
+    };
     try {
-      const { token } = await signInAs(deps, throttle, input);
+      const { token } = await signInAs(deps, input);
       return { ...redirect(wayBack(form.get('to'))), session: token };
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
+      // Only a refusal after a hash is written at once: the queue of hashes bounds how often.
+      if (error.status === 429) guard.countRefusal(clientAddress);
+      else if (error.isRefusal) await countRefusedSignIn(deps, clientAddress);
       return showSignIn(visit, error);
     }
   }),
 
-  post('/dashboard/~/sign-out', 'anyone', async ({ deps, sessionHash }) => {
-    await deleteSession(deps.db, sessionHash);
+  post('/dashboard/~/sign-out', 'anyone', async ({ deps, user, sessionHash }) => {
+    if (user !== null) await endSession(deps, user, sessionHash);
     return { ...redirect('/dashboard/~/sign-in', 'You are signed out.'), session: null };
   }),
 
@@ -38,17 +60,18 @@ export const signIn: readonly Page[] = [
   post('/dashboard/~/password', 'anyone', async (visit) => {
     const { deps, form } = visit;
     try {
-      const { token } = await choosePassword(deps, tokenOf(visit), form.get('password') ?? '');
-      return { ...redirect('/dashboard', 'Your new password holds from now on.'), session: token };
+      const input = { password: form.get('password') ?? '', ...guardedBy(visit) };
+      const { token } = await choosePassword(deps, tokenOf(visit), input);
+      return { ...redirect('/dashboard', 'Your password is changed.'), session: token };
     } catch (error) {
-      if (!(error instanceof AppError) || error.status !== 400) throw error;
-      return showPassword(visit, error.message);
+      if (!isRefusedForm(error)) throw error;
+      return showPassword(visit, error);
     }
   }),
 ];
 
-async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
-  const isNew = (await countUsers(deps.db)) === 0;
+function showSignIn({ deps, form, url }: Visit, error?: AppError) {
+  const isNew = !hasUsers(deps.db);
   return view(
     'Sign in',
     <>
@@ -80,29 +103,37 @@ async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
         <code>{tidings} user reset-password --email …</code>
       </p>
     </>,
-    error === undefined ? {} : { status: error.status },
+    refusalOf(error),
   );
 }
 
-function showPassword(visit: Visit, error?: string) {
+function showPassword(visit: Visit, error?: AppError) {
+  const isAboutPassword = error?.message.startsWith('password ') === true;
   return view(
     'Choose a password',
     <>
       <h1>Choose a password</h1>
       <p class="lede">It signs you in here, and out everywhere else.</p>
       <form method="post" action="/dashboard/~/password" class="stack">
+        <FormError error={isAboutPassword ? null : error?.message} />
         <input type="hidden" name="token" value={tokenOf(visit)} />
-        <NewPassword label="New password" message={error} autoFocus />
+        <NewPassword label="New password" message={error?.message} autoFocus />
         <button type="submit" class="button go">
           Save
         </button>
       </form>
     </>,
-    error === undefined ? {} : { status: 400 },
+    refusalOf(error),
   );
 }
 
-/** A path of the dashboard; anything else would lead away from here. */
+/** How long an address may be that the sign-in leads back to, in characters. */
+const MAX_WAY_BACK = 2_000;
+
+/** The page to go back to. Only pages of the dashboard: anything else could lead to another site. */
 function wayBack(to: string | null): string {
-  return to !== null && /^\/dashboard\/[A-Za-z0-9_~-]/.test(to) && !to.includes('\\') ? to : '/dashboard';
+  const here = 'http://localhost';
+  const url = to === null || to.length > MAX_WAY_BACK ? null : URL.parse(to, here);
+  if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';
+  return url.pathname + url.search + url.hash;
 }

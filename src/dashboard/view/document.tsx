@@ -2,6 +2,7 @@
 import { type ComponentChildren, h, Fragment as Pieces } from 'preact';
 import { render } from 'preact-render-to-string';
 import { countDrafts } from '../../posts/store.ts';
+import { mayFound } from '../../users/found.ts';
 import { clientScript, styleSheet } from '../assets.ts';
 import type { Fragment, MemberVisit, Section, View, Visit } from '../page.ts';
 import { NEW_ORGANIZATION } from './your-organizations.tsx';
@@ -71,7 +72,7 @@ const entries: { section: Section; path: string; name: string }[] = [
 ];
 
 function Shell({
-  visit: { organization, memberships, base, user },
+  visit: { deps, organization, memberships, base, user },
   section,
   drafts,
   children,
@@ -90,7 +91,12 @@ function Shell({
         <details class="menu">
           <summary>Menu</summary>
           <div class="menu-body">
-            <Organizations current={organization.id} name={organization.name} memberships={memberships} />
+            <Organizations
+              current={organization.id}
+              name={organization.name}
+              memberships={memberships}
+              mayCreate={mayFound(deps.organizationCreation, memberships)}
+            />
             <nav aria-label="Dashboard">
               {entries.map((entry) => (
                 <a
@@ -127,10 +133,12 @@ function Organizations({
   current,
   name,
   memberships,
+  mayCreate,
 }: {
   current: string;
   name: string;
   memberships: MemberVisit['memberships'];
+  mayCreate: boolean;
 }) {
   const others = memberships.filter(({ organizationId }) => organizationId !== current);
   return (
@@ -142,11 +150,13 @@ function Organizations({
             <a href={`/dashboard/${organizationId}`}>{organizationName}</a>
           </li>
         ))}
-        <li>
-          <a class="dim" href={`/dashboard/~/account#${NEW_ORGANIZATION}`}>
-            Another organization
-          </a>
-        </li>
+        {mayCreate ? (
+          <li>
+            <a class="dim" href={`/dashboard/~/account#${NEW_ORGANIZATION}`}>
+              Another organization
+            </a>
+          </li>
+        ) : null}
       </ul>
     </details>
   );

@@ -8,6 +8,8 @@ export function Field({
   name,
   type = 'text',
   value,
+  min,
+  max,
   hint,
   error,
   placeholder,
@@ -20,8 +22,10 @@ export function Field({
   name: string;
   /** Of its own where the page has another field of that name. */
   id?: string;
-  type?: 'text' | 'email' | 'password' | 'date' | 'search';
+  type?: 'text' | 'email' | 'password' | 'date' | 'search' | 'number';
   value?: string;
+  min?: number;
+  max?: number;
   hint?: ComponentChildren;
   error?: string | null;
   placeholder?: string;
@@ -38,6 +42,8 @@ export function Field({
         name={name}
         type={type as 'text'}
         value={value}
+        min={min}
+        max={max}
         placeholder={placeholder}
         required={required}
         autofocus={autoFocus}

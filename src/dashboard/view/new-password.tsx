@@ -18,7 +18,7 @@ export function NewPassword({
       name="password"
       type="password"
       autoComplete="new-password"
-      hint="At least 10 characters."
+      hint="At least 10 characters. A few unrelated words work well."
       error={problemWith('password', 'The password', message)}
       autoFocus={autoFocus}
     />

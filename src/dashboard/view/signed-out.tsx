@@ -3,10 +3,13 @@
 /** Fields that are not written into a page, even to be sent again. */
 const SECRET = new Set(['password', 'current', 'apiToken']);
 
-/** For a form that came after its session had ended: nothing is done yet, and nothing that was typed is lost. */
-export function SignedOut({ path, form }: { path: string; form: URLSearchParams }) {
-  const fields = [...form];
-  const isKept = !fields.some(([name]) => SECRET.has(name));
+/**
+ * For a form that came after its session had ended. The page carries the form, so that the text is not lost. `form` is
+ * null when it is too large to be read without a session.
+ */
+export function SignedOut({ path, form }: { path: string; form: URLSearchParams | null }) {
+  const fields = [...(form ?? [])];
+  const isKept = form !== null && !fields.some(([name]) => SECRET.has(name));
   return (
     <>
       <h1>You are signed out</h1>
@@ -29,6 +32,15 @@ export function SignedOut({ path, form }: { path: string; form: URLSearchParams 
             </button>
           </form>
         </>
+      ) : form === null ? (
+        <p>
+          Your text is too long to keep on this page, but your browser still has it:{' '}
+          <a href="/dashboard/~/sign-in" target="_blank" rel="noopener">
+            sign in in another tab
+          </a>
+          , come back here, and reload this page. When your browser asks, confirm that it sends the form
+          again.
+        </p>
       ) : (
         <p>
           <a class="button go" href="/dashboard/~/sign-in">

@@ -6,13 +6,15 @@ import { problemWith } from './problem.ts';
 /** Where on a page the form of a new organization stands. */
 export const NEW_ORGANIZATION = 'new-organization';
 
-/** The organizations of a person, and the way to one more. */
+/** The organizations of a person, and a form for another where they may create one. */
 export function YourOrganizations({
   memberships,
+  mayCreate,
   name = '',
   error,
 }: {
   memberships: readonly Membership[];
+  mayCreate: boolean;
   name?: string;
   error?: string | undefined;
 }) {
@@ -29,19 +31,21 @@ export function YourOrganizations({
           </li>
         ))}
       </ul>
-      <form method="post" action="/dashboard/~/organizations" class="stack" id={NEW_ORGANIZATION}>
-        <FormError error={aboutName === null ? error : null} />
-        <Field
-          label="Another team or product"
-          name="name"
-          value={name}
-          hint="It has its own posts, keys and integrations, and you own it."
-          error={aboutName}
-        />
-        <button type="submit" class="button">
-          Make an organization
-        </button>
-      </form>
+      {mayCreate ? (
+        <form method="post" action="/dashboard/~/organizations" class="stack" id={NEW_ORGANIZATION}>
+          <FormError error={aboutName === null ? error : null} />
+          <Field
+            label="Another team or product"
+            name="name"
+            value={name}
+            hint="It has its own posts, keys and integrations, and you own it."
+            error={aboutName}
+          />
+          <button type="submit" class="button">
+            Make an organization
+          </button>
+        </form>
+      ) : null}
     </>
   );
 }

@@ -1,23 +1,27 @@
 import { basename, dirname, resolve } from 'node:path';
+import type { Database } from '../../../db/client.ts';
+import { commitTogether } from '../../../db/group-commit.ts';
+import { quote } from '../../audit/model.ts';
+import { type AuditDeps, recordAudit } from '../../audit/store.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { derivedId } from '../../lib/ids.ts';
 import { getOrganization } from '../../organizations/store.ts';
 import type { ContentType, PostStatus } from '../model.ts';
 import { toPlainText } from '../plain-text.ts';
-import { findPosts, type OwnedPost, savePosts } from '../store.ts';
+import { findOwners, type OwnedPost, readPosts, writePost } from '../store.ts';
 import { isChangelogName, parseChangelog } from './changelog.ts';
 import { parseJson, parseJsonLines } from './json.ts';
 import { hasFrontMatter, parseMarkdown } from './markdown.ts';
 import { checkRecord, type ImportedFields } from './record.ts';
 import { importError, type ParsedFile, type SourceFile } from './source.ts';
+import { importInPieces } from './staging.ts';
 
-/**
- * Bounds on one file. It is one transaction, and a server waits four seconds at most for it: so many posts take about
- * two, half of it for the index that the dashboard searches.
- */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
-const MAX_RECORDS = 25_000;
+
+/** Bounds on one commit, which a delivery may have to wait for. A post larger than the second has a piece of its own. */
+const MAX_PIECE_POSTS = 100;
+const MAX_PIECE_CHARACTERS = 256 * 1024;
 
 export const importFormats = ['json', 'jsonl', 'markdown', 'changelog'] as const;
 type ImportFormat = (typeof importFormats)[number];
@@ -40,7 +44,8 @@ export interface ImportOptions {
   format?: ImportFormat | undefined;
   /** What the file is a file of, for the ids of records that carry none. Absent: its folder and name. */
   source?: string | undefined;
-  onProgress?: (written: number, total: number) => void;
+  /** Told after each commit how many of the file's posts are done. */
+  onProgress?: (done: number, total: number) => void;
 }
 
 export interface ImportResult {
@@ -48,56 +53,165 @@ export interface ImportResult {
   created: number;
   updated: number;
   unchanged: number;
+  /** How many posts got another id than the file gives, because another organization has a post with that id. */
+  reassignedIds: number;
   /** What was passed over, in words. */
   skipped: string[];
 }
 
 /**
- * Writes a file's records as posts, all of them or none. A record has the id that it gives, or one made from
- * organization, source, and what names it in the file: the same file again updates. Throws `AppError` 400 that
+ * Writes a file's records as posts, all of them at one moment or none. A record has the id that it gives, or one made
+ * from organization, source, and what names it in the file: the same file again updates. Throws `AppError` 400 that
  * names file, line and field, and 404 when there is no such organization.
  */
 export async function importFile(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: AuditDeps & Pick<Deps, 'ids'>,
   file: SourceFile,
   options: ImportOptions,
 ): Promise<ImportResult> {
-  await getOrganization(deps.db, options.organizationId);
+  const { db } = deps;
+  const { organizationId, onProgress = () => undefined } = options;
+  await getOrganization(db, organizationId);
   const now = deps.clock.now().toISOString();
-  const { records, skipped } = readRecords(file, options);
-  const existing = new Map((await findPosts(deps.db, [...records.keys()])).map((post) => [post.id, post]));
+  const { records: given, skipped } = readRecords(file, options);
+  const { records, reassignedIds } = replaceTakenIds(db, file, organizationId, given);
 
-  const changed: OwnedPost[] = [];
   let created = 0;
-  for (const [id, { lineOf, fields }] of records) {
-    const old = existing.get(id);
-    if (old !== undefined && old.organizationId !== options.organizationId) {
-      throw importError(file, lineOf('id'), `id ${id} is taken by a post of another organization`);
+  let updated = 0;
+  let published = 0;
+  const write = (piece: Piece, save: (post: OwnedPost) => void) => {
+    const existing = new Map(readPosts(db, [...piece.keys()]).map((post) => [post.id, post]));
+    for (const [id, { fields }] of piece) {
+      const old = existing.get(id);
+      if (old !== undefined && old.organizationId !== organizationId) {
+        throw new AppError(
+          409,
+          `Another organization has taken the id ${id} meanwhile. Import the file again.`,
+        );
+      }
+      const post = merge(id, fields, old, options, now);
+      if (post === old) continue;
+      save(post);
+      if (post.status === 'published') published++;
+      if (old === undefined) created++;
+      else updated++;
     }
-    const post = merge(id, fields, old, options, now);
-    if (old === undefined) created++;
-    if (post !== old) changed.push(post);
+  };
+  const record = () => recordImport(deps, file, options, created + updated, published);
+  const [first, ...others] = splitRecords(records);
+  if (first !== undefined && others.length === 0) {
+    await commitTogether(db, () => {
+      write(first, (post) => writePost(db, post));
+      record();
+    });
+  } else if (first !== undefined) {
+    await importInPieces(deps, organizationId, [first, ...others], write, record, (done, total) =>
+      onProgress(Math.floor((records.size * done) / total), records.size),
+    );
   }
-  await savePosts(deps.db, changed, (written) => options.onProgress?.(written, changed.length));
-  const unchanged = records.size - changed.length;
-  return { file: file.name, created, updated: changed.length - created, unchanged, skipped };
+  onProgress(records.size, records.size);
+  const unchanged = records.size - created - updated;
+  return { file: file.name, created, updated, unchanged, reassignedIds, skipped };
+}
+
+interface CheckedRecord {
+  lineOf: (field: string) => number;
+  fields: CompleteFields;
+}
+
+type CompleteFields = ImportedFields & { content: string };
+
+/** Records by post id. */
+type Records = Map<string, CheckedRecord>;
+
+/** So many of the records as one commit writes. */
+type Piece = ReadonlyMap<string, CheckedRecord>;
+
+function* splitRecords(records: Records): Generator<Piece> {
+  let piece: Records = new Map();
+  let characters = 0;
+  for (const [id, record] of records) {
+    const { title, markdown = '', content } = record.fields;
+    const length = title.length + markdown.length + content.length;
+    if (piece.size === MAX_PIECE_POSTS || (piece.size > 0 && characters + length > MAX_PIECE_CHARACTERS)) {
+      yield piece;
+      piece = new Map();
+      characters = 0;
+    }
+    piece.set(id, record);
+    characters += length;
+  }
+  if (piece.size > 0) yield piece;
+}
+
+/**
+ * Ids are unique across organizations: a record whose id another organization has gets one that is derived from it,
+ * and keeps that one when the other organization's post is gone.
+ */
+function replaceTakenIds(db: Database, file: SourceFile, organizationId: string, given: Records) {
+  const owners = findOwners(db, [...given.keys()]);
+  const derived = new Map(
+    [...given.keys()]
+      .filter((id) => owners.get(id) !== organizationId)
+      .map((id) => [id, derivedId('post', organizationId, id)]),
+  );
+  const derivedOwners = findOwners(db, [...derived.values()]);
+  const records: Records = new Map();
+  let reassignedIds = 0;
+  for (const [id, record] of given) {
+    const other = derived.get(id);
+    const isReassigned =
+      other !== undefined && (owners.has(id) || derivedOwners.get(other) === organizationId);
+    if (isReassigned) reassignedIds++;
+    addRecord(records, file, isReassigned ? other : id, id, record);
+  }
+  return { records, reassignedIds };
+}
+
+/** Throws `AppError` 400 when the file has a record of that id already; `name` is how the file names it. */
+function addRecord(
+  records: Records,
+  file: SourceFile,
+  id: string,
+  name: string,
+  record: CheckedRecord,
+): void {
+  const twin = records.get(id);
+  if (twin !== undefined) {
+    throw importError(file, record.lineOf('id'), `is the same post as line ${twin.lineOf('id')}: ${name}`);
+  }
+  records.set(id, record);
+}
+
+/** One event for the whole file. */
+function recordImport(
+  deps: AuditDeps,
+  { name }: SourceFile,
+  { organizationId }: ImportOptions,
+  written: number,
+  published: number,
+): void {
+  if (written === 0) return;
+  const posts = written === 1 ? '1 post' : `${written} posts`;
+  const summary = `imported ${posts} (${published} published) from ${quote(basename(name))}`;
+  const target = { type: 'organization', id: organizationId };
+  recordAudit(deps, { organizationId, action: 'post.imported', target, summary, count: written });
 }
 
 /** What the record says, over what the post has, over the defaults; `old` itself when that changes nothing. */
 function merge(
   id: string,
-  fields: ImportedFields,
+  fields: CompleteFields,
   old: OwnedPost | undefined,
   options: ImportOptions,
   now: string,
 ): OwnedPost {
   const createdAt = fields.createdAt ?? old?.createdAt ?? now;
-  const markdown = fields.markdown ?? fields.content ?? '';
   const post = {
     id,
     title: fields.title.trim(),
-    content: fields.content ?? toPlainText(markdown),
-    markdown,
+    content: fields.content,
+    markdown: fields.markdown ?? fields.content,
     contentType: fields.contentType ?? old?.contentType ?? options.contentType,
     sourceMetadata:
       fields.sourceMetadata === undefined ? (old?.sourceMetadata ?? null) : fields.sourceMetadata,
@@ -116,11 +230,8 @@ function readRecords(file: SourceFile, options: ImportOptions) {
   const parsed = parsers[format](file);
   if (parsed.records.length === 0)
     throw importError(file, 1, `holds no posts, read as ${format} (see --format)`);
-  if (parsed.records.length > MAX_RECORDS) {
-    throw importError(file, 1, `holds ${parsed.records.length} posts; ${MAX_RECORDS} at most fit one import`);
-  }
   const source = options.source ?? sourceOf(file.name);
-  const records = new Map<string, { lineOf: (field: string) => number; fields: ImportedFields }>();
+  const records: Records = new Map();
   for (const [index, { fields, key, lineOf }] of parsed.records.entries()) {
     const createdAt = fields.createdAt ?? defaultDate(format, options.date, index);
     if (createdAt === undefined && format === 'changelog') {
@@ -136,15 +247,11 @@ function readRecords(file: SourceFile, options: ImportOptions) {
       throw importError(file, lineOf(field), `${field} ${message}`);
     }
     const id = checked.record.id ?? derivedId('post', options.organizationId, source, format, key);
-    const twin = records.get(id);
-    if (twin !== undefined) {
-      throw importError(
-        file,
-        lineOf('id'),
-        `is the same post as line ${twin.lineOf('id')}: ${checked.record.id ?? key}`,
-      );
-    }
-    records.set(id, { lineOf, fields: checked.record });
+    const content = checked.record.content ?? toPlainText(checked.record.markdown ?? '');
+    addRecord(records, file, id, checked.record.id ?? key, {
+      lineOf,
+      fields: { ...checked.record, content },
+    });
   }
   return { records, skipped: parsed.skipped };
 }

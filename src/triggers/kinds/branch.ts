@@ -65,13 +65,14 @@ export async function windowsSince(
   return { windows, leftOut };
 }
 
-/** What reached the branch within a window, oldest first. */
+/** What reached the branch within a window, oldest first; with `arrived` only what the trigger may make posts of. */
 export async function changesIn(
   events: EventReader,
   branch: string,
   { after, until }: Window,
+  arrived: boolean,
 ): Promise<{ pushes: Shipped<'push'>[]; pullRequests: Shipped<'pull_request'>[] }> {
-  const found = await events.list(['push', 'pull_request'], { branch, after, until });
+  const found = await events.list(['push', 'pull_request'], { branch, after, until, arrived });
   return {
     pushes: found.filter((event) => event.type === 'push'),
     pullRequests: found.filter((event) => event.type === 'pull_request'),

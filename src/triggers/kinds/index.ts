@@ -1,4 +1,5 @@
-import type { EventType } from '../../events/model.ts';
+import type { ProcessedDelivery } from '../../events/extract.ts';
+import type { EventType, ShippedEvent } from '../../events/model.ts';
 import { issue } from './issue.ts';
 import type { TriggerKind } from './kind.ts';
 import { project } from './project.ts';
@@ -15,3 +16,8 @@ export const kinds: Readonly<Record<EventType, TriggerKind>> = {
   project,
   project_update: projectUpdate,
 };
+
+/** Whether the delivery tells of a change to something that was shipped before, such as new notes of a release. */
+export function isEdit({ action }: Pick<ProcessedDelivery, 'action'>, { type }: ShippedEvent): boolean {
+  return action !== kinds[type].action;
+}

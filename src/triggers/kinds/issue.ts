@@ -8,23 +8,23 @@ import { noMaterial, nothing, OPEN, planned, type TriggerKind, wasTold } from '.
 export const issue: TriggerKind = {
   event: 'issue',
   action: 'completed',
+  tells: ['issue'],
   provider: 'linear',
   filters: ['label', 'team', 'project'],
   isRolling: true,
   needs: ['Issue'],
 
   scopesOf({ filters }, event) {
-    return isIssueCompleted(event) && isIssueMeant(filters, event) ? [scopeOf(filters, event)] : [];
+    return isIssueMeant(filters, event) ? [scopeOf(filters, event)] : [];
   },
 
+  matches: isIssueMeant,
+
   async plan({ trigger: { filters }, scope, events, told }) {
-    const found = await events.list(['issue'], { after: told.since });
+    const found = await events.list(['issue'], { after: told.since, arrived: true });
     const issues = found.filter(
       (event): event is Shipped<'issue'> =>
-        isIssueCompleted(event) &&
-        isIssueMeant(filters, event) &&
-        scopeOf(filters, event) === scope &&
-        !wasTold(event, told),
+        isIssueMeant(filters, event) && scopeOf(filters, event) === scope && !wasTold(event, told),
     );
     const newest = issues.at(-1);
     if (newest === undefined) return [nothing(OPEN)];
@@ -43,14 +43,16 @@ function scopeOf(filters: TriggerFilters, { data }: Shipped<'issue'>): string {
     : `project ${data.project?.id ?? '-'}`;
 }
 
-function isIssueMeant({ label, team, project }: TriggerFilters, { data }: Shipped<'issue'>): boolean {
+/** A completed issue that the filters let through. */
+function isIssueMeant(
+  { label, team, project }: TriggerFilters,
+  event: ShippedEvent,
+): event is Shipped<'issue'> {
   return (
-    isOneOf(label, ...data.labels) &&
-    isOneOf(team, data.team?.id, data.team?.key, data.team?.name) &&
-    isOneOf(project, data.project?.id, data.project?.name)
+    event.type === 'issue' &&
+    event.data.isCompleted &&
+    isOneOf(label, ...event.data.labels) &&
+    isOneOf(team, event.data.team?.id, event.data.team?.key, event.data.team?.name) &&
+    isOneOf(project, event.data.project?.id, event.data.project?.name)
   );
-}
-
-function isIssueCompleted(event: ShippedEvent): event is Shipped<'issue'> {
-  return event.type === 'issue' && event.data.isCompleted;
 }

@@ -1,4 +1,5 @@
 import type { Material } from '../../drafts/model.ts';
+import type { Told } from '../../drafts/store.ts';
 import type { EventReader, EventSource, EventType, ShippedEvent } from '../../events/model.ts';
 import type { IntegrationType } from '../../integrations/model.ts';
 import type { Trigger, TriggerFilters } from '../model.ts';
@@ -13,6 +14,8 @@ export interface PlannedDraft {
   eventKeys: string[];
   /** When the newest of them happened. ISO 8601. */
   until: string;
+  /** Whether a new post is a draft even if the trigger publishes. */
+  draftOnly: boolean;
 }
 
 /** The subject of the rolling draft that takes up what comes. */
@@ -25,15 +28,16 @@ export interface Planning {
   /** Drafts that tell of nothing since then need no look. ISO 8601. */
   since: string;
   events: EventReader;
-  /** What rolling drafts told before a person published or deleted them, and since when events may be new to them. */
-  told: { keys: ReadonlySet<string>; since: string | undefined };
+  told: Told;
 }
 
 /** What one event of triggers means: when it touches which drafts, and what these tell. */
 export interface TriggerKind {
   event: EventType;
-  /** The one action that makes drafts of it, as our processing names it. */
+  /** The one action that makes drafts of it, as our processing names it. Every other action is an edit. */
   action: string;
+  /** The events that its drafts are made of. */
+  tells: readonly EventType[];
   provider: IntegrationType;
   /** The filters that say something about it. */
   filters: readonly (keyof TriggerFilters)[];
@@ -47,7 +51,12 @@ export interface TriggerKind {
     event: ShippedEvent,
     source: Pick<EventSource, 'repositoryId'>,
   ): string[];
-  /** The drafts of a scope, oldest first. The same events give the same drafts, in whatever order they came. */
+  /** Whether the filters let through an event that drafts are made of, as it is. */
+  matches(filters: TriggerFilters, event: ShippedEvent): boolean;
+  /**
+   * The drafts of a scope, oldest first, of those events that the trigger may make posts of. The same events give the
+   * same drafts, in whatever order they came.
+   */
   plan(planning: Planning): Promise<PlannedDraft[]>;
 }
 
@@ -59,7 +68,7 @@ export function keysOf(event: ShippedEvent): string[] {
     : [own];
 }
 
-export function wasTold(event: ShippedEvent, { keys }: Planning['told']): boolean {
+export function wasTold(event: ShippedEvent, { keys }: Told): boolean {
   return keysOf(event).some((key) => keys.has(key));
 }
 
@@ -90,9 +99,10 @@ export function planned(subject: string, events: readonly ShippedEvent[], materi
         .map(({ occurredAt }) => occurredAt)
         .sort()
         .at(-1) ?? '',
+    draftOnly: false,
   };
 }
 
 export function nothing(subject: string): PlannedDraft {
-  return { subject, material: null, eventKeys: [], until: '' };
+  return { subject, material: null, eventKeys: [], until: '', draftOnly: false };
 }

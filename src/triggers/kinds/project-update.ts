@@ -5,20 +5,26 @@ import { noMaterial, nothing, planned, type TriggerKind } from './kind.ts';
 export const projectUpdate: TriggerKind = {
   event: 'project_update',
   action: 'created',
+  tells: ['project_update'],
   provider: 'linear',
   filters: ['project'],
   isRolling: false,
   needs: ['InitiativeUpdate', 'ProjectUpdate'],
 
   scopesOf({ filters }, event) {
-    if (event.type !== 'project_update') return [];
-    const { about } = event.data;
-    return isOneOf(filters.project, about.id, about.name) ? [`update ${event.key}`] : [];
+    return projectUpdate.matches(filters, event) ? [`update ${event.key}`] : [];
+  },
+
+  matches(filters, event) {
+    return (
+      event.type === 'project_update' && isOneOf(filters.project, event.data.about.id, event.data.about.name)
+    );
   },
 
   async plan({ scope, events }) {
     const found = await events.find('project_update', scope.slice('update '.length));
     if (found?.type !== 'project_update') return [nothing(SUBJECT)];
+    if ((await events.arrivalOf('project_update', found.key)) === null) return [];
     return [planned(SUBJECT, [found], { ...noMaterial, update: found })];
   },
 };

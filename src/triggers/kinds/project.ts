@@ -5,19 +5,28 @@ import { noMaterial, nothing, planned, type TriggerKind } from './kind.ts';
 export const project: TriggerKind = {
   event: 'project',
   action: 'completed',
+  tells: ['project'],
   provider: 'linear',
   filters: ['project'],
   isRolling: false,
   needs: ['Project'],
 
   scopesOf({ filters }, event) {
-    if (event.type !== 'project' || !event.data.isCompleted) return [];
-    return isOneOf(filters.project, event.key, event.data.name) ? [`project ${event.key}`] : [];
+    return project.matches(filters, event) ? [`project ${event.key}`] : [];
+  },
+
+  matches(filters, event) {
+    return (
+      event.type === 'project' &&
+      event.data.isCompleted &&
+      isOneOf(filters.project, event.key, event.data.name)
+    );
   },
 
   async plan({ scope, events }) {
     const found = await events.find('project', scope.slice('project '.length));
     if (found?.type !== 'project' || !found.data.isCompleted) return [nothing(SUBJECT)];
+    if ((await events.arrivalOf('project', found.key)) === null) return [];
     return [planned(SUBJECT, [found], { ...noMaterial, project: found })];
   },
 };

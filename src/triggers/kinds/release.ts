@@ -5,6 +5,7 @@ import { noMaterial, nothing, planned, type TriggerKind } from './kind.ts';
 export const release: TriggerKind = {
   event: 'release',
   action: 'published',
+  tells: ['release'],
   provider: 'github',
   filters: ['branch', 'prereleases', 'tag'],
   isRolling: false,
@@ -19,17 +20,24 @@ export const release: TriggerKind = {
       : [];
   },
 
+  matches(filters, event) {
+    return event.type === 'release' && isMeant(filters, event);
+  },
+
   async plan({ trigger, scope, since, events }) {
     const branch = branchOf(scope);
     const { windows, leftOut } = await windowsSince(events, branch, trigger.filters, since);
     const drafts = leftOut.map((tag) => nothing(subjectOf(tag)));
     for (const window of windows) {
+      const arrival = window.tag === null ? null : await events.arrivalOf('release', window.tag);
+      if (arrival === null) continue;
       const found = await releaseOf(events, window.tag);
       if (found === null) continue;
       const { previousTag } = window;
       const base = { ...noMaterial, repository: found.repository, branch, release: found, previousTag };
-      const changes = found.data.notes === null ? await changesIn(events, branch, window) : {};
-      drafts.push(planned(subjectOf(found.key), [found], { ...base, ...changes }));
+      const changes = found.data.notes === null ? await changesIn(events, branch, window, false) : {};
+      const draft = planned(subjectOf(found.key), [found], { ...base, ...changes });
+      drafts.push({ ...draft, draftOnly: arrival.draftOnly });
     }
     return drafts;
   },

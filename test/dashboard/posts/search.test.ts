@@ -106,11 +106,11 @@ test('the index follows every way of writing', async () => {
   };
   if (first !== undefined) await savePosts(own.db, [{ ...first, title: 'Renamed' }]);
   expect([await ids('first'), await ids('renamed')]).toEqual([[], ['a']]);
-  await setPostStatus(own.db, 'a', 'draft', own.clock.now());
+  await setPostStatus(own.deps, 'a', 'draft');
   expect([await ids('renamed', ['draft']), await ids('renamed', ['published'])]).toEqual([['a'], []]);
   isWhole();
   // Compacting may number the rows of a table anew, which the index must not notice.
-  await deletePost(own.db, 'a');
+  await deletePost(own.deps, 'a');
   own.db.$client.run('VACUUM');
   expect([await ids('renamed'), await ids('second')]).toEqual([[], ['b']]);
   isWhole();

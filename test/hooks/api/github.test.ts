@@ -147,7 +147,7 @@ test('a hook that a person made otherwise is told of as it is', async () => {
 
 test('places: those that can be administered first, then by name; archived ones never', async () => {
   using world = startRocket();
-  const { api, github } = world;
+  const { api, github, repository: rocket } = world;
   github.addRepository('zeta/read', { rights: { mona: 'read' } });
   github.addRepository('acme/old', { rights: { mona: 'admin' }, isArchived: true });
   github.addRepository('acme/engine', { rights: { mona: 'admin' } });
@@ -155,17 +155,18 @@ test('places: those that can be administered first, then by name; archived ones 
   github.addRepository('other/hidden', { rights: { hubot: 'admin' } });
   expect(await api.listPlaces()).toEqual({
     places: [
-      { id: 'acme/engine', name: 'acme/engine', canAdminister: true },
-      { id: 'acme/rocket', name: 'acme/rocket', canAdminister: true },
-      { id: 'beta/write', name: 'beta/write', canAdminister: false },
-      { id: 'zeta/read', name: 'zeta/read', canAdminister: false },
+      { id: 'acme/engine', name: 'acme/engine', providerId: expect.any(Number), canAdminister: true },
+      { id: 'acme/rocket', name: 'acme/rocket', providerId: rocket.id, canAdminister: true },
+      { id: 'beta/write', name: 'beta/write', providerId: expect.any(Number), canAdminister: false },
+      { id: 'zeta/read', name: 'zeta/read', providerId: expect.any(Number), canAdminister: false },
     ],
     isCut: false,
   });
-  expect(await api.getPlace('acme/old')).toEqual({ id: 'acme/old', name: 'acme/old', canAdminister: false });
+  expect(await api.getPlace('acme/old')).toMatchObject({ id: 'acme/old', canAdminister: false });
   expect(await api.getPlace(' ACME/Rocket ')).toEqual({
     id: 'acme/rocket',
     name: 'acme/rocket',
+    providerId: rocket.id,
     canAdminister: true,
   });
 });

@@ -1,6 +1,5 @@
+import { SAMPLE_REPOSITORY_ID } from '../../../integrations/model.ts';
 import { nodeId, sampleAccount } from './account.ts';
-
-const ID = 512_408_771;
 
 /** Addresses under the repository's own, by the field that holds each. */
 const API_PATHS = {
@@ -73,8 +72,8 @@ export function sampleRepository(
   const page = `https://github.com/${fullName}`;
   const api = `https://api.github.com/repos/${fullName}`;
   return {
-    id: ID,
-    node_id: nodeId('Repository', ID),
+    id: SAMPLE_REPOSITORY_ID,
+    node_id: nodeId('Repository', SAMPLE_REPOSITORY_ID),
     name,
     full_name: fullName,
     private: false,

@@ -17,7 +17,7 @@ export const changeIntegration: readonly Page[] = [
   ...(['enable', 'disable'] as const).map((name) =>
     post(`${PATH}/${name}`, 'owner', async (visit) => {
       const { id } = await requireIntegration(visit);
-      await setEnabled(visit.deps.db, id, name === 'enable');
+      await setEnabled(visit.deps, id, name === 'enable');
       return redirect(
         `${visit.base}/integrations/${id}`,
         name === 'enable'

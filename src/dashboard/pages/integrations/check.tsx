@@ -66,6 +66,7 @@ const names: Readonly<Record<Check['name'], string>> = {
   'last-delivery': 'Last delivery',
   ping: 'Ping',
   secret: 'Secret',
+  repository: 'Repository',
   missed: 'Missing deliveries',
 };
 

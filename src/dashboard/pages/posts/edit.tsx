@@ -31,7 +31,7 @@ export const editing: readonly Page[] = [
 
   post(`${PATH}/delete`, 'member', async (visit) => {
     const { id, title } = requirePost(visit);
-    await deletePost(visit.deps.db, id);
+    await deletePost(visit.deps, id);
     return redirect(`${visit.base}/posts`, `Deleted ${shortTitle(title)}.`);
   }),
 ];

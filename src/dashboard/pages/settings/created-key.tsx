@@ -8,7 +8,7 @@ export function CreatedKeyPage({ made, curl, base }: { made: CreatedKey; curl: s
   return (
     <>
       <h1>Copy the key now</h1>
-      <SettingsTabs base={base} current="settings/keys" />
+      <SettingsTabs base={base} isOwner current="settings/keys" />
       <p class="lede">
         “{made.name}” is made. Its value is shown this once: only a fingerprint of it is kept, and a page that
         is reloaded shows it no more.

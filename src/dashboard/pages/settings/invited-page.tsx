@@ -17,7 +17,7 @@ export function InvitedPage({
   return (
     <>
       <h1>Pass this link on</h1>
-      <SettingsTabs base={base} current="settings/members" />
+      <SettingsTabs base={base} isOwner current="settings/members" />
       <p class="lede">
         Whoever opens it joins {organization.name} as {role === 'owner' ? 'an owner' : 'a member'}. It works
         once, within 7 days, and is shown this once.

@@ -37,7 +37,7 @@ export function KeysPage({
   return (
     <>
       <h1>API keys</h1>
-      <SettingsTabs base={base} current="settings/keys" />
+      <SettingsTabs base={base} isOwner={role === 'owner'} current="settings/keys" />
       <p class="lede">
         Your site reads posts with a key. Keep keys on the server, and make one for each environment.
         {isEmpty && role === 'owner' ? ' There is none yet: the first is made here.' : ''}

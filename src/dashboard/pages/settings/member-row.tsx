@@ -2,6 +2,7 @@
 import type { Member, Role } from '../../../users/model.ts';
 import type { MemberVisit } from '../../page.ts';
 import { Action } from '../../view/form.tsx';
+import { Status } from '../../view/status.tsx';
 
 /** What each role may do, in words. */
 export const roles: Readonly<Record<Role, string>> = {
@@ -21,12 +22,15 @@ export function MemberRow({
   const { base, user, role, organization } = visit;
   const isSelf = person.id === user.id;
   const path = `${base}/settings/members/${encodeURIComponent(person.id)}`;
-  const owners = people.filter((each) => each.role === 'owner').length;
+  const hasOtherOwner = people.some(
+    (each) => each.id !== person.id && each.role === 'owner' && each.disabledAt === null,
+  );
   return (
     <tr>
       <td>
         <strong>{person.email}</strong>
-        {isSelf ? <span class="dim"> (you)</span> : null}
+        {isSelf ? <span class="dim"> (you)</span> : null}{' '}
+        {person.disabledAt === null ? null : <Status status="disabled" />}
       </td>
       <td>
         {person.role === 'owner' ? 'Owner' : 'Member'}
@@ -34,7 +38,7 @@ export function MemberRow({
       </td>
       {role === 'owner' ? (
         <td class="end">
-          {person.role === 'owner' && owners === 1 ? (
+          {person.role === 'owner' && !hasOtherOwner ? (
             <span class="dim">The last owner stays</span>
           ) : (
             <>

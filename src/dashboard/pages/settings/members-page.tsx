@@ -23,7 +23,7 @@ export function MembersPage({
   return (
     <>
       <h1>Members</h1>
-      <SettingsTabs base={base} current="settings/members" />
+      <SettingsTabs base={base} isOwner={role === 'owner'} current="settings/members" />
       <p class="lede">
         {people.length === 1 ? 'One person works' : `${people.length} people work`} on {organization.name}.
         {isOwner ? '' : ' Owners invite others.'}

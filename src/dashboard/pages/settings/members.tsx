@@ -33,14 +33,14 @@ export const members: readonly Page[] = [
   }),
 
   post(`${PATH}/invitations/withdraw`, 'owner', async ({ deps, organization, base }) => {
-    await deleteInvitations(deps.db, organization.id);
+    await deleteInvitations(deps, organization.id);
     return redirect(`${base}/settings/members`, 'No invitation link works any more.');
   }),
 
   post(`${PATH}/:userId/remove`, 'owner', async (visit) => {
     const { deps, organization, user, base } = visit;
     const person = await requireMember(visit);
-    if (!(await deleteMembership(deps.db, person.id, organization.id))) return lastOwner(visit, person);
+    if (!(await deleteMembership(deps, person.id, organization.id))) return lastOwner(visit, person);
     return person.id === user.id
       ? redirect('/dashboard', `You have left ${organization.name.slice(0, 100)}.`)
       : redirect(`${base}/settings/members`, `${person.email.slice(0, 200)} is no member any more.`);
@@ -51,7 +51,7 @@ export const members: readonly Page[] = [
     const person = await requireMember(visit);
     const role = roleIn(form);
     if (role === undefined) return showMembers(visit, 'Choose what the person may do.');
-    if (!(await setRole(deps.db, person.id, organization.id, role))) return lastOwner(visit, person);
+    if (!(await setRole(deps, person.id, organization.id, role))) return lastOwner(visit, person);
     const who = person.id === user.id ? 'You are' : `${person.email.slice(0, 200)} is`;
     return redirect(
       `${base}/settings/members`,

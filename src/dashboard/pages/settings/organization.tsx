@@ -38,7 +38,7 @@ async function showSettings(visit: MemberVisit, error?: string) {
     'Settings',
     <>
       <h1>Settings</h1>
-      <SettingsTabs base={base} current="settings" />
+      <SettingsTabs base={base} isOwner={role === 'owner'} current="settings" />
       <p class="lede">What this organization is called, and how long its log of deliveries is kept.</p>
       {role === 'owner' ? <SettingsForm visit={visit} log={log} error={error} /> : <Facts visit={visit} />}
       <h2>The log now</h2>

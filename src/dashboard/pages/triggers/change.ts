@@ -36,7 +36,7 @@ export const changes: readonly Page[] = [
 
   post(`${PATH}/delete`, 'owner', async (visit) => {
     const { trigger, integration } = await requireTrigger(visit);
-    await deleteTrigger(visit.deps.db, trigger.id);
+    await deleteTrigger(visit.deps, trigger.id);
     return redirect(
       `${visit.base}/integrations/${integration.id}`,
       'The trigger is deleted. Its posts stay.',

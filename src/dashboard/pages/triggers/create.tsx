@@ -1,6 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import { listReleases } from '../../../events/store.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { countRequests } from '../../../triggers/arrival-store.ts';
 import { createTrigger } from '../../../triggers/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { Select } from '../../view/select.tsx';
@@ -21,9 +23,11 @@ export const newTrigger: readonly Page[] = [
     const kind = requireKind(integration.type, form.get('event'));
     try {
       const { id } = await createTrigger(deps, readTrigger(form, integration.id, kind));
+      const requested = countRequests(deps.db, id);
+      const drafts = requested === 1 ? '1 draft of a past release' : `${requested} drafts of past releases`;
       return redirect(
         `${base}/integrations/${integration.id}/triggers/${id}`,
-        'The trigger is made. It acts on what comes from now on.',
+        `Trigger created. It acts on new events from now on.${requested === 0 ? '' : ` ${drafts} will follow.`}`,
       );
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500) throw error;
@@ -37,6 +41,9 @@ async function showForm(visit: MemberVisit, form: URLSearchParams, error?: AppEr
   const integration = await requireIntegration(visit);
   const kind = requireKind(integration.type, form.get('event'));
   const contentType = contentTypeOf(form.get('contentType'));
+  const repositoryIds = integration.repositories.map(({ id }) => id);
+  const canRequestLast =
+    kind.event === 'release' && listReleases(visit.deps.db, integration.id, repositoryIds).length > 0;
   return view(
     'New trigger',
     <>
@@ -55,6 +62,7 @@ async function showForm(visit: MemberVisit, form: URLSearchParams, error?: AppEr
         form={form}
         error={problemOf(error)}
         submit="Make the trigger"
+        canRequestLast={canRequestLast}
       >
         <input type="hidden" name="event" value={kind.event} />
         <input type="hidden" name="contentType" value={contentType} />

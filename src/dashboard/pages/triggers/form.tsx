@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { builtInTemplates } from '../../../drafts/built-in.ts';
 import type { ContentType } from '../../../posts/model.ts';
 import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
+import { MAX_LAST } from '../../../triggers/model.ts';
 import { Field, FieldError, FormError } from '../../view/form.tsx';
 import { fieldOf, listFiltersOf } from './read.ts';
 import { filterHint, filterWords } from './words.ts';
@@ -15,6 +16,7 @@ export function TriggerForm({
   form,
   error,
   submit,
+  canRequestLast = false,
   children,
 }: {
   kind: TriggerKind;
@@ -23,6 +25,8 @@ export function TriggerForm({
   form: URLSearchParams;
   error?: string | undefined;
   submit: string;
+  /** Whether drafts of past releases can be made too. */
+  canRequestLast?: boolean;
   children?: ComponentChildren;
 }) {
   const builtIn = builtInTemplates(kind.event, contentType);
@@ -65,6 +69,19 @@ export function TriggerForm({
           checked={form.has('publish')}
         />
       )}
+      {canRequestLast ? (
+        <Field
+          label="Also make drafts of the last releases"
+          name="last"
+          type="number"
+          min={0}
+          max={MAX_LAST}
+          value={form.get('last') ?? ''}
+          hint={`How many, up to ${MAX_LAST}. They stay drafts even if the trigger publishes at once. Empty: none.`}
+          error={about('last')}
+          required={false}
+        />
+      ) : null}
       <button type="submit" class="button go">
         {submit}
       </button>

@@ -36,6 +36,7 @@ export function readTrigger(
     integrationId,
     repository: form.get('repository') || undefined,
     event: kind.event,
+    last: Number(form.get('last') ?? 0),
     ...readRule(form, kind, contentTypeOf(form.get('contentType'))),
   };
 }
@@ -99,6 +100,7 @@ export function problemOf(error: AppError | undefined): string | undefined {
 export function fieldOf(message: string): string | null {
   if (message.startsWith('title')) return 'titleTemplate';
   if (message.startsWith('body')) return 'bodyTemplate';
+  if (message.startsWith('The number of past releases')) return 'last';
   const name = Object.keys(filterWords).find(
     (each) => message.startsWith(`${each} `) || message.startsWith(`${each}.`),
   );

@@ -10,6 +10,7 @@ const Id = Type.Union([Type.Integer(), Type.BigInt()]);
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const Repository = Type.Object({
+  id: Type.Integer({ minimum: 1 }),
   /** It becomes part of routes, and is shown. */
   full_name: Type.String({ pattern: '^[\\w.-]{1,100}/[\\w.-]{1,100}$' }),
   archived: Type.Optional(Type.Boolean()),
@@ -63,10 +64,11 @@ function checked<T extends TSchema>(schema: T, data: unknown, what: string): Sta
  * The right is the person's: whether a fine-grained token also has the permission "Webhooks", GitHub says only when it
  * is used. Nothing can be changed at an archived repository.
  */
-export function toPlace({ full_name, archived, permissions }: Static<typeof Repository>): Place {
+export function toPlace({ id, full_name, archived, permissions }: Static<typeof Repository>): Place {
   return {
     id: full_name,
     name: full_name,
+    providerId: id,
     canAdminister: permissions?.admin === true && archived !== true,
   };
 }

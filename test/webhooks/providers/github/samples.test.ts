@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { githubSamples, sampleGithub } from '../../../../src/client/samples/github/index.ts';
+import { SAMPLE_REPOSITORY_ID } from '../../../../src/integrations/model.ts';
 import { github } from '../../../../src/webhooks/providers/github/provider.ts';
 import { githubSchemas } from '../../../support/github.ts';
 import { changed, readEvent } from '../../../support/payloads.ts';
@@ -20,7 +21,7 @@ test.each(githubSamples)('%s is as GitHub’s schema has it, and matters', (even
   expect(problemsOf(event, payload)).toEqual([]);
   expect(JSON.parse(JSON.stringify(payload))).toEqual(payload);
   expect(readEvent(github, event, payload).outcome).toBe(event === 'ping' ? 'ping' : 'processed');
-  expect(github.repositoryOf(payload)).toEqual({ id: 512_408_771, fullName: 'acme/rocket' });
+  expect(github.repositoryOf(payload)).toEqual({ id: SAMPLE_REPOSITORY_ID, fullName: 'acme/rocket' });
 });
 
 test('the schemas do find what is wrong', () => {

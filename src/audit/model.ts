@@ -1,0 +1,99 @@
+/** What the audit log records, by the groups that people filter by. */
+export const auditGroups = {
+  posts: ['post.published', 'post.unpublished', 'post.deleted', 'post.imported'],
+  keys: ['key.created', 'key.revoked', 'key.deleted'],
+  integrations: [
+    'integration.connected',
+    'integration.disconnected',
+    'integration.enabled',
+    'integration.disabled',
+    'integration.place_added',
+    'integration.place_removed',
+    'secret.rotated',
+    'token.set',
+  ],
+  triggers: ['trigger.created', 'trigger.changed', 'trigger.enabled', 'trigger.disabled', 'trigger.deleted'],
+  members: [
+    'member.invited',
+    'member.invitations_withdrawn',
+    'member.joined',
+    'member.removed',
+    'member.role_changed',
+  ],
+  accounts: [
+    'session.created',
+    'session.ended',
+    'sign_in.refused',
+    'user.created',
+    'user.disabled',
+    'user.enabled',
+    'user.deleted',
+    'password.changed',
+    'password.link_created',
+  ],
+  organization: ['organization.created', 'organization.changed'],
+} as const;
+
+export type AuditGroup = keyof typeof auditGroups;
+export type AuditAction = (typeof auditGroups)[AuditGroup][number];
+
+export const auditActions: readonly AuditAction[] = Object.values(auditGroups).flat();
+
+/** How long events outside an organization are kept, in days. */
+export const ACCOUNT_RETENTION_DAYS = 30;
+
+/** Who does something. The name is kept as text, so that the log still names an account that was deleted. */
+export interface Actor {
+  /** `anonymous`: nobody has signed in. */
+  type: 'user' | 'command_line' | 'server' | 'trigger' | 'anonymous';
+  id: string | null;
+  /** A user's e-mail address, the operating system's user of a command, what a trigger is about. */
+  name: string | null;
+  /** The client's IP address; null where there is no client. */
+  address: string | null;
+}
+
+export const SERVER: Actor = { type: 'server', id: null, name: null, address: null };
+
+export function userActor({ id, email }: { id: string; email: string }, address: string | null): Actor {
+  return { type: 'user', id, name: email, address };
+}
+
+export interface AuditEvent {
+  id: number;
+  organizationId: string | null;
+  action: AuditAction;
+  actor: Omit<Actor, 'address'>;
+  address: string | null;
+  target: { type: string; id: string } | null;
+  /** What the actor did, as the rest of a sentence: `created the API key “Website”`. Never a secret. */
+  summary: string;
+  /** How many things or attempts the event stands for. */
+  count: number;
+  createdAt: string;
+}
+
+/** The actor at the start of a sentence. */
+export function describeActor({ type, id, name }: AuditEvent['actor']): string {
+  switch (type) {
+    case 'user':
+      return name ?? id ?? 'A user';
+    case 'command_line':
+      return name === null ? 'The command line' : `${name} on the command line`;
+    case 'server':
+      return 'Tidings';
+    case 'trigger':
+      return name === null ? 'A trigger' : `The ${name} trigger`;
+    case 'anonymous':
+      return 'Somebody';
+  }
+}
+
+const MAX_QUOTED_LENGTH = 100;
+
+/** A name or title in quotes, on one line and cut. */
+export function quote(text: string): string {
+  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+  const cut = line.length > MAX_QUOTED_LENGTH ? `${line.slice(0, MAX_QUOTED_LENGTH).toWellFormed()}…` : line;
+  return `“${cut}”`;
+}

@@ -1,0 +1,145 @@
+import { countRefusedSignIn } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
+import { AppError } from '../lib/app-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createPasswordQueue } from './password-queue.ts';
+
+// Limits on guessing. Each is a bucket per key: `burst` attempts at once, then one every `everyMs`. Kept in memory.
+
+/** Attempts on one account from one client address, or with one known browser, session or link. */
+const PER_SOURCE = { burst: 5, everyMs: 20_000 };
+
+/** Attempts from one client address on all accounts. Leaves room for an office behind one address. */
+const PER_CLIENT = { burst: 30, everyMs: 4_000 };
+
+/** Attempts on one account from all clients together, known browsers aside: 8,640 a day. */
+const PER_ACCOUNT = { burst: 100, everyMs: 10_000 };
+
+/** Keys that one bucket list remembers; beyond that it forgets the one that was used longest ago. */
+const MAX_KEYS = 10_000;
+
+/** A sign-in that has been counted. */
+interface Attempt {
+  /** Takes the attempt back: it tested no password. */
+  cancel(): void;
+  /** Clears the source's count: it knows the password. */
+  succeed(): void;
+}
+
+/** How often refusals that cost no hash are written to the audit log. */
+const REFUSALS_MS = 1_000;
+
+/** Client addresses counted apart between two writes; the rest share one count. */
+const MAX_REFUSED = 100;
+
+/** Counts sign-ins refused without a hash, and writes them once a second: a flood must not become a flood of commits. */
+function createRefusalCounter(deps: Pick<Deps, 'db' | 'clock' | 'log'>) {
+  const counts = new Map<string | null, number>();
+  async function write(): Promise<void> {
+    const counted = [...counts];
+    counts.clear();
+    try {
+      await Promise.all(counted.map(([address, attempts]) => countRefusedSignIn(deps, address, attempts)));
+    } catch (error) {
+      deps.log.warn({ err: error }, 'could not record refused sign-ins');
+    }
+  }
+  return {
+    count(address: string): void {
+      if (counts.size === 0) setTimeout(() => void write(), REFUSALS_MS).unref();
+      const key = counts.has(address) || counts.size < MAX_REFUSED ? address : null;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    },
+  };
+}
+
+/** What keeps strangers from guessing passwords and from using up the server with hashes. */
+export function createGuard(deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>) {
+  const { clock, metrics } = deps;
+  const sources = createBuckets(clock, PER_SOURCE);
+  const clients = createBuckets(clock, PER_CLIENT);
+  const accounts = createBuckets(clock, PER_ACCOUNT);
+  const refusals = createRefusalCounter(deps);
+  return {
+    countRefusal: refusals.count,
+    passwords: createPasswordQueue(metrics.passwordHashes),
+
+    /**
+     * Counts a sign-in. `source` is the known browser, or the client address for everybody else: only the latter
+     * shares the limits of its address and of the account. Throws `AppError` 429.
+     */
+    beginSignIn(email: string, source: string, isKnown: boolean): Attempt {
+      const key = `${source} ${email}`;
+      const shared: [Buckets, string][] = isKnown
+        ? []
+        : [
+            [clients, source],
+            [accounts, email],
+          ];
+      requireNoWait([sources, key], ...shared);
+      sources.take(key);
+      for (const [buckets, each] of shared) buckets.take(each);
+      const giveBackShared = () => {
+        for (const [buckets, each] of shared) buckets.giveBack(each);
+      };
+      return {
+        cancel() {
+          sources.giveBack(key);
+          giveBackShared();
+        },
+        succeed() {
+          sources.clear(key);
+          giveBackShared();
+        },
+      };
+    },
+
+    /** Counts an attempt of a session, a link or a client. Throws `AppError` 429. */
+    count(source: string): void {
+      requireNoWait([sources, source]);
+      sources.take(source);
+    },
+  };
+}
+export type Guard = ReturnType<typeof createGuard>;
+
+function requireNoWait(...limits: [Buckets, string][]): void {
+  const waitMs = Math.max(...limits.map(([buckets, key]) => buckets.waitMs(key)));
+  if (waitMs === 0) return;
+  const seconds = Math.ceil(waitMs / 1000);
+  throw new AppError(429, `Too many attempts. Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`, {
+    headers: { 'retry-after': String(seconds) },
+  });
+}
+
+type Buckets = ReturnType<typeof createBuckets>;
+
+function createBuckets(clock: Clock, { burst, everyMs }: { burst: number; everyMs: number }) {
+  /** When each bucket is full again, in milliseconds since 1970. A bucket that isn't here is full. */
+  const fullAt = new Map<string, number>();
+
+  function set(key: string, time: number): void {
+    // Deleted first: the map then lists its keys by their last use.
+    fullAt.delete(key);
+    if (time <= clock.now().getTime()) return;
+    fullAt.set(key, time);
+    const [oldest] = fullAt.keys();
+    if (fullAt.size > MAX_KEYS && oldest !== undefined) fullAt.delete(oldest);
+  }
+
+  return {
+    /** How long until an attempt is free, in milliseconds; 0 when one is. */
+    waitMs(key: string): number {
+      return Math.max(0, (fullAt.get(key) ?? 0) - clock.now().getTime() - (burst - 1) * everyMs);
+    },
+    take(key: string): void {
+      set(key, Math.max(fullAt.get(key) ?? 0, clock.now().getTime()) + everyMs);
+    },
+    giveBack(key: string): void {
+      set(key, (fullAt.get(key) ?? 0) - everyMs);
+    },
+    clear(key: string): void {
+      fullAt.delete(key);
+    },
+  };
+}

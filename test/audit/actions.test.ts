@@ -1,0 +1,477 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import type { AuditAction } from '../../src/audit/model.ts';
+import { auditActions } from '../../src/audit/model.ts';
+import { listAuditEvents } from '../../src/audit/store.ts';
+import { connectIntegration } from '../../src/integrations/service.ts';
+import { setEnabled } from '../../src/integrations/store.ts';
+import { importFile } from '../../src/posts/import/service.ts';
+import { createTrigger, switchTrigger } from '../../src/triggers/service.ts';
+import { form, signedIn } from '../support/dashboard.ts';
+import { githubRequest } from '../support/deliveries.ts';
+import { runAll } from '../support/drafts.ts';
+import { releaseOf } from '../support/hooks.ts';
+import { allRows } from '../support/rows.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { createUnkeyApp } from '../support/unkey-app.ts';
+
+// Each action is done for real, and leaves exactly one event; what is refused or changes nothing leaves none.
+
+const ADDRESS = '203.0.113.7';
+
+/** An organization with one of everything, and its owner at `ADDRESS`. */
+async function createWorld() {
+  const app = createTestApp({ clientIpHeader: 'x-client-ip' });
+  await app.addOrganization('org_a');
+  const ann = await signedIn(app, { organizationId: 'org_a', email: 'ann@acme.example' });
+  const bob = await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
+  const key = await app.addKey('org_a');
+  const revoked = await app.addKey('org_a');
+  await app.deps.keys.revokeKey(revoked.id);
+  const [draft, published] = await app.addPosts(
+    'org_a',
+    { title: 'A draft', status: 'draft' },
+    { title: 'A post', status: 'published' },
+  );
+  const connected = await connectIntegration(app.deps, 'github', 'org_a', 'acme/rocket');
+  const { integrationId } = connected;
+  const trigger = await createTrigger(app.deps, {
+    integrationId,
+    event: 'release',
+    contentType: 'changelog',
+    publish: true,
+  });
+  const ids: Record<string, string> = {
+    key: key.id,
+    revoked: revoked.id,
+    draft: draft?.id ?? '',
+    published: published?.id ?? '',
+    integration: integrationId,
+    repository: connected.repositoryId ?? '',
+    trigger: trigger.id,
+    ann: ann.user.id,
+    bob: bob.user.id,
+  };
+  app.db.$client.run('DELETE FROM audit_events');
+  app.logged.length = 0;
+  /** Sends a form of the dashboard; `:name` in the path stands for an id. */
+  const send = (path: string, fields: Record<string, string> = {}, as = ann) =>
+    as(`/dashboard/org_a/${path.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? name)}`, {
+      ...form(fields),
+      headers: { 'x-client-ip': ADDRESS },
+    });
+  const events = () => listAuditEvents(app.db, undefined, {}, 1_000);
+  return { app, ids, ann, bob, key, connected, send, events };
+}
+
+type World = Awaited<ReturnType<typeof createWorld>>;
+
+let world: World;
+
+beforeEach(async () => {
+  world = await createWorld();
+});
+
+interface Case {
+  action: AuditAction;
+  path: string;
+  fields?: Record<string, string>;
+  target: string;
+  summary: string;
+  before?: (world: World) => Promise<unknown>;
+}
+
+const TRIGGER = 'integrations/:integration/triggers/:trigger';
+const post = (title: string, status: string) => ({ title, markdown: '**Text**', status });
+
+const cases: Case[] = [
+  {
+    action: 'post.published',
+    path: 'posts/:draft',
+    fields: post('Ready', 'published'),
+    target: 'post',
+    summary: 'published the post “Ready”',
+  },
+  {
+    action: 'post.unpublished',
+    path: 'posts/:published',
+    fields: post('A post', 'draft'),
+    target: 'post',
+    summary: 'turned the post “A post” back into a draft',
+  },
+  {
+    action: 'post.deleted',
+    path: 'posts/:published/delete',
+    target: 'post',
+    summary: 'deleted the post “A post”',
+  },
+  {
+    action: 'key.created',
+    path: 'settings/keys',
+    fields: { name: 'Website, production' },
+    target: 'key',
+    summary: 'created the API key “Website, production”',
+  },
+  {
+    action: 'key.revoked',
+    path: 'settings/keys/:key/revoke',
+    target: 'key',
+    summary: 'revoked the API key “Test”',
+  },
+  {
+    action: 'key.deleted',
+    path: 'settings/keys/:key/delete',
+    target: 'key',
+    summary: 'deleted the API key “Test”',
+  },
+  {
+    action: 'integration.connected',
+    path: 'integrations/github',
+    fields: { repository: 'acme/engine' },
+    target: 'integration',
+    summary: 'connected the GitHub integration acme/engine',
+  },
+  {
+    action: 'integration.connected',
+    path: 'integrations/linear',
+    target: 'integration',
+    summary: 'connected the Linear integration',
+  },
+  {
+    action: 'integration.disabled',
+    path: 'integrations/:integration/disable',
+    target: 'integration',
+    summary: 'disabled the GitHub integration acme/rocket',
+  },
+  {
+    action: 'integration.enabled',
+    path: 'integrations/:integration/enable',
+    target: 'integration',
+    summary: 'enabled the GitHub integration acme/rocket',
+    before: ({ app, ids }) => setEnabled(app.deps, ids.integration ?? '', false),
+  },
+  {
+    action: 'integration.place_added',
+    path: 'integrations/:integration/add',
+    fields: { repository: 'acme/engine' },
+    target: 'integration',
+    summary: 'added acme/engine to the GitHub integration acme/rocket',
+  },
+  {
+    action: 'integration.place_removed',
+    path: 'integrations/:integration/remove',
+    fields: { place: 'acme/rocket' },
+    target: 'integration',
+    summary: 'removed acme/rocket from the GitHub integration acme/engine and 1 more',
+    before: ({ send }) => send('integrations/:integration/add', { repository: 'acme/engine' }),
+  },
+  {
+    action: 'secret.rotated',
+    path: 'integrations/:integration/secret',
+    target: 'integration',
+    summary: 'rotated the webhook secret of the GitHub integration acme/rocket',
+  },
+  {
+    action: 'integration.disconnected',
+    path: 'integrations/:integration/disconnect',
+    target: 'integration',
+    summary: 'disconnected the GitHub integration acme/rocket',
+  },
+  {
+    action: 'trigger.created',
+    path: 'integrations/:integration/triggers',
+    fields: { event: 'release', contentType: 'linkedin_post' },
+    target: 'trigger',
+    summary: 'created the trigger “release → linkedin post”',
+  },
+  {
+    action: 'trigger.changed',
+    path: TRIGGER,
+    fields: { contentType: 'changelog', bodyTemplate: 'Secret words' },
+    target: 'trigger',
+    summary: 'changed the trigger “release → changelog”: body template, publishing',
+  },
+  {
+    action: 'trigger.disabled',
+    path: `${TRIGGER}/disable`,
+    target: 'trigger',
+    summary: 'disabled the trigger “release → changelog”, which publishes at once',
+  },
+  {
+    action: 'trigger.enabled',
+    path: `${TRIGGER}/enable`,
+    target: 'trigger',
+    summary: 'enabled the trigger “release → changelog”, which publishes at once',
+    before: ({ app, ids }) => switchTrigger(app.deps, ids.trigger ?? '', false),
+  },
+  {
+    action: 'trigger.deleted',
+    path: `${TRIGGER}/delete`,
+    target: 'trigger',
+    summary: 'deleted the trigger “release → changelog”, which publishes at once',
+  },
+  {
+    action: 'member.invited',
+    path: 'settings/members/invitations',
+    fields: { role: 'owner' },
+    target: 'organization',
+    summary: 'created an invitation link for an owner',
+  },
+  {
+    action: 'member.invitations_withdrawn',
+    path: 'settings/members/invitations/withdraw',
+    target: 'organization',
+    summary: 'withdrew 1 invitation link',
+    before: ({ send }) => send('settings/members/invitations', { role: 'member' }),
+  },
+  {
+    action: 'member.role_changed',
+    path: 'settings/members/:bob/role',
+    fields: { role: 'owner' },
+    target: 'user',
+    summary: 'made bob@acme.example an owner',
+  },
+  {
+    action: 'member.removed',
+    path: 'settings/members/:bob/remove',
+    target: 'user',
+    summary: 'removed bob@acme.example',
+  },
+  {
+    action: 'organization.changed',
+    path: 'settings',
+    fields: { name: 'Acme', plan: 'pro' },
+    target: 'organization',
+    summary:
+      'renamed the organization from “Organization org_a” to “Acme” and changed the plan from free to pro',
+  },
+];
+
+test('every action that the dashboard offers inside an organization is tried', () => {
+  const tried = new Set<string>(cases.map(({ action }) => action));
+  const elsewhere = /^(post\.imported|organization\.created|token\.set|member\.joined)$/;
+  const ofAccounts = /^(session|sign_in|user|password)\./;
+  const left = auditActions.filter(
+    (action) => !tried.has(action) && !elsewhere.test(action) && !ofAccounts.test(action),
+  );
+  expect(left).toEqual([]);
+});
+
+describe('leaves one event, and one log line:', () => {
+  test.each(cases.map((each) => [`${each.action} by ${each.path}`, each] as const))(
+    '%s',
+    async (_, { action, path, fields, target, summary, before }) => {
+      const { app, ids, ann, send, events } = world;
+      await before?.(world);
+      app.db.$client.run('DELETE FROM audit_events');
+      app.logged.length = 0;
+      expect((await send(path, fields)).status).toBeLessThan(400);
+      const found = await events();
+      expect(found).toEqual([
+        {
+          id: expect.any(Number),
+          organizationId: 'org_a',
+          action,
+          actor: { type: 'user', id: ids.ann ?? '', name: 'ann@acme.example' },
+          address: ADDRESS,
+          target: { type: target, id: expect.stringMatching(/^\w+$/) },
+          summary,
+          count: 1,
+          createdAt: app.clock.now().toISOString(),
+        },
+      ]);
+      expect(app.logged.filter((line) => 'audit' in line)).toMatchObject([
+        { level: 'info', audit: { action, address: ADDRESS }, msg: `ann@acme.example ${summary}` },
+      ]);
+      const page = await (await ann('/dashboard/org_a/settings/audit')).text();
+      expect(page.replaceAll(/<[^>]+>/g, '')).toContain(`ann@acme.example ${summary}`);
+    },
+  );
+});
+
+const refused: [what: string, path: string, fields: Record<string, string>, status: number][] = [
+  ['a key without a name', 'settings/keys', { name: ' ' }, 400],
+  ['a key that is not there', 'settings/keys/nothing/revoke', {}, 404],
+  ['a key that was revoked before', 'settings/keys/:revoked/revoke', {}, 303],
+  ['no name for the organization', 'settings', { name: ' ', plan: 'free' }, 400],
+  ['settings as they are', 'settings', { name: 'Organization org_a', plan: 'free' }, 303],
+  ['the last owner', 'settings/members/:ann/remove', {}, 400],
+  ['the role of the last owner', 'settings/members/:ann/role', { role: 'member' }, 400],
+  ['the role that a member has', 'settings/members/:bob/role', { role: 'member' }, 303],
+  ['a stranger', 'settings/members/nobody/remove', {}, 404],
+  ['an invitation to no role', 'settings/members/invitations', { role: 'king' }, 400],
+  ['invitations that are not there', 'settings/members/invitations/withdraw', {}, 303],
+  ['a repository that cannot be', 'integrations/github', { repository: 'acme' }, 400],
+  ['a repository that is there', 'integrations/:integration/add', { repository: 'acme/rocket' }, 400],
+  ['the only repository', 'integrations/:integration/remove', { place: 'acme/rocket' }, 400],
+  ['an integration that is enabled', 'integrations/:integration/enable', {}, 303],
+  ['an integration that is not there', 'integrations/nothing/disconnect', {}, 404],
+  [
+    'the same trigger again',
+    'integrations/:integration/triggers',
+    { event: 'release', contentType: 'changelog' },
+    409,
+  ],
+  ['a broken template', TRIGGER, { contentType: 'changelog', bodyTemplate: '{{' }, 400],
+  ['a trigger as it is', TRIGGER, { contentType: 'changelog', publish: 'yes' }, 303],
+  ['a trigger that is enabled', `${TRIGGER}/enable`, {}, 303],
+  ['a post without a title', 'posts/:draft', post('', 'published'), 400],
+  ['a post that others changed', 'posts/:draft', { ...post('New', 'published'), seen: 'before' }, 409],
+  ['a post with another text only', 'posts/:draft', post('New', 'draft'), 303],
+  ['a post that is not there', 'posts/nothing/delete', {}, 404],
+];
+
+describe('leaves no event:', () => {
+  test.each(refused)('%s', async (_, path, fields, status) => {
+    const { app, send, events } = world;
+    expect((await send(path, fields)).status).toBe(status);
+    expect(await events()).toEqual([]);
+    expect(app.logged.filter((line) => 'audit' in line)).toEqual([]);
+  });
+
+  test('a member who does what is for owners', async () => {
+    const { send, bob, events } = world;
+    expect((await send('settings/keys', { name: 'Mine' }, bob)).status).toBe(403);
+    expect(await events()).toEqual([]);
+  });
+});
+
+test('a further organization is an event of it', async () => {
+  const { ann, ids, events } = world;
+  const made = await ann('/dashboard/~/organizations', form({ name: 'Side project' }));
+  const organizationId = made.headers.get('location')?.split('/')[2] ?? '';
+  expect(await events()).toMatchObject([
+    {
+      organizationId,
+      action: 'organization.created',
+      actor: { type: 'user', id: ids.ann },
+      target: { type: 'organization', id: organizationId },
+      summary: 'created the organization “Side project”',
+    },
+  ]);
+});
+
+test('whoever leaves an organization by themselves has left it', async () => {
+  const { send, events } = world;
+  await send('settings/members/:bob/role', { role: 'owner' });
+  expect((await send('settings/members/:ann/remove')).status).toBe(303);
+  expect((await events())[0]).toMatchObject({ action: 'member.removed', summary: 'left the organization' });
+});
+
+test('an import is one event, with a count, and an import that changes nothing none', async () => {
+  const { app, events } = world;
+  const file = {
+    name: 'posts.json',
+    text: JSON.stringify(
+      Array.from({ length: 1_000 }, (_, n) => ({
+        id: `p${n}`,
+        title: `T${n}`,
+        markdown: 'x',
+        status: n < 600 ? 'published' : 'draft',
+      })),
+    ),
+  };
+  const options = { organizationId: 'org_a', status: 'draft', contentType: 'changelog' } as const;
+  await importFile(app.deps, file, options);
+  const imported = {
+    action: 'post.imported',
+    target: { type: 'organization', id: 'org_a' },
+    count: 1_000,
+    summary: 'imported 1000 posts (600 published) from “posts.json”',
+  } as const;
+  expect(await events()).toMatchObject([imported]);
+  await importFile(app.deps, file, options);
+  expect(await events()).toHaveLength(1);
+});
+
+test('a post that a trigger publishes, or takes away, is an event of the trigger', async () => {
+  const { app, ids, connected, events } = world;
+  const release = releaseOf({ name: 'acme/rocket', id: 1 } as Parameters<typeof releaseOf>[0], 'v1.0.0');
+  await app.request(...githubRequest(connected, release, { event: 'release' }));
+  await runAll(app);
+  const [post] = allRows(app.db).posts?.filter(({ title }) => title === 'v1.0.0') ?? [];
+  expect(await events()).toMatchObject([
+    {
+      organizationId: 'org_a',
+      action: 'post.published',
+      actor: { type: 'trigger', id: ids.trigger, name: 'release' },
+      address: null,
+      target: { type: 'post', id: post?.id },
+      summary: 'published the post “v1.0.0”',
+    },
+  ]);
+  expect(app.logged.find((line) => 'audit' in line)).toMatchObject({
+    msg: 'The release trigger published the post “v1.0.0”',
+  });
+});
+
+test('no secret is in an event or its log line', async () => {
+  const { app, send, events } = world;
+  const secretIn = async (response: Promise<Response>, pattern: RegExp) =>
+    pattern.exec(await (await response).text())?.[0] ?? '';
+  const secrets = [
+    await secretIn(send('settings/keys', { name: 'Website' }), /tdk_\w{40,}/),
+    await secretIn(send('settings/members/invitations', { role: 'owner' }), /(?<=token=)\w{40,}/),
+    await secretIn(send('integrations/linear'), /(?<=data-copy=")\w{40,}/),
+    await secretIn(send('integrations/:integration/secret'), /(?<=data-copy=")\w{40,}/),
+  ];
+  await send(TRIGGER, { contentType: 'changelog', bodyTemplate: 'Our own words' });
+  expect(secrets.map(({ length }) => length >= 40)).toEqual([true, true, true, true]);
+  expect(await events()).toHaveLength(5);
+  const written = JSON.stringify([allRows(app.db).audit_events, app.logged]);
+  for (const secret of [...secrets, 'Our own words']) expect(written).not.toContain(secret);
+  for (const { hash } of allRows(app.db).api_keys ?? []) expect(written).not.toContain(String(hash));
+});
+
+describe('keys at Unkey', () => {
+  const fields = { organizationId: 'org_a', name: 'Website', permissions: ['api.read'], expiresAt: null };
+  const actor = { type: 'user', id: 'usr_1', name: 'ann@acme.example', address: ADDRESS } as const;
+  const eventsOf = async (app: TestApp) =>
+    (await listAuditEvents(app.db, 'org_a', {}, 10)).filter(({ action }) => action.startsWith('key.'));
+
+  test('leave an event each when they are created, revoked and deleted', async () => {
+    using app = createUnkeyApp();
+    await app.addOrganization('org_a');
+    const keys = app.deps.keys.as(actor);
+    const { id, key } = await keys.createKey(fields);
+    await keys.revokeKey(id);
+    await keys.deleteKey(id);
+    await expect(keys.deleteKey(id)).rejects.toThrow('not found');
+    const found = await eventsOf(app);
+    expect(found.map(({ summary }) => summary)).toEqual([
+      'deleted the API key “Website”',
+      'revoked the API key “Website”',
+      'created the API key “Website”',
+    ]);
+    for (const event of found) {
+      expect(event).toMatchObject({ actor: { id: 'usr_1' }, address: ADDRESS, target: { type: 'key', id } });
+    }
+    expect(JSON.stringify([found, app.logged])).not.toContain(key);
+  });
+
+  test('are told to their person although the database cannot be written, and the log says so', async () => {
+    using app = createUnkeyApp();
+    await app.addOrganization('org_a');
+    app.db.$client.run(
+      "CREATE TRIGGER no_audit BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'disk full'); END",
+    );
+    const { id, key } = await app.deps.keys.createKey(fields);
+    expect(key).toStartWith('tdk_');
+    expect(app.logged.at(-1)).toMatchObject({
+      level: 'error',
+      id,
+      msg: 'a change to a key is not in the audit log',
+    });
+  });
+});
+
+test('a change is undone when its event cannot be written', async () => {
+  const { app, send } = world;
+  app.db.$client.run(
+    "CREATE TRIGGER no_audit BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'disk full'); END",
+  );
+  const before = allRows(app.db);
+  for (const { path, fields } of cases.filter(({ before: first }) => first === undefined)) {
+    expect([path, (await send(path, fields)).status]).toEqual([path, 500]);
+  }
+  expect(allRows(app.db)).toEqual(before);
+});

@@ -1,0 +1,397 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { sampleGithub } from '../../src/client/samples/github/index.ts';
+import type { Connected } from '../../src/integrations/model.ts';
+import { previewTrigger, rehearseTrigger } from '../../src/triggers/rehearse.ts';
+import { changeTrigger, createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
+import { deleteTrigger } from '../../src/triggers/store.ts';
+import { replayDelivery } from '../../src/webhooks/replay.ts';
+import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { compose, postsOf, runAll, toldBy } from '../support/drafts.ts';
+import { changed } from '../support/payloads.ts';
+import { refusalOf } from '../support/refusal.ts';
+import { allRows } from '../support/rows.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+// A trigger acts on events that arrive while it is enabled, and on those that a person asks for.
+
+let app: TestApp;
+let connected: Connected;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  connected = await connectGithub(app, 'org_a');
+});
+
+function create(given: Partial<NewTrigger> = {}) {
+  const { integrationId } = connected;
+  return createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog', ...given });
+}
+
+const at = (hour: number, minute = 0) =>
+  `2026-11-20T${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}:00Z`;
+
+async function deliver(event: string, changes: Record<string, unknown>): Promise<void> {
+  const sample = sampleGithub(event, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
+  const request = githubRequest(connected, changed(sample, changes), { event });
+  expect((await app.request(...request)).status).toBe(200);
+}
+
+/** A release of an hour; an edit changes it `minute` minutes later. */
+const release = (hour: number, fields: Record<string, unknown> = {}, action = 'published', minute = 0) =>
+  deliver('release', {
+    action,
+    'release.tag_name': `v${hour}`,
+    'release.name': `v${hour}`,
+    'release.body': 'Words.',
+    'release.published_at': at(hour),
+    'release.updated_at': at(hour, minute),
+    ...fields,
+  });
+
+const edit = (hour: number, minute: number, fields: Record<string, unknown> = {}) =>
+  release(hour, { 'release.body': `Words of minute ${minute}.`, ...fields }, 'edited', minute);
+
+function push(hour: number, subject: string): Promise<void> {
+  const sha = Bun.SHA1.hash(`${hour}${subject}`, 'hex');
+  const commit = { id: sha, message: subject, author: { name: 'Ann' }, timestamp: at(hour) };
+  return deliver('push', {
+    commits: [{ ...commit, url: `https://github.com/acme/rocket/commit/${sha}` }],
+    after: sha,
+    'repository.pushed_at': Date.parse(at(hour)) / 1000,
+  });
+}
+
+/** The posts as `title status`, sorted, once the triggers have done their work. */
+async function posts(): Promise<string[]> {
+  await runAll(app);
+  return (await postsOf(app)).map(({ title, status }) => `${title} ${status}`).sort();
+}
+
+describe('a release trigger writes nothing of releases', () => {
+  test('that arrived while it was disabled, when one of them is edited', async () => {
+    const { id } = await create({ contentType: 'linkedin_post', publish: true });
+    await switchTrigger(app.deps, id, false);
+    for (const hour of [1, 2, 3, 4, 5, 6]) await release(hour);
+    await switchTrigger(app.deps, id, true);
+    await edit(1, 30);
+    expect(await posts()).toEqual([]);
+    await release(7);
+    expect(await posts()).toEqual(['v7 published']);
+  });
+
+  test('that arrived before it was made, when one of them is edited or a push comes late', async () => {
+    for (const hour of [2, 3]) await release(hour, { 'release.body': null });
+    await create({ publish: true });
+    await push(1, 'feat: late');
+    await edit(2, 30);
+    expect(await posts()).toEqual([]);
+  });
+
+  test('that arrived before an older one that comes late', async () => {
+    for (const hour of [2, 3]) await release(hour);
+    await create({ publish: true });
+    await release(1);
+    expect(await posts()).toEqual(['v1 published']);
+  });
+
+  test('that a trigger which was deleted acted on', async () => {
+    const { id } = await create();
+    await release(1);
+    await release(2);
+    expect(await posts()).toEqual(['v1 draft', 'v2 draft']);
+    await deleteTrigger(app.deps, id);
+    await create({ publish: true });
+    await edit(1, 30);
+    expect(await posts()).toEqual(['v1 draft', 'v2 draft']);
+  });
+
+  test('that its filters left out, when the filters change and they are edited', async () => {
+    const { id } = await create({ filters: { tag: ['web-*'] }, publish: true });
+    await release(1);
+    await release(2);
+    await changeTrigger(app.deps, id, { filters: {} });
+    await edit(1, 30);
+    await push(1, 'feat: late');
+    expect(await posts()).toEqual([]);
+  });
+});
+
+describe('an edit alone makes no post', () => {
+  test('not of a release that is not known', async () => {
+    await create({ publish: true });
+    await edit(1, 30);
+    expect(await posts()).toEqual([]);
+    await release(1);
+    expect(await posts()).toEqual(['v1 published']);
+    expect((await postsOf(app))[0]?.markdown).toBe('Words of minute 30.');
+  });
+
+  test('nor when the release moves to another branch: the post moves with it', async () => {
+    await create({ publish: true });
+    await release(1);
+    expect(await posts()).toEqual(['v1 published']);
+    const [post] = await postsOf(app);
+    await edit(1, 30, { 'release.target_commitish': 'release/1' });
+    expect(await posts()).toEqual(['v1 published']);
+    expect((await postsOf(app))[0]?.id).toBe(post?.id as string);
+  });
+
+  test('nor when the release takes another tag', async () => {
+    await create({ publish: true });
+    await release(1);
+    await edit(1, 30, { 'release.tag_name': 'v1.0.0', 'release.name': 'v1.0.0' });
+    expect(await posts()).toEqual(['v1 published']);
+  });
+
+  test('but it makes a release fit the filters that arrived as one that did not', async () => {
+    await create({ filters: { prereleases: false } });
+    await release(1, { 'release.prerelease': true });
+    expect(await posts()).toEqual([]);
+    await edit(1, 30);
+    expect(await posts()).toEqual(['v1 draft']);
+  });
+
+  test('but not once the filters have changed', async () => {
+    const { id } = await create({ filters: { prereleases: false } });
+    await release(1, { 'release.prerelease': true });
+    await changeTrigger(app.deps, id, { filters: { prereleases: false, tag: ['v*'] } });
+    await edit(1, 30);
+    expect(await posts()).toEqual([]);
+  });
+
+  test('and a change of its templates does not count as one of its filters', async () => {
+    const { id } = await create({ filters: { prereleases: false } });
+    await release(1, { 'release.prerelease': true });
+    await changeTrigger(app.deps, id, { titleTemplate: '{{ release.tag }}' });
+    await edit(1, 30);
+    expect(await posts()).toEqual(['v1 draft']);
+  });
+});
+
+describe('a replay counts as an arrival', () => {
+  const replayAll = async (action: string) => {
+    const log = (await logOf(app)).filter(({ payload }) => payload.action === action);
+    for (const delivery of log) await replayDelivery(app.deps, delivery);
+  };
+
+  test('of what arrived while the trigger was disabled, once it is enabled', async () => {
+    const { id } = await create({ enabled: false, publish: true });
+    await release(1);
+    await replayAll('published');
+    await switchTrigger(app.deps, id, true);
+    expect(await posts()).toEqual([]);
+    await edit(1, 30);
+    await replayAll('edited');
+    expect(await posts()).toEqual([]);
+    await replayAll('published');
+    expect(await posts()).toEqual(['v1 published']);
+  });
+});
+
+describe('drafts of past releases', () => {
+  const rows = () => allRows(app.db).trigger_events;
+
+  test('are made of the newest that the filters let through, and wait as drafts', async () => {
+    for (const hour of [1, 2, 3, 4]) await release(hour);
+    await release(5, { 'release.prerelease': true });
+    await create({ publish: true, filters: { prereleases: false }, last: 2 });
+    expect(await posts()).toEqual(['v3 draft', 'v4 draft']);
+    await release(6);
+    await edit(1, 30);
+    await edit(4, 30);
+    expect(await posts()).toEqual(['v3 draft', 'v4 draft', 'v6 published']);
+    expect((await postsOf(app)).find(({ title }) => title === 'v4')?.markdown).toBe('Words of minute 30.');
+  });
+
+  test('stay drafts when an edit takes one back and another one restores it', async () => {
+    await release(1);
+    await create({ publish: true, filters: { prereleases: false }, last: 1 });
+    expect(await posts()).toEqual(['v1 draft']);
+    await edit(1, 10, { 'release.prerelease': true });
+    expect(await posts()).toEqual([]);
+    await edit(1, 20);
+    expect(await posts()).toEqual(['v1 draft']);
+  });
+
+  test('are of the repositories and branches of the trigger, over all of them', async () => {
+    await release(1);
+    await release(2, { 'release.target_commitish': 'release/2' });
+    await create({ last: 50 });
+    await create({ last: 50, filters: { branch: ['release/*'] } });
+    expect(await posts()).toEqual(['v1 draft', 'v2 draft', 'v2 draft']);
+  });
+
+  test('of a disabled trigger are made once it is enabled', async () => {
+    await release(1);
+    const { id } = await create({ enabled: false, last: 1 });
+    expect(await posts()).toEqual([]);
+    await switchTrigger(app.deps, id, true);
+    expect(await posts()).toEqual(['v1 draft']);
+  });
+
+  test('none is known: the trigger is created all the same', async () => {
+    await create({ last: 3 });
+    expect(rows()).toEqual([]);
+    await release(1);
+    expect(await posts()).toEqual(['v1 draft']);
+  });
+
+  test.each<[string, Partial<NewTrigger>, string]>([
+    ['a number that is too low', { last: -1 }, 'must be a whole number from 1 to 50'],
+    ['a number that is too high', { last: 51 }, 'must be a whole number from 1 to 50'],
+    ['a part of a number', { last: 1.5 }, 'must be a whole number from 1 to 50'],
+    ['no number', { last: Number.NaN }, 'must be a whole number from 1 to 50'],
+    ['a rolling trigger', { event: 'push', last: 1 }, 'a trigger on push acts on new events alone'],
+  ])('%s is refused', async (_, given, message) => {
+    await release(1);
+    const before = allRows(app.db);
+    expect(await refusalOf(create(given))).toMatchObject({
+      status: 400,
+      message: expect.stringContaining(message),
+    });
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test('a second trigger of the same rule is refused, and leaves nothing', async () => {
+    await release(1);
+    await create();
+    const before = allRows(app.db);
+    expect(await refusalOf(create({ last: 1 }))).toMatchObject({ status: 409 });
+    expect(allRows(app.db)).toEqual(before);
+  });
+
+  test('go with their trigger', async () => {
+    await release(1);
+    const { id } = await create({ last: 1 });
+    expect(rows()).toMatchObject([{ trigger_id: id, key: 'v1', is_match: 1, draft_only: 1 }]);
+    await deleteTrigger(app.deps, id);
+    expect(rows()).toEqual([]);
+  });
+});
+
+describe('a preview and a rehearsal', () => {
+  const preview = async (id: string, action: string) => {
+    const delivery = (await logOf(app)).find(({ payload }) => payload.action === action);
+    if (delivery === undefined) throw new Error('there is no such delivery');
+    return previewTrigger(app.deps, compose, id, delivery);
+  };
+  const rehearse = async (id: string) =>
+    (await rehearseTrigger(app.deps, compose, id, new Date('2026-11-01'))).map(({ title }) => title);
+
+  test('say that an edit alone makes no post', async () => {
+    await edit(1, 30);
+    const { id } = await create();
+    const why = 'an edit alone makes no post, and the release did not arrive while the trigger was enabled';
+    expect(await refusalOf(preview(id, 'edited'))).toMatchObject({
+      status: 409,
+      message: expect.stringContaining(why),
+    });
+    expect(await rehearse(id)).toEqual([]);
+    await release(1);
+    expect(await preview(id, 'edited')).toMatchObject([{ title: 'v1', markdown: 'Words of minute 30.' }]);
+    expect(await rehearse(id)).toEqual(['v1']);
+  });
+
+  test('try a delivery as one that arrives now, and show the status of its post', async () => {
+    await release(1);
+    const { id } = await create({ publish: true });
+    const { id: asked } = await create({ publish: true, last: 1, contentType: 'linkedin_post' });
+    await edit(1, 30);
+    expect(await preview(id, 'published')).toMatchObject([{ status: 'published' }]);
+    expect(await preview(asked, 'edited')).toMatchObject([{ status: 'draft' }]);
+    expect(await refusalOf(preview(id, 'edited'))).toMatchObject({ status: 409 });
+  });
+
+  test('tell of a rolling draft only what arrived', async () => {
+    await push(1, 'feat: before');
+    const { id } = await create({ event: 'push' });
+    await push(2, 'feat: one');
+    const [{ markdown } = { markdown: '' }] = await preview(id, 'pushed');
+    expect(markdown).toContain('One');
+    expect(markdown).not.toContain('Before');
+  });
+});
+
+describe('a rolling draft', () => {
+  test('tells only of what arrived while its trigger was enabled', async () => {
+    await push(1, 'feat: before');
+    const { id } = await create({ event: 'push' });
+    await push(2, 'feat: one');
+    await runAll(app);
+    await switchTrigger(app.deps, id, false);
+    await push(3, 'feat: meanwhile');
+    await switchTrigger(app.deps, id, true);
+    await push(4, 'feat: two');
+    await runAll(app);
+    expect(await toldBy(app)).toEqual({ 'Unreleased: acme/rocket': ['One', 'Two'] });
+  });
+
+  test('makes nothing of old releases when a push comes late', async () => {
+    for (const hour of [2, 4]) {
+      await push(hour - 1, `feat: hour ${hour}`);
+      await release(hour);
+    }
+    await create({ event: 'push' });
+    await push(1, 'feat: late');
+    await runAll(app);
+    expect(await toldBy(app)).toEqual({ v2: ['Late'] });
+  });
+
+  test('loses nothing when a release that arrived while its trigger was disabled parts it', async () => {
+    const { id } = await create({ event: 'push' });
+    for (const hour of [1, 3]) await push(hour, `feat: hour ${hour}`);
+    await runAll(app);
+    const [open] = await postsOf(app);
+    await switchTrigger(app.deps, id, false);
+    await release(2);
+    await switchTrigger(app.deps, id, true);
+    await push(4, 'feat: hour 4');
+    await runAll(app);
+    expect(await toldBy(app)).toEqual({ v2: ['Hour 1'], 'Unreleased: acme/rocket': ['Hour 3', 'Hour 4'] });
+    expect((await postsOf(app)).find(({ title }) => title === 'v2')?.id).toBe(open?.id as string);
+  });
+
+  test('loses nothing when its filters change so that a release parts it', async () => {
+    const { id } = await create({ event: 'push', filters: { tag: ['web-*'] } });
+    for (const hour of [1, 3]) await push(hour, `feat: hour ${hour}`);
+    await release(2);
+    await runAll(app);
+    expect(await toldBy(app)).toEqual({ 'Unreleased: acme/rocket': ['Hour 1', 'Hour 3'] });
+    await changeTrigger(app.deps, id, { filters: {} });
+    await push(4, 'feat: hour 4');
+    await runAll(app);
+    expect(await toldBy(app)).toEqual({ v2: ['Hour 1'], 'Unreleased: acme/rocket': ['Hour 3', 'Hour 4'] });
+  });
+
+  test('that a release closed loses nothing either', async () => {
+    const { id } = await create({ event: 'push' });
+    for (const hour of [1, 3]) await push(hour, `feat: hour ${hour}`);
+    await release(5);
+    await runAll(app);
+    await switchTrigger(app.deps, id, false);
+    await release(2);
+    await switchTrigger(app.deps, id, true);
+    await push(4, 'feat: hour 4');
+    await runAll(app);
+    expect(await toldBy(app)).toEqual({ v2: ['Hour 1'], v5: ['Hour 3', 'Hour 4'] });
+  });
+
+  test('does not take up what its label filter left out when the filter changes', async () => {
+    const { id } = await create({ event: 'pull_request', filters: { label: ['feature'] } });
+    const merge = (number: number, label: string) =>
+      deliver('pull_request', {
+        number,
+        'pull_request.number': number,
+        'pull_request.title': `Title ${number}`,
+        'pull_request.labels': [{ name: label }],
+        'pull_request.merged_at': at(number),
+        'pull_request.merge_commit_sha': Bun.SHA1.hash(String(number), 'hex'),
+      });
+    await merge(1, 'other');
+    await changeTrigger(app.deps, id, { filters: { label: ['feature', 'other'] } });
+    await merge(2, 'other');
+    await runAll(app);
+    expect(await toldBy(app)).toEqual({ 'Unreleased: acme/rocket': ['Title 2'] });
+  });
+});
