@@ -2,7 +2,7 @@
 
 /**
  * What an `Accept-Encoding` header says about gzip (RFC 9110 section 12.5.3). `required`: the client excludes
- * `identity`. A client that excludes both gets `identity` all the same, as the RFC recommends.
+ * `identity`. A client that excludes both still gets `identity`.
  */
 export function gzipPreference(acceptEncoding: string | null): 'refused' | 'accepted' | 'required' {
   if (acceptEncoding === null) return 'refused';

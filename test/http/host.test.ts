@@ -83,7 +83,9 @@ describe('an invalid Host header is refused on every path', () => {
     [['Host: a.example', 'Host: a.example']],
     [['Host: ', 'Host: a.example']],
     [['Host: a.example, b.example']],
-    [['Host: a/b']],
+    [['Host: x/v1/y?z']],
+    [['Host: x?y']],
+    [['Host: /']],
     [['Host: a b']],
     [['Host: a@b']],
   ])('%j', async (hosts) => {
