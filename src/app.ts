@@ -4,6 +4,7 @@ import { dashboard } from './dashboard/routes.ts';
 import { docs } from './docs/routes.ts';
 import { createUploadBudget, withBodyLimit } from './http/body-limit.ts';
 import { errorHandling } from './http/errors.ts';
+import { withHost } from './http/host.ts';
 import { type Fetch, withRequestLog } from './http/request-log.ts';
 import { type MatchedRoute, requestRecorder, routeMatching } from './http/request-metrics.ts';
 import { clientAddress } from './lib/client-address.ts';
@@ -57,6 +58,6 @@ export function createApp(
     .use(docs(deps, () => app));
 
   const record = requestRecorder(deps.metrics);
-  const served = withRequestLog(withBodyLimit(app.fetch), { log: deps.log, record, matched });
+  const served = withRequestLog(withHost(withBodyLimit(app.fetch)), { log: deps.log, record, matched });
   return { fetch: served };
 }

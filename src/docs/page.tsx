@@ -17,6 +17,7 @@ interface Parameter {
 
 interface Response {
   description: string;
+  headers?: Record<string, unknown>;
   content?: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }>;
 }
 
@@ -186,6 +187,7 @@ function EndpointEntry(props: Endpoint & { serverUrl: string; schemas: Record<st
             <div>
               {response.description === 'OK' ? 'The answer:' : words(response.description)}{' '}
               <ResponseBody response={response} />
+              <ResponseHeaders names={Object.keys(response.headers ?? {})} />
             </div>
           </li>
         ))}
@@ -244,6 +246,23 @@ function ResponseBody({ response }: { response: Response }) {
       {messages.map((message) => (
         <code key={message}>{message}</code>
       ))}
+    </span>
+  );
+}
+
+function ResponseHeaders({ names }: { names: string[] }) {
+  if (names.length === 0) return null;
+  return (
+    <span class="dim">
+      {' '}
+      {names.length === 1 ? 'Header: ' : 'Headers: '}
+      {names.map((name, index) => (
+        <span key={name}>
+          {index > 0 ? ', ' : ''}
+          <code>{name}</code>
+        </span>
+      ))}
+      .
     </span>
   );
 }

@@ -23,9 +23,7 @@ export function errorHandling(log: Logger, routes: RouteTable) {
     switch (code) {
       case 'NOT_FOUND': {
         const allowed = allowedMethods(routes(), pathOf(request));
-        if (allowed.length === 0) return errorJson(404, 'Not found');
-        // There is such a route: the path was cut wrong, out of a URL that an odd Host header made odd.
-        if (allowed.includes(request.method)) return errorJson(400, 'Invalid Host header');
+        if (allowed.length === 0 || allowed.includes(request.method)) return errorJson(404, 'Not found');
         return errorJson(405, 'Method not allowed', { allow: allowed.join(', ') });
       }
       case 'PARSE':

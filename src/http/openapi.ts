@@ -18,7 +18,7 @@ export const ErrorBody = Type.Object(
 
 interface ResponseDocumentation {
   description: string;
-  headers?: Record<string, { description: string; schema: unknown }>;
+  headers?: Record<string, { description: string; schema: unknown; required?: boolean }>;
   content?: Record<string, { schema: unknown; examples?: Record<string, { value: unknown }> }>;
 }
 
@@ -54,50 +54,72 @@ export function documented({ params, query, headers, body, ...operation }: Docum
   >;
 }
 
+const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema });
+const always = (description: string, schema?: object) => ({ ...header(description, schema), required: true });
+
+const etagHeader = {
+  ETag: always(
+    'The tag of this representation. Send it as `If-None-Match` to get a 304 while nothing changed.',
+  ),
+};
+
+const requestId = 'The id of the request in the log: the `X-Request-Id` that it came with, or a new one.';
+
+/** A 401 names the scheme (RFC 9110 section 11.6.1). */
+export const bearerChallenge = {
+  'WWW-Authenticate': always('The scheme to authenticate with.', { type: 'string', const: 'Bearer' }),
+};
+
 export const notModified: ResponseDocumentation = {
-  description: 'What `If-None-Match` names is still the answer.',
-  headers: { ETag: { description: 'The tag of the answer.', schema: { type: 'string' } } },
+  description: 'The content is still what `If-None-Match` names.',
+  headers: etagHeader,
 };
 
 /** The refusals that every content endpoint shares, with each message there is; `badRequest` is the endpoint's own. */
 export function refusals(badRequest: string): Record<number, ResponseDocumentation> {
   return {
     400: refusal('A path or query parameter is invalid.', [badRequest]),
-    401: refusal('The key is missing, or it is unknown, revoked or expired.', [
-      'Missing API key',
-      'INVALID_KEY',
-    ]),
+    401: refusal(
+      'The key is missing, or it is unknown, revoked or expired.',
+      ['Missing API key', 'INVALID_KEY'],
+      bearerChallenge,
+    ),
     403: refusal('The key may not read, or belongs to another organization.', [
       'Forbidden',
       'Forbidden: organization access denied',
     ]),
-    429: {
-      ...refusal('The key ran into a limit that Unkey keeps for it. Tidings has no limits of its own.', [
-        'RATE_LIMITED',
-        'USAGE_EXCEEDED',
-      ]),
-      headers: limitHeaders,
-    },
-    500: refusal('Our fault. The log holds the cause under the `X-Request-Id` of the answer.', [
-      'Internal server error',
-    ]),
-    503: {
-      ...refusal('Keys cannot be checked right now. Try again after 1, 2 and 4 seconds.', [
-        'Authentication service unavailable',
-      ]),
-      headers: limitHeaders,
-    },
+    429: refusal(
+      'The key ran into a limit that Unkey keeps for it. Tidings has no limits of its own.',
+      ['RATE_LIMITED', 'USAGE_EXCEEDED'],
+      limitHeaders,
+    ),
+    500: internalError('Our fault. The log holds the cause under the `X-Request-Id` of the answer.'),
+    503: refusal(
+      'Keys cannot be checked right now. Try again after 1, 2 and 4 seconds.',
+      ['Authentication service unavailable'],
+      { ...limitHeaders, 'X-Request-Id': header(requestId) },
+    ),
   };
 }
 
-const header = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } });
+function internalError(description: string): ResponseDocumentation {
+  return refusal(description, ['Internal server error'], { 'X-Request-Id': always(requestId) });
+}
+
+const wholeNumber = { type: 'integer', minimum: 0 };
 
 /** Section 8 of the spec. */
 const limitHeaders = {
-  'Retry-After': header('Seconds to wait.'),
-  'X-RateLimit-Limit': header('Requests that Unkey allows in a window, where it reports a limit.'),
-  'X-RateLimit-Remaining': header('Requests or credits that are left, where Unkey reports them.'),
-  'X-RateLimit-Reset': header('When the window ends, in Unix seconds, where Unkey reports it.'),
+  'Retry-After': header('Seconds to wait.', wholeNumber),
+  'X-RateLimit-Limit': header(
+    'Requests that Unkey allows in a window, where it reports a limit.',
+    wholeNumber,
+  ),
+  'X-RateLimit-Remaining': header(
+    'Requests or credits that are left, where Unkey reports them.',
+    wholeNumber,
+  ),
+  'X-RateLimit-Reset': header('When the window ends, in Unix seconds, where Unkey reports it.', wholeNumber),
 };
 
 /** The refusals of the webhook receiver (section 7 of the spec). */
@@ -119,21 +141,25 @@ export const webhookRefusals: Record<number, ResponseDocumentation> = {
   ]),
   408: refusal('The body took more than 15 seconds to arrive.', ['Upload timed out']),
   413: refusal('The body has more than 25 MiB.', ['Payload too large']),
+  500: internalError('It could not be processed. Nothing was claimed: a redelivery is processed.'),
   503: refusal(
     'Unfinished uploads of unverified senders fill the memory set aside for them. Try again after `Retry-After`.',
     ['Too many uploads'],
+    { 'Retry-After': always('Seconds to wait.', wholeNumber) },
   ),
-  500: refusal('It could not be processed. Nothing was claimed: a redelivery is processed.', [
-    'Internal server error',
-  ]),
 };
 
 /** A refusal, with each message that it can have as an example. */
-export function refusal(description: string, messages: string[]): ResponseDocumentation {
+export function refusal(
+  description: string,
+  messages: string[],
+  headers?: ResponseDocumentation['headers'],
+): ResponseDocumentation {
   const examples = Object.fromEntries(
     messages.map((error) => [error.replaceAll(/\W+/g, '_'), { value: { error } }]),
   );
-  return { description, content: { 'application/json': { schema: reference('Error'), examples } } };
+  const content = { 'application/json': { schema: reference('Error'), examples } };
+  return { description, ...(headers === undefined ? {} : { headers }), content };
 }
 
 export interface DocumentedApp {
@@ -228,30 +254,37 @@ function describeResponses(responses: Documentation['responses']): Record<string
   });
 }
 
-const etagHeader = {
-  ETag: {
-    description: 'Send it as `If-None-Match` to be told when nothing changed.',
-    schema: { type: 'string' },
-  },
-};
-
 function reference(name: string) {
   return { $ref: `#/components/schemas/${name}` };
 }
 
 const isSchema = (value: object): value is TSchema => Symbol.for('TypeBox.Kind') in value;
 
-/** TypeBox's JSON Schema as OpenAPI 3.1 wants it: choices as `enum`, null as a type, references by path. */
+/** How TypeBox writes `Type.Record(Type.String(), …)`. Some generators know only `additionalProperties`. */
+const ANY_KEY = '^(.*)$';
+
+/**
+ * TypeBox's JSON Schema as OpenAPI 3.1 wants it: choices as `enum`, null as a type, free-form objects with
+ * `additionalProperties`, references by path.
+ */
 function jsonSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(jsonSchema);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const { $ref, anyOf, ...rest } = schema as Record<string, unknown>;
+  const { $ref, anyOf, patternProperties, ...rest } = schema as Record<string, unknown>;
   if (typeof $ref === 'string') return reference($ref);
   const mapped = mapValues(rest, jsonSchema);
+  if (patternProperties !== undefined) {
+    const values = jsonSchema((patternProperties as Record<string, unknown>)[ANY_KEY]) as object;
+    return { ...mapped, additionalProperties: Object.keys(values).length === 0 ? true : values };
+  }
   if (!Array.isArray(anyOf)) return mapped;
   const choices = anyOf as Record<string, unknown>[];
   if (choices.every((choice) => 'const' in choice)) {
     return { type: 'string', enum: choices.map((choice) => choice.const), ...mapped };
+  }
+  const [first, second] = choices.map(jsonSchema) as Record<string, unknown>[];
+  if (choices.length === 2 && typeof first?.type === 'string' && second?.type === 'null') {
+    return { ...first, type: [first.type, 'null'], ...mapped };
   }
   return { anyOf: choices.map(jsonSchema), ...mapped };
 }

@@ -4,9 +4,9 @@ import type { MatchedRoute, RecordRequest } from './request-metrics.ts';
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
-/** The path that was asked for. An odd `Host` makes the URL a relative one. */
-export function pathOf(request: Request): string {
-  return new URL(request.url, 'http://localhost').pathname;
+/** The path of the URL, which is relative when `Host` is missing or invalid (see `withHost`). */
+export function pathOf({ url }: Request): string {
+  return new URL(url.startsWith('/') ? `http://localhost${url}` : url).pathname;
 }
 
 const requestIds = new WeakMap<Request, string>();

@@ -1,6 +1,5 @@
 import type { Rendered } from '../lib/rendered.ts';
-import { acceptsGzip } from './encoding.ts';
-import { matchesEtag } from './etag.ts';
+import { gzipEtag, gzipPreference, matchesEtag } from './negotiation.ts';
 
 // Every answer is made here, so that the headers that all of them carry stand in one place.
 
@@ -13,9 +12,18 @@ const jsonHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** 200 with the JSON bytes, or 304 when the client holds them already. For what only the key's owner may see. */
-export function privateJson(request: Request, content: Rendered): Response {
-  return revalidated(request, content, { 'cache-control': 'private, no-cache', vary: 'authorization' });
+/** A smaller body fits in one packet as it is. */
+const MIN_GZIP_BYTES = 1_400;
+
+/**
+ * 200 with the JSON bytes, or 304 when the client has them. For what only the key's owner may see. Compressing is safe
+ * (see `asset`): posts hold no secret, and nothing of the request is repeated beside them but numbers.
+ */
+export function privateJson(request: Request, content: Rendered): Response | Promise<Response> {
+  return negotiated(request, content, {
+    'cache-control': 'private, no-cache',
+    vary: 'authorization, accept-encoding',
+  });
 }
 
 /** The same for what everybody may see, of the given content type. */
@@ -23,20 +31,31 @@ export function publicContent(
   request: Request,
   content: Rendered,
   headers: { 'content-type': string; 'content-security-policy'?: string },
-): Response {
-  return revalidated(request, content, { 'cache-control': 'public, no-cache' }, headers);
+): Response | Promise<Response> {
+  const caching = { 'cache-control': 'public, no-cache', vary: 'accept-encoding' };
+  return negotiated(request, content, caching, headers);
 }
 
-function revalidated(
+function negotiated(
   request: Request,
-  { body, etag }: Rendered,
+  content: Rendered,
   caching: Record<string, string>,
   headers: Record<string, string> = {},
-): Response {
-  if (matchesEtag(request.headers.get('if-none-match'), etag)) {
+): Response | Promise<Response> {
+  const preference = gzipPreference(request.headers.get('accept-encoding'));
+  const isZipped =
+    preference === 'required' || (preference === 'accepted' && content.body.byteLength >= MIN_GZIP_BYTES);
+  // Each representation has a strong tag of its own; a 304 carries the tag that a 200 would (RFC 9110 section 15.4.5).
+  const etag = isZipped ? gzipEtag(content.etag) : content.etag;
+  if (matchesEtag(request.headers.get('if-none-match'), content.etag)) {
     return new Response(null, { status: 304, headers: { ...commonHeaders, etag, ...caching } });
   }
-  return new Response(body, { headers: { ...jsonHeaders, ...headers, etag, ...caching } });
+  const all = { ...jsonHeaders, ...headers, etag, ...caching };
+  return isZipped ? zipped(content, all) : new Response(content.body, { headers: all });
+}
+
+async function zipped(content: Rendered, headers: Record<string, string>): Promise<Response> {
+  return new Response(await content.gzip(), { headers: { ...headers, 'content-encoding': 'gzip' } });
 }
 
 /** 200 with a value of this moment, as JSON. */
@@ -117,7 +136,7 @@ export interface Asset {
  * (the BREACH attack).
  */
 export function asset(request: Request, { type, body, zipped }: Asset): Response {
-  const isZipped = acceptsGzip(request.headers.get('accept-encoding'));
+  const isZipped = gzipPreference(request.headers.get('accept-encoding')) !== 'refused';
   return new Response(isZipped ? zipped : body, {
     headers: {
       ...commonHeaders,

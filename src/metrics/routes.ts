@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
-import { documented, refusal } from '../http/openapi.ts';
+import { bearerChallenge, documented, refusal } from '../http/openapi.ts';
 import { plainText } from '../http/respond.ts';
 import { requireMetricsAccess } from './access.ts';
 import { addGauges } from './gauges.ts';
@@ -40,9 +40,11 @@ export function metrics(
         security: [],
         responses: {
           200: Type.String({ description: 'Every metric, a line for each set of labels.' }),
-          401: refusal('`METRICS_TOKEN` is set, and was not sent.', [
-            'Send "Authorization: Bearer" with the METRICS_TOKEN of this server',
-          ]),
+          401: refusal(
+            '`METRICS_TOKEN` is set, and was not sent.',
+            ['Send "Authorization: Bearer" with the METRICS_TOKEN of this server'],
+            bearerChallenge,
+          ),
           403: refusal('The client is on another machine, or behind a proxy.', [
             'Metrics are for clients on this machine, unless METRICS_TOKEN is set',
           ]),

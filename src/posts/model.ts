@@ -59,11 +59,11 @@ export const Pagination = Type.Object(
   {
     limit: Type.Integer({ minimum: 1, maximum: 100, description: 'Page size in effect.' }),
     currentPage: count(1, 'The page returned.'),
-    nextPage: Type.Union([count(1, 'Its number'), Type.Null()], {
-      description: 'Null on the last page and past it.',
+    nextPage: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+      description: 'Number of the next page. Null on the last page and past it.',
     }),
-    previousPage: Type.Union([count(1, 'Its number'), Type.Null()], {
-      description: 'Null on the first page.',
+    previousPage: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+      description: 'Number of the previous page. Null on the first page.',
     }),
     totalPages: count(1, 'At least 1.'),
     totalItems: count(0, 'How many posts match the filters.'),
@@ -106,14 +106,12 @@ export const PostFilter = Type.Object({
   status: Type.Optional(
     Type.Array(PostStatus, {
       default: ['published'],
-      uniqueItems: true,
       description:
         'Repeat the parameter for several values: `status=draft&status=published` gives every post.',
     }),
   ),
   contentType: Type.Optional(
     Type.Array(ContentType, {
-      uniqueItems: true,
       description: 'Repeat the parameter for several values. All types when absent.',
     }),
   ),

@@ -8,8 +8,13 @@ import { findPostJson, listPostPage, type PostJson, tallyPosts } from './store.t
 /** What all kept pages may weigh together, in bytes. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
-/** What keeping a page costs beside its body, in bytes, roughly: key, version, map entry. */
+/** What keeping a page costs beside its bodies, in bytes, roughly: key, version, map entry. */
 const OVERHEAD_BYTES = 1024;
+
+interface KeptPage extends Rendered {
+  version: string;
+  keptBytes: number;
+}
 
 export interface Pages {
   /** The body of a list response. */
@@ -21,13 +26,24 @@ export interface Pages {
  * the database, which every request asks: a write of any process shows in the very next response.
  */
 export function createPages(db: Database, maxKeptBytes = MAX_KEPT_BYTES): Pages {
-  const kept = new Map<string, Rendered & { version: string }>();
+  const kept = new Map<string, KeptPage>();
   let keptBytes = 0;
 
   function drop(key: string): void {
-    const page = kept.get(key);
-    if (page !== undefined) keptBytes -= page.body.byteLength + OVERHEAD_BYTES;
+    keptBytes -= kept.get(key)?.keptBytes ?? 0;
     kept.delete(key);
+  }
+
+  /** Counts bytes of a page, unless it was dropped meanwhile. */
+  function count(key: string, page: KeptPage, bytes: number): void {
+    if (kept.get(key) !== page) return;
+    page.keptBytes += bytes;
+    keptBytes += bytes;
+    // The oldest go first: a Map keeps the order in which keys came.
+    for (const oldest of kept.keys()) {
+      if (keptBytes <= maxKeptBytes) break;
+      drop(oldest);
+    }
   }
 
   return {
@@ -39,18 +55,15 @@ export function createPages(db: Database, maxKeptBytes = MAX_KEPT_BYTES): Pages 
       if (found?.version === version) return found;
 
       const fresh = await listPostPage(db, organizationId, selection);
-      const result = {
-        ...rendered(listBody(fresh.posts, paginate(fresh.totalItems, selection))),
+      const body = listBody(fresh.posts, paginate(fresh.totalItems, selection));
+      const result: KeptPage = {
+        ...rendered(body, (bytes) => count(key, result, bytes)),
         version: fresh.version,
+        keptBytes: 0,
       };
       drop(key);
       kept.set(key, result);
-      keptBytes += result.body.byteLength + OVERHEAD_BYTES;
-      // The oldest go first: a Map keeps the order in which keys came.
-      for (const oldest of kept.keys()) {
-        if (keptBytes <= maxKeptBytes) break;
-        drop(oldest);
-      }
+      count(key, result, body.byteLength + OVERHEAD_BYTES);
       return result;
     },
   };

@@ -14,6 +14,17 @@ const OrganizationId = Type.String({
   description: 'Organization identifier; the key must belong to this organization.',
   examples: ['org_3Qv8rT5kWn2LxYbZ7cJd4M'],
 });
+const requestHeaders = Type.Object({
+  'If-None-Match': Type.Optional(
+    Type.String({ description: 'The `ETag` of an earlier response: 304 while the content is the same.' }),
+  ),
+  'X-Request-Id': Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_.:-]{8,128}$',
+      description: 'Your id for this request in the log. Tidings replaces a malformed one.',
+    }),
+  ),
+});
 const PostId = Type.String({
   pattern: ID_PATTERN,
   description: 'Post identifier.',
@@ -40,6 +51,7 @@ export function posts(deps: Pick<Deps, 'db' | 'keys' | 'log' | 'metrics'>) {
             "One page of the organization's posts, published ones unless `status` says otherwise. A filter that nothing matches, or a page past the end, gives an empty list. A parameter name in another spelling, such as `status[]` or `Limit`, is refused; unrelated names are ignored.",
           params: Type.Object({ organizationId: OrganizationId }),
           query: ListQuery,
+          headers: requestHeaders,
           responses: { 200: 'PostList', 304: notModified, ...refusals('Invalid query parameters') },
         }),
       },
@@ -60,6 +72,7 @@ export function posts(deps: Pick<Deps, 'db' | 'keys' | 'log' | 'metrics'>) {
             'The post, or null with status 200 (never 404) when it does not exist, belongs to another organization, or does not match the filters: a draft is found only with `status=draft`. A parameter name in another spelling, such as `status[]` or `contenttype`, is refused; unrelated names are ignored.',
           params: Type.Object({ organizationId: OrganizationId, postId: PostId }),
           query: PostFilter,
+          headers: requestHeaders,
           responses: { 200: 'PostResult', 304: notModified, ...refusals('Invalid path params or query') },
         }),
       },

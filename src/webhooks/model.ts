@@ -6,6 +6,9 @@ import type { Plan } from '../organizations/model.ts';
 /** How long a delivery id is remembered, in milliseconds (section 8 of the spec: 86,400 seconds). */
 export const DEDUP_WINDOW_MS = DAY_MS;
 
+/** Why a duplicate is not processed again. */
+export const DUPLICATE_REASON = 'The same delivery id was taken less than 24 hours ago';
+
 /** How long a log entry is kept, by plan, in days (section 2 of the spec). */
 export const retentionDaysOf: Readonly<Record<Plan, number>> = { free: 7, pro: 30 };
 
@@ -90,7 +93,24 @@ export const WebhookReceived = Type.Object(
         data: {
           event: 'release',
           delivery: '72d3162e-cc78-11e3-81ab-4c9367dc0958',
-          processed: { type: 'release', action: 'published', data: { tagName: 'v2.4.0' } },
+          processed: {
+            type: 'release',
+            action: 'published',
+            data: {
+              id: 250,
+              tagName: 'v2.4.0',
+              name: 'Rocket 2.4: quieter engines',
+              body: '### Added\n\n- Quiet mode: engines start 40 % softer\n',
+              isPrerelease: false,
+              isDraft: false,
+              author: 'ann',
+              url: 'https://github.com/acme/rocket/releases/tag/v2.4.0',
+              publishedAt: '2026-11-18T09:30:00Z',
+              updatedAt: null,
+              targetBranch: 'main',
+              defaultBranch: 'main',
+            },
+          },
           repository: { id: 186853002, fullName: 'acme/rocket' },
         },
       },
@@ -99,7 +119,7 @@ export const WebhookReceived = Type.Object(
         message: 'Webhook configured successfully',
         data: { event: 'ping', delivery: '72d3162e-cc78-11e3-81ab-4c9367dc0958' },
       },
-      { received: true, message: 'Duplicate delivery: it was taken before' },
+      { received: true, message: `Duplicate delivery: ${DUPLICATE_REASON}` },
     ],
   },
 );

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
 import { MAX_BODY_BYTES, UNVERIFIED_UPLOAD_MS } from '../http/body-limit.ts';
-import { documented, webhookRefusals } from '../http/openapi.ts';
+import { documented, refusal, webhookRefusals } from '../http/openapi.ts';
 import { json } from '../http/respond.ts';
 import { ID_PATTERN } from '../lib/ids.ts';
 import { declaresTooMuch, readUpload, type UploadBudget } from '../lib/upload.ts';
@@ -12,13 +12,15 @@ import { createReceiver } from './receive.ts';
 
 const Id = (description: string) => Type.String({ pattern: ID_PATTERN, description });
 
+const ProviderId = (...ids: string[]) =>
+  Type.Unsafe<string>({ type: 'string', enum: ids, description: 'The provider that sends the delivery.' });
+
 const path = {
-  provider: Type.Union([Type.Literal('github'), Type.Literal('linear')], { description: 'Who delivers.' }),
   organizationId: Id('Organization identifier.'),
   integrationId: Id('Identifier of the connected integration.'),
 };
 
-const headers = Type.Object({
+const githubHeaders = Type.Object({
   'X-GitHub-Event': Type.Optional(Type.String({ description: 'GitHub: the event, such as `release`.' })),
   'X-GitHub-Delivery': Type.Optional(
     Type.String({ description: 'GitHub: the delivery id, remembered for 24 hours.' }),
@@ -30,6 +32,9 @@ const headers = Type.Object({
         "GitHub: `sha256=` and the HMAC-SHA-256 of the raw body under the integration's secret, in hex.",
     }),
   ),
+});
+
+const linearHeaders = Type.Object({
   'Linear-Event': Type.Optional(Type.String({ description: 'Linear: the event, such as `Issue`.' })),
   'Linear-Delivery': Type.Optional(
     Type.String({ description: 'Linear: the delivery id, remembered for 24 hours.' }),
@@ -46,20 +51,10 @@ const documentation = {
   tags: ['Webhooks'],
   description:
     "Takes a provider's delivery: verifies its signature over the raw body, never processes an id twice within 24 hours, and answers when it is on the disk. Events that mean nothing here are taken and ignored. The URL is made when an integration is connected.",
-  headers,
-  body: {
-    'application/json': Type.Object(
-      {},
-      { additionalProperties: true, description: "The provider's own payload." },
-    ),
-    'application/x-www-form-urlencoded': Type.Object(
-      { payload: Type.String({ description: 'The payload as JSON; GitHub only.' }) },
-      { description: 'What a GitHub webhook of the content type "form" sends.' },
-    ),
-  },
-  responses: { 200: 'WebhookReceived', ...webhookRefusals },
   security: [],
 };
+
+const payload = Type.Record(Type.String(), Type.Unknown(), { description: "The provider's own payload." });
 
 /** The webhook receiver: section 4.4 of the spec. Authentication is by signature. */
 export function webhooks(
@@ -87,7 +82,20 @@ export function webhooks(
           ...documentation,
           operationId: 'receiveWebhook',
           summary: 'Receive a delivery about a repository',
-          params: Type.Object({ ...path, repositoryId: Id('Identifier of the repository; `-` for Linear.') }),
+          params: Type.Object({
+            provider: ProviderId('github', 'linear'),
+            ...path,
+            repositoryId: Id('Identifier of the repository; `-` for Linear.'),
+          }),
+          headers: Type.Composite([githubHeaders, linearHeaders]),
+          body: {
+            'application/json': payload,
+            'application/x-www-form-urlencoded': Type.Object(
+              { payload: Type.String({ description: 'The payload as JSON; GitHub only.' }) },
+              { description: 'What a GitHub webhook of the content type "form" sends.' },
+            ),
+          },
+          responses: { 200: 'WebhookReceived', ...webhookRefusals },
         }),
       },
     )
@@ -100,7 +108,21 @@ export function webhooks(
           ...documentation,
           operationId: 'receiveWebhookWithoutRepository',
           summary: 'Receive a delivery of an issue tracker',
-          params: Type.Object(path),
+          params: Type.Object({ provider: ProviderId('linear'), ...path }),
+          headers: Type.Required(linearHeaders),
+          body: { 'application/json': payload },
+          responses: {
+            200: 'WebhookReceived',
+            ...webhookRefusals,
+            400: refusal('The path, a header or the payload is invalid.', [
+              'Invalid webhook parameters',
+              'Missing or invalid header: Linear-Event',
+              'Malformed payload: the body is not a JSON object',
+              'Upload aborted',
+            ]),
+            403: refusal('The integration is disabled.', ['Integration is disabled']),
+            404: refusal('There is no such integration.', ['Integration not found']),
+          },
         }),
       },
     );

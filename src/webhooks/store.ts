@@ -3,7 +3,7 @@ import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { deliveries, deliveryClaims } from '../../db/schema/index.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { DEDUP_WINDOW_MS, type Delivery } from './model.ts';
+import { DEDUP_WINDOW_MS, type Delivery, DUPLICATE_REASON } from './model.ts';
 
 /** An entry to write, with the hash of its body where the sender was verified. */
 export type NewDelivery = Delivery & { bodyHash: Buffer | null };
@@ -30,7 +30,7 @@ export function takeDelivery(
           ...entry,
           status: 'duplicate',
           title: findTitle(db, entry) ?? entry.payload.event ?? 'Duplicate',
-          reason: 'The same delivery id was taken less than 24 hours ago',
+          reason: DUPLICATE_REASON,
         };
     insertDelivery(db, written, now);
     return written;

@@ -188,23 +188,6 @@ test('a wrong setting is refused before anything is made', async () => {
   expect(() => readFileSync(join(dataDir(), 'tidings.db'))).toThrow('ENOENT');
 });
 
-test.each(['', 'x/v1/y?z', 'x?y', '/'])('the Host header %p leads no request astray', async (host) => {
-  const server = await start(dataDir());
-  const ask = async (line: string) => {
-    const answer = Promise.withResolvers<string>();
-    const socket = await Bun.connect({
-      hostname: '127.0.0.1',
-      port: Number(new URL(server.url).port),
-      socket: { data: (_, chunk) => answer.resolve(chunk.toString()) },
-    });
-    socket.write(`${line} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-    return answer.promise;
-  };
-  // Either the route that was asked for, which wants a key, or a refusal of the header.
-  expect(await ask('GET /v1/acme/posts')).toMatch(/"(Missing API key|Invalid Host header)"/);
-  expect(await ask('GET /nope')).toContain('"Not found"');
-});
-
 test('an oversized body is refused in JSON over the wire too', async () => {
   const server = await start(dataDir());
   const response = await fetch(`${server.url}/ping`, {

@@ -1,11 +1,17 @@
 import { expect, test } from 'bun:test';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { providers } from '../../src/webhooks/providers/index.ts';
 import { createTestApp, PUBLIC_URL } from '../support/test-app.ts';
 
 const app = createTestApp();
 const source = await (await app.request('/openapi.json')).text();
 const document = JSON.parse(source);
+
+/** The values that the path parameter `provider` can have. */
+function providerIds(operation: { parameters: { name: string; schema: { enum: string[] } }[] }): string[] {
+  return operation.parameters.find(({ name }) => name === 'provider')?.schema.enum ?? [];
+}
 
 test('Redocly finds nothing wrong with the document', async () => {
   // The health check refuses nothing.
@@ -54,6 +60,8 @@ test('each operation has an id, every status with its body, and its parameters',
     },
     contentType: { in: 'query', schema: { type: 'array', items: { enum: ['changelog', 'linkedin_post'] } } },
   });
+  // A value given twice counts once.
+  expect(source).not.toContain('uniqueItems');
   const one = document.paths['/v1/{organizationId}/posts/{postId}'].get;
   expect(one.operationId).toBe('getPost');
   expect(one.parameters.map(({ name }: { name: string }) => name)).toEqual([
@@ -61,6 +69,8 @@ test('each operation has an id, every status with its body, and its parameters',
     'postId',
     'status',
     'contentType',
+    'If-None-Match',
+    'X-Request-Id',
   ]);
   expect(document.paths['/ping'].get).toMatchObject({ operationId: 'ping', security: [] });
 });
@@ -72,7 +82,6 @@ test('the receiver tells its headers, bodies and statuses', () => {
   const statuses = ['200', '400', '401', '403', '404', '408', '413', '500', '503'];
   expect(Object.keys(receiver.responses)).toEqual(statuses);
   expect(receiver.responses['200'].headers).toBeUndefined();
-  expect(document.paths['/v1/{organizationId}/posts'].get.responses['200'].headers).toHaveProperty('ETag');
   expect(Object.keys(receiver.requestBody.content)).toEqual([
     'application/json',
     'application/x-www-form-urlencoded',
@@ -86,8 +95,66 @@ test('the receiver tells its headers, bodies and statuses', () => {
     'Linear-Delivery',
     'Linear-Signature',
   ]);
-  const withoutRepository = document.paths['/api/webhooks/{provider}/{organizationId}/{integrationId}'].post;
-  expect(withoutRepository.operationId).toBe('receiveWebhookWithoutRepository');
+  expect(providerIds(receiver)).toEqual(providers.map(({ id }) => id));
+});
+
+test('the path without a repository is for providers that have none', () => {
+  const receiver = document.paths['/api/webhooks/{provider}/{organizationId}/{integrationId}'].post;
+  expect(receiver.operationId).toBe('receiveWebhookWithoutRepository');
+  expect(providerIds(receiver)).toEqual(
+    providers.filter(({ hasRepositories }) => !hasRepositories).map(({ id }) => id),
+  );
+  const headers = receiver.parameters.filter((each: { in: string }) => each.in === 'header');
+  expect(headers).toMatchObject([
+    { name: 'Linear-Event', required: true },
+    { name: 'Linear-Delivery', required: true },
+    { name: 'Linear-Signature', required: true },
+  ]);
+  expect(Object.keys(receiver.requestBody.content)).toEqual(['application/json']);
+  expect(JSON.stringify(receiver)).not.toMatch(/github|Repository not found/i);
+});
+
+test('headers that clients act upon are documented where they are sent', () => {
+  const headersOf = (path: string, method = 'get') =>
+    Object.fromEntries(
+      Object.entries<{ headers?: object }>(document.paths[path][method].responses).map(
+        ([status, { headers = {} }]) => [status, Object.keys(headers)],
+      ),
+    );
+  const limits = ['Retry-After', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+  for (const path of ['/v1/{organizationId}/posts', '/v1/{organizationId}/posts/{postId}']) {
+    expect(headersOf(path)).toEqual({
+      200: ['ETag'],
+      304: ['ETag'],
+      400: [],
+      401: ['WWW-Authenticate'],
+      403: [],
+      429: limits,
+      500: ['X-Request-Id'],
+      503: [...limits, 'X-Request-Id'],
+    });
+  }
+  expect(headersOf('/metrics')).toMatchObject({ 401: ['WWW-Authenticate'] });
+  expect(
+    headersOf('/api/webhooks/{provider}/{organizationId}/{integrationId}/{repositoryId}', 'post'),
+  ).toMatchObject({ 500: ['X-Request-Id'] });
+});
+
+test('free-form objects have `additionalProperties: true`, the form that every generator knows', () => {
+  const freeForm: string[] = [];
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const schema = value as { type?: unknown; properties?: object; additionalProperties?: unknown };
+    expect(schema, path).not.toHaveProperty('patternProperties');
+    const isObject = [schema.type].flat().includes('object');
+    if (isObject && schema.properties === undefined) {
+      expect(schema.additionalProperties, path).toBe(true);
+      freeForm.push(path.slice(path.lastIndexOf('.') + 1));
+    }
+    for (const [name, each] of Object.entries(value)) walk(each, `${path}.${name}`);
+  };
+  walk(document, '');
+  expect(freeForm).toEqual(['schema', 'schema', 'sourceMetadata', 'data']);
 });
 
 test('the shared schemas are real ones', () => {
@@ -114,8 +181,20 @@ test('the shared schemas are real ones', () => {
     ],
     properties: {
       contentType: { type: 'string', enum: ['changelog', 'linkedin_post'] },
-      sourceMetadata: { type: ['object', 'null'] },
+      sourceMetadata: { type: ['object', 'null'], additionalProperties: true },
       createdAt: { type: 'string', format: 'date-time' },
+    },
+  });
+  expect(document.components.schemas.Pagination.properties).toMatchObject({
+    nextPage: {
+      type: ['integer', 'null'],
+      minimum: 1,
+      description: expect.stringContaining('Null on the last page'),
+    },
+    previousPage: {
+      type: ['integer', 'null'],
+      minimum: 1,
+      description: expect.stringContaining('Null on the first page'),
     },
   });
   expect(document.components.schemas.PostList.properties.posts).toEqual({

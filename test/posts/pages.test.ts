@@ -1,6 +1,6 @@
-import { beforeEach, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import type { PageSelection } from '../../src/posts/model.ts';
-import { createPages } from '../../src/posts/pages.ts';
+import { createPages, type Pages } from '../../src/posts/pages.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
@@ -70,4 +70,50 @@ test('a page that alone is over the bound is sent, and not kept', async () => {
   const second = await pages.renderPage('org_a', published);
   expect(second).not.toBe(first);
   expect(second.body).toEqual(first.body);
+});
+
+test('a kept page is compressed once', async () => {
+  const pages = createPages(app.db);
+  const first = await pages.renderPage('org_a', published);
+  const zipped = await first.gzip();
+  expect(Bun.gunzipSync(zipped)).toEqual(first.body);
+  expect(await (await pages.renderPage('org_a', published)).gzip()).toBe(zipped);
+  await app.addPosts('org_a', {});
+  expect(await (await pages.renderPage('org_a', published)).gzip()).not.toBe(zipped);
+});
+
+describe('the bound, to the byte', () => {
+  const ask = (pages: Pages, page: number) => pages.renderPage('org_a', { ...published, limit: 1, page });
+
+  /** What a page costs: its body with a kilobyte, and its compressed body. */
+  async function cost(page: number): Promise<{ body: number; zipped: number }> {
+    const { body, gzip } = await ask(createPages(app.db), page);
+    return { body: body.byteLength + 1024, zipped: (await gzip()).byteLength };
+  }
+
+  test('the compressed body of a kept page counts', async () => {
+    const [one, two] = [await cost(1), await cost(2)];
+    const pages = createPages(app.db, one.body + two.body + two.zipped);
+    const [first, second] = [await ask(pages, 1), await ask(pages, 2)];
+    await second.gzip();
+    expect(await ask(pages, 1)).toBe(first);
+    await first.gzip();
+    expect(await ask(pages, 2)).toBe(second);
+    expect(await ask(pages, 1)).not.toBe(first);
+  });
+
+  test('a page that was dropped does not count when it is compressed later', async () => {
+    const pages = createPages(app.db, (await cost(2)).body + (await cost(3)).body);
+    const [first, second, third] = [await ask(pages, 1), await ask(pages, 2), await ask(pages, 3)];
+    await first.gzip();
+    expect(await ask(pages, 2)).toBe(second);
+    expect(await ask(pages, 3)).toBe(third);
+  });
+});
+
+test('a large page is compressed too', async () => {
+  await app.addPosts('org_a', { markdown: `${'quieter engines '.repeat(20_000)}end` });
+  const { body, gzip } = await createPages(app.db).renderPage('org_a', published);
+  expect(body.byteLength).toBeGreaterThan(256 * 1024);
+  expect(Bun.gunzipSync(await gzip())).toEqual(body);
 });

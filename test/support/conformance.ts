@@ -8,6 +8,7 @@ interface OpenApi {
 }
 
 interface Documented {
+  headers?: Record<string, { required?: boolean }>;
   content?: Record<string, { schema: unknown }>;
 }
 
@@ -55,6 +56,7 @@ function createChecker(fetch: Fetch) {
       const documented = operation.responses[response.status];
       expect(documented, `${response.status} is not documented for ${verb} ${template}`).toBeDefined();
       if (response.status >= 400) await expectError(response, method);
+      expectHeaders(response, documented);
 
       const [type, body] = Object.entries(documented?.content ?? {})[0] ?? [];
       if (type === undefined || body === undefined || method === 'HEAD') {
@@ -62,7 +64,8 @@ function createChecker(fetch: Fetch) {
         return;
       }
       expect(response.headers.get('content-type')).toStartWith(type);
-      const value = type === 'application/json' ? await response.json() : await response.text();
+      const text = await bodyText(response);
+      const value = type === 'application/json' ? JSON.parse(text) : text;
       const key = JSON.stringify(body.schema);
       const validate =
         validators.get(key) ??
@@ -80,6 +83,35 @@ async function loadDocument(fetch: Fetch) {
   addFormats.default(ajv);
   ajv.addSchema(document, 'openapi');
   return { document, ajv };
+}
+
+/** Headers that clients act upon. */
+const CLIENT_HEADERS = [
+  'etag',
+  'retry-after',
+  'www-authenticate',
+  'x-request-id',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+];
+
+/** Each such header that is sent is documented, and each that is documented as required is sent. */
+function expectHeaders(response: Response, documented: Documented | undefined): void {
+  const headers = Object.entries(documented?.headers ?? {});
+  const names = headers.map(([name]) => name.toLowerCase());
+  const undocumented = CLIENT_HEADERS.filter((name) => response.headers.has(name) && !names.includes(name));
+  const missing = headers.filter(([name, { required }]) => required === true && !response.headers.has(name));
+  expect({ status: response.status, undocumented, missing }).toEqual({
+    status: response.status,
+    undocumented: [],
+    missing: [],
+  });
+}
+
+async function bodyText(response: Response): Promise<string> {
+  if (response.headers.get('content-encoding') !== 'gzip') return response.text();
+  return new TextDecoder().decode(Bun.gunzipSync(await response.arrayBuffer()));
 }
 
 async function expectError(response: Response, method: string): Promise<void> {
