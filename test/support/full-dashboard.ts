@@ -59,6 +59,8 @@ export async function fillDashboard({ dataDir, server }: OpenDashboard): Promise
     '--payload',
     await write('edited.json', JSON.stringify(changed(edited, { 'release.prerelease': true }))),
   );
+  // The release came before the trigger: a person asks for it.
+  await json('delivery', 'replay', ...org, '--event', 'release', '--since', '1d');
   await until(
     () => json('trigger', 'runs'),
     (runs: { triggerId: string; error: string | null }[]) =>
