@@ -9,10 +9,8 @@ import { eventReader } from '../events/store.ts';
 import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
+import { backOffMs } from './model.ts';
 import { type DueRun, findDueRun, findTrigger, finishRun, postponeRun, type TriggerRow } from './store.ts';
-
-/** How long to wait after each failure, in milliseconds; after the last one the run is given up. */
-const BACK_OFF_MS = [1_000, 10_000, 60_000, 600_000] as const;
 
 /** A rolling draft that a person closes is planned anew; more often than this in one run nobody does. */
 const MAX_PLANS = 3;
@@ -76,7 +74,7 @@ async function* doRun(
   if (signal?.aborted === true) return;
   const [failure] = failures;
   if (failure === undefined) return commitTogether(db, () => finishRun(db, run));
-  const wait = BACK_OFF_MS[run.attempts];
+  const wait = backOffMs[run.attempts];
   const dueAt = wait === undefined ? null : new Date(clock.now().getTime() + wait);
   const { triggerId, scope, attempts } = run;
   const given = { triggerId, scope, attempts: attempts + 1, err: failure };

@@ -299,6 +299,67 @@ describe('a run that fails', () => {
   });
 });
 
+describe('a clock that was a year ahead', () => {
+  const YEAR_MS = 365 * 24 * 3_600_000;
+  /** Runs `work` while the clock is a year ahead. */
+  async function aYearAhead(work: () => Promise<unknown>): Promise<void> {
+    app.clock.advance(YEAR_MS);
+    await work();
+    app.clock.advance(-YEAR_MS);
+  }
+
+  test.each([
+    ['was queued', async () => deliverRelease()],
+    [
+      'failed',
+      async () => {
+        await deliverRelease();
+        await pass(() => Promise.reject(new Error('broken')));
+      },
+    ],
+  ])('does not block a run that %s meanwhile: it runs at once', async (_, work) => {
+    await create();
+    await aYearAhead(work);
+    expect(await pass()).toBe(1);
+    expect(await posts()).toHaveLength(1);
+    expect(await runs()).toEqual([]);
+  });
+
+  test('a new event moves the run to its own time', async () => {
+    await create();
+    await aYearAhead(() => deliverRelease());
+    await deliverRelease();
+    expect(await runs()).toMatchObject([{ nextAttemptAt: '2026-11-20T12:00:00.000Z' }]);
+  });
+
+  test('a new event keeps the backoff of a run that fails', async () => {
+    await createFailing();
+    await deliverRelease();
+    await pass();
+    await deliverRelease();
+    expect(await runs()).toMatchObject([{ attempts: 1, nextAttemptAt: '2026-11-20T12:00:01.000Z' }]);
+    expect(await pass()).toBe(0);
+  });
+
+  test('a retry reaches a run that never failed and waits', async () => {
+    const { id } = await create();
+    app.clock.advance(300_000);
+    await deliverRelease();
+    app.clock.advance(-300_000);
+    // Within the longest backoff the worker waits.
+    expect(await pass()).toBe(0);
+    expect(await retryRuns(app.db, id, app.clock.now())).toBe(1);
+    expect(await pass()).toBe(1);
+    expect(await posts()).toHaveLength(1);
+  });
+
+  test('a retry leaves a run that is due anyway', async () => {
+    await create();
+    await deliverRelease();
+    expect(await retryRuns(app.db, undefined, app.clock.now())).toBe(0);
+  });
+});
+
 test('what comes while a run is under way is done too, in the same pass', async () => {
   await create();
   await deliverRelease('First.', 'v1');
