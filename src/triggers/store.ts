@@ -245,6 +245,11 @@ export function postponeRun(
     .run();
 }
 
+/** The run waits until `dueAt` because the system failed: that is no failed attempt. Synchronous. */
+export function delayRun(db: Database, { triggerId, scope }: DueRun, error: string, dueAt: Date): void {
+  db.update(triggerRuns).set({ error, dueAt: dueAt.getTime() }).where(isRun(triggerId, scope)).run();
+}
+
 /** Oldest first. */
 export async function listRuns(
   db: Database,
