@@ -6,7 +6,7 @@ export const MIN_FREE_BYTES = 32 * 1024 * 1024;
 /** How long the triggers' job may give no sign of life, in milliseconds. It gives one every quarter of a second. */
 const MAX_SILENT_MS = 60_000;
 
-/** How long another process may write before that is trouble, in milliseconds. Requests wait four seconds. */
+/** How long another process may write before that is trouble, in milliseconds. Requests wait four seconds at most. */
 const MAX_BUSY_MS = 10_000;
 
 export const STOPPING = 'The server is stopping';

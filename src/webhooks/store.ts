@@ -14,15 +14,17 @@ export type Outcome = Pick<Delivery, 'title' | 'status' | 'reason'> & Pick<Parti
 /**
  * Claims the delivery, lets `process` say what it came to, and writes the log entry: one transaction, resolved when
  * it is on the disk. A delivery that was claimed less than 24 h ago is logged as a duplicate, under the title that it
- * had, and `process` is not called. When `process` throws, nothing is claimed or written, and this throws the same.
+ * had, and `process` is not called. When `process` throws, nothing is claimed or written, and this throws the same. See
+ * `commitTogether` for `giveUpMs`.
  */
 export function takeDelivery(
   db: Database,
   entry: Omit<NewDelivery, 'title' | 'status' | 'reason'>,
   now: Date,
   process: () => Outcome,
+  giveUpMs?: number,
 ): Promise<NewDelivery> {
-  return commitTogether(db, () => {
+  const take = () => {
     const claimed = claim(db, entry.integrationId, entry.referenceId ?? '', now);
     const written: NewDelivery = claimed
       ? { ...entry, ...process(), sameBodyAs: findSameBody(db, entry) }
@@ -34,7 +36,8 @@ export function takeDelivery(
         };
     insertDelivery(db, written, now);
     return written;
-  });
+  };
+  return commitTogether(db, take, giveUpMs);
 }
 
 /** Synchronous, for a transaction of the caller's. */
@@ -43,13 +46,18 @@ export function insertDelivery(db: Database, entry: NewDelivery, now: Date): voi
 }
 
 /** Writes an entry for a delivery that was not taken. */
-export function recordDelivery(db: Database, entry: NewDelivery, now: Date): Promise<void> {
-  return commitTogether(db, () => insertDelivery(db, entry, now));
+export function recordDelivery(
+  db: Database,
+  entry: NewDelivery,
+  now: Date,
+  giveUpMs?: number,
+): Promise<void> {
+  return commitTogether(db, () => insertDelivery(db, entry, now), giveUpMs);
 }
 
 /** Writes an entry, or counts one more arrival in the entry that has its id already. */
-export function countDelivery(db: Database, entry: NewDelivery, now: Date): Promise<void> {
-  return commitTogether(db, () => void statements(db).count.run(toRow(entry, now)));
+export function countDelivery(db: Database, entry: NewDelivery, now: Date, giveUpMs?: number): Promise<void> {
+  return commitTogether(db, () => void statements(db).count.run(toRow(entry, now)), giveUpMs);
 }
 
 /** Deletes at most `limit` expired claims. Returns how many there were. */

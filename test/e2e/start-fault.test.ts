@@ -45,6 +45,28 @@ async function failedStart(start: () => Promise<ServerProcess>): Promise<string>
   }
 }
 
+/** Connects a repository. Returns a function that sends a ping about it. */
+async function sender(server: ServerProcess) {
+  await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
+  const connect = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
+  const { webhookUrl, secret } = await cliJson(dataDir(), connect);
+  return async (id: string) => {
+    const body = '{"zen":"Keep it logically awesome."}';
+    const headers = {
+      'content-type': 'application/json',
+      'x-github-event': 'ping',
+      'x-github-delivery': id,
+      'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
+    };
+    const response = await fetch(`${server.url}${new URL(webhookUrl).pathname}`, {
+      method: 'POST',
+      headers,
+      body,
+    });
+    return { status: response.status, body: await response.json() };
+  };
+}
+
 describe('a server that cannot write to its database exits with one line and never says that it listens', () => {
   test('while another process holds the write lock', async () => {
     await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme']);
@@ -106,27 +128,31 @@ test('a server whose database another process locks still stops with 0', async (
   }
 }, 60_000);
 
+test('a delivery to a locked database is answered with 500, also by a server that stops with 0', async () => {
+  const server = await startTidings(dataDir());
+  running.push(server);
+  const deliver = await sender(server);
+  const failed = { status: 500, body: { error: 'Internal server error' } };
+  const release = holdWriteLock();
+  try {
+    expect(await deliver('one')).toEqual(failed);
+    const late = deliver('two');
+    await fetch(`${server.url}/ping`);
+    const stopped = server.stop('SIGTERM');
+    // 503 when the signal was faster than the delivery.
+    expect([500, 503]).toContain((await late).status);
+    expect(await stopped).toBe(0);
+  } finally {
+    release();
+  }
+  const log = await cliJson(dataDir(), ['delivery', 'list', '--organization', 'acme']);
+  expect(log).toEqual([]);
+}, 60_000);
+
 test('deliveries are refused from the moment that the database file is gone, and the next start says so', async () => {
   const server = await startTidings(dataDir());
   running.push(server);
-  await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
-  const connect = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
-  const { webhookUrl, secret } = await cliJson(dataDir(), connect);
-  const deliver = async (id: string) => {
-    const body = '{"zen":"Keep it logically awesome."}';
-    const headers = {
-      'content-type': 'application/json',
-      'x-github-event': 'ping',
-      'x-github-delivery': id,
-      'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
-    };
-    const response = await fetch(`${server.url}${new URL(webhookUrl).pathname}`, {
-      method: 'POST',
-      headers,
-      body,
-    });
-    return { status: response.status, body: await response.json() };
-  };
+  const deliver = await sender(server);
   expect(await deliver('before')).toMatchObject({ status: 200 });
   rmSync(join(dataDir(), 'tidings.db'));
   for (const id of ['after', 'again']) {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import type { Connected } from '../../src/integrations/model.ts';
 import { setEnabled } from '../../src/integrations/store.ts';
 import { UploadError, type UploadProblem } from '../../src/lib/upload.ts';
@@ -480,3 +480,78 @@ function unsigned([path, init]: [string, RequestInit]): [string, RequestInit] {
 function withSize([path, init]: [string, RequestInit], bytes: number): [string, RequestInit] {
   return [path, { ...init, headers: { ...(init.headers as object), 'content-length': String(bytes) } }];
 }
+
+describe('while another process locks the database', () => {
+  let time = 0;
+  const timer = () => spyOn(performance, 'now').mockImplementation(() => time);
+  let spied: ReturnType<typeof timer>;
+  beforeEach(() => {
+    time = 0;
+    spied = timer();
+  });
+  afterEach(() => void spied.mockRestore());
+
+  /** Each attempt to begin a transaction takes 100 ms, and fails until `endsAtMs`. */
+  function lockUntil(endsAtMs: number): void {
+    const { $client } = app.db;
+    const query = $client.query.bind($client);
+    $client.query = ((text: string) => {
+      if (text === 'BEGIN IMMEDIATE') {
+        time += 100;
+        if (time < endsAtMs) {
+          throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
+        }
+      }
+      return query(text);
+    }) as typeof $client.query;
+  }
+
+  test('the delivery and the log of its failure share less than 4 s', async () => {
+    lockUntil(60_000);
+    const response = await app.request(...githubRequest(connected, ping));
+    expect(response.status).toBe(500);
+    expect(time).toBeGreaterThan(3_000);
+    expect(time).toBeLessThan(4_000);
+    expect(app.logged.map(({ msg }) => msg)).toContain('a refused delivery could not be logged');
+    expect(await logOf(app)).toEqual([]);
+    expect(claimCount(app)).toBe(0);
+  });
+
+  test('so does a refusal', async () => {
+    lockUntil(60_000);
+    const response = await app.request(...githubRequest(connected, ping, { secret: 'x' }));
+    expect(response.status).toBe(401);
+    expect(time).toBeLessThan(4_000);
+  });
+
+  test('a delivery is taken when the lock ends within 3 s', async () => {
+    lockUntil(2_900);
+    expect((await app.request(...githubRequest(connected, ping))).status).toBe(200);
+  });
+
+  test('a failed delivery is logged when the lock ends within the rest', async () => {
+    lockUntil(3_300);
+    expect((await app.request(...githubRequest(connected, ping))).status).toBe(500);
+    expect(await logOf(app)).toMatchObject([
+      { status: 'failed', statusCode: 500, reason: expect.stringContaining('database is locked') },
+    ]);
+    expect(claimCount(app)).toBe(0);
+  });
+
+  test('the upload does not shorten the wait', async () => {
+    const { integrationId, repositoryId } = connected;
+    const [, init] = githubRequest(connected, ping);
+    const receive = createReceiver(app.deps, providers);
+    lockUntil(12_000);
+    const received = await receive({
+      path: { provider: 'github', organizationId: 'org_a', integrationId, repositoryId },
+      headers: new Headers(init.headers),
+      isTooLarge: false,
+      async readBody() {
+        time = 10_000;
+        return new TextEncoder().encode(String(init.body));
+      },
+    });
+    expect(received.received).toBe(true);
+  });
+});
