@@ -87,6 +87,9 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
       };
       const timed = { ...entry, durationMs: elapsed() };
       const written = await takeDelivery(deps.db, timed, now, take, DELIVERY_WAIT_MS);
+      // Disconnected meanwhile: the first checks refuse it now, before the body is read. Without `await`, so that the
+      // refusal is logged once.
+      if (written === null) return receive(arrival);
       deps.metrics.deliveries(provider.id, written.status).value++;
       return result === undefined
         ? { received: true, message: `Duplicate delivery: ${written.reason}` }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
+import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { setEnabled } from '../../src/integrations/store.ts';
+import { deleteIntegration, deleteRepository, setEnabled } from '../../src/integrations/store.ts';
 import { UploadError, type UploadProblem } from '../../src/lib/upload.ts';
 import { setPlan } from '../../src/organizations/store.ts';
 import { providers } from '../../src/webhooks/providers/index.ts';
@@ -14,6 +15,7 @@ import {
   logOf,
 } from '../support/deliveries.ts';
 import { refusalOf } from '../support/refusal.ts';
+import { allRows } from '../support/rows.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
@@ -480,6 +482,69 @@ function unsigned([path, init]: [string, RequestInit]): [string, RequestInit] {
 function withSize([path, init]: [string, RequestInit], bytes: number): [string, RequestInit] {
   return [path, { ...init, headers: { ...(init.headers as object), 'content-length': String(bytes) } }];
 }
+
+describe('while it is being disconnected', () => {
+  const disconnected = {
+    integration: () => deleteIntegration(app.db, connected.integrationId),
+    repository: () => deleteRepository(app.db, connected.repositoryId as string),
+  };
+
+  /** Disconnects once the body is read, which is after the integration and its repository were found. */
+  function receiveWhile(disconnect: () => void, event: string, delivery: string = crypto.randomUUID()) {
+    const { integrationId, repositoryId } = connected;
+    const sample = sampleGithub(event, { repository: 'acme/rocket', now: app.clock.now() }) ?? ping;
+    const [, init] = githubRequest(connected, sample, { event, delivery });
+    return createReceiver(
+      app.deps,
+      providers,
+    )({
+      path: { provider: 'github', organizationId: 'org_a', integrationId, repositoryId },
+      headers: new Headers(init.headers),
+      isTooLarge: false,
+      async readBody() {
+        disconnect();
+        return new TextEncoder().encode(String(init.body));
+      },
+    });
+  }
+
+  test.each(['release', 'push', 'ping', 'gollum'])(
+    'the integration: a %s gets 404, and nothing is left of it',
+    async (event) => {
+      expect(await refusalOf(receiveWhile(disconnected.integration, event))).toEqual({
+        status: 404,
+        message: 'Integration not found',
+      });
+      const { delivery_claims, deliveries, events } = allRows(app.db);
+      expect({ delivery_claims, deliveries, events }).toEqual({
+        delivery_claims: [],
+        deliveries: [],
+        events: [],
+      });
+      expect(app.logged.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
+    },
+  );
+
+  test.each(['release', 'push', 'ping', 'gollum'])(
+    'the repository: a %s gets 404, and nothing is left but its log entry',
+    async (event) => {
+      expect(await refusalOf(receiveWhile(disconnected.repository, event))).toEqual({
+        status: 404,
+        message: 'Repository not found',
+      });
+      expect(await logOf(app)).toMatchObject([{ status: 'rejected', statusCode: 404 }]);
+      expect([claimCount(app), allRows(app.db).events]).toEqual([0, []]);
+    },
+  );
+
+  test('a duplicate gets 404 too', async () => {
+    expect((await app.request(...githubRequest(connected, ping, { delivery: DELIVERY }))).status).toBe(200);
+    expect(await refusalOf(receiveWhile(disconnected.integration, 'ping', DELIVERY))).toMatchObject({
+      status: 404,
+    });
+    expect((await logOf(app)).map(({ status }) => status)).toEqual(['processed']);
+  });
+});
 
 describe('while another process locks the database', () => {
   let time = 0;
