@@ -91,6 +91,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
       // refusal is logged once.
       if (written === null) return receive(arrival);
       deps.metrics.deliveries(provider.id, written.status).value++;
+      deps.metrics.failedDeliveries.inARow = 0;
       return result === undefined
         ? { received: true, message: `Duplicate delivery: ${written.reason}` }
         : answer(result, headers, repository);

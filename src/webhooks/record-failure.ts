@@ -1,3 +1,4 @@
+import { isLocked, isSystemFailure } from '../../db/client.ts';
 import type { Deps } from '../deps.ts';
 import { derivedId } from '../lib/ids.ts';
 import { Refusal } from './refusal.ts';
@@ -17,10 +18,17 @@ export async function recordFailure(
 ): Promise<void> {
   const now = deps.clock.now();
   const failed = { ...entry, ...outcomeOf(entry, error) };
-  deps.metrics.deliveries(entry.integrationType, failed.status).value++;
+  const { deliveries, failedDeliveries } = deps.metrics;
+  deliveries(entry.integrationType, failed.status).value++;
+  // The headers are kept once the signature was verified.
+  const isVerified = entry.headers !== null;
+  // Readiness measures itself how long the database is locked.
+  if (isVerified && isSystemFailure(error) && !isLocked(error)) {
+    failedDeliveries.inARow++;
+    failedDeliveries.lastAtMs = performance.now();
+  }
   try {
-    // The headers are kept once the signature was verified.
-    if (entry.headers !== null) return await recordDelivery(deps.db, failed, now, giveUpMs);
+    if (isVerified) return await recordDelivery(deps.db, failed, now, giveUpMs);
     const minute = entry.createdAt.slice(0, 16);
     const code = error instanceof Refusal ? error.code : 'failed';
     const id = derivedId('dlv', entry.integrationId, minute, String(failed.statusCode), code);

@@ -4,6 +4,7 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { deleteIntegration, deleteRepository, setEnabled } from '../../src/integrations/store.ts';
 import { UploadError, type UploadProblem } from '../../src/lib/upload.ts';
 import { setPlan } from '../../src/organizations/store.ts';
+import type { Provider } from '../../src/webhooks/provider.ts';
 import { providers } from '../../src/webhooks/providers/index.ts';
 import { createReceiver } from '../../src/webhooks/receive.ts';
 import {
@@ -483,6 +484,37 @@ function withSize([path, init]: [string, RequestInit], bytes: number): [string, 
   return [path, { ...init, headers: { ...(init.headers as object), 'content-length': String(bytes) } }];
 }
 
+describe('deliveries that fail in a row', () => {
+  const inARow = () => app.deps.metrics.failedDeliveries.inARow;
+  const send = async (options: Parameters<typeof githubRequest>[2] = {}, payload: unknown = ping) =>
+    (await app.request(...githubRequest(connected, payload, options))).status;
+  test('are counted while the system fails, and one that is taken ends the row', async () => {
+    app.db.$client.run('PRAGMA query_only = ON');
+    expect([await send(), await send(), inARow()]).toEqual([500, 500, 2]);
+    expect(app.deps.metrics.registry.render()).toContain('\ntidings_deliveries_failed_in_a_row 2\n');
+    app.db.$client.run('PRAGMA query_only = OFF');
+    // A refusal says nothing about the system.
+    expect([await send({}, 'no JSON'), inARow()]).toEqual([400, 2]);
+    expect([await send(), inARow()]).toEqual([200, 0]);
+  });
+
+  test('do not count from a sender who is not verified', async () => {
+    app.db.$client.run('PRAGMA query_only = ON');
+    expect(await send({ secret: 'x' })).toBe(401);
+    expect(await send({ headers: { 'x-hub-signature-256': undefined } })).toBe(400);
+    expect(inARow()).toBe(0);
+  });
+
+  test('do not count when only this payload cannot be processed', async () => {
+    const [github] = providers as [Provider];
+    const fails = { prepare: () => () => JSON.parse('{') };
+    app = createTestApp({ providers: [{ ...github, events: { ping: fails } }] });
+    await app.addOrganization('org_a');
+    connected = await connectGithub(app, 'org_a');
+    expect([await send(), inARow()]).toEqual([500, 0]);
+  });
+});
+
 describe('while it is being disconnected', () => {
   const disconnected = {
     integration: () => deleteIntegration(app.db, connected.integrationId),
@@ -580,6 +612,8 @@ describe('while another process locks the database', () => {
     expect(app.logged.map(({ msg }) => msg)).toContain('a refused delivery could not be logged');
     expect(await logOf(app)).toEqual([]);
     expect(claimCount(app)).toBe(0);
+    // Readiness measures itself how long another process writes.
+    expect(app.deps.metrics.failedDeliveries.inARow).toBe(0);
   });
 
   test('so does a refusal', async () => {
