@@ -202,6 +202,14 @@ test('a server on damaged pages says that it is not ready once three verified de
   expect(await deliver(mended, webhookUrl, secret, 'one')).toMatchObject({ status: 200 });
 }, 60_000);
 
+test('a start that meets damaged pages is one line', async () => {
+  await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme']);
+  damage('deliveries', 'deliveries_by_organization');
+  expect(await failedStart(() => startTidings(dataDir()))).toMatch(
+    /^ended with 1: error: The database is damaged \([^\n]*\n$/,
+  );
+});
+
 /** Overwrites the first page of these tables and indexes. Returns a function that puts the pages back. */
 function damage(...names: string[]): () => void {
   const path = join(dataDir(), 'tidings.db');
