@@ -67,6 +67,25 @@ export class DatabaseMoved extends AppError {
   }
 }
 
+/** Whether another process held the database's lock for too long. */
+export function isLocked(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+}
+
+const SYSTEM_CODES =
+  /^(SQLITE_(BUSY|CANTOPEN|CORRUPT|FULL|IOERR|LOCKED|NOMEM|NOTADB|PROTOCOL|READONLY)|EDQUOT$|EIO$|EMFILE$|ENFILE$|ENOMEM$|ENOSPC$|EROFS$)/;
+
+/**
+ * Whether the system failed and not the work: no room on the disk, a locked or damaged database, no memory, no file
+ * descriptors. The same work succeeds once that ends.
+ */
+export function isSystemFailure(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof DatabaseMoved) return true;
+  if ('code' in error && SYSTEM_CODES.test(String(error.code))) return true;
+  return isSystemFailure(error.cause);
+}
+
 /**
  * Asks the system whether the file is there and may be written, takes the lock that every write needs, and gives it
  * back; nothing is written. Null when that went well, and otherwise a code, such as `EROFS` of a disk that has become

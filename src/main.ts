@@ -144,6 +144,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     isStopping: () => isStopping,
     silentMs: () => jobs?.silentMs('run-triggers') ?? 0,
     freeBytes: () => freeBytes(config.dataDir),
+    failedDeliveries: services.metrics.failedDeliveries,
   });
   // Who asks whether the server is ready is answered to the end; whoever else comes is to come again.
   const whileStopping = (request: Request) =>

@@ -1,6 +1,6 @@
 /**
- * What the system had against the work, in a line that says what to do: a full disk, or a database that somebody else
- * keeps busy. Null for every other error.
+ * What the system had against the work, in a line that says what to do: a full disk, a database that somebody else
+ * keeps busy, or a damaged one. Null for every other error.
  */
 export function describeSystemTrouble(error: unknown): string | null {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
@@ -9,6 +9,9 @@ export function describeSystemTrouble(error: unknown): string | null {
   }
   if (code.startsWith('SQLITE_BUSY')) {
     return 'The database is busy: another process has been writing to it for 5 seconds. Run the command again';
+  }
+  if (code.startsWith('SQLITE_CORRUPT')) {
+    return 'The database is damaged (database disk image is malformed). Restore a backup with --force, which keeps the file as it is beside the new one';
   }
   return null;
 }

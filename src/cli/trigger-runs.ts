@@ -32,7 +32,7 @@ export function addRunCommands(group: Command, context: CliContext): void {
 
   group
     .command('retry')
-    .description('run again at once what failed, or was given up')
+    .description('run now what failed, was given up or waits')
     .argument('[id]', 'only of this trigger (default: of all)')
     .action(async (id: string | undefined, _options: object, command: Command) => {
       const result = await withServices(context, command, async (services) => {

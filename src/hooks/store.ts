@@ -3,6 +3,7 @@ import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { hooks, integrations } from '../../db/schema/index.ts';
 import type { IntegrationType } from '../integrations/model.ts';
+import { DAY_MS } from '../lib/time.ts';
 import type { Hook } from './model.ts';
 
 const columns = {
@@ -76,15 +77,20 @@ export type DueHook = Pick<
   'integrationId' | 'placeId' | 'repositoryId' | 'remoteId' | 'events' | 'hasPresentSecret'
 > & { type: IntegrationType };
 
+/** How long a hook may wait, in milliseconds. One that waits longer got its time from a clock that was ahead. */
+export const MAX_WAIT_MS = DAY_MS;
+
 /** Those of all integrations that have a token and may be tried now, the ones that were tried least first. */
 export async function listDueHooks(db: Database, now: Date): Promise<DueHook[]> {
-  return statements(db).due.all({ now: now.getTime() });
+  return statements(db).due.all({ now: now.getTime(), latestRetry: now.getTime() + MAX_WAIT_MS });
 }
 
 /** As it is now, when it may be tried; null when it may not any more, or was taken away. */
 export async function findDueHook(db: Database, key: HookKey, now: Date): Promise<Hook | null> {
   const hook = db.select(columns).from(hooks).where(isHook(key)).get();
-  return hook !== undefined && (hook.retryAt ?? 0) <= now.getTime() ? hook : null;
+  if (hook === undefined) return null;
+  const waitMs = (hook.retryAt ?? 0) - now.getTime();
+  return waitMs <= 0 || waitMs > MAX_WAIT_MS ? hook : null;
 }
 
 const statements = prepared((db) => ({
@@ -103,7 +109,11 @@ const statements = prepared((db) => ({
     .where(
       and(
         isNotNull(integrations.token),
-        or(isNull(hooks.retryAt), lte(hooks.retryAt, sql.placeholder('now'))),
+        or(
+          isNull(hooks.retryAt),
+          lte(hooks.retryAt, sql.placeholder('now')),
+          gt(hooks.retryAt, sql.placeholder('latestRetry')),
+        ),
       ),
     )
     .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId))

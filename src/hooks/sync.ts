@@ -3,7 +3,7 @@ import { getIntegration } from '../integrations/store.ts';
 import { listNeeds } from '../triggers/store.ts';
 import { makeHook } from './make.ts';
 import { type Hook, type ProblemKind, ProviderProblem } from './model.ts';
-import { type DueHook, findDueHook, listDueHooks, updateHook } from './store.ts';
+import { type DueHook, findDueHook, listDueHooks, MAX_WAIT_MS, updateHook } from './store.ts';
 import { requireApi } from './token.ts';
 import { eventsFor, isSame } from './wish.ts';
 
@@ -87,7 +87,7 @@ async function keepFailure({ db, clock, log }: Needs, hook: Hook, error: unknown
   const asked = error instanceof ProviderProblem ? (error.retryAt?.getTime() ?? 0) : 0;
   await updateHook(db, hook, {
     problem: error instanceof Error ? error.message : String(error),
-    retryAt: Math.max(now + backOff, asked),
+    retryAt: Math.min(Math.max(now + backOff, asked), now + MAX_WAIT_MS),
     attempts: hook.attempts + 1,
   });
   const { integrationId, placeId } = hook;

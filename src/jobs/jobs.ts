@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../hooks/sync.ts';
 import { recoverImport } from '../posts/import/staging.ts';
-import { runTriggers } from '../triggers/run.ts';
+import { createTriggerWorker } from '../triggers/run.ts';
 import { BEAT_MS, type Uptime } from '../uptime/pauses.ts';
 import { sweep } from './sweep.ts';
 
@@ -18,17 +18,14 @@ export interface Job {
 /** Everything that the server does by itself. */
 export function serverJobs(deps: Deps, compose: Compose, uptime: Pick<Uptime, 'beat'>): Job[] {
   const { db, clock, keys, log } = deps;
+  const runDueTriggers = createTriggerWorker(deps, compose);
   return [
     { name: 'record-key-usage', every: 1_000, run: () => keys.flush() },
     {
       name: 'run-triggers',
       every: 250,
       async run(signal, onAlive) {
-        const composeAlive: Compose = (recipe, material) => {
-          onAlive?.();
-          return compose(recipe, material);
-        };
-        await runTriggers(deps, composeAlive, signal, onAlive);
+        await runDueTriggers(signal, onAlive);
       },
     },
     {

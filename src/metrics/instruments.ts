@@ -13,6 +13,8 @@ export interface Metrics {
   readonly requestDurations: Series<Durations>;
   /** By provider and outcome, which is the status that the log has. */
   readonly deliveries: Series<Count>;
+  /** Verified deliveries that failed with the system since the last one that was taken; the time of the last failure. */
+  readonly failedDeliveries: { inARow: number; lastAtMs: number };
   /** By the verdict; unavailable: there was none. */
   readonly verifications: Readonly<Record<Verdict['outcome'] | 'unavailable', Count>>;
   readonly verificationDurations: Durations;
@@ -50,6 +52,12 @@ export function createMetrics(): Metrics {
     for (const outcome of ['processed', 'ignored', 'duplicate', 'rejected', 'failed'])
       deliveries(provider, outcome);
   }
+  const failedDeliveries = { inARow: 0, lastAtMs: 0 };
+  registry.gauge(
+    'tidings_deliveries_failed_in_a_row',
+    'Verified deliveries that failed, because of the disk or the database, since the last one that was taken.',
+    () => failedDeliveries.inARow,
+  );
   const passwordHashes = registry.counter(
     'tidings_password_hashes_total',
     'Passwords to hash: hashed, dropped because the client had gone, or refused because too many waited.',
@@ -60,6 +68,7 @@ export function createMetrics(): Metrics {
     requests,
     requestDurations,
     deliveries,
+    failedDeliveries,
     verifications: {
       valid: verifications('valid'),
       invalid: verifications('invalid'),

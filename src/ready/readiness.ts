@@ -6,8 +6,14 @@ export const MIN_FREE_BYTES = 32 * 1024 * 1024;
 /** How long the triggers' job may give no sign of life, in milliseconds. It gives one every quarter of a second. */
 const MAX_SILENT_MS = 60_000;
 
-/** How long another process may write before that is trouble, in milliseconds. Requests wait four seconds. */
+/** How long another process may write before that is trouble, in milliseconds. Requests wait four seconds at most. */
 const MAX_BUSY_MS = 10_000;
+
+/** How many verified deliveries must fail in a row before that is trouble. */
+const MAX_FAILED = 3;
+
+/** How long that counts after the last one, in milliseconds: a server that gets no requests cannot take one. */
+const FAILED_MS = 300_000;
 
 export const STOPPING = 'The server is stopping';
 
@@ -19,6 +25,8 @@ export interface Vitals {
   silentMs: () => number;
   /** Free space where the database is, in bytes; null when it cannot be told. */
   freeBytes: () => number | null;
+  /** See `Metrics`. */
+  failedDeliveries: Readonly<{ inARow: number; lastAtMs: number }>;
   /** Milliseconds on a clock that never goes back. */
   elapsedMs?: () => number;
 }
@@ -32,6 +40,7 @@ export function createReadiness({
   isStopping,
   silentMs,
   freeBytes,
+  failedDeliveries,
   elapsedMs = () => performance.now(),
 }: Vitals): () => string | null {
   let busySince: number | null = null;
@@ -56,6 +65,10 @@ export function createReadiness({
     if (problem !== null) return problem;
     const free = freeBytes();
     if (free !== null && free < MIN_FREE_BYTES) return 'The disk is full';
+    const { inARow, lastAtMs } = failedDeliveries;
+    if (inARow >= MAX_FAILED && elapsedMs() - lastAtMs <= FAILED_MS) {
+      return `The last ${inARow} deliveries failed`;
+    }
     if (silentMs() > MAX_SILENT_MS) return 'The triggers have been standing still for over a minute';
     return null;
   };

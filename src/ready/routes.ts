@@ -23,7 +23,7 @@ export function ready(whyNot: () => string | null) {
         tags: ['Health'],
         summary: 'Readiness',
         description:
-          'Whether requests should be sent here: the database takes writes, there is room on the disk, the triggers work, and the server is not stopping. `/ping` answers as long as the process lives.',
+          'Whether requests should be sent here: the database takes writes, there is room on the disk, deliveries do not fail, the triggers work, and the server is not stopping. `/ping` answers as long as the process lives.',
         security: [],
         responses: {
           200: {

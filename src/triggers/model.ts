@@ -58,6 +58,9 @@ export interface Trigger {
 /** How many past releases a new trigger can make drafts of. */
 export const MAX_LAST = 50;
 
+/** How long a run waits after each failure, in milliseconds; after the last one it is given up. */
+export const backOffMs: readonly number[] = [1_000, 10_000, 60_000, 600_000];
+
 export type RunStatus = 'queued' | 'failed';
 
 /** What a trigger still has to do, or could not do. What is done leaves none. */

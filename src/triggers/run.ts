@@ -1,3 +1,4 @@
+import { isSystemFailure } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import type { Actor } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
@@ -9,15 +10,24 @@ import { eventReader } from '../events/store.ts';
 import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
-import { type DueRun, findDueRun, findTrigger, finishRun, postponeRun, type TriggerRow } from './store.ts';
-
-/** How long to wait after each failure, in milliseconds; after the last one the run is given up. */
-const BACK_OFF_MS = [1_000, 10_000, 60_000, 600_000] as const;
+import { backOffMs } from './model.ts';
+import {
+  type DueRun,
+  delayRun,
+  findDueRun,
+  findTrigger,
+  finishRun,
+  postponeRun,
+  type TriggerRow,
+} from './store.ts';
 
 /** A rolling draft that a person closes is planned anew; more often than this in one run nobody does. */
 const MAX_PLANS = 3;
 
 const MAX_ERROR_LENGTH = 500;
+
+/** How long a run waits after the system failed, such as a full disk or a locked database, in milliseconds. */
+const SYSTEM_WAIT_MS = 10_000;
 
 type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
@@ -28,32 +38,96 @@ interface Work {
 }
 
 /**
+ * What the server's job calls again and again: `runTriggers`, which rests for a while when the system fails so that not
+ * even a delay can be written. Logs each failure of the system once, until a run is done again.
+ */
+export function createTriggerWorker(deps: Needs, compose: Compose) {
+  const reported = new Set<string>();
+  let failedAt: number | null = null;
+  return async (signal?: AbortSignal, onStep?: () => void): Promise<number> => {
+    const restedMs = failedAt === null ? SYSTEM_WAIT_MS : deps.clock.now().getTime() - failedAt;
+    // Negative: the clock was set back.
+    if (restedMs >= 0 && restedMs < SYSTEM_WAIT_MS) return 0;
+    failedAt = null;
+    try {
+      return await runTriggers(deps, compose, signal, onStep, reported);
+    } catch (error) {
+      if (!isSystemFailure(error)) throw error;
+      failedAt = deps.clock.now().getTime();
+      report(deps, reported, error);
+      return 0;
+    }
+  };
+}
+
+/**
  * Does what the triggers have to do, until nothing is due or `signal` is aborted. A run that fails is put off and, in
  * the end, given up. It holds up no other for longer than one draft: after each that fails, the others come first. Any
  * process may do this at any time, even two at once: a run works from all that is known, so that doing it twice
  * changes nothing. Returns how many runs it did.
- * `onStep` is called at each run and draft: a sign of life.
+ * A failure of the system, such as a full disk, only delays a run. Throws it when the delay cannot be written either.
+ * `onStep` is called at each run and draft: a sign of life. `reported` holds the failures that are in the log already.
  */
 export async function runTriggers(
   deps: Needs,
   compose: Compose,
   signal?: AbortSignal,
   onStep: () => void = () => undefined,
+  reported = new Set<string>(),
 ): Promise<number> {
   let done = 0;
   const waiting: Work[] = [];
+  const composeOne: Compose = (recipe, material) => {
+    onStep();
+    return compose(recipe, material);
+  };
   while (signal?.aborted !== true) {
     onStep();
     const underWay = waiting.map(({ run }) => run);
     const run = await findDueRun(deps.db, deps.clock.now(), underWay);
-    const work = run === null ? waiting.shift() : { run, steps: doRun(deps, compose, run, signal) };
+    const work = run === null ? waiting.shift() : { run, steps: doRun(deps, composeOne, run, signal) };
     if (work === undefined) break;
-    if ((await work.steps.next()).done) done++;
-    else waiting.push(work);
+    try {
+      if ((await work.steps.next()).done) {
+        done++;
+        reported.clear();
+      } else waiting.push(work);
+    } catch (error) {
+      if (!isSystemFailure(error)) throw error;
+      await delay(deps, work.run, error);
+      report(deps, reported, error, work.run);
+    }
   }
   return done;
 }
 
+/** Throws the failure when the delay cannot be written. */
+async function delay({ db, clock }: Needs, run: DueRun, failure: unknown): Promise<void> {
+  const dueAt = new Date(clock.now().getTime() + SYSTEM_WAIT_MS);
+  try {
+    // One try: whoever locks the database has been waited for already.
+    await commitTogether(db, () => delayRun(db, run, messageOf(failure), dueAt), 0);
+  } catch {
+    throw failure;
+  }
+}
+
+function report({ log }: Needs, reported: Set<string>, error: unknown, run?: DueRun): void {
+  const message = messageOf(error);
+  // The run keeps its last error, so a run that goes on failing alone is in the log once too.
+  if (reported.has(message) || run?.error === message) return;
+  reported.add(message);
+  log.warn(
+    { triggerId: run?.triggerId, scope: run?.scope, err: error },
+    `the system failed, and no draft can be made; retrying every ${SYSTEM_WAIT_MS / 1000} seconds`,
+  );
+}
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH);
+}
+
+/** Throws when the system failed. */
 async function* doRun(
   deps: Needs,
   compose: Compose,
@@ -70,20 +144,20 @@ async function* doRun(
       yield;
     }
   } catch (error) {
+    if (isSystemFailure(error)) throw error;
     failures.push(error);
   }
   // What is not done yet stays to be done.
   if (signal?.aborted === true) return;
   const [failure] = failures;
   if (failure === undefined) return commitTogether(db, () => finishRun(db, run));
-  const wait = BACK_OFF_MS[run.attempts];
+  const wait = backOffMs[run.attempts];
   const dueAt = wait === undefined ? null : new Date(clock.now().getTime() + wait);
   const { triggerId, scope, attempts } = run;
   const given = { triggerId, scope, attempts: attempts + 1, err: failure };
   if (dueAt === null) log.error(given, 'a trigger failed and was given up; "trigger retry" runs it again');
   else log.warn({ ...given, nextAttemptAt: dueAt.toISOString() }, 'a trigger failed and is tried again');
-  const message = failure instanceof Error ? failure.message : String(failure);
-  return commitTogether(db, () => postponeRun(db, run, message.slice(0, MAX_ERROR_LENGTH), dueAt));
+  return commitTogether(db, () => postponeRun(db, run, messageOf(failure), dueAt));
 }
 
 /** Makes each draft of the run's scope. Yields what one that cannot be made threw: it does not keep the others. */
@@ -103,6 +177,8 @@ async function* makeDrafts(
         const written = await commitTogether(deps.db, () => write(deps, trigger, run, draft, text));
         isClosed ||= written === 'closed';
       } catch (error) {
+        // It would befall the other drafts too.
+        if (isSystemFailure(error)) throw error;
         yield error;
       }
     }

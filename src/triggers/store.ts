@@ -6,7 +6,7 @@ import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { forgetUnmatched } from './arrival-store.ts';
-import type { RunStatus, Trigger, TriggerFilters, TriggerRun } from './model.ts';
+import { backOffMs, type RunStatus, type Trigger, type TriggerFilters, type TriggerRun } from './model.ts';
 
 /** A trigger as it is stored: what its integration says of it aside. */
 export type StoredTrigger = Omit<Trigger, 'organizationId' | 'integrationType' | 'action'>;
@@ -194,7 +194,10 @@ export function queueRun(
 /** A run that is due, as the worker takes it. */
 export type DueRun = typeof triggerRuns.$inferSelect;
 
-/** The next run that is due of a trigger that is enabled, but for `underWay`; those that never failed come first. */
+/**
+ * The next run that is due of a trigger that is enabled, but for `underWay`; those that never failed come first. A run
+ * that waits longer than any backoff was queued by a clock that was ahead, so it is due too.
+ */
 export async function findDueRun(
   db: Database,
   now: Date,
@@ -202,7 +205,11 @@ export async function findDueRun(
 ): Promise<DueRun | null> {
   const isUnderWay = ({ triggerId, scope }: DueRun) =>
     underWay.some((each) => each.triggerId === triggerId && each.scope === scope);
-  const rows = statements(db).due.all({ now: now.getTime(), limit: underWay.length + 1 });
+  const rows = statements(db).due.all({
+    now: now.getTime(),
+    latestDue: now.getTime() + Math.max(...backOffMs),
+    limit: underWay.length + 1,
+  });
   return rows.map(({ run }) => run).find((run) => !isUnderWay(run)) ?? null;
 }
 
@@ -236,6 +243,11 @@ export function postponeRun(
     )
     .where(isRun(triggerId, scope))
     .run();
+}
+
+/** The run waits until `dueAt` because the system failed: that is no failed attempt. Synchronous. */
+export function delayRun(db: Database, { triggerId, scope }: DueRun, error: string, dueAt: Date): void {
+  db.update(triggerRuns).set({ error, dueAt: dueAt.getTime() }).where(isRun(triggerId, scope)).run();
 }
 
 /** Oldest first. */
@@ -286,12 +298,12 @@ export function measureQueue(db: Database): { queued: number; failed: number; ol
 const MAX_RUNS = 1_000;
 
 /**
- * Queues again, for now, what failed: what was given up and what waits for its next attempt, of one trigger or of
- * all. Returns how many runs there were.
+ * Makes due now, of one trigger or of all: runs that were given up, that failed, or that are not due yet. Returns how
+ * many there were.
  */
 export function retryRuns(db: Database, triggerId: string | undefined, now: Date): Promise<number> {
   const isMeant = and(
-    or(eq(triggerRuns.status, 'failed'), gt(triggerRuns.attempts, 0)),
+    or(eq(triggerRuns.status, 'failed'), gt(triggerRuns.attempts, 0), gt(triggerRuns.dueAt, now.getTime())),
     triggerId === undefined ? undefined : eq(triggerRuns.triggerId, triggerId),
   );
   return commitTogether(db, () => {
@@ -344,9 +356,9 @@ const statements = prepared((db) => ({
       set: {
         since: sql`min(${triggerRuns.since}, excluded.since)`,
         revision: sql`${triggerRuns.revision} + 1`,
-        // What was given up is worth another try, as there is news; what waits goes on waiting.
+        // What was given up is worth another try, as there is news; a run that failed keeps its backoff.
         attempts: sql`iif(${triggerRuns.status} = 'failed', 0, ${triggerRuns.attempts})`,
-        dueAt: sql`iif(${triggerRuns.status} = 'failed', excluded.due_at, ${triggerRuns.dueAt})`,
+        dueAt: sql`case when ${triggerRuns.status} = 'failed' then excluded.due_at when ${triggerRuns.attempts} = 0 then min(${triggerRuns.dueAt}, excluded.due_at) else ${triggerRuns.dueAt} end`,
         status: sql`'queued'`,
         deliveryId: sql`excluded.delivery_id`,
       },
@@ -370,7 +382,10 @@ const statements = prepared((db) => ({
     .where(
       and(
         eq(triggerRuns.status, 'queued'),
-        lte(triggerRuns.dueAt, sql.placeholder('now')),
+        or(
+          lte(triggerRuns.dueAt, sql.placeholder('now')),
+          gt(triggerRuns.dueAt, sql.placeholder('latestDue')),
+        ),
         eq(triggers.enabled, true),
       ),
     )

@@ -32,6 +32,13 @@ export interface Received {
   };
 }
 
+/**
+ * How long a delivery waits while another process writes, and how long it and the log of its failure wait together, in
+ * milliseconds from the end of the upload. Linear waits 5 s for an answer.
+ */
+const DELIVERY_WAIT_MS = 3_000;
+const TOTAL_WAIT_MS = 3_500;
+
 type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log' | 'metrics'>;
 
 /**
@@ -45,6 +52,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
     const { provider, repositoryId, integration } = await requireAddressee(deps, providers, arrival);
     const entry = newEntry(deps, integration, repositoryId);
     const elapsed = () => Math.round(performance.now() - startedAt);
+    let waitsSince = startedAt;
 
     try {
       if (arrival.isTooLarge) throw refusedUpload('too_large');
@@ -53,7 +61,9 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
       const headers = requireHeaders(provider, arrival.headers);
       entry.referenceId = headers.deliveryId;
       entry.payload.event = headers.event;
-      const body = await requireBody(arrival);
+      const body = await requireBody(arrival).finally(() => {
+        waitsSince = performance.now();
+      });
       await requireSignature(deps, diagnose, provider, integration, headers, body);
       entry.headers = toldHeaders(provider, arrival.headers);
       entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
@@ -62,7 +72,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
 
       let result: EventResult | undefined;
       const now = deps.clock.now();
-      const written = await takeDelivery(deps.db, { ...entry, durationMs: elapsed() }, now, () => {
+      const take = () => {
         result = process();
         if (connected !== null && learned !== null) learnRepository(deps.db, connected.id, learned);
         if (result.outcome === 'processed') {
@@ -74,13 +84,20 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
           handOver(deps.db, told, now);
         }
         return outcomeOf(result, headers.event);
-      });
+      };
+      const timed = { ...entry, durationMs: elapsed() };
+      const written = await takeDelivery(deps.db, timed, now, take, DELIVERY_WAIT_MS);
+      // Disconnected meanwhile: the first checks refuse it now, before the body is read. Without `await`, so that the
+      // refusal is logged once.
+      if (written === null) return receive(arrival);
       deps.metrics.deliveries(provider.id, written.status).value++;
+      deps.metrics.failedDeliveries.inARow = 0;
       return result === undefined
         ? { received: true, message: `Duplicate delivery: ${written.reason}` }
         : answer(result, headers, repository);
     } catch (error) {
-      await recordFailure(deps, { ...entry, durationMs: elapsed() }, error);
+      const leftMs = Math.max(waitsSince + TOTAL_WAIT_MS - performance.now(), 0);
+      await recordFailure(deps, { ...entry, durationMs: elapsed() }, error, leftMs);
       throw error;
     }
   };

@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, isNotNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
-import { deliveries, deliveryClaims } from '../../db/schema/index.ts';
+import { deliveries, deliveryClaims, integrations, repositories } from '../../db/schema/index.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS, type Delivery, DUPLICATE_REASON } from './model.ts';
 
@@ -15,15 +15,19 @@ export type Outcome = Pick<Delivery, 'title' | 'status' | 'reason'> & Pick<Parti
  * Claims the delivery, lets `process` say what it came to, and writes the log entry: one transaction, resolved when
  * it is on the disk. A delivery that was claimed less than 24 h ago is logged as a duplicate, under the title that it
  * had, and `process` is not called. When `process` throws, nothing is claimed or written, and this throws the same.
+ * Nor is anything written when the integration or the repository was disconnected meanwhile: then this resolves to
+ * null. See `commitTogether` for `giveUpMs`.
  */
 export function takeDelivery(
   db: Database,
   entry: Omit<NewDelivery, 'title' | 'status' | 'reason'>,
   now: Date,
   process: () => Outcome,
-): Promise<NewDelivery> {
-  return commitTogether(db, () => {
-    const claimed = claim(db, entry.integrationId, entry.referenceId ?? '', now);
+  giveUpMs?: number,
+): Promise<NewDelivery | null> {
+  const take = () => {
+    const claimed = claim(db, entry, now);
+    if (!claimed && !isConnected(db, entry)) return null;
     const written: NewDelivery = claimed
       ? { ...entry, ...process(), sameBodyAs: findSameBody(db, entry) }
       : {
@@ -34,7 +38,8 @@ export function takeDelivery(
         };
     insertDelivery(db, written, now);
     return written;
-  });
+  };
+  return commitTogether(db, take, giveUpMs);
 }
 
 /** Synchronous, for a transaction of the caller's. */
@@ -43,13 +48,18 @@ export function insertDelivery(db: Database, entry: NewDelivery, now: Date): voi
 }
 
 /** Writes an entry for a delivery that was not taken. */
-export function recordDelivery(db: Database, entry: NewDelivery, now: Date): Promise<void> {
-  return commitTogether(db, () => insertDelivery(db, entry, now));
+export function recordDelivery(
+  db: Database,
+  entry: NewDelivery,
+  now: Date,
+  giveUpMs?: number,
+): Promise<void> {
+  return commitTogether(db, () => insertDelivery(db, entry, now), giveUpMs);
 }
 
 /** Writes an entry, or counts one more arrival in the entry that has its id already. */
-export function countDelivery(db: Database, entry: NewDelivery, now: Date): Promise<void> {
-  return commitTogether(db, () => void statements(db).count.run(toRow(entry, now)));
+export function countDelivery(db: Database, entry: NewDelivery, now: Date, giveUpMs?: number): Promise<void> {
+  return commitTogether(db, () => void statements(db).count.run(toRow(entry, now)), giveUpMs);
 }
 
 /** Deletes at most `limit` expired claims. Returns how many there were. */
@@ -72,15 +82,33 @@ function changesOf(db: Database, statement: SQL): Promise<number> {
   return commitTogether(db, () => (db.run(statement) as unknown as { changes: number }).changes);
 }
 
-/** One atomic statement: a new claim, or one over a claim that has run out. False: it is claimed. */
-function claim(db: Database, integrationId: string, deliveryId: string, now: Date): boolean {
+type Claimable = Pick<NewDelivery, 'integrationId' | 'repositoryId' | 'referenceId'>;
+
+/**
+ * One atomic statement: a new claim, or one over a claim that has run out. False: it is claimed, or its integration or
+ * repository is gone.
+ */
+function claim(db: Database, { integrationId, repositoryId, referenceId }: Claimable, now: Date): boolean {
   const values = {
     integrationId,
-    deliveryId,
+    repositoryId,
+    deliveryId: referenceId ?? '',
     now: now.getTime(),
     expiresAt: now.getTime() + DEDUP_WINDOW_MS,
   };
   return statements(db).claim.all(values).length > 0;
+}
+
+function isConnected(db: Database, { integrationId, repositoryId }: Claimable): boolean {
+  return db.get(sql`select 1 where ${connection(integrationId, repositoryId)}`) !== undefined;
+}
+
+/** Whether the repository, or the integration of a delivery that names none, is still connected. */
+function connection(integrationId: unknown, repositoryId: unknown): SQL {
+  return sql`case when ${repositoryId} is null
+    then exists (select 1 from ${integrations} where ${integrations.id} = ${integrationId})
+    else exists (select 1 from ${repositories} where ${repositories.id} = ${repositoryId} and ${repositories.integrationId} = ${integrationId})
+  end`;
 }
 
 function findSameBody(
@@ -110,11 +138,9 @@ const statements = prepared((db) => {
       .prepare(),
     claim: db
       .insert(deliveryClaims)
-      .values({
-        integrationId: sql.placeholder('integrationId'),
-        deliveryId: sql.placeholder('deliveryId'),
-        expiresAt: sql.placeholder('expiresAt'),
-      })
+      .select(
+        sql`select ${sql.placeholder('integrationId')}, ${sql.placeholder('deliveryId')}, ${sql.placeholder('expiresAt')} where ${connection(sql.placeholder('integrationId'), sql.placeholder('repositoryId'))}`,
+      )
       .onConflictDoUpdate({
         target: [deliveryClaims.integrationId, deliveryClaims.deliveryId],
         set: { expiresAt: sql`excluded.expires_at` },

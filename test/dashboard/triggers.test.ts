@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { commitTogether } from '../../db/group-commit.ts';
 import { kinds } from '../../src/triggers/kinds/index.ts';
 import { createTrigger, findTriggers } from '../../src/triggers/service.ts';
-import { listRuns, postponeRun, queueRun } from '../../src/triggers/store.ts';
+import { delayRun, listRuns, postponeRun, queueRun } from '../../src/triggers/store.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
@@ -185,6 +185,20 @@ describe('a trigger', () => {
     expect(html).toContain('Tried again soon');
     expect(html).toContain('>in 10 s</time>');
     expect(html).not.toContain(`${one}/retry`);
+  });
+
+  test('that waits because the system failed says why, and counts no try', async () => {
+    const now = app.clock.now();
+    const run = { triggerId, scope: 'main', since: now.toISOString(), deliveryId: 'd' };
+    await commitTogether(app.db, () => {
+      queueRun(app.db, run, now);
+      const due = new Date(now.getTime() + 10_000);
+      delayRun(app.db, run as Parameters<typeof delayRun>[1], 'database or disk is full', due);
+    });
+    const html = await textOf(one);
+    expect(html).toContain('database or disk is full');
+    expect(html).toContain('asked for');
+    expect(html).not.toContain('tried 0 times');
   });
 
   test('that failed says why, and is tried again', async () => {

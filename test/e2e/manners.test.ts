@@ -1,10 +1,27 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { createApp } from '../../src/app.ts';
+import { sampleGithub } from '../../src/client/samples/github/index.ts';
+import { readConfig } from '../../src/config.ts';
+import type { Connected } from '../../src/integrations/model.ts';
+import { openServices } from '../../src/main.ts';
 import { hmacSha256 } from '../../src/webhooks/signature.ts';
 import { fillFolder } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+import { githubRequest } from '../support/deliveries.ts';
+import { compose } from '../support/drafts.ts';
+import { changed } from '../support/payloads.ts';
 import { fixtures } from '../support/schema-fixtures.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { fillUp, insideOf, mayMount, startOnMount } from '../support/small-disk.ts';
@@ -278,6 +295,41 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount)', ()
     expect(processed.sort()).toEqual([...acknowledged].sort());
     expect(await server.stop()).toBe(0);
   }, 300_000);
+
+  test('a draft that does not fit on the disk is made by itself once there is room', async () => {
+    const { integrationId, ...connected } = await fillFolder(dataDir());
+    const create = ['trigger', 'create', '--integration', integrationId, '--event', 'release'];
+    await cliJson(dataDir(), [...create, '--content-type', 'changelog']);
+    await queueRelease(connected.webhookUrl, connected.secret, 'word '.repeat(100_000));
+
+    const mount = join(folder.path, 'mount');
+    mkdirSync(mount);
+    const used = readdirSync(dataDir()).reduce((sum, name) => sum + statSync(join(dataDir(), name)).size, 0);
+    const size = 16 * 1024 * 1024;
+    const reserve = String(size - used - 512 * 1024);
+    const server = await kept(startOnMount(mount, dataDir(), { size: String(size), reserve }));
+    const passes = async () => {
+      const metrics = await (await fetch(`${server.url}/metrics`)).text();
+      return Number(
+        /^tidings_job_runs_total\{job="run-triggers",outcome="done"\} (\d+)$/m.exec(metrics)?.[1] ?? 0,
+      );
+    };
+    const inside = async (...words: string[]) => {
+      const copy = join(folder.path, crypto.randomUUID());
+      cpSync(insideOf(server, mount), copy, { recursive: true });
+      return cliJson(copy, words);
+    };
+    const drafts = () => inside('post', 'list', '--organization', 'acme', '--status', 'draft');
+    await until(passes, (count) => count > 1);
+    expect(await drafts()).toEqual([]);
+    expect(await inside('trigger', 'runs')).toMatchObject([{ status: 'queued', attempts: 0 }]);
+
+    rmSync(join(insideOf(server, mount), 'fill'));
+    expect(await until(drafts, ({ length }) => length > 0)).toHaveLength(1);
+    expect(await server.stop()).toBe(0);
+    const warnings = (await server.stderr()).split('\n').filter((line) => line.includes('"level":"warn"'));
+    expect(warnings.map((line) => JSON.parse(line).err.message)).toEqual(['database or disk is full']);
+  }, 300_000);
 });
 
 async function deliver(
@@ -301,4 +353,15 @@ async function deliver(
   });
   await response.arrayBuffer();
   return response.status;
+}
+
+/** Takes a release without making its draft, as a server does that is killed in between. */
+async function queueRelease(webhookUrl: string, secret: string, notes: string): Promise<void> {
+  const services = await openServices(readConfig({ DATA_DIR: dataDir() }, { LOG_LEVEL: 'silent' }));
+  const app = createApp({ ...services, compose, publicUrl: () => new URL(webhookUrl).origin });
+  const sample = sampleGithub('release', { repository: 'a/b', now: new Date() }) ?? {};
+  const connected = { webhookUrl, secret } as Connected;
+  const [, init] = githubRequest(connected, changed(sample, { 'release.body': notes }), { event: 'release' });
+  expect((await app.fetch(new Request(webhookUrl, init))).status).toBe(200);
+  await services.close();
 }

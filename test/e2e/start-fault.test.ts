@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hmacSha256 } from '../../src/webhooks/signature.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
@@ -43,6 +43,27 @@ async function failedStart(start: () => Promise<ServerProcess>): Promise<string>
   } catch (error) {
     return (error as Error).message;
   }
+}
+
+/** Connects a repository. */
+async function connect(): Promise<{ webhookUrl: string; secret: string }> {
+  await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
+  const words = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
+  return cliJson(dataDir(), words);
+}
+
+/** Sends a ping. */
+async function deliver(server: ServerProcess, webhookUrl: string, secret: string, id: string) {
+  const body = '{"zen":"Keep it logically awesome."}';
+  const headers = {
+    'content-type': 'application/json',
+    'x-github-event': 'ping',
+    'x-github-delivery': id,
+    'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
+  };
+  const url = `${server.url}${new URL(webhookUrl).pathname}`;
+  const response = await fetch(url, { method: 'POST', headers, body });
+  return { status: response.status, body: await response.json() };
 }
 
 describe('a server that cannot write to its database exits with one line and never says that it listens', () => {
@@ -106,31 +127,35 @@ test('a server whose database another process locks still stops with 0', async (
   }
 }, 60_000);
 
+test('a delivery to a locked database is answered with 500, also by a server that stops with 0', async () => {
+  const server = await startTidings(dataDir());
+  running.push(server);
+  const { webhookUrl, secret } = await connect();
+  const failed = { status: 500, body: { error: 'Internal server error' } };
+  const release = holdWriteLock();
+  try {
+    expect(await deliver(server, webhookUrl, secret, 'one')).toEqual(failed);
+    const late = deliver(server, webhookUrl, secret, 'two');
+    await fetch(`${server.url}/ping`);
+    const stopped = server.stop('SIGTERM');
+    // 503 when the signal was faster than the delivery.
+    expect([500, 503]).toContain((await late).status);
+    expect(await stopped).toBe(0);
+  } finally {
+    release();
+  }
+  const log = await cliJson(dataDir(), ['delivery', 'list', '--organization', 'acme']);
+  expect(log).toEqual([]);
+}, 60_000);
+
 test('deliveries are refused from the moment that the database file is gone, and the next start says so', async () => {
   const server = await startTidings(dataDir());
   running.push(server);
-  await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
-  const connect = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
-  const { webhookUrl, secret } = await cliJson(dataDir(), connect);
-  const deliver = async (id: string) => {
-    const body = '{"zen":"Keep it logically awesome."}';
-    const headers = {
-      'content-type': 'application/json',
-      'x-github-event': 'ping',
-      'x-github-delivery': id,
-      'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
-    };
-    const response = await fetch(`${server.url}${new URL(webhookUrl).pathname}`, {
-      method: 'POST',
-      headers,
-      body,
-    });
-    return { status: response.status, body: await response.json() };
-  };
-  expect(await deliver('before')).toMatchObject({ status: 200 });
+  const { webhookUrl, secret } = await connect();
+  expect(await deliver(server, webhookUrl, secret, 'before')).toMatchObject({ status: 200 });
   rmSync(join(dataDir(), 'tidings.db'));
   for (const id of ['after', 'again']) {
-    expect(await deliver(id)).toEqual({
+    expect(await deliver(server, webhookUrl, secret, id)).toEqual({
       status: 503,
       body: { error: 'The database file was deleted or replaced' },
     });
@@ -145,3 +170,59 @@ test('deliveries are refused from the moment that the database file is gone, and
     /^ended with 1: error: [^\n]*tidings\.db is missing, but its secret\.key is there[^\n]*\n$/,
   );
 });
+
+test('a server on damaged pages says that it is not ready once three verified deliveries have failed', async () => {
+  const first = await startTidings(dataDir());
+  running.push(first);
+  const { secret, webhookUrl } = await connect();
+  expect(await deliver(first, webhookUrl, secret, 'before')).toMatchObject({ status: 200 });
+  await first.stop();
+  const repair = damage('deliveries_by_reference');
+
+  const server = await startTidings(dataDir());
+  running.push(server);
+  const ready = async () => {
+    const response = await fetch(`${server.url}/ready`);
+    return { status: response.status, body: await response.json() };
+  };
+  for (const id of ['a', 'b', 'c']) {
+    expect(await deliver(server, webhookUrl, 'a guess', id)).toMatchObject({ status: 401 });
+  }
+  for (const id of ['one', 'two']) {
+    expect(await deliver(server, webhookUrl, secret, id)).toMatchObject({ status: 500 });
+    expect(await ready()).toEqual({ status: 200, body: { ready: true } });
+  }
+  expect(await deliver(server, webhookUrl, secret, 'three')).toMatchObject({ status: 500 });
+  expect(await ready()).toEqual({ status: 503, body: { error: 'The last 3 deliveries failed' } });
+  expect(await server.stop('SIGTERM')).toBe(0);
+
+  repair();
+  const mended = await startTidings(dataDir());
+  running.push(mended);
+  expect(await deliver(mended, webhookUrl, secret, 'one')).toMatchObject({ status: 200 });
+}, 60_000);
+
+test('a start that meets damaged pages is one line', async () => {
+  await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme']);
+  damage('deliveries', 'deliveries_by_organization');
+  expect(await failedStart(() => startTidings(dataDir()))).toMatch(
+    /^ended with 1: error: The database is damaged \([^\n]*\n$/,
+  );
+});
+
+/** Overwrites the first page of these tables and indexes. Returns a function that puts the pages back. */
+function damage(...names: string[]): () => void {
+  const path = join(dataDir(), 'tidings.db');
+  const sqlite = new Database(path, { readonly: true });
+  const sizes = sqlite.query('PRAGMA page_size').values() as [[number]];
+  const pages = sqlite
+    .query(`SELECT rootpage FROM sqlite_schema WHERE name IN (${names.map(() => '?').join()})`)
+    .values(...names) as [number][];
+  sqlite.close();
+  const whole = readFileSync(path);
+  const [[size]] = sizes;
+  const damaged = Buffer.from(whole);
+  for (const [page] of pages) damaged.fill(0xa5, (page - 1) * size, page * size);
+  writeFileSync(path, damaged);
+  return () => writeFileSync(path, whole);
+}

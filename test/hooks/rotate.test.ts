@@ -182,6 +182,18 @@ describe('the job that keeps webhooks in line', () => {
     expect(world.engine.hooks[0]?.events).toEqual(['pull_request', 'push', 'release']);
   });
 
+  test('retries at once what failed while the clock was a year ahead', async () => {
+    const id = await world.connect();
+    await createTrigger(world.deps, { integrationId: id, event: 'pull_request', contentType: 'changelog' });
+    const yearMs = 365 * 24 * 60 * MINUTE_MS;
+    world.github.failNext('answers 500', { times: 1 });
+    world.clock.advance(yearMs);
+    expect(await syncHooks(world.deps)).toBe(0);
+    world.clock.advance(-yearMs);
+    expect(await syncHooks(world.deps)).toBe(1);
+    expect(events()).toEqual(['pull_request', 'release']);
+  });
+
   test('keeps what failed in words, and tries again later, longer each time', async () => {
     const id = await world.connect();
     await createTrigger(world.deps, { integrationId: id, event: 'pull_request', contentType: 'changelog' });

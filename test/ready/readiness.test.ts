@@ -29,6 +29,7 @@ const readiness = (vitals: Partial<Vitals> = {}) =>
     isStopping: () => false,
     silentMs: () => 300,
     freeBytes: () => 1e9,
+    failedDeliveries: { inARow: 0, lastAtMs: 0 },
     elapsedMs: () => now,
     ...vitals,
   });
@@ -84,6 +85,22 @@ test("another process's write is no trouble, unless it does not end", () => {
   other.$client.run('BEGIN IMMEDIATE');
   expect(whyNot()).toBeNull();
   other.$client.close();
+});
+
+test('deliveries that fail in a row, until one is taken or for five minutes', () => {
+  const failedDeliveries = { inARow: 2, lastAtMs: 1_000 };
+  const whyNot = readiness({ failedDeliveries });
+  now = 1_000;
+  expect(whyNot()).toBeNull();
+  failedDeliveries.inARow = 3;
+  expect(whyNot()).toBe('The last 3 deliveries failed');
+  failedDeliveries.inARow = 0;
+  expect(whyNot()).toBeNull();
+  failedDeliveries.inARow = 4;
+  now = 301_000;
+  expect(whyNot()).toBe('The last 4 deliveries failed');
+  now = 301_001;
+  expect(whyNot()).toBeNull();
 });
 
 test('a job that hangs or fails grows silent; one that works or says so does not', async () => {

@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { DatabaseMoved } from '../../db/client.ts';
 import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import { composeDraft } from '../../src/drafts/compose.ts';
 import type { Compose } from '../../src/drafts/model.ts';
 import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';
 import type { Connected } from '../../src/integrations/model.ts';
+import { AppError } from '../../src/lib/app-error.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { listPostPage, parsePost } from '../../src/posts/store.ts';
-import { runTriggers } from '../../src/triggers/run.ts';
+import { createTriggerWorker, runTriggers } from '../../src/triggers/run.ts';
 import { changeTrigger, createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { deleteTrigger, listRuns, retryRuns } from '../../src/triggers/store.ts';
 import { connectGithub, githubRequest } from '../support/deliveries.ts';
@@ -300,6 +302,200 @@ describe('a run that fails', () => {
     });
     expect(await posts()).toMatchObject([{ content: '0 changes.' }]);
     expect(await runs()).toEqual([]);
+  });
+});
+
+describe('a failure of the system', () => {
+  const coded = (code: string) => Object.assign(new Error(`failed with ${code}`), { code });
+  const warnings = () => app.logged.filter(({ level }) => level === 'warn' || level === 'error');
+
+  test.each<[string, Error]>([
+    ['a full disk', coded('SQLITE_FULL')],
+    ['a full disk outside of the database', coded('ENOSPC')],
+    ['a locked database', coded('SQLITE_BUSY')],
+    ['a snapshot that another process outdated', coded('SQLITE_BUSY_SNAPSHOT')],
+    ['a disk that fails', coded('SQLITE_IOERR_WRITE')],
+    ['a database file that was deleted', new DatabaseMoved()],
+    [
+      'no file descriptors for a thread',
+      new AppError(503, 'The draft could not be made: out of file descriptors', { cause: coded('EMFILE') }),
+    ],
+  ])('is no failure of the draft, which is made once it ends: %s', async (_, failure) => {
+    const failing = await create();
+    const healthy = await create({ contentType: 'linkedin_post' });
+    await deliverRelease();
+    let isFailing = true;
+    const work = createTriggerWorker(app.deps, async (recipe, material) => {
+      if (isFailing && recipe.triggerId === failing.id) throw failure;
+      return composeDraft(recipe, material);
+    });
+    // The backoff of a draft that fails ends after 11 minutes.
+    for (let seconds = 0; seconds < 3_600; seconds += 10) {
+      await work();
+      expect(await runs()).toMatchObject([
+        { status: 'queued', attempts: 0, error: failure.message, nextAttemptAt: inSeconds(10) },
+      ]);
+      app.clock.advance(10_000);
+    }
+    expect(await madeBy()).toEqual([healthy.id]);
+    expect(warnings()).toMatchObject([{ level: 'warn', triggerId: failing.id }]);
+
+    isFailing = false;
+    expect(await work()).toBe(1);
+    expect(await madeBy()).toEqual([failing.id, healthy.id].sort());
+    expect(await runs()).toEqual([]);
+  });
+
+  const inSeconds = (seconds: number) => new Date(app.clock.now().getTime() + seconds * 1_000).toISOString();
+
+  test('keeps the attempts of a draft that failed before', async () => {
+    await create();
+    await deliverRelease();
+    await pass(() => Promise.reject(new Error('broken')));
+    app.clock.advance(1_000);
+    await pass(() => Promise.reject(coded('SQLITE_FULL')));
+    expect(await runs()).toMatchObject([{ attempts: 1, nextAttemptAt: inSeconds(10) }]);
+  });
+
+  test('a database that takes no write at all: the worker rests 10 s, logs once, and goes on by itself', async () => {
+    await create();
+    await create({ contentType: 'linkedin_post' });
+    await deliverRelease();
+    let composed = 0;
+    const work = createTriggerWorker(app.deps, async (recipe, material) => {
+      composed++;
+      return composeDraft(recipe, material);
+    });
+    app.db.$client.run('PRAGMA query_only = ON');
+    for (let minute = 0; minute < 60; minute++) {
+      // As often as the job asks.
+      for (let time = 0; time < 40; time++) expect(await work()).toBe(0);
+      app.clock.advance(60_000);
+    }
+    expect(composed).toBe(60);
+    expect(warnings()).toHaveLength(1);
+
+    app.db.$client.run('PRAGMA query_only = OFF');
+    expect(await work()).toBe(2);
+    expect(await posts()).toHaveLength(2);
+    expect(await runs()).toEqual([]);
+
+    // The next one is a failure of its own.
+    await deliverRelease();
+    app.db.$client.run('PRAGMA query_only = ON');
+    await work();
+    expect(warnings()).toHaveLength(2);
+    app.db.$client.run('PRAGMA query_only = OFF');
+    // A clock that is set back does not prolong the rest.
+    expect(await work()).toBe(0);
+    app.clock.advance(-3_600_000);
+    expect(await work()).toBe(2);
+    expect(await posts()).toHaveLength(4);
+  });
+
+  test('a run whose end cannot be written is done later', async () => {
+    await create();
+    await deliverRelease('Words.', 'v1');
+    await pass();
+    await deliverRelease('Words.', 'v1');
+    const work = createTriggerWorker(app.deps, inThisThread);
+    app.db.$client.run('PRAGMA query_only = ON');
+    expect(await work()).toBe(0);
+    app.db.$client.run('PRAGMA query_only = OFF');
+    expect(await runs()).toMatchObject([{ status: 'queued', attempts: 0 }]);
+    app.clock.advance(10_000);
+    expect(await work()).toBe(1);
+    expect(await runs()).toEqual([]);
+  });
+
+  test('a run by hand reports it', async () => {
+    await create();
+    await deliverRelease();
+    app.db.$client.run('PRAGMA query_only = ON');
+    await expect(pass(inThisThread)).rejects.toThrow('readonly');
+    app.db.$client.run('PRAGMA query_only = OFF');
+    expect(await pass(inThisThread)).toBe(1);
+  });
+
+  test('a disk that is full for an hour keeps the draft', async () => {
+    await create();
+    await deliverRelease(`- ${'word '.repeat(50_000)}`);
+    const work = createTriggerWorker(app.deps, inThisThread);
+    const pages = Number(app.db.$client.query('PRAGMA page_count').values()[0]?.[0]);
+    app.db.$client.run(`PRAGMA max_page_count = ${pages}`);
+    for (let minute = 0; minute < 60; minute++) {
+      await work();
+      app.clock.advance(60_000);
+    }
+    expect(await posts()).toEqual([]);
+    expect(await runs()).toMatchObject([
+      { status: 'queued', attempts: 0, error: 'database or disk is full' },
+    ]);
+    expect(warnings()).toHaveLength(1);
+    app.db.$client.run('PRAGMA max_page_count = 1000000');
+    expect(await work()).toBe(1);
+    expect(await posts()).toHaveLength(1);
+  });
+});
+
+describe('a clock that was a year ahead', () => {
+  const YEAR_MS = 365 * 24 * 3_600_000;
+  /** Runs `work` while the clock is a year ahead. */
+  async function aYearAhead(work: () => Promise<unknown>): Promise<void> {
+    app.clock.advance(YEAR_MS);
+    await work();
+    app.clock.advance(-YEAR_MS);
+  }
+
+  test.each([
+    ['was queued', async () => deliverRelease()],
+    [
+      'failed',
+      async () => {
+        await deliverRelease();
+        await pass(() => Promise.reject(new Error('broken')));
+      },
+    ],
+  ])('does not block a run that %s meanwhile: it runs at once', async (_, work) => {
+    await create();
+    await aYearAhead(work);
+    expect(await pass()).toBe(1);
+    expect(await posts()).toHaveLength(1);
+    expect(await runs()).toEqual([]);
+  });
+
+  test('a new event moves the run to its own time', async () => {
+    await create();
+    await aYearAhead(() => deliverRelease());
+    await deliverRelease();
+    expect(await runs()).toMatchObject([{ nextAttemptAt: '2026-11-20T12:00:00.000Z' }]);
+  });
+
+  test('a new event keeps the backoff of a run that fails', async () => {
+    await createFailing();
+    await deliverRelease();
+    await pass();
+    await deliverRelease();
+    expect(await runs()).toMatchObject([{ attempts: 1, nextAttemptAt: '2026-11-20T12:00:01.000Z' }]);
+    expect(await pass()).toBe(0);
+  });
+
+  test('a retry reaches a run that never failed and waits', async () => {
+    const { id } = await create();
+    app.clock.advance(300_000);
+    await deliverRelease();
+    app.clock.advance(-300_000);
+    // Within the longest backoff the worker waits.
+    expect(await pass()).toBe(0);
+    expect(await retryRuns(app.db, id, app.clock.now())).toBe(1);
+    expect(await pass()).toBe(1);
+    expect(await posts()).toHaveLength(1);
+  });
+
+  test('a retry leaves a run that is due anyway', async () => {
+    await create();
+    await deliverRelease();
+    expect(await retryRuns(app.db, undefined, app.clock.now())).toBe(0);
   });
 });
 

@@ -1,8 +1,10 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
+import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { setEnabled } from '../../src/integrations/store.ts';
+import { deleteIntegration, deleteRepository, setEnabled } from '../../src/integrations/store.ts';
 import { UploadError, type UploadProblem } from '../../src/lib/upload.ts';
 import { setPlan } from '../../src/organizations/store.ts';
+import type { Provider } from '../../src/webhooks/provider.ts';
 import { providers } from '../../src/webhooks/providers/index.ts';
 import { createReceiver } from '../../src/webhooks/receive.ts';
 import {
@@ -14,6 +16,7 @@ import {
   logOf,
 } from '../support/deliveries.ts';
 import { refusalOf } from '../support/refusal.ts';
+import { allRows } from '../support/rows.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
@@ -480,3 +483,174 @@ function unsigned([path, init]: [string, RequestInit]): [string, RequestInit] {
 function withSize([path, init]: [string, RequestInit], bytes: number): [string, RequestInit] {
   return [path, { ...init, headers: { ...(init.headers as object), 'content-length': String(bytes) } }];
 }
+
+describe('deliveries that fail in a row', () => {
+  const inARow = () => app.deps.metrics.failedDeliveries.inARow;
+  const send = async (options: Parameters<typeof githubRequest>[2] = {}, payload: unknown = ping) =>
+    (await app.request(...githubRequest(connected, payload, options))).status;
+  test('are counted while the system fails, and one that is taken ends the row', async () => {
+    app.db.$client.run('PRAGMA query_only = ON');
+    expect([await send(), await send(), inARow()]).toEqual([500, 500, 2]);
+    expect(app.deps.metrics.registry.render()).toContain('\ntidings_deliveries_failed_in_a_row 2\n');
+    app.db.$client.run('PRAGMA query_only = OFF');
+    // A refusal says nothing about the system.
+    expect([await send({}, 'no JSON'), inARow()]).toEqual([400, 2]);
+    expect([await send(), inARow()]).toEqual([200, 0]);
+  });
+
+  test('do not count from a sender who is not verified', async () => {
+    app.db.$client.run('PRAGMA query_only = ON');
+    expect(await send({ secret: 'x' })).toBe(401);
+    expect(await send({ headers: { 'x-hub-signature-256': undefined } })).toBe(400);
+    expect(inARow()).toBe(0);
+  });
+
+  test('do not count when only this payload cannot be processed', async () => {
+    const [github] = providers as [Provider];
+    const fails = { prepare: () => () => JSON.parse('{') };
+    app = createTestApp({ providers: [{ ...github, events: { ping: fails } }] });
+    await app.addOrganization('org_a');
+    connected = await connectGithub(app, 'org_a');
+    expect([await send(), inARow()]).toEqual([500, 0]);
+  });
+});
+
+describe('while it is being disconnected', () => {
+  const disconnected = {
+    integration: () => deleteIntegration(app.db, connected.integrationId),
+    repository: () => deleteRepository(app.db, connected.repositoryId as string),
+  };
+
+  /** Disconnects once the body is read, which is after the integration and its repository were found. */
+  function receiveWhile(disconnect: () => void, event: string, delivery: string = crypto.randomUUID()) {
+    const { integrationId, repositoryId } = connected;
+    const sample = sampleGithub(event, { repository: 'acme/rocket', now: app.clock.now() }) ?? ping;
+    const [, init] = githubRequest(connected, sample, { event, delivery });
+    return createReceiver(
+      app.deps,
+      providers,
+    )({
+      path: { provider: 'github', organizationId: 'org_a', integrationId, repositoryId },
+      headers: new Headers(init.headers),
+      isTooLarge: false,
+      async readBody() {
+        disconnect();
+        return new TextEncoder().encode(String(init.body));
+      },
+    });
+  }
+
+  test.each(['release', 'push', 'ping', 'gollum'])(
+    'the integration: a %s gets 404, and nothing is left of it',
+    async (event) => {
+      expect(await refusalOf(receiveWhile(disconnected.integration, event))).toEqual({
+        status: 404,
+        message: 'Integration not found',
+      });
+      const { delivery_claims, deliveries, events } = allRows(app.db);
+      expect({ delivery_claims, deliveries, events }).toEqual({
+        delivery_claims: [],
+        deliveries: [],
+        events: [],
+      });
+      expect(app.logged.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
+    },
+  );
+
+  test.each(['release', 'push', 'ping', 'gollum'])(
+    'the repository: a %s gets 404, and nothing is left but its log entry',
+    async (event) => {
+      expect(await refusalOf(receiveWhile(disconnected.repository, event))).toEqual({
+        status: 404,
+        message: 'Repository not found',
+      });
+      expect(await logOf(app)).toMatchObject([{ status: 'rejected', statusCode: 404 }]);
+      expect([claimCount(app), allRows(app.db).events]).toEqual([0, []]);
+    },
+  );
+
+  test('a duplicate gets 404 too', async () => {
+    expect((await app.request(...githubRequest(connected, ping, { delivery: DELIVERY }))).status).toBe(200);
+    expect(await refusalOf(receiveWhile(disconnected.integration, 'ping', DELIVERY))).toMatchObject({
+      status: 404,
+    });
+    expect((await logOf(app)).map(({ status }) => status)).toEqual(['processed']);
+  });
+});
+
+describe('while another process locks the database', () => {
+  let time = 0;
+  const timer = () => spyOn(performance, 'now').mockImplementation(() => time);
+  let spied: ReturnType<typeof timer>;
+  beforeEach(() => {
+    time = 0;
+    spied = timer();
+  });
+  afterEach(() => void spied.mockRestore());
+
+  /** Each attempt to begin a transaction takes 100 ms, and fails until `endsAtMs`. */
+  function lockUntil(endsAtMs: number): void {
+    const { $client } = app.db;
+    const query = $client.query.bind($client);
+    $client.query = ((text: string) => {
+      if (text === 'BEGIN IMMEDIATE') {
+        time += 100;
+        if (time < endsAtMs) {
+          throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
+        }
+      }
+      return query(text);
+    }) as typeof $client.query;
+  }
+
+  test('the delivery and the log of its failure share less than 4 s', async () => {
+    lockUntil(60_000);
+    const response = await app.request(...githubRequest(connected, ping));
+    expect(response.status).toBe(500);
+    expect(time).toBeGreaterThan(3_000);
+    expect(time).toBeLessThan(4_000);
+    expect(app.logged.map(({ msg }) => msg)).toContain('a refused delivery could not be logged');
+    expect(await logOf(app)).toEqual([]);
+    expect(claimCount(app)).toBe(0);
+    // Readiness measures itself how long another process writes.
+    expect(app.deps.metrics.failedDeliveries.inARow).toBe(0);
+  });
+
+  test('so does a refusal', async () => {
+    lockUntil(60_000);
+    const response = await app.request(...githubRequest(connected, ping, { secret: 'x' }));
+    expect(response.status).toBe(401);
+    expect(time).toBeLessThan(4_000);
+  });
+
+  test('a delivery is taken when the lock ends within 3 s', async () => {
+    lockUntil(2_900);
+    expect((await app.request(...githubRequest(connected, ping))).status).toBe(200);
+  });
+
+  test('a failed delivery is logged when the lock ends within the rest', async () => {
+    lockUntil(3_300);
+    expect((await app.request(...githubRequest(connected, ping))).status).toBe(500);
+    expect(await logOf(app)).toMatchObject([
+      { status: 'failed', statusCode: 500, reason: expect.stringContaining('database is locked') },
+    ]);
+    expect(claimCount(app)).toBe(0);
+  });
+
+  test('the upload does not shorten the wait', async () => {
+    const { integrationId, repositoryId } = connected;
+    const [, init] = githubRequest(connected, ping);
+    const receive = createReceiver(app.deps, providers);
+    lockUntil(12_000);
+    const received = await receive({
+      path: { provider: 'github', organizationId: 'org_a', integrationId, repositoryId },
+      headers: new Headers(init.headers),
+      isTooLarge: false,
+      async readBody() {
+        time = 10_000;
+        return new TextEncoder().encode(String(init.body));
+      },
+    });
+    expect(received.received).toBe(true);
+  });
+});

@@ -41,8 +41,8 @@ export function Runs({
                   {event === undefined ? triggerId : eventWords[event]}
                 </a>
                 <span class="dim">
-                  {attempts === 1 ? 'tried once' : `tried ${attempts} times`}, asked for{' '}
-                  <When at={run.queuedAt} now={now} />
+                  {attempts === 0 ? null : `tried ${attempts === 1 ? 'once' : `${attempts} times`}, `}
+                  asked for <When at={run.queuedAt} now={now} />
                   {run.nextAttemptAt === null ? null : (
                     <>
                       , next try <When at={run.nextAttemptAt} now={now} />
