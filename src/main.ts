@@ -91,7 +91,7 @@ export async function openServices(
 }
 
 /** The server itself, or the person who runs a command. */
-function actorOf(role: Role): Actor {
+export function actorOf(role: Role): Actor {
   if (role === 'server') return SERVER;
   return { type: 'command_line', id: null, name: systemUser(), address: null };
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { warnOfModes } from '../data-folder.ts';
 import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../demo/service.ts';
-import { openServices, startServer } from '../main.ts';
+import { actorOf, openServices, type Services, startServer } from '../main.ts';
 import { createSetupLink } from '../users/service.ts';
 import { warnOfClock } from '../webhooks/clock-check.ts';
 import { addSettings, type CliContext, flagsOf } from './context.ts';
@@ -22,7 +22,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
       try {
         await warnOfClock(services);
         warnOfModes(config.dataDir, services.log);
-        const shown = demo ? await openDemo(services, join(config.dataDir, 'demo.key')) : null;
+        const shown = demo ? await openDemo(asPerson(services), join(config.dataDir, 'demo.key')) : null;
         const setup = await createSetupLink(services);
         const stopped = stopSignal();
         const server = await startServer(services, config);
@@ -39,6 +39,12 @@ export function addServeCommand(program: Command, context: CliContext): void {
         await services.close();
       }
     });
+}
+
+/** The demo is made by who asked for it: their first start should not open with the log of its parts. */
+function asPerson(services: Services): Services {
+  const actor = actorOf('command');
+  return { ...services, actor, keys: services.keys.as(actor) };
 }
 
 /** The first SIGTERM or SIGINT. */

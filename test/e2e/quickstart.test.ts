@@ -90,6 +90,13 @@ test('starting again keeps the data and shows the same key', async () => {
   expect(await posts()).toEqual(before);
 });
 
+test('the first start prints what to try, and no log of how the demo was made', async () => {
+  const first = await quickstart();
+  await first.stop();
+  const logged = (await first.stderr()).split('\n').filter((line) => line.startsWith('{'));
+  expect(logged.map((line) => JSON.parse(line).msg)).toEqual(['stopping']);
+});
+
 test('a demo key that was revoked is replaced', async () => {
   await quickstart();
   const [{ id }] = await cliJson(dataDir(), ['key', 'list', '--organization', 'org_demo']);
