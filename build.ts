@@ -62,7 +62,7 @@ async function build(target: Target | null, outdir: string, commit: string): Pro
       entrypoints: [
         join(root, 'src/cli.ts'),
         join(root, 'src/drafts/thread-main.ts'),
-        join(root, 'src/backup/backup-thread.ts'),
+        join(root, 'src/operate/backup/backup-thread.ts'),
       ],
       naming: '[name].[ext]',
       root,

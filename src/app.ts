@@ -1,20 +1,20 @@
 import { Elysia } from 'elysia';
 import type { DashboardDeps } from './dashboard/page.ts';
 import { dashboard } from './dashboard/routes.ts';
-import { docs } from './docs/routes.ts';
 import { createUploadBudget, withBodyLimit } from './http/body-limit.ts';
 import { errorHandling } from './http/errors.ts';
 import { withHost } from './http/host.ts';
+import { ping } from './http/ping.ts';
 import { type Fetch, withRequestLog } from './http/request-log.ts';
 import { type MatchedRoute, requestRecorder, routeMatching } from './http/request-metrics.ts';
 import { clientAddress } from './lib/client-address.ts';
-import { type MetricsAccess, metrics } from './metrics/routes.ts';
-import { ping } from './ping/routes.ts';
+import { type MetricsAccess, metrics } from './operate/metrics/routes.ts';
+import { ready } from './operate/ready/routes.ts';
 import { posts } from './posts/routes.ts';
-import { ready } from './ready/routes.ts';
-import type { Provider } from './webhooks/provider.ts';
-import { providers } from './webhooks/providers/index.ts';
-import { webhooks } from './webhooks/routes.ts';
+import { providers } from './providers/index.ts';
+import type { Provider } from './providers/provider.ts';
+import { webhooks } from './receiver/routes.ts';
+import { docs } from './reference/routes.ts';
 
 /** What the app knows of the server that it runs in. Absent, as where there is none: ready, and metrics for nobody. */
 export interface ServerFacts extends MetricsAccess {

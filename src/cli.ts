@@ -1,6 +1,5 @@
 #!/usr/bin/env bun
 import { Command, CommanderError, Help, type Option } from 'commander';
-import { BackupError } from './backup/model.ts';
 import { addAuditCommands } from './cli/audit.ts';
 import { addBackupCommands } from './cli/backup.ts';
 import { type CliContext, WorkFailed } from './cli/context.ts';
@@ -18,11 +17,12 @@ import { describeSystemTrouble } from './cli/system-trouble.ts';
 import { addTriggerCommands } from './cli/trigger.ts';
 import { addUserCommands } from './cli/user.ts';
 import { ConfigError, settings } from './config.ts';
-import { DataFolderError } from './data-folder.ts';
 import { AppError } from './lib/app-error.ts';
 import { buildLine } from './lib/build.ts';
 import { withoutControls } from './lib/controls.ts';
 import { WrongSecretKey } from './lib/secret-box.ts';
+import { BackupError } from './operate/backup/model.ts';
+import { DataFolderError } from './operate/data-folder.ts';
 
 /** The work failed. */
 const FAILED = 1;

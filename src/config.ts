@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
-import type { S3Access } from './backup/model.ts';
+import type { S3Access } from './operate/backup/model.ts';
 import { OrganizationCreation } from './organizations/model.ts';
 
 // The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.

@@ -1,12 +1,12 @@
 import type { Database } from '../db/client.ts';
 import type { Actor } from './audit/model.ts';
-import type { OpenProviderApi } from './hooks/model.ts';
 import type { KeyService } from './keys/service.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Ids } from './lib/ids.ts';
+import type { Metrics } from './lib/instruments.ts';
 import type { Logger } from './lib/log.ts';
 import type { SecretBox } from './lib/secret-box.ts';
-import type { Metrics } from './metrics/instruments.ts';
+import type { OpenProviderApi } from './providers/api.ts';
 
 /** What features are given. Whatever differs between a test and the real thing comes in here. */
 export interface Deps {

@@ -44,14 +44,14 @@ const layers: [name: string, contains: (path: string) => boolean][] = [
   ['lib', is('src/lib/**')],
   ['db', is('db/**')],
   ['models', is('src/**/model.ts', 'src/config.ts')],
-  ['deps', is('src/deps.ts', 'src/keys/service.ts', 'src/metrics/instruments.ts')],
+  ['deps', is('src/deps.ts', 'src/keys/service.ts', 'src/lib/instruments.ts')],
   ['stores', is('src/*/{store,*-store}.ts')],
   [
     'services',
     is(
       'src/{audit,posts,keys,organizations,integrations,webhooks,client,jobs,demo,events,drafts,triggers,users,hooks,uptime,metrics,ready,doctor,backup}/**',
-      'src/data-folder.ts',
-      'src/secret-key.ts',
+      'src/operate/data-folder.ts',
+      'src/operate/secret-key.ts',
     ),
   ],
   ['http', is('src/http/**', 'src/docs/*.tsx', 'src/dashboard/**')],

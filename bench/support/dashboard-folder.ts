@@ -1,7 +1,6 @@
 import type { Database } from '../../db/client.ts';
 import { commitTogether } from '../../db/group-commit.ts';
 import { SERVER } from '../../src/audit/model.ts';
-import { openDataFolder } from '../../src/data-folder.ts';
 import { saveDraft } from '../../src/drafts/store.ts';
 import { connectIntegration } from '../../src/integrations/service.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
@@ -10,6 +9,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { randomIds, randomToken } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
+import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { savePosts } from '../../src/posts/store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';

@@ -1,9 +1,9 @@
 import type { Database } from '../../db/client.ts';
-import { sampleOf } from '../../src/client/samples/index.ts';
 import type { IntegrationType } from '../../src/integrations/model.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { providers } from '../../src/webhooks/providers/index.ts';
+import { providers } from '../../src/providers/index.ts';
+import { sampleOf } from '../../src/providers/samples.ts';
 import { BenchError } from './bench-error.ts';
 
 /** Whose entries they are, and how many of ten. */

@@ -1,4 +1,4 @@
-import { openDataFolder } from '../../src/data-folder.ts';
+import { openDataFolder } from '../../src/operate/data-folder.ts';
 import type { DashboardFolder } from './dashboard-folder.ts';
 import { RARE_EVENT } from './dashboard-log.ts';
 import { COMMON_WORD, NO_WORD, RARE_WORD } from './dashboard-posts.ts';

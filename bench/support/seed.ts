@@ -2,14 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SERVER } from '../../src/audit/model.ts';
-import { openDataFolder } from '../../src/data-folder.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import { READ_PERMISSION } from '../../src/keys/model.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { derivedId, randomIds } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { toPlainText } from '../../src/markdown/plain-text.ts';
+import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
-import { toPlainText } from '../../src/posts/plain-text.ts';
 import { type OwnedPost, savePosts } from '../../src/posts/store.ts';
 import type { Defer } from './run.ts';
 

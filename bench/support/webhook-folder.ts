@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { SERVER } from '../../src/audit/model.ts';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
-import { openDataFolder } from '../../src/data-folder.ts';
 import { connectIntegration } from '../../src/integrations/service.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { randomIds } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
-import { hmacSha256 } from '../../src/webhooks/signature.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { hmacSha256 } from '../../src/providers/signature.ts';
 import type { Load } from './wrk.ts';
 
 /** A data folder with one connected repository, and deliveries for it. */

@@ -15,9 +15,9 @@ import {
 import { type Database, prepared } from '../../db/client.ts';
 import { afterCommit, commitTogether } from '../../db/group-commit.ts';
 import { auditEvents, memberships, organizations } from '../../db/schema/index.ts';
+import { retentionDaysOf } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { retentionDaysOf } from '../webhooks/model.ts';
 import {
   ACCOUNT_RETENTION_DAYS,
   type Actor,

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type Backup, BackupError } from '../backup/model.ts';
-import { type Restored, restoreBackup } from '../backup/restore.ts';
-import { makeBackup } from '../backup/service.ts';
 import { readConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
-import { readSecretKey } from '../secret-key.ts';
+import { type Backup, BackupError } from '../operate/backup/model.ts';
+import { type Restored, restoreBackup } from '../operate/backup/restore.ts';
+import { makeBackup } from '../operate/backup/service.ts';
+import { readSecretKey } from '../operate/secret-key.ts';
 import { type CliContext, flagsOf } from './context.ts';
 import { fields, print } from './output.ts';
 

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
+import { type DeliveryFilter, getDelivery, listDeliveries } from '../deliveries/log-store.ts';
+import { type Delivery, type DeliveryStatus, deliveryStatuses } from '../deliveries/model.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { type DeliveryFilter, getDelivery, listDeliveries } from '../webhooks/log-store.ts';
-import { type Delivery, type DeliveryStatus, deliveryStatuses } from '../webhooks/model.ts';
-import { replayDelivery } from '../webhooks/replay.ts';
+import { replayDelivery } from '../receiver/replay.ts';
 import { type CliContext, withServices } from './context.ts';
 import { sinceWhen, timeOrSpan, whole } from './options.ts';
 import { fields, oneLine, print, table } from './output.ts';

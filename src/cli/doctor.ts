@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { Result } from '../doctor/check.ts';
-import { examine } from '../doctor/index.ts';
-import { admit } from '../doctor/open.ts';
 import { systemClock } from '../lib/clock.ts';
 import { fetchWithoutRedirects } from '../lib/outgoing.ts';
+import type { Result } from '../operate/doctor/check.ts';
+import { examine } from '../operate/doctor/index.ts';
+import { admit } from '../operate/doctor/open.ts';
 import { addSettings, type CliContext, flagsOf, WorkFailed } from './context.ts';
 import { oneLine, print } from './output.ts';
 

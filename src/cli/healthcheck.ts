@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { checkHealth } from '../client/healthcheck.ts';
 import { readConfig, settings } from '../config.ts';
+import { checkHealth } from '../operate/healthcheck.ts';
 import { type CliContext, flagsOf } from './context.ts';
 import { print } from './output.ts';
 

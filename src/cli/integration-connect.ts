@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { connectByHand } from '../hooks/by-hand.ts';
-import { type ConnectedHooks, connectWithToken } from '../hooks/connect.ts';
-import type { Place } from '../hooks/model.ts';
-import { listPlaces } from '../hooks/places.ts';
-import { isLocal } from '../hooks/reach.ts';
+import { connectByHand } from '../integrations/by-hand.ts';
+import { type ConnectedHooks, connectWithToken } from '../integrations/connect.ts';
 import { type Connected, type IntegrationType, providerNames } from '../integrations/model.ts';
+import { listPlaces } from '../integrations/places.ts';
+import { isLocal } from '../integrations/reach.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
+import type { Place } from '../providers/api.ts';
 import { type CliContext, withServices } from './context.ts';
 import { readToken } from './options.ts';
 import { fields, print, table } from './output.ts';

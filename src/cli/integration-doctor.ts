@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { diagnose } from '../hooks/doctor.ts';
-import { findMissed, MAX_REDELIVERED, redeliverMissed } from '../hooks/missed.ts';
-import type { Check, ComparedDelivery } from '../hooks/model.ts';
+import { diagnose } from '../integrations/doctor.ts';
+import { findMissed, MAX_REDELIVERED, redeliverMissed } from '../integrations/missed.ts';
 import { tidings } from '../lib/how-to-run.ts';
+import type { Check, ComparedDelivery } from '../providers/api.ts';
 import { type CliContext, WorkFailed, withServices } from './context.ts';
 import { oneLine, print, table } from './output.ts';
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { ConnectedPlace } from '../hooks/connect.ts';
-import { addPlace, removePlace } from '../hooks/places.ts';
-import { repairHooks } from '../hooks/repair.ts';
-import { setToken } from '../hooks/set-token.ts';
+import type { ConnectedPlace } from '../integrations/connect.ts';
+import { addPlace, removePlace } from '../integrations/places.ts';
+import { repairHooks } from '../integrations/repair.ts';
+import { setToken } from '../integrations/set-token.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { type CliContext, withServices } from './context.ts';
 import { readToken } from './options.ts';

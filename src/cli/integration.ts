@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { disconnectIntegration } from '../hooks/disconnect.ts';
-import { endedNow, rotateSecret } from '../hooks/rotate.ts';
-import { listHooks } from '../hooks/store.ts';
+import { disconnectIntegration } from '../integrations/disconnect.ts';
+import { listHooks } from '../integrations/hook-store.ts';
 import { type Integration, providerNames } from '../integrations/model.ts';
+import { endedNow, rotateSecret } from '../integrations/rotate.ts';
 import { getIntegration, listIntegrations, setEnabled } from '../integrations/store.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { warnOfModes } from '../data-folder.ts';
-import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../demo/service.ts';
 import { actorOf, openServices, type Services, startServer } from '../main.ts';
+import { warnOfModes } from '../operate/data-folder.ts';
+import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../operate/demo/service.ts';
+import { warnOfClock } from '../receiver/clock-check.ts';
 import { createSetupLink } from '../users/service.ts';
-import { warnOfClock } from '../webhooks/clock-check.ts';
 import { addSettings, type CliContext, flagsOf } from './context.ts';
 
 export function addServeCommand(program: Command, context: CliContext): void {

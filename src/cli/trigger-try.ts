@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { getDelivery } from '../deliveries/log-store.ts';
 import { threadedComposer } from '../drafts/thread.ts';
 import { previewTrigger, type RehearsedPost, rehearseTrigger } from '../triggers/rehearse.ts';
-import { getDelivery } from '../webhooks/log-store.ts';
 import { type CliContext, withServices } from './context.ts';
 import { sinceWhen, timeOrSpan } from './options.ts';
 import { oneLine, print } from './output.ts';

@@ -1,9 +1,9 @@
+import { cutText } from '../lib/text.ts';
+import { cutGraphemes, safeMarkdown } from '../markdown/markdown.ts';
+import { plainTextFor } from '../markdown/plain-text.ts';
 import { MAX_LINKEDIN_LENGTH } from '../posts/model.ts';
-import { plainTextFor } from '../posts/plain-text.ts';
-import { cutText } from '../webhooks/text.ts';
 import { builtInTemplates } from './built-in.ts';
 import { versionOf } from './links.ts';
-import { cutGraphemes, safeMarkdown } from './markdown.ts';
 import type { DraftText, Material, Recipe } from './model.ts';
 import { renderBody, renderTitle } from './template.ts';
 import { variablesOf } from './variables.ts';

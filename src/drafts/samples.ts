@@ -1,10 +1,10 @@
-import { sampleGithub } from '../client/samples/github/index.ts';
-import { sampleLinear } from '../client/samples/linear/index.ts';
 import { toEvent } from '../events/extract.ts';
 import type { EventType } from '../events/model.ts';
-import { prepareEvent } from '../webhooks/provider.ts';
-import { github } from '../webhooks/providers/github/provider.ts';
-import { linear } from '../webhooks/providers/linear/provider.ts';
+import { github } from '../providers/github/provider.ts';
+import { sampleGithub } from '../providers/github/samples/index.ts';
+import { linear } from '../providers/linear/provider.ts';
+import { sampleLinear } from '../providers/linear/samples/index.ts';
+import { prepareEvent } from '../providers/provider.ts';
 import type { Material, Shipped } from './model.ts';
 
 const REPOSITORY = 'acme/rocket';

@@ -1,4 +1,5 @@
-import { toPlainText } from '../posts/plain-text.ts';
+import { cutGraphemes, safeMarkdown } from '../markdown/markdown.ts';
+import { toPlainText } from '../markdown/plain-text.ts';
 import type { Change } from './changes/change.ts';
 import { changeOfIssue } from './changes/commits.ts';
 import { groupChanges, highlights, withoutRepetitions } from './changes/groups.ts';
@@ -6,7 +7,6 @@ import { changesOfNotes } from './changes/notes.ts';
 import { changesOf } from './changes/reached.ts';
 import { changeLine } from './line.ts';
 import { compareUrl, repositoryUrl, versionOf } from './links.ts';
-import { cutGraphemes, safeMarkdown } from './markdown.ts';
 import type { Material, Shipped } from './model.ts';
 
 /** How many changes a short post tells of. */

@@ -1,13 +1,13 @@
 import type { IntegrationType } from '../integrations/model.ts';
+import { cutLine, cutText } from '../lib/text.ts';
 import { parseTime } from '../lib/time.ts';
 import { isRecord } from '../lib/validation.ts';
-import type { PullRequestData } from '../webhooks/providers/github/events/pull-request.ts';
-import type { PushData } from '../webhooks/providers/github/events/push.ts';
-import type { ReleaseData } from '../webhooks/providers/github/events/release.ts';
-import type { LinearIssueData } from '../webhooks/providers/linear/events/issue.ts';
-import type { LinearProjectData } from '../webhooks/providers/linear/events/project.ts';
-import type { ProjectUpdateData } from '../webhooks/providers/linear/events/update.ts';
-import { cutLine, cutText } from '../webhooks/text.ts';
+import type { PullRequestData } from '../providers/github/events/pull-request.ts';
+import type { PushData } from '../providers/github/events/push.ts';
+import type { ReleaseData } from '../providers/github/events/release.ts';
+import type { LinearIssueData } from '../providers/linear/events/issue.ts';
+import type { LinearProjectData } from '../providers/linear/events/project.ts';
+import type { ProjectUpdateData } from '../providers/linear/events/update.ts';
 import type { EventSource, ShippedEvent } from './model.ts';
 
 /** A delivery that was processed, now or, in the log, long ago. */

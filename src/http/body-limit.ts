@@ -1,5 +1,5 @@
+import type { Metrics } from '../lib/instruments.ts';
 import { declaresTooMuch, UploadBudget } from '../lib/upload.ts';
-import type { Metrics } from '../metrics/instruments.ts';
 import { type Fetch, pathOf } from './request-log.ts';
 import { errorJson } from './respond.ts';
 

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
+import type { Metrics } from '../lib/instruments.ts';
 import type { Count, Durations } from '../lib/metrics.ts';
-import type { Metrics } from '../metrics/instruments.ts';
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 

@@ -2,9 +2,9 @@ import { commitTogether } from '../../db/group-commit.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
+import { plainTextFor } from '../markdown/plain-text.ts';
 import { checkRecord } from './import/record.ts';
 import type { ContentType, Post, PostStatus } from './model.ts';
-import { plainTextFor } from './plain-text.ts';
 import { getPost, readPost, recordPost, writePost } from './store.ts';
 
 /** What a person can change of a post; its plain text follows from the Markdown. */

@@ -1,9 +1,9 @@
+import type { Delivery } from '../deliveries/model.ts';
+import { toldBy } from '../deliveries/told.ts';
 import type { Deps } from '../deps.ts';
 import { listPostsOfDelivery, type Telling } from '../drafts/store.ts';
 import { type ProcessedDelivery, toEvent } from '../events/extract.ts';
 import type { Repository } from '../integrations/model.ts';
-import type { Delivery } from '../webhooks/model.ts';
-import { toldBy } from '../webhooks/told.ts';
 import { branchScope } from './kinds/branch.ts';
 import { keysOf } from './kinds/kind.ts';
 

@@ -1,3 +1,6 @@
+import { type LogPage, type LogPosition, listLogPage } from '../deliveries/log-store.ts';
+import type { Delivery } from '../deliveries/model.ts';
+import { toldBy } from '../deliveries/told.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText } from '../drafts/model.ts';
 import { listTold } from '../drafts/store.ts';
@@ -9,9 +12,6 @@ import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { letOthersIn } from '../lib/turns.ts';
 import type { ContentType, PostStatus } from '../posts/model.ts';
-import { type LogPage, type LogPosition, listLogPage } from '../webhooks/log-store.ts';
-import type { Delivery } from '../webhooks/model.ts';
-import { toldBy } from '../webhooks/told.ts';
 import { findArrival, findMatch } from './arrival-store.ts';
 import { isEdit, kinds } from './kinds/index.ts';
 import { keysOf, type Planning } from './kinds/kind.ts';

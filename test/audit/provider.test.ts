@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { listAuditEvents } from '../../src/audit/store.ts';
-import { connectWithToken } from '../../src/hooks/connect.ts';
-import { disconnectIntegration } from '../../src/hooks/disconnect.ts';
-import { addPlace, removePlace } from '../../src/hooks/places.ts';
-import { rotateSecret } from '../../src/hooks/rotate.ts';
-import { setToken } from '../../src/hooks/set-token.ts';
+import { connectWithToken } from '../../src/integrations/connect.ts';
+import { disconnectIntegration } from '../../src/integrations/disconnect.ts';
+import { addPlace, removePlace } from '../../src/integrations/places.ts';
+import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { connectIntegration, revealSecret } from '../../src/integrations/service.ts';
+import { setToken } from '../../src/integrations/set-token.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
 import { createHookWorld, type HookWorld } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';

@@ -9,8 +9,8 @@ import {
   recordAudit,
   withdrawAudit,
 } from '../../src/audit/store.ts';
-import { sweep } from '../../src/jobs/sweep.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
+import { sweep } from '../../src/operate/jobs/sweep.ts';
 import { setPlan } from '../../src/organizations/store.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';

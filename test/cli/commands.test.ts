@@ -1,9 +1,9 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openDataFolder } from '../../src/data-folder.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { tidings } from '../../src/lib/how-to-run.ts';
+import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { root } from '../support/server.ts';
 import { commandOnMount, mayMount } from '../support/small-disk.ts';

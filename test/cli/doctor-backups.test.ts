@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { recordFailure, recordSuccess } from '../../src/backup/last-backup.ts';
 import { examineConfig } from '../../src/config.ts';
-import { backupChecks } from '../../src/doctor/backups.ts';
-import type { Patient, Result } from '../../src/doctor/check.ts';
-import { providerChecks } from '../../src/doctor/providers.ts';
-import { rotateSecret } from '../../src/hooks/rotate.ts';
+import { rotateSecret } from '../../src/integrations/rotate.ts';
+import { recordFailure, recordSuccess } from '../../src/operate/backup/last-backup.ts';
+import { backupChecks } from '../../src/operate/doctor/backups.ts';
+import type { Patient, Result } from '../../src/operate/doctor/check.ts';
+import { providerChecks } from '../../src/operate/doctor/providers.ts';
 import { temporaryFolder } from '../support/cli.ts';
 import { createHookWorld, type HookWorld } from '../support/hooks.ts';
 import { allRows } from '../support/rows.ts';

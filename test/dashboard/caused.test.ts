@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { repositories } from '../../db/schema/index.ts';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
-import { sampleLinear } from '../../src/client/samples/linear/index.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { editPost } from '../../src/posts/edit.ts';
 import { setPostStatus } from '../../src/posts/store.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, githubRequest, linearRequest, logOf } from '../support/deliveries.ts';

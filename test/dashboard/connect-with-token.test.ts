@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { commitTogether } from '../../db/group-commit.ts';
-import { listHooks } from '../../src/hooks/store.ts';
+import { listHooks } from '../../src/integrations/hook-store.ts';
 import { revealSecret } from '../../src/integrations/service.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
 import { insertMembership } from '../../src/users/store.ts';

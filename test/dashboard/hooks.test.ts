@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { connectWithToken } from '../../src/hooks/connect.ts';
-import { listHooks, updateHook } from '../../src/hooks/store.ts';
+import { connectWithToken } from '../../src/integrations/connect.ts';
+import { listHooks, updateHook } from '../../src/integrations/hook-store.ts';
 import { acceptedSecrets, revealSecret } from '../../src/integrations/service.ts';
 import { getIntegration, getReceivingIntegration, listIntegrations } from '../../src/integrations/store.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';

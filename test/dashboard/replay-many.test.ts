@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { deleteIntegration } from '../../src/integrations/store.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';

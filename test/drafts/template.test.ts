@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { inlineMarkdown } from '../../src/drafts/markdown.ts';
 import {
   checkTemplate,
   renderBody,
@@ -9,7 +8,8 @@ import {
   TemplateError,
 } from '../../src/drafts/template.ts';
 import { AppError } from '../../src/lib/app-error.ts';
-import { toPlainText } from '../../src/posts/plain-text.ts';
+import { inlineMarkdown } from '../../src/markdown/markdown.ts';
+import { toPlainText } from '../../src/markdown/plain-text.ts';
 
 const variables = {
   release: {

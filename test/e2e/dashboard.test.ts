@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import type { Connected } from '../../src/integrations/model.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
 import { cliJson } from '../support/cli.ts';
 import { curlLines } from '../support/curl.ts';
 import { type OpenDashboard, openDashboard, setUpLink, watch } from '../support/dashboard-browser.ts';

@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from 'bun:test';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
-import { openDataFolder } from '../../src/data-folder.ts';
 import { hashOf } from '../../src/drafts/write.ts';
+import { openDataFolder } from '../../src/operate/data-folder.ts';
 import type { Post } from '../../src/posts/model.ts';
-import { hmacSha256 } from '../../src/webhooks/signature.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { hmacSha256 } from '../../src/providers/signature.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { changed } from '../support/payloads.ts';
 import { allRows } from '../support/rows.ts';

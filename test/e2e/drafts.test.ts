@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { changed } from '../support/payloads.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';

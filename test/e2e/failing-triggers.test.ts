@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
-import { hmacSha256 } from '../../src/webhooks/signature.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { hmacSha256 } from '../../src/providers/signature.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { changed } from '../support/payloads.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';

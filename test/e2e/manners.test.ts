@@ -12,11 +12,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { openServices } from '../../src/main.ts';
-import { hmacSha256 } from '../../src/webhooks/signature.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { hmacSha256 } from '../../src/providers/signature.ts';
 import { fillFolder } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { githubRequest } from '../support/deliveries.ts';

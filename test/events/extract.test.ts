@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
-import { sampleLinear } from '../../src/client/samples/linear/index.ts';
 import { type ProcessedDelivery, toEvent } from '../../src/events/extract.ts';
-import type { Provider } from '../../src/webhooks/provider.ts';
-import { github } from '../../src/webhooks/providers/github/provider.ts';
-import { linear } from '../../src/webhooks/providers/linear/provider.ts';
+import { github } from '../../src/providers/github/provider.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { linear } from '../../src/providers/linear/provider.ts';
+import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
+import type { Provider } from '../../src/providers/provider.ts';
 import { changed, readEvent } from '../support/payloads.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');

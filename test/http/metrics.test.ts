@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createApp } from '../../src/app.ts';
 import type { KeyService } from '../../src/keys/service.ts';
 import { KeyServiceUnavailable } from '../../src/keys/service.ts';
-import { providers } from '../../src/webhooks/providers/index.ts';
+import { providers } from '../../src/providers/index.ts';
 import { conformance } from '../support/conformance.ts';
 import { connectGithub, connectLinear, githubRequest, linearRequest } from '../support/deliveries.ts';
 import { bearer, createTestApp, type TestApp } from '../support/test-app.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { providers } from '../../src/webhooks/providers/index.ts';
+import { providers } from '../../src/providers/index.ts';
 import { createTestApp, PUBLIC_URL } from '../support/test-app.ts';
 
 const app = createTestApp();

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { rotateSecret } from '../../src/hooks/rotate.ts';
+import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { SECRET_KEY_BYTES, secretBox, WrongSecretKey } from '../../src/lib/secret-box.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';

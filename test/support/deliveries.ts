@@ -1,7 +1,7 @@
+import { listDeliveries } from '../../src/deliveries/log-store.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { connectIntegration } from '../../src/integrations/service.ts';
-import { listDeliveries } from '../../src/webhooks/log-store.ts';
-import { hmacSha256 } from '../../src/webhooks/signature.ts';
+import { hmacSha256 } from '../../src/providers/signature.ts';
 import { PUBLIC_URL, type TestApp } from './test-app.ts';
 
 /** A connected GitHub repository of an organization. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
 import { cliJson } from './cli.ts';
 import type { OpenDashboard } from './dashboard-browser.ts';
 import { changed } from './payloads.ts';

@@ -1,6 +1,6 @@
-import { connectWithToken } from '../../src/hooks/connect.ts';
-import type { ComparedDelivery, Hook } from '../../src/hooks/model.ts';
-import { listHooks } from '../../src/hooks/store.ts';
+import { connectWithToken } from '../../src/integrations/connect.ts';
+import { listHooks } from '../../src/integrations/hook-store.ts';
+import type { ComparedDelivery, Hook } from '../../src/providers/api.ts';
 import type { GithubApi } from './github-api/server.ts';
 import type { StoredRepository } from './github-api/state.ts';
 import type { LinearApi } from './linear-api/server.ts';

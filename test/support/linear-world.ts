@@ -1,4 +1,4 @@
-import { linearApi } from '../../src/hooks/api/linear.ts';
+import { linearApi } from '../../src/providers/linear/api/index.ts';
 import { startLinearApi } from './linear-api/server.ts';
 
 /** The stand-in for Linear, its three teams, and the API as an admin uses it. */

@@ -3,7 +3,7 @@ import {
   MalformedPayload,
   type Provider,
   prepareEvent,
-} from '../../src/webhooks/provider.ts';
+} from '../../src/providers/provider.ts';
 
 export type Payload = Record<string, unknown>;
 

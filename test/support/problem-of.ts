@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import { inspect } from 'node:util';
-import { ProviderProblem } from '../../src/hooks/model.ts';
+import { ProviderProblem } from '../../src/providers/api.ts';
 
 /** The problem that the call ends in, in which nothing shows any of the secrets, however it is written out. */
 export async function problemOf(

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import type { Connected } from '../../src/integrations/model.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { replayDelivery } from '../../src/receiver/replay.ts';
 import { previewTrigger, rehearseTrigger } from '../../src/triggers/rehearse.ts';
 import { changeTrigger, createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { deleteTrigger } from '../../src/triggers/store.ts';
-import { replayDelivery } from '../../src/webhooks/replay.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { compose, postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';

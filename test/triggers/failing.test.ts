@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { DatabaseMoved } from '../../db/client.ts';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import { composeDraft } from '../../src/drafts/compose.ts';
 import type { Compose } from '../../src/drafts/model.ts';
 import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';
@@ -8,6 +7,7 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { AppError } from '../../src/lib/app-error.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { listPostPage, parsePost } from '../../src/posts/store.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
 import { createTriggerWorker, runTriggers } from '../../src/triggers/run.ts';
 import { changeTrigger, createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { deleteTrigger, listRuns, retryRuns } from '../../src/triggers/store.ts';

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
-import { sampleLinear } from '../../src/client/samples/linear/index.ts';
 import type { EventType } from '../../src/events/model.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { checkRecord } from '../../src/posts/import/record.ts';
 import type { Post } from '../../src/posts/model.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { listRuns } from '../../src/triggers/store.ts';
 import { findActive } from '../support/active-html.ts';

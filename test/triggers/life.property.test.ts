@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { deletePost } from '../../src/posts/store.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { replayDelivery } from '../../src/receiver/replay.ts';
 import { changeTrigger, createTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { deleteTrigger, listRuns } from '../../src/triggers/store.ts';
-import { replayDelivery } from '../../src/webhooks/replay.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { sampleLinear } from '../../src/client/samples/linear/index.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { setPostStatus } from '../../src/posts/store.ts';
+import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
 import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
 import { connectLinear, linearRequest } from '../support/deliveries.ts';
 import { postsOf, runAll, toldBy } from '../support/drafts.ts';

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import { dismissSuggestion, getSuggestion, takeSuggestion } from '../../src/drafts/suggestions.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { editPost } from '../../src/posts/edit.ts';
 import { deletePost, setPostStatus } from '../../src/posts/store.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { replayDelivery } from '../../src/receiver/replay.ts';
 import { createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { listRuns } from '../../src/triggers/store.ts';
-import { replayDelivery } from '../../src/webhooks/replay.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed, type Payload } from '../support/payloads.ts';

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { sampleGithub } from '../../src/client/samples/github/index.ts';
 import { getSuggestion } from '../../src/drafts/suggestions.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { editPost } from '../../src/posts/edit.ts';
 import { deletePost, setPostStatus } from '../../src/posts/store.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { connectGithub, githubRequest } from '../support/deliveries.ts';
 import { postsOf, runAll, toldBy } from '../support/drafts.ts';

@@ -1,11 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { listDeliveries } from '../../deliveries/log-store.ts';
 import type { Deps } from '../../deps.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import type { ApiKey } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { contentTypes } from '../../posts/model.ts';
 import { tallyPosts } from '../../posts/store.ts';
-import { listDeliveries } from '../../webhooks/log-store.ts';
 import { get, type Page, view } from '../page.ts';
 import { StartPage } from './start-page.tsx';
 

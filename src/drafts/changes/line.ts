@@ -1,4 +1,4 @@
-import { cutLine } from '../../webhooks/text.ts';
+import { cutLine } from '../../lib/text.ts';
 
 /** Longest text of a change, in characters. */
 const MAX_TEXT_LENGTH = 300;

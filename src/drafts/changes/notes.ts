@@ -1,5 +1,5 @@
-import { toPlainText } from '../../posts/plain-text.ts';
-import { MAX_BODY_LENGTH } from '../../webhooks/text.ts';
+import { MAX_BODY_LENGTH } from '../../lib/text.ts';
+import { toPlainText } from '../../markdown/plain-text.ts';
 import { addressesIn } from './addresses.ts';
 import { type Change, groupWhenBreaking } from './change.ts';
 import { takeCredits } from './credits.ts';

@@ -6,9 +6,9 @@ import {
   toValue,
   UndefinedVariableError,
 } from 'liquidjs';
-import { toPlainText } from '../../posts/plain-text.ts';
-import { cutLine } from '../../webhooks/text.ts';
-import { inlineMarkdown } from '../markdown.ts';
+import { cutLine } from '../../lib/text.ts';
+import { inlineMarkdown } from '../../markdown/markdown.ts';
+import { toPlainText } from '../../markdown/plain-text.ts';
 import { formatDate } from './dates.ts';
 import { requireBounded } from './limits.ts';
 import { Problem, quote } from './problem.ts';

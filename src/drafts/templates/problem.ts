@@ -1,6 +1,6 @@
 import { LiquidError, type Token } from 'liquidjs';
 import { AppError } from '../../lib/app-error.ts';
-import { cutLine } from '../../webhooks/text.ts';
+import { cutLine } from '../../lib/text.ts';
 import { explainSyntax } from './syntax.ts';
 
 /** A template that cannot be used. The message names the template, line, column, and the variable, filter or tag at fault, and says what to do. */

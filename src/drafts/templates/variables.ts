@@ -1,6 +1,6 @@
 import { type PropertyAccessToken, TypeGuards } from 'liquidjs';
+import { cutLine } from '../../lib/text.ts';
 import { isRecord } from '../../lib/validation.ts';
-import { cutLine } from '../../webhooks/text.ts';
 import { didYouMean, nearest } from './nearest.ts';
 import { quote } from './problem.ts';
 

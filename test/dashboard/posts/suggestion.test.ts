@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { sampleGithub } from '../../../src/client/samples/github/index.ts';
 import { hasSuggestionFor } from '../../../src/drafts/suggestions.ts';
 import type { Connected } from '../../../src/integrations/model.ts';
 import { editPost } from '../../../src/posts/edit.ts';
 import { readPost } from '../../../src/posts/store.ts';
+import { sampleGithub } from '../../../src/providers/github/samples/index.ts';
 import { createTrigger } from '../../../src/triggers/service.ts';
 import { form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
 import { connectGithub, githubRequest, logOf } from '../../support/deliveries.ts';

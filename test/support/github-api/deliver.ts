@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/lib/clock.ts';
-import { hmacSha256 } from '../../../src/webhooks/signature.ts';
+import { hmacSha256 } from '../../../src/providers/signature.ts';
 import type { StoredAttempt, StoredHook, StoredRepository } from './state.ts';
 
 /** GitHub waits ten seconds for an answer. */

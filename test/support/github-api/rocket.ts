@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
-import type { GithubOptions } from '../../../src/hooks/api/github/client.ts';
-import { githubApi } from '../../../src/hooks/api/github.ts';
-import { type HookWish, ProviderProblem } from '../../../src/hooks/model.ts';
+import { type HookWish, ProviderProblem } from '../../../src/providers/api.ts';
+import type { GithubOptions } from '../../../src/providers/github/api/client.ts';
+import { githubApi } from '../../../src/providers/github/api/index.ts';
 import { fixedClock } from '../clock.ts';
 import { type GithubApiOptions, startGithubApi } from './server.ts';
 import type { StoredToken } from './state.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/lib/clock.ts';
-import { hmacSha256 } from '../../../src/webhooks/signature.ts';
+import { hmacSha256 } from '../../../src/providers/signature.ts';
 import type { LinearHook, LinearWorkspace } from './workspace.ts';
 
 /** Something that happened in a workspace, as the body of a delivery tells of it. */

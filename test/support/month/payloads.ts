@@ -1,6 +1,6 @@
-import { sampleAccount } from '../../../src/client/samples/github/account.ts';
-import { sampleGithub } from '../../../src/client/samples/github/index.ts';
-import { sampleLabel } from '../../../src/client/samples/github/label.ts';
+import { sampleAccount } from '../../../src/providers/github/samples/account.ts';
+import { sampleGithub } from '../../../src/providers/github/samples/index.ts';
+import { sampleLabel } from '../../../src/providers/github/samples/label.ts';
 import { changed, type Payload } from '../payloads.ts';
 
 // Payloads as GitHub sends them: our samples, with what happened written over them.

@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import { sampleEvents } from '../../../client/samples/index.ts';
+import type { Delivery } from '../../../deliveries/model.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { tidings } from '../../../lib/how-to-run.ts';
-import type { Delivery } from '../../../webhooks/model.ts';
+import { sampleEvents } from '../../../providers/samples.ts';
 import { Copy } from '../../view/copy.tsx';
 import { Action } from '../../view/form.tsx';
 

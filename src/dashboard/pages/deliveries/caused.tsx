@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import type { Delivery } from '../../../deliveries/model.ts';
 import type { Post } from '../../../posts/model.ts';
-import type { Delivery } from '../../../webhooks/model.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
 

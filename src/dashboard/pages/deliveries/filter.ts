@@ -1,8 +1,8 @@
+import type { LogFilter, LogPosition } from '../../../deliveries/log-store.ts';
+import { type DeliveryStatus, deliveryStatuses } from '../../../deliveries/model.ts';
 import { type IntegrationType, providerNames } from '../../../integrations/model.ts';
 import { isId } from '../../../lib/ids.ts';
 import { DAY_MS } from '../../../lib/time.ts';
-import type { LogFilter, LogPosition } from '../../../webhooks/log-store.ts';
-import { type DeliveryStatus, deliveryStatuses } from '../../../webhooks/model.ts';
 
 /** The spans that the log can be narrowed to. */
 export const spans = [

@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { deliveryStatuses } from '../../../deliveries/model.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { providerNames } from '../../../integrations/model.ts';
 import { isId } from '../../../lib/ids.ts';
-import { deliveryStatuses } from '../../../webhooks/model.ts';
 import { type Option, Select } from '../../view/select.tsx';
 import { filterNames, logPath, spans } from './filter.ts';
 import { integrationName } from './rows.tsx';

@@ -1,6 +1,6 @@
+import { findDelivery } from '../../../deliveries/log-store.ts';
+import type { Delivery } from '../../../deliveries/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { findDelivery } from '../../../webhooks/log-store.ts';
-import type { Delivery } from '../../../webhooks/model.ts';
 import type { MemberVisit } from '../../page.ts';
 
 /** The longest id that a provider gives. */

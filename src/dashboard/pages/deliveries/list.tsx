@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { listLogNews, listLogPage, MAX_LOOKED_AT } from '../../../deliveries/log-store.ts';
+import { retentionDaysOf } from '../../../deliveries/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
-import { listLogNews, listLogPage, MAX_LOOKED_AT } from '../../../webhooks/log-store.ts';
-import { retentionDaysOf } from '../../../webhooks/model.ts';
 import { type Answer, fragment, get, type MemberVisit, type Page, view } from '../../page.ts';
 import { Empty } from './empty.tsx';
 import { filterNames, logPath, readFilter, readPosition, writePosition } from './filter.ts';

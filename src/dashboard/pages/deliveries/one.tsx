@@ -1,9 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import type { Delivery } from '../../../deliveries/model.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { listCaused } from '../../../triggers/caused.ts';
-import type { Delivery } from '../../../webhooks/model.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { FormError } from '../../view/form.tsx';
 import { Status } from '../../view/status.tsx';

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import type { DeliveryStatus } from '../../../deliveries/model.ts';
 import { isRecord } from '../../../lib/validation.ts';
-import type { DeliveryStatus } from '../../../webhooks/model.ts';
 
 /** What is shown of a payload at most: our own are smaller, and nothing shall make a page endless. */
 const MAX_DEPTH = 8;

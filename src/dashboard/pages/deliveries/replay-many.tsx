@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { listLogPage } from '../../../deliveries/log-store.ts';
+import type { Delivery } from '../../../deliveries/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
-import { listLogPage } from '../../../webhooks/log-store.ts';
-import type { Delivery } from '../../../webhooks/model.ts';
-import { replayDelivery } from '../../../webhooks/replay.ts';
+import { replayDelivery } from '../../../receiver/replay.ts';
 import { type Page, post, redirect } from '../../page.ts';
 import { filterNames, logPath, readFilter } from './filter.ts';
 

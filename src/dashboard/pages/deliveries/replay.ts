@@ -1,5 +1,5 @@
 import { AppError } from '../../../lib/app-error.ts';
-import { replayDelivery } from '../../../webhooks/replay.ts';
+import { replayDelivery } from '../../../receiver/replay.ts';
 import { type Page, post, redirect } from '../../page.ts';
 import { requireDelivery } from './find.ts';
 import { showDelivery } from './one.tsx';

@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import type { Delivery } from '../../../deliveries/model.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { providerNames } from '../../../integrations/model.ts';
-import type { Delivery } from '../../../webhooks/model.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
 import { writePosition } from './filter.ts';

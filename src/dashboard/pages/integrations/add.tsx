@@ -1,9 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Place } from '../../../hooks/model.ts';
-import { type AddedPlace, addPlace } from '../../../hooks/places.ts';
-import { requireApi } from '../../../hooks/token.ts';
+
 import { type Integration, providerNames } from '../../../integrations/model.ts';
+import { type AddedPlace, addPlace } from '../../../integrations/places.ts';
+import { requireApi } from '../../../integrations/token.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import type { Place } from '../../../providers/api.ts';
 import { newMark, once } from '../../once.ts';
 import {
   type Answer,

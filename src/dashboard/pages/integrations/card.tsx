@@ -1,11 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
+import { countDays } from '../../../deliveries/count-store.ts';
+import { listLogPage } from '../../../deliveries/log-store.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { providerNames } from '../../../integrations/model.ts';
 import { webhookUrl } from '../../../integrations/service.ts';
-import type { Pause } from '../../../uptime/pauses.ts';
-import { countDays } from '../../../webhooks/count-store.ts';
-import { listLogPage } from '../../../webhooks/log-store.ts';
+import type { Pause } from '../../../operate/uptime/pauses.ts';
 import type { MemberVisit } from '../../page.ts';
 import { ToCopy } from '../../view/copy.tsx';
 import { Status } from '../../view/status.tsx';

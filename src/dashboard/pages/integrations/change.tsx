@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { disconnectIntegration } from '../../../hooks/disconnect.ts';
-import { endedNow, rotateSecret } from '../../../hooks/rotate.ts';
+import { disconnectIntegration } from '../../../integrations/disconnect.ts';
 import { type Integration, providerNames } from '../../../integrations/model.ts';
+import { endedNow, rotateSecret } from '../../../integrations/rotate.ts';
 import { setEnabled } from '../../../integrations/store.ts';
 import { once } from '../../once.ts';
 import { type MemberVisit, type Page, post, redirect, view } from '../../page.ts';

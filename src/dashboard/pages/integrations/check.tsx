@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { type Diagnosis, diagnose } from '../../../hooks/doctor.ts';
-import type { Check } from '../../../hooks/model.ts';
+import { type Diagnosis, diagnose } from '../../../integrations/doctor.ts';
 import type { Integration } from '../../../integrations/model.ts';
+import type { Check } from '../../../providers/api.ts';
 import { get, type Page, view } from '../../page.ts';
 import { Action } from '../../view/form.tsx';
 import { integrationName } from '../deliveries/rows.tsx';

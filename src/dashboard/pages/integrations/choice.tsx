@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
-import { ALL_PUBLIC_TEAMS } from '../../../hooks/model.ts';
 import { type IntegrationType, providerNames } from '../../../integrations/model.ts';
+import { ALL_PUBLIC_TEAMS } from '../../../providers/api.ts';
 import { newMark } from '../../once.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';
 import { Field, FormError } from '../../view/form.tsx';

@@ -1,8 +1,8 @@
-import { connectWithToken } from '../../../hooks/connect.ts';
-import { ALL_PUBLIC_TEAMS } from '../../../hooks/model.ts';
-import { listPlaces } from '../../../hooks/places.ts';
+import { connectWithToken } from '../../../integrations/connect.ts';
 import type { IntegrationType } from '../../../integrations/model.ts';
+import { listPlaces } from '../../../integrations/places.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { ALL_PUBLIC_TEAMS } from '../../../providers/api.ts';
 import { once } from '../../once.ts';
 import { type MemberVisit, type Page, post, redirect, type View } from '../../page.ts';
 import { showChoice } from './choice.tsx';

@@ -1,6 +1,6 @@
-import type { Place } from '../../../hooks/model.ts';
 import type { IntegrationType } from '../../../integrations/model.ts';
 import { WrongSecretKey } from '../../../lib/secret-box.ts';
+import type { Place } from '../../../providers/api.ts';
 import type { MemberVisit } from '../../page.ts';
 
 // Connecting takes two forms, and the second needs the token of the first. It travels in the page between them, sealed:

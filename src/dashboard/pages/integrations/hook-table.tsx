@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Hook } from '../../../hooks/model.ts';
+import type { Hook } from '../../../providers/api.ts';
 import { Action } from '../../view/form.tsx';
 import { When } from '../../view/when.tsx';
 import { forPeople } from './problem.ts';

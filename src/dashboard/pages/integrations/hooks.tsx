@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Hook } from '../../../hooks/model.ts';
+
 import { type Integration, providerNames } from '../../../integrations/model.ts';
+import type { Hook } from '../../../providers/api.ts';
 import { Action, FormError } from '../../view/form.tsx';
 import { HookTable, Remove } from './hook-table.tsx';
 import { placeWords } from './words.ts';

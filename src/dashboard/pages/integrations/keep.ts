@@ -1,7 +1,7 @@
-import { ProviderProblem } from '../../../hooks/model.ts';
-import { removePlace } from '../../../hooks/places.ts';
-import { repairHooks } from '../../../hooks/repair.ts';
-import { listHooks } from '../../../hooks/store.ts';
+import { listHooks } from '../../../integrations/hook-store.ts';
+import { removePlace } from '../../../integrations/places.ts';
+import { repairHooks } from '../../../integrations/repair.ts';
+import { ProviderProblem } from '../../../providers/api.ts';
 import { once } from '../../once.ts';
 import { type Page, post, redirect } from '../../page.ts';
 import { requireIntegration } from './find.ts';

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { MAX_REDELIVERED, type Redelivered } from '../../../hooks/missed.ts';
+import { MAX_REDELIVERED, type Redelivered } from '../../../integrations/missed.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';
 import { integrationName } from '../deliveries/rows.tsx';

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { ComparedDelivery } from '../../../hooks/model.ts';
+import type { ComparedDelivery } from '../../../providers/api.ts';
 import { newMark } from '../../once.ts';
 import { When } from '../../view/when.tsx';
 

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { type Comparison, findMissed, redeliverMissed } from '../../../hooks/missed.ts';
+import { type Comparison, findMissed, redeliverMissed } from '../../../integrations/missed.ts';
 import { type Integration, providerNames } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { once } from '../../once.ts';

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import { listHooks } from '../../../hooks/store.ts';
+import { listHooks } from '../../../integrations/hook-store.ts';
 import { providerNames } from '../../../integrations/model.ts';
 import { findTriggers } from '../../../triggers/service.ts';
 import { listRuns } from '../../../triggers/store.ts';

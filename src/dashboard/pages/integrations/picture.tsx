@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import { type DayCounts, MAX_COUNTED_PER_DAY } from '../../../webhooks/count-store.ts';
-import { type DeliveryStatus, deliveryStatuses } from '../../../webhooks/model.ts';
+import { type DayCounts, MAX_COUNTED_PER_DAY } from '../../../deliveries/count-store.ts';
+import { type DeliveryStatus, deliveryStatuses } from '../../../deliveries/model.ts';
 
 const BAR = 10;
 const GAP = 4;

@@ -1,5 +1,5 @@
-import { ProviderProblem } from '../../../hooks/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { ProviderProblem } from '../../../providers/api.ts';
 import { exactly } from '../../view/when.tsx';
 
 /** What went wrong, for the form that asked for it. Throws the error again when it is a failure of our own. */

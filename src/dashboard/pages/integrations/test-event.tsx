@@ -1,9 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { sampleEvents, sampleOf } from '../../../client/samples/index.ts';
-import { sendDelivery } from '../../../client/send.ts';
+
+import { findDelivery } from '../../../deliveries/log-store.ts';
+import { sendDelivery } from '../../../deliveries/send.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { findDelivery } from '../../../webhooks/log-store.ts';
+import { sampleEvents, sampleOf } from '../../../providers/samples.ts';
 import { type Page, post, redirect } from '../../page.ts';
 import { Select } from '../../view/select.tsx';
 import { requireIntegration } from './find.ts';

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { setToken } from '../../../hooks/set-token.ts';
+
 import { type Integration, providerNames } from '../../../integrations/model.ts';
+import { setToken } from '../../../integrations/set-token.ts';
 import { findSealedToken } from '../../../integrations/store.ts';
 import {
   type Answer,

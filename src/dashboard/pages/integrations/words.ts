@@ -1,4 +1,4 @@
-import type { ConnectedPlace } from '../../../hooks/connect.ts';
+import type { ConnectedPlace } from '../../../integrations/connect.ts';
 import type { IntegrationType } from '../../../integrations/model.ts';
 
 /** Where a provider's webhooks stand, for people. */

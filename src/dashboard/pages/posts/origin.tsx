@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { Deps } from '../../../deps.ts';
 import { type Origin, originOf } from '../../../posts/origin.ts';
 import type { OwnedPost } from '../../../posts/store.ts';
-import { listDeliveries } from '../../../webhooks/log-store.ts';
 import { When } from '../../view/when.tsx';
 import { originWords, typeNames } from './words.tsx';
 

@@ -8,10 +8,10 @@ import {
   describeActor,
 } from '../../../audit/model.ts';
 import { type AuditFilter, listOrganizationAudit } from '../../../audit/store.ts';
+import { retentionDaysOf } from '../../../deliveries/model.ts';
 import { isId } from '../../../lib/ids.ts';
 import type { Member } from '../../../users/model.ts';
 import { listMembers } from '../../../users/store.ts';
-import { retentionDaysOf } from '../../../webhooks/model.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { type Option, Select } from '../../view/select.tsx';
 import { SettingsTabs } from '../../view/settings-tabs.tsx';

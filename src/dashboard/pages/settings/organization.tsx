@@ -1,9 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { forecastLog, type LogForecast } from '../../../deliveries/log-size.ts';
+import { retentionDaysOf } from '../../../deliveries/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { Plan } from '../../../organizations/model.ts';
 import { changeOrganization } from '../../../organizations/service.ts';
-import { forecastLog, type LogForecast } from '../../../webhooks/log-size.ts';
-import { retentionDaysOf } from '../../../webhooks/model.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { Field, FormError } from '../../view/form.tsx';
 import { problemWith } from '../../view/problem.ts';

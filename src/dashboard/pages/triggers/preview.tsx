@@ -1,9 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { listDeliveries } from '../../../deliveries/log-store.ts';
+import type { Delivery } from '../../../deliveries/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { previewTrigger, type RehearsedPost, StartsNothing } from '../../../triggers/rehearse.ts';
-import { listDeliveries } from '../../../webhooks/log-store.ts';
-import type { Delivery } from '../../../webhooks/model.ts';
 import type { MemberVisit } from '../../page.ts';
 import { FormError } from '../../view/form.tsx';
 import { Select } from '../../view/select.tsx';

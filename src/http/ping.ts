@@ -1,0 +1,16 @@
+import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
+import { documented } from './openapi.ts';
+import { plainText } from './respond.ts';
+
+/** `GET /ping`: the health check (section 4.3 of the spec). Needs no key and touches nothing. */
+export const ping = new Elysia({ name: 'ping' }).get('/ping', () => plainText('pong'), {
+  detail: documented({
+    operationId: 'ping',
+    tags: ['Health'],
+    summary: 'Health check',
+    description: 'Answers `pong` while the process serves. Needs no key.',
+    security: [],
+    responses: { 200: Type.Literal('pong', { description: 'The service is up.' }) },
+  }),
+});

@@ -1,0 +1,174 @@
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { takeLock } from '../../../db/lock.ts';
+import { migrations } from '../../../db/migrate.ts';
+import { forgetKey, inspectDatabase } from '../../../db/snapshot.ts';
+import { keyFingerprint } from '../../lib/secret-box.ts';
+import { databaseFile, freeBytes, lockFile, megabytes } from '../data-folder.ts';
+import { readSecretKey, writeKeyFile } from '../secret-key.ts';
+import { checkBackup, unpackDatabase, writeAll } from './format.ts';
+import { BackupError, type BackupHeader, type S3Access } from './model.ts';
+import { requireNotOwn } from './own-files.ts';
+import { download } from './s3.ts';
+import { asBackupError } from './service.ts';
+import { swapIn } from './swap.ts';
+import { isStore } from './target.ts';
+
+export interface RestoreOptions {
+  dataDir: string;
+  /** A path, or `s3://bucket/key`. */
+  file: string;
+  /** `SECRET_KEY`, where it is set. */
+  secretKey?: string | undefined;
+  /** Puts the backup in the place of a database that is there, which is kept beside it. */
+  force?: boolean;
+  /** Goes on where the folder has another key than the backup, or none: what is encrypted is then lost. */
+  newKey?: boolean;
+  now: Date;
+  s3?: S3Access | undefined;
+}
+
+/** What a restore did. */
+export interface Restored {
+  file: string;
+  dataDir: string;
+  /** When the backup was made. */
+  createdAt: string;
+  schema: number;
+  tables: Record<string, number>;
+  /** Where the database that was there is now. */
+  keptAs: string | null;
+  /** `same`: the folder has the key already. `restored`: the backup held it. `other`: what is encrypted is lost. */
+  key: 'same' | 'restored' | 'other' | 'none';
+}
+
+/**
+ * Puts a backup into the data folder, after all of it was checked. Until the last step, a rename, the folder is what it
+ * was; after it, it is what the backup holds; a crash leaves one or the other. Throws `BackupError`.
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
+  const folder = resolve(options.dataDir);
+  if (!isStore(options.file) && !existsSync(options.file)) {
+    throw new BackupError(`There is no file ${options.file}`);
+  }
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const release = takeLock(lockFile(folder), 'restore');
+    if (release === null) {
+      throw new BackupError(
+        `The data folder ${folder} is in use, by a server or by another command. Stop the server before a restore`,
+      );
+    }
+    try {
+      return await restoreLocked(folder, options);
+    } finally {
+      release();
+    }
+  } catch (error) {
+    throw asBackupError(error, 'The backup was not restored');
+  }
+}
+
+async function restoreLocked(folder: string, options: RestoreOptions): Promise<Restored> {
+  const { file, force = false, s3 } = options;
+  const target = databaseFile(folder);
+  // Those are removed before anything is read.
+  requireNotOwn(folder, file);
+  requireVacant(target, force);
+  const fetched = `${target}.fetched`;
+  const unpacked = `${target}.restoring`;
+  const removeAll = () => {
+    for (const path of [fetched, unpacked, `${unpacked}-journal`]) rmSync(path, { force: true });
+  };
+  removeAll();
+  try {
+    const isRemote = isStore(file);
+    if (isRemote) await download(file, s3, fetched, (bytes) => requireSpace(folder, bytes, 'The backup has'));
+    const { header } = await readable(isRemote ? fetched : file, file);
+    const key = keyToUse(folder, header, options);
+    requireSpace(folder, header.databaseBytes, 'The database in the backup has');
+    await unpackAndCheck(isRemote ? fetched : file, header, unpacked);
+    if (key === 'other') forgetKey(unpacked);
+    if (key === 'restored') writeKeyFile(folder, Buffer.from(header.key ?? '', 'base64'));
+    const keptAs = swapIn(unpacked, target, options.now);
+    const { createdAt, schema, tables } = header;
+    return { file, dataDir: folder, createdAt, schema, tables, keptAs, key };
+  } finally {
+    removeAll();
+  }
+}
+
+/** Asked before anything is written: a backup of a few megabytes may hold gigabytes. */
+function requireSpace(folder: string, bytes: number, what: string): void {
+  const free = freeBytes(folder);
+  if (free === null || bytes <= free) return;
+  throw new BackupError(
+    `${what} ${megabytes(bytes)}, and ${megabytes(free)} are free in ${folder}. Make room, or set DATA_DIR to a folder on a larger disk`,
+  );
+}
+
+function requireVacant(target: string, force: boolean): void {
+  const there = statSync(target, { throwIfNoEntry: false });
+  if (there === undefined || force) return;
+  throw new BackupError(
+    `There is a database already: ${target}, ${there.size} bytes, last written ${there.mtime.toISOString()}. --force puts the backup in its place, and keeps it beside`,
+  );
+}
+
+/** Checks the whole file. `name` is what it is called towards people. */
+async function readable(path: string, name: string) {
+  try {
+    const facts = await checkBackup(path);
+    if (facts.header.schema > migrations.length) {
+      throw new BackupError(
+        `${name} was made by a newer Tidings (schema ${facts.header.schema}; this one knows ${migrations.length}). Restore it with that version, or a newer one`,
+      );
+    }
+    return facts;
+  } catch (error) {
+    if (error instanceof BackupError)
+      throw new BackupError(error.message.replace(path, name), { cause: error });
+    throw error;
+  }
+}
+
+/** Whether what is encrypted in the backup can be read in this folder. Throws when it could not and nobody asked for that. */
+function keyToUse(
+  folder: string,
+  header: BackupHeader,
+  { secretKey, newKey = false }: RestoreOptions,
+): Restored['key'] {
+  if (header.keyFingerprint === 0) return 'none';
+  const key = readSecretKey(folder, secretKey);
+  if (key !== null && keyFingerprint(key) === header.keyFingerprint) return 'same';
+  if (newKey) return 'other';
+  if (key === null && header.key !== undefined) return 'restored';
+  const what =
+    key === null
+      ? `The backup does not hold the key that its secrets are encrypted with, and ${folder} has none.`
+      : `The backup was made under another key than ${secretKey === undefined ? `${join(folder, 'secret.key')} holds` : 'SECRET_KEY'}.`;
+  const how =
+    key !== null && header.key !== undefined && secretKey === undefined
+      ? 'It holds its key: move that file away, and the key is restored too.'
+      : 'Put the right key there as secret.key, or set SECRET_KEY.';
+  throw new BackupError(
+    `${what} ${how} With --new-key it is restored all the same, and every integration then needs a new secret`,
+  );
+}
+
+async function unpackAndCheck(file: string, header: BackupHeader, unpacked: string): Promise<void> {
+  await using target = await open(unpacked, 'wx', 0o600);
+  await unpackDatabase(file, header, (chunk) => writeAll(target, chunk));
+  await target.sync();
+  const { problem, schema, keyFingerprint: fingerprint, tables } = inspectDatabase(unpacked);
+  const isAsTold =
+    schema === header.schema &&
+    fingerprint === header.keyFingerprint &&
+    Bun.deepEquals(tables, header.tables);
+  if (problem !== null || !isAsTold) {
+    throw new BackupError(
+      `The database in the backup is damaged: ${problem ?? 'it is not what its header says'}`,
+    );
+  }
+}

@@ -1,0 +1,261 @@
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  type Stats,
+  statfsSync,
+  statSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
+import {
+  closeDatabase,
+  type Database,
+  openDatabase,
+  type Role,
+  readKeyFingerprint,
+  writeKeyFingerprint,
+} from '../../db/client.ts';
+import { isServerRunning, takeLock } from '../../db/lock.ts';
+import { tidings } from '../lib/how-to-run.ts';
+import type { Logger } from '../lib/log.ts';
+import { keyFingerprint, type SecretBox, secretBox } from '../lib/secret-box.ts';
+import { newSecretKey, readSecretKey, writeKeyFile } from './secret-key.ts';
+
+/** A data folder that cannot be used. The message names it and says what to do. */
+export class DataFolderError extends Error {
+  override readonly name = 'DataFolderError';
+}
+
+export interface DataFolderOptions {
+  /** 32 bytes in base64. Absent: the key file of the folder. */
+  secretKey?: string | undefined;
+  role?: Role;
+  /** Where scheduled backups go. Present: a database that is missing there is not replaced by an empty one. */
+  backupDir?: string | undefined;
+  /** Begin with an empty database even where there are signs of a lost one. */
+  newDatabase?: boolean | undefined;
+}
+
+export interface DataFolder {
+  readonly db: Database;
+  readonly secrets: SecretBox;
+  /** The schema that the database had, when opening it was what upgraded it; otherwise null. */
+  readonly upgradedFrom: number | null;
+  /** Moves everything into the one file and lets go of it. */
+  close(): void;
+}
+
+export const databaseFile = (folder: string) => join(folder, 'tidings.db');
+/** An empty file that processes lock, so that they know of each other. */
+export const lockFile = (folder: string) => join(folder, 'tidings.lock');
+
+/**
+ * Opens the folder's database and secret key, all made if absent and then for this user alone.
+ * A command waits for another process's write, a
+ * server must not stand still for one; there is one server at a time. Throws `DataFolderError`.
+ */
+export function openDataFolder(dataDir: string, options: DataFolderOptions = {}): DataFolder {
+  const { role = 'command' } = options;
+  const folder = resolve(dataDir);
+  process.umask(0o077);
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+    const release = requireLock(folder, role);
+    try {
+      return openLocked(folder, { ...options, role }, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  } catch (error) {
+    throw new DataFolderError(`The data folder ${folder} cannot be used: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function openLocked(
+  folder: string,
+  { secretKey, role, ...options }: DataFolderOptions & { role: Role },
+  release: () => void,
+): DataFolder {
+  requireNotEmptied(folder);
+  requireNotLost(folder, options);
+  if (role === 'server') for (const { path } of listLeftovers(folder)) rmSync(path, { force: true });
+  let upgradedFrom: number | null = null;
+  const db = openDatabase(databaseFile(folder), role, (schema) => {
+    // The server that runs was written for the schema that is there.
+    if (role === 'command' && isServerRunning(lockFile(folder))) {
+      throw new Error(
+        'its server is of an older Tidings than this command: restart it with this version first',
+      );
+    }
+    upgradedFrom = schema;
+  });
+  try {
+    const secrets = secretBox(requireRightKey(db, folder, secretKey));
+    const close = () => {
+      closeDatabase(db);
+      release();
+    };
+    return { db, secrets, upgradedFrom, close };
+  } catch (error) {
+    db.$client.close();
+    throw error;
+  }
+}
+
+function requireLock(folder: string, role: Role): () => void {
+  const release = takeLock(lockFile(folder), role);
+  if (release !== null) return release;
+  throw new Error(
+    role === 'server'
+      ? 'another server runs on it, or a backup is being restored into it. Stop that one first'
+      : 'a backup is being restored into it. Try again when that is done',
+  );
+}
+
+/**
+ * A database that became an empty file would be taken for a new one, and what was lost would go unseen. The key file is
+ * made after the database: where it is, there was something in there.
+ */
+function requireNotEmptied(folder: string): void {
+  const file = statSync(databaseFile(folder), { throwIfNoEntry: false });
+  if (file?.size === 0 && readSecretKey(folder, undefined) !== null) {
+    throw new Error(
+      'tidings.db is an empty file. Restore a backup with --force, or delete that file to begin with nothing',
+    );
+  }
+}
+
+/**
+ * Refuses to begin with an empty database where a key or backups say that there was another one, and a database file that
+ * cannot be written: SQLite would open it for reading only.
+ */
+function requireNotLost(folder: string, { newDatabase, backupDir }: DataFolderOptions): void {
+  const database = databaseFile(folder);
+  if (existsSync(database)) {
+    accessSync(database, constants.W_OK);
+    return;
+  }
+  if (newDatabase) return;
+  const sign = signOfDatabase(folder, backupDir);
+  if (sign === null) return;
+  throw new Error(
+    `tidings.db is missing, but ${sign}. Put the file back or restore a backup. To begin with an empty database, run "${tidings} serve --new-database" once`,
+  );
+}
+
+/** What shows that the folder had a database, in words; null when nothing does. */
+function signOfDatabase(folder: string, backupDir: string | undefined): string | null {
+  if (existsSync(join(folder, 'secret.key'))) return 'its secret.key is there';
+  if (existsSync(join(folder, 'last-backup.json'))) return 'backups of it were made';
+  const names = backupDir !== undefined && existsSync(backupDir) ? readdirSync(backupDir) : [];
+  return names.some((name) => name.endsWith('.backup')) ? `there are backups in ${backupDir}` : null;
+}
+
+/** What upgrades and restores write on their way: see `db/upgrade.ts` and `backup/restore.ts`. */
+const UNFINISHED =
+  /^tidings\.db\.(?:(?:restoring|fetched)(?:-journal)?|upgrade-(\d+)(?:-tried(?:-journal)?)?)$/;
+
+/**
+ * Files that a killed upgrade or restore left behind, each as large as the database. The caller holds the folder's server
+ * lock, beside which no restore runs, or only looks.
+ */
+export function listLeftovers(folder: string): { path: string; bytes: number }[] {
+  return readdirSync(folder).flatMap((name) => {
+    const [match, pid] = UNFINISHED.exec(name) ?? [];
+    if (match === undefined || (pid !== undefined && isOtherProcess(Number(pid)))) return [];
+    const path = join(folder, name);
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats?.isFile() ? [{ path, bytes: stats.size }] : [];
+  });
+}
+
+/** Whether a process other than this one has the id. A container gives each of its servers the same. */
+function isOtherProcess(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it belongs to another user.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** How much more fits on the disk that holds the folder, in bytes; null when it cannot be told. */
+export function freeBytes(folder: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}
+
+/** A size as people say it. */
+export function megabytes(bytes: number): string {
+  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.ceil(bytes / 1e6)} MB`;
+}
+
+/** The mode of a file that others than its owner may read or write, such as `644`. Null otherwise, and on Windows. */
+export function modeForOthers({ mode }: Pick<Stats, 'mode'>): string | null {
+  return process.platform === 'win32' || (mode & 0o077) === 0 ? null : (mode & 0o777).toString(8);
+}
+
+/** Warns of what others on this machine can read or write. Tidings makes it all for its own user alone. */
+export function warnOfModes(dataDir: string, log: Pick<Logger, 'warn'>): void {
+  const folder = resolve(dataDir);
+  for (const path of [folder, databaseFile(folder), join(folder, 'secret.key')]) {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    const mode = stats === undefined ? null : modeForOthers(stats);
+    if (mode === null) continue;
+    const advice = `chmod ${path === folder ? '700' : '600'} ${path}`;
+    log.warn({ path, mode }, `others on this machine can read or write ${path}: ${advice}`);
+  }
+}
+
+/** The key that the folder's secrets are encrypted under, made for a folder that is new. */
+function requireRightKey(db: Database, folder: string, secretKey: string | undefined): Buffer {
+  const expected = readKeyFingerprint(db);
+  if (expected === null && readSecretKey(folder, secretKey) === null) writeKeyFile(folder, newSecretKey());
+  const key = readSecretKey(folder, secretKey);
+  const source = secretKey === undefined ? 'secret.key in it' : 'SECRET_KEY';
+  if (key === null) {
+    throw new Error(
+      'its secret.key is missing, and SECRET_KEY is not set. Put back the key that its secrets were encrypted with. If that is lost, docs/operating.md says what can be done ("When the key is lost")',
+    );
+  }
+  const fingerprint = keyFingerprint(key);
+  if (expected === null) writeKeyFingerprint(db, fingerprint);
+  else if (expected !== fingerprint) {
+    throw new Error(
+      `${source} is not the key that its secrets were encrypted with. Put back that one, as SECRET_KEY or as secret.key. If it is lost, docs/operating.md says what can be done ("When the key is lost")`,
+    );
+  }
+  return key;
+}
+
+const ANOTHER = 'DATA_DIR names another one.';
+
+/** What went wrong, as sentences that say what to do. */
+function reasonOf(error: unknown): string {
+  const message = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM' || code === 'SQLITE_READONLY') {
+    return `it cannot be written to (${message}). Let the user that runs Tidings write there; ${ANOTHER}`;
+  }
+  if (code === 'EEXIST' || code === 'ENOTDIR') return `a file is there, or on the way to it. ${ANOTHER}`;
+  if (code === 'ENOSPC' || code === 'SQLITE_FULL') {
+    return `the disk is full (${message}). Make room; ${ANOTHER}`;
+  }
+  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB') {
+    return `tidings.db is damaged or no database (${message}). Restore a backup with --force, which keeps the file as it is beside the new one; ${ANOTHER}`;
+  }
+  return `${message}. ${ANOTHER}`;
+}

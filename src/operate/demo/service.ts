@@ -1,0 +1,222 @@
+import { chmod } from 'node:fs/promises';
+import type { AuditDeps } from '../../audit/store.ts';
+import { getDelivery } from '../../deliveries/log-store.ts';
+import type { Delivery } from '../../deliveries/model.ts';
+import { type SentDelivery, sendDelivery } from '../../deliveries/send.ts';
+import type { Deps } from '../../deps.ts';
+import { connectIntegration } from '../../integrations/service.ts';
+import { listIntegrations } from '../../integrations/store.ts';
+import { READ_PERMISSION } from '../../keys/model.ts';
+import { AppError } from '../../lib/app-error.ts';
+import { tidings } from '../../lib/how-to-run.ts';
+import { derivedId } from '../../lib/ids.ts';
+import { DAY_MS } from '../../lib/time.ts';
+import { toPlainText } from '../../markdown/plain-text.ts';
+import { createOrganization } from '../../organizations/service.ts';
+import { countOrganizations, findOrganization } from '../../organizations/store.ts';
+import { contentTypes, type Post } from '../../posts/model.ts';
+import { listPostPage, parsePost, savePosts } from '../../posts/store.ts';
+import { sampleGithub } from '../../providers/github/samples/index.ts';
+import { createTrigger } from '../../triggers/service.ts';
+import { listRuns } from '../../triggers/store.ts';
+import { demoPosts } from './posts.ts';
+
+const DEMO_ORGANIZATION = 'org_demo';
+const DEMO_REPOSITORY = 'acme/rocket';
+
+const demoTriggers = [
+  { event: 'release', contentType: 'changelog' },
+  { event: 'release', contentType: 'linkedin_post' },
+  { event: 'push', contentType: 'changelog' },
+] as const;
+
+/** How long to wait for the drafts of the demo's delivery, in milliseconds. */
+const DRAFTS_MS = 5_000;
+
+/** What somebody needs to try the demo. */
+export interface Demo {
+  organizationId: string;
+  organizationName: string;
+  key: string;
+  /** A published post. */
+  postId: string;
+  /** A connected repository on GitHub, but for GitHub. */
+  integrationId: string;
+}
+
+/**
+ * The demo of this data folder, made at first: an organization, a year of posts, and a key. A key is stored
+ * only as its hash, so the demo's is also kept in `keyFile` (mode 0600), to be shown again at the next start.
+ * Throws `AppError` 409 when the folder holds organizations and none is the demo's.
+ */
+export async function openDemo(deps: Omit<Deps, 'fetch'>, keyFile: string): Promise<Demo> {
+  const existing = await findOrganization(deps.db, DEMO_ORGANIZATION);
+  if (existing === null && (await countOrganizations(deps.db)) > 0) {
+    throw new AppError(
+      409,
+      'The data folder holds organizations already; --demo fills only an empty one (see DATA_DIR)',
+    );
+  }
+  const organization = existing ?? (await createDemo(deps));
+  return {
+    organizationId: organization.id,
+    organizationName: organization.name,
+    key: (await readUsableKey(deps, keyFile)) ?? (await createDemoKey(deps, keyFile)),
+    postId: postIdOf(0),
+    integrationId: await findOrConnectIntegration(deps),
+  };
+}
+
+/** Lines to read and to paste. */
+export function describeDemo(
+  { organizationId, organizationName, key, postId }: Demo,
+  publicUrl: string,
+): string {
+  const posts = `${publicUrl}/v1/${organizationId}/posts`;
+  const curl = `curl -H "Authorization: Bearer ${key}"`;
+  return `
+  Organization  ${organizationName} (${organizationId})
+  API key       ${key}
+  Reference     ${publicUrl}/docs
+
+  The two newest posts:
+  ${curl} "${posts}?limit=2"
+
+  Drafts too:
+  ${curl} "${posts}?status=draft&status=published"
+
+  One post:
+  ${curl} "${posts}/${postId}"
+`;
+}
+
+/** What became of a delivery to the demo: its entry in the log, and the drafts that the triggers made of it. */
+export interface DemoDelivery {
+  sent: SentDelivery;
+  entry: Delivery;
+  drafts: Post[];
+}
+
+/**
+ * Sends the running service a release of the demo's repository, signed as GitHub signs it, and waits for its drafts,
+ * a few seconds at most.
+ */
+export async function sendDemoDelivery(
+  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'fetch'>,
+  { integrationId }: Demo,
+  baseUrl: string,
+): Promise<DemoDelivery> {
+  const sample = sampleGithub('release', { repository: DEMO_REPOSITORY, now: deps.clock.now() });
+  const deliveryId = deps.ids.newUuid();
+  const sent = await sendDelivery(deps, {
+    integrationId,
+    event: 'release',
+    deliveryId,
+    body: JSON.stringify(sample),
+    baseUrl,
+  });
+  const entry = await getDelivery(deps.db, deliveryId);
+  const waitsUntil = performance.now() + DRAFTS_MS;
+  while (performance.now() < waitsUntil && (await hasRuns(deps))) await Bun.sleep(50);
+  return { sent, entry, drafts: await listDrafts(deps) };
+}
+
+async function hasRuns({ db }: Pick<Deps, 'db'>): Promise<boolean> {
+  return (await listRuns(db, { organizationId: DEMO_ORGANIZATION })).length > 0;
+}
+
+async function listDrafts({ db }: Pick<Deps, 'db'>): Promise<Post[]> {
+  const selection = { statuses: ['draft' as const], contentTypes: [...contentTypes] };
+  const page = { limit: 5, page: 1, sort: 'desc' as const };
+  const { posts } = await listPostPage(db, DEMO_ORGANIZATION, { ...selection, ...page });
+  return posts.map(parsePost);
+}
+
+/** The delivery, its entry in the log, and how to send another. */
+export function describeDemoDelivery({ sent, entry, drafts }: DemoDelivery, baseUrl: string): string {
+  const elsewhere = baseUrl === 'http://localhost:3000' ? '' : ` --url ${baseUrl}`;
+  return `
+  A delivery, signed as GitHub signs it, was sent to
+  ${sent.request.url}
+  and answered with ${sent.status} in ${sent.durationMs} ms. In the log it is:
+
+  ${entry.title}: ${entry.status}, delivery ${entry.referenceId}
+${describeDrafts(drafts)}
+  The log:          ${tidings} delivery list --organization ${entry.organizationId}
+  Another delivery: ${tidings} send github push --integration ${entry.integrationId}${elsewhere}
+
+  Stop with Ctrl-C; the data stays for the next start.
+`;
+}
+
+function describeDrafts(drafts: readonly Post[]): string {
+  const first = drafts.find(({ contentType }) => contentType === 'changelog');
+  if (first === undefined) return '';
+  const titles = drafts.map(({ title, contentType }) => `  ${title} (${contentType})`).join('\n');
+  return `
+  The drafts that wait for you:
+
+${titles}
+
+  Read one:         ${tidings} post show ${first.id}
+  Publish it:       ${tidings} post publish ${first.id}`;
+}
+
+async function createDemo(deps: AuditDeps & Pick<Deps, 'ids'>) {
+  const organization = await createOrganization(deps, {
+    id: DEMO_ORGANIZATION,
+    name: 'Acme Rockets',
+    plan: 'free',
+  });
+  const now = deps.clock.now().getTime();
+  await savePosts(
+    deps.db,
+    demoPosts.map(({ daysAgo, ...post }, index) => {
+      // A minute apart, so that posts of one day keep their order.
+      const createdAt = new Date(now - daysAgo * DAY_MS - index * 60_000).toISOString();
+      return {
+        ...post,
+        status: 'published',
+        id: postIdOf(index),
+        content: toPlainText(post.markdown),
+        createdAt,
+        updatedAt: createdAt,
+        organizationId: DEMO_ORGANIZATION,
+      };
+    }),
+  );
+  return organization;
+}
+
+async function findOrConnectIntegration(deps: Omit<Deps, 'fetch' | 'keys'>): Promise<string> {
+  const [existing] = await listIntegrations(deps.db, DEMO_ORGANIZATION);
+  if (existing !== undefined) return existing.id;
+  const { integrationId } = await connectIntegration(deps, 'github', DEMO_ORGANIZATION, DEMO_REPOSITORY);
+  for (const trigger of demoTriggers) await createTrigger(deps, { integrationId, ...trigger });
+  return integrationId;
+}
+
+function postIdOf(index: number): string {
+  return derivedId('post', DEMO_ORGANIZATION, String(index));
+}
+
+async function readUsableKey({ keys }: Pick<Deps, 'keys'>, keyFile: string): Promise<string | null> {
+  const file = Bun.file(keyFile);
+  if (!(await file.exists())) return null;
+  const key = (await file.text()).trim();
+  const verdict = await keys.verifyKey(key, READ_PERMISSION);
+  return verdict.outcome === 'valid' && verdict.organizationId === DEMO_ORGANIZATION ? key : null;
+}
+
+async function createDemoKey({ keys, log }: Pick<Deps, 'keys' | 'log'>, keyFile: string): Promise<string> {
+  const { key, warning } = await keys.createKey({
+    organizationId: DEMO_ORGANIZATION,
+    name: 'Demo',
+    permissions: [READ_PERMISSION],
+    expiresAt: null,
+  });
+  if (warning !== undefined) log.warn(warning);
+  await Bun.write(keyFile, `${key}\n`, { mode: 0o600 });
+  await chmod(keyFile, 0o600);
+  return key;
+}

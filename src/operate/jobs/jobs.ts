@@ -1,0 +1,110 @@
+import type { Deps } from '../../deps.ts';
+import type { Compose } from '../../drafts/model.ts';
+import { syncHooks } from '../../integrations/sync.ts';
+import { recoverImport } from '../../posts/import/staging.ts';
+import { createTriggerWorker } from '../../triggers/run.ts';
+import { BEAT_MS, type Uptime } from '../uptime/pauses.ts';
+import { sweep } from './sweep.ts';
+
+/** Something that the server does by itself, now and then. Each can also be run by hand: `run()`. */
+export interface Job {
+  name: string;
+  /** A number of milliseconds, or a cron expression in UTC. */
+  every: number | string;
+  /** `signal` is aborted when the server stops; `onAlive` may be called to say that a long run is not stuck. */
+  run(signal: AbortSignal, onAlive?: () => void): Promise<void>;
+}
+
+/** Everything that the server does by itself. */
+export function serverJobs(deps: Deps, compose: Compose, uptime: Pick<Uptime, 'beat'>): Job[] {
+  const { db, clock, keys, log } = deps;
+  const runDueTriggers = createTriggerWorker(deps, compose);
+  return [
+    { name: 'record-key-usage', every: 1_000, run: () => keys.flush() },
+    {
+      name: 'run-triggers',
+      every: 250,
+      async run(signal, onAlive) {
+        await runDueTriggers(signal, onAlive);
+      },
+    },
+    {
+      name: 'sync-hooks',
+      every: 2_000,
+      async run(signal) {
+        await syncHooks(deps, signal);
+      },
+    },
+    { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
+    { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
+    {
+      name: 'sweep',
+      every: '*/5 * * * *',
+      async run(signal) {
+        const swept = await sweep({ db }, clock.now(), signal);
+        if (swept.deliveryIds + swept.logs > 0)
+          log.info({ job: 'sweep', ...swept }, 'removed what had expired');
+      },
+    },
+  ];
+}
+
+export interface RunningJobs {
+  /** Waits for what runs. */
+  stop(): Promise<void>;
+  /** Milliseconds since the job of that name last ended well, or said that it is alive; since the start at first. */
+  silentMs(name: string): number;
+}
+
+/**
+ * Runs each job on its beat until `stop`. None overlaps itself; a failure is logged, and each run is counted.
+ * `elapsedMs` is a clock that never goes back.
+ */
+export function startJobs(
+  jobs: readonly Job[],
+  { log, metrics }: Pick<Deps, 'log' | 'metrics'>,
+  elapsedMs = () => performance.now(),
+): RunningJobs {
+  const abort = new AbortController();
+  const running = new Set<Promise<void>>();
+  const aliveAt = new Map<string, number>();
+
+  const timers = jobs.map((job) => {
+    let isRunning = false;
+    const onAlive = () => void aliveAt.set(job.name, elapsedMs());
+    onAlive();
+    async function tick(): Promise<void> {
+      if (isRunning) return;
+      isRunning = true;
+      const run = job
+        .run(abort.signal, onAlive)
+        .then(() => {
+          onAlive();
+          metrics.jobs(job.name, 'done').value++;
+        })
+        .catch((error: unknown) => {
+          metrics.jobs(job.name, 'failed').value++;
+          log.error({ job: job.name, err: error }, 'job failed');
+        });
+      running.add(run);
+      await run;
+      running.delete(run);
+      isRunning = false;
+    }
+    if (typeof job.every === 'string') {
+      const cron = Bun.cron(job.every, tick, { tz: 'UTC' });
+      return () => cron.stop();
+    }
+    const timer = setInterval(() => void tick(), job.every);
+    return () => clearInterval(timer);
+  });
+
+  return {
+    async stop() {
+      abort.abort();
+      for (const stopTimer of timers) stopTimer();
+      await Promise.all(running);
+    },
+    silentMs: (name) => elapsedMs() - (aliveAt.get(name) ?? 0),
+  };
+}

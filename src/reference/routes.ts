@@ -1,0 +1,47 @@
+import { Elysia } from 'elysia';
+import { WebhookReceived } from '../deliveries/model.ts';
+import type { Deps } from '../deps.ts';
+import { buildOpenApi, type DocumentedApp, ErrorBody } from '../http/openapi.ts';
+import { publicContent, redirect } from '../http/respond.ts';
+import { type Rendered, rendered } from '../lib/rendered.ts';
+import { Pagination, Post, PostList, PostResult } from '../posts/model.ts';
+import { renderReference, styleHash } from './page.tsx';
+
+/** The schemas that the OpenAPI document shares by name. */
+const models = { Post, Pagination, PostList, PostResult, WebhookReceived, Error: ErrorBody };
+
+const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+
+/**
+ * `GET /openapi.json` and `GET /docs`, the same document for people: one page of HTML that asks for nothing
+ * else, so it works offline and without scripts. Both are made at the first request and kept.
+ */
+export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, app: () => DocumentedApp) {
+  const document = once(() => buildOpenApi(app(), models, publicUrl()));
+  const json = once(() => renderedText(JSON.stringify(document(), null, 2)));
+  const page = once(() => renderedText(renderReference(document())));
+
+  return new Elysia({ name: 'docs' })
+    .get('/', () => redirect('/dashboard'))
+    .get('/openapi.json', ({ request }) =>
+      publicContent(request, json(), { 'content-type': 'application/json' }),
+    )
+    .get('/docs', ({ request }) =>
+      publicContent(request, page(), {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': PAGE_POLICY,
+      }),
+    );
+}
+
+function renderedText(text: string): Rendered {
+  return rendered(new TextEncoder().encode(text));
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

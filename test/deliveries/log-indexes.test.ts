@@ -1,0 +1,99 @@
+import { expect, test } from 'bun:test';
+import type { Database } from '../../db/client.ts';
+import { countDays } from '../../src/deliveries/count-store.ts';
+import { type LogFilter, listDeliveries, listLogNews, listLogPage } from '../../src/deliveries/log-store.ts';
+import { listPostsOfDelivery } from '../../src/drafts/store.ts';
+import { createTestApp } from '../support/test-app.ts';
+
+// A log of millions must not be read through for one of its entries.
+
+test.each([
+  ["an entry by its id or the provider's", "id = 'x' OR reference_id = 'x'"],
+  [
+    'an earlier delivery of the same id',
+    "reference_id = 'x' AND integration_id = 'y' AND status = 'processed'",
+  ],
+  [
+    'an earlier body',
+    "integration_id = 'x' AND body_hash = x'00' AND body_hash IS NOT NULL AND reference_id <> 'y'",
+  ],
+  ['what has expired', 'expires_at <= 5'],
+  ['the newest of an organization', "organization_id = 'x' ORDER BY created_at DESC, id DESC LIMIT 50"],
+])('%s is found by an index', (_, condition) => {
+  const plan = createTestApp()
+    .db.$client.query<{ detail: string }, []>(
+      `EXPLAIN QUERY PLAN SELECT * FROM deliveries WHERE ${condition}`,
+    )
+    .all()
+    .map(({ detail }) => detail);
+  expect(plan.join()).toMatch(/USING (COVERING )?INDEX/);
+  expect(plan.join()).not.toMatch(/SCAN deliveries|USE TEMP B-TREE/);
+});
+
+const before = { createdAt: '2026-11-20T00:00:00.000Z', id: 'dlv_x' };
+const since = new Date('2026-11-19T00:00:00.000Z');
+
+test.each<[LogFilter, string]>([
+  [{}, 'deliveries_by_organization'],
+  [{ since }, 'deliveries_by_organization'],
+  [{ event: 'push' }, 'deliveries_by_organization'],
+  [{ integrationType: 'linear' }, 'deliveries_by_organization'],
+  [{ status: 'processed' }, 'deliveries_by_organization'],
+  [{ status: 'processed', event: 'push', since }, 'deliveries_by_organization'],
+  [{ status: 'failed' }, 'deliveries_by_problem'],
+  [{ status: 'ignored', event: 'push', since }, 'deliveries_by_problem'],
+  [{ status: 'failed', integrationId: 'int_x', integrationType: 'github' }, 'deliveries_by_problem'],
+  [{ integrationId: 'int_x' }, 'deliveries_by_integration'],
+  [{ integrationId: 'int_x', status: 'processed', event: 'push', since }, 'deliveries_by_integration'],
+  [{ anyId: 'x' }, 'deliveries_by_reference'],
+  [{ anyId: 'x', status: 'failed', integrationId: 'int_x', since }, 'deliveries_by_reference'],
+])('a page of the log with %p is read along %s', async (filter, index) => {
+  const plans = await plansOf(async (db) => {
+    await listLogPage(db, 'org_a', filter, { limit: 50, before });
+    await listLogPage(db, 'org_a', filter, { limit: 50 });
+    await listLogNews(db, 'org_a', filter, { since, limit: 50 });
+  });
+  expect(plans.length).toBeGreaterThanOrEqual(3);
+  for (const plan of plans) {
+    expect(plan).toContain(index);
+    expect(plan).not.toContain('SCAN deliveries');
+    // The few entries of one id may be sorted; a whole log may not.
+    if (filter.anyId === undefined) expect(plan).not.toContain('TEMP B-TREE');
+  }
+});
+
+test("the deliveries of one of the provider's ids are found by it", async () => {
+  const filter = { referenceId: 'x', integrationId: 'int_x', status: 'processed' } as const;
+  const plans = await plansOf((db) => listDeliveries(db, 'org_a', filter, { limit: 20, page: 1 }));
+  expect(plans.join()).toContain('deliveries_by_reference');
+});
+
+test("an integration's days are counted without looking at their entries", async () => {
+  const plans = await plansOf((db) => countDays(db, 'int_x', since, 30));
+  expect(plans.join()).toContain('USING COVERING INDEX deliveries_by_integration');
+});
+
+test('the posts of a delivery are found by way of the drafts, not among all posts', async () => {
+  const plans = await plansOf(async (db) => listPostsOfDelivery(db, 'org_a', 'int_x', 'x', null));
+  expect(plans.join()).toContain('triggers_by_integration');
+  expect(plans.join()).not.toContain('posts_by_');
+});
+
+/** How SQLite goes about each statement that the work prepares. */
+async function plansOf(work: (db: Database) => Promise<unknown>): Promise<string[]> {
+  const { db } = createTestApp();
+  const statements: string[] = [];
+  const { prepare } = db.$client;
+  db.$client.prepare = ((sql: string) => {
+    statements.push(sql);
+    return prepare.call(db.$client, sql);
+  }) as typeof prepare;
+  await work(db);
+  return statements.map((sql) =>
+    prepare
+      .call(db.$client, `EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map((row) => (row as { detail: string }).detail)
+      .join(),
+  );
+}

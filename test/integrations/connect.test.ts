@@ -1,0 +1,428 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { connectByHand } from '../../src/integrations/by-hand.ts';
+import { connectWithToken } from '../../src/integrations/connect.ts';
+import { disconnectIntegration } from '../../src/integrations/disconnect.ts';
+import { addPlace, removePlace } from '../../src/integrations/places.ts';
+import { repairHooks } from '../../src/integrations/repair.ts';
+import { connectIntegration } from '../../src/integrations/service.ts';
+import { setToken } from '../../src/integrations/set-token.ts';
+import { getIntegration, listIntegrations } from '../../src/integrations/store.ts';
+import type { ProblemKind } from '../../src/providers/api.ts';
+import { logOf } from '../support/deliveries.ts';
+import type { Fault } from '../support/github-api/faults.ts';
+import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
+import { rejection } from '../support/refusal.ts';
+import { allRows } from '../support/rows.ts';
+
+let world: HookWorld;
+
+beforeEach(async () => {
+  world = await createHookWorld();
+});
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+const connect = (places: string[], token = world.token) =>
+  connectWithToken(world.deps, { type: 'github', organizationId: 'org_a', token, places });
+
+const count = (table: string) => allRows(world.db)[table]?.length;
+
+/** What stands on both sides. */
+const standing = () => ({
+  atGithub: world.github.repositories.flatMap(({ hooks }) => hooks.map(({ config }) => config.url)),
+  integrations: count('integrations'),
+  repositories: count('repositories'),
+  hooks: count('hooks'),
+});
+
+/** The names and GitHub's ids of an integration's repositories. */
+const identities = async (integrationId: string) =>
+  (await getIntegration(world.db, integrationId)).repositories.map(({ fullName, providerId }) => [
+    fullName,
+    providerId,
+  ]);
+
+const NOTHING = { atGithub: [], integrations: 0, repositories: 0, hooks: 0 };
+
+describe('connecting', () => {
+  test('makes the webhook as it should be, and its ping arrives', async () => {
+    const { integrationId, places } = await connect(['Acme/Rocket']);
+    const integration = await getIntegration(world.db, integrationId);
+    expect(integration).toMatchObject({ hasToken: true, enabled: true, type: 'github' });
+    // GitHub's own spelling of the name is kept.
+    expect(integration.repositories.map(({ fullName }) => fullName)).toEqual(['acme/rocket']);
+    const [hook] = world.rocket.hooks;
+    const [place] = places;
+    expect(places).toHaveLength(1);
+    expect(place).toMatchObject({ place: 'acme/rocket', hasPinged: true, hookId: String(hook?.id) });
+    expect(hook).toMatchObject({ isActive: true, events: ['pull_request', 'push', 'release'] });
+    expect(hook?.config).toMatchObject({ url: place?.webhookUrl, content_type: 'json', insecure_ssl: '0' });
+    expect(hook?.config.secret?.length).toBeGreaterThan(40);
+    expect((await world.hooks(integrationId))[0]).toMatchObject({
+      remoteId: String(hook?.id),
+      events: ['pull_request', 'push', 'release'],
+      hasPresentSecret: true,
+      problem: null,
+    });
+    const log = await logOf(world);
+    expect(log.every(({ status, payload }) => status === 'processed' && payload.event === 'ping')).toBe(true);
+  });
+
+  test('what happens there from then on is taken', async () => {
+    await world.connect();
+    const [attempt] = await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
+    expect(attempt).toMatchObject({ statusCode: 200, status: 'OK' });
+    expect((await logOf(world))[0]).toMatchObject({ status: 'processed', referenceId: attempt?.guid ?? '' });
+  });
+
+  test('several repositories stand in one integration, each with its own URL and the same secret', async () => {
+    const { places } = await connect(['acme/rocket', 'acme/engine', 'acme/rocket']);
+    expect(places.map(({ place }) => place)).toEqual(['acme/rocket', 'acme/engine']);
+    const [rocket, engine] = [world.rocket.hooks[0], world.engine.hooks[0]];
+    expect(rocket?.config.url).not.toBe(engine?.config.url);
+    expect(rocket?.config.secret).toBe(engine?.config.secret ?? '');
+    expect(standing()).toMatchObject({ integrations: 1, repositories: 2, hooks: 2 });
+  });
+
+  test('neither token nor secret lies in the database in the clear, or in the log', async () => {
+    await world.connect();
+    const secret = world.rocket.hooks[0]?.config.secret ?? '';
+    const database = Buffer.from(world.db.$client.serialize()).toString('latin1');
+    for (const value of [world.token, secret]) {
+      expect(value.length).toBeGreaterThan(20);
+      expect(database.includes(value)).toBe(false);
+      expect(JSON.stringify(world.logged).includes(value)).toBe(false);
+    }
+  });
+});
+
+describe('a refusal says what to do, and leaves nothing on either side', () => {
+  test.each<[Fault, ProblemKind, string]>([
+    ['answers 401', 'bad-token', 'Make a new one at'],
+    ['answers 403 for the permission', 'missing-permission', '"Webhooks: read and write"'],
+    ['answers 403 for the right', 'missing-permission', 'the role Admin'],
+    ['wants single sign-on', 'missing-permission', 'Configure SSO'],
+    ['answers 403 for its rate limit', 'rate-limited', '2026-11-21T04:10:00Z'],
+    ['answers 403 for its secondary rate limit', 'rate-limited', 'until 2026-'],
+    ['answers 500', 'provider-failed', 'Try again later'],
+    ['answers 502 with a page', 'provider-failed', 'Try again later'],
+    ['answers broken JSON', 'provider-failed', 'GITHUB_API_URL'],
+  ])('%s', async (fault, kind, words) => {
+    // Whichever request it befalls: looking for the repository, looking for its webhook, making it, the second one's, the pings.
+    for (const after of [0, 1, 2, 3, 4, 5, 6, 7]) {
+      world.github.failNext(fault, { after });
+      const error = await rejection(connect(['acme/rocket', 'acme/engine']));
+      expect(error).toMatchObject({ kind });
+      expect(String(error)).toContain(words);
+      await world.github.settled();
+      expect({ after, ...standing() }).toEqual({ after, ...NOTHING });
+    }
+  });
+
+  test.each([
+    ['an unknown token', () => connect(['acme/rocket'], 'github_pat_unknown'), 'bad-token'],
+    ['a repository that is not there', () => connect(['acme/rocket', 'acme/boat']), 'place-not-found'],
+    [
+      'somebody without the role',
+      () => connect(['acme/rocket'], world.github.addToken({ user: 'bob', scopes: ['repo'] })),
+      'missing-permission',
+    ],
+    [
+      'a classic token without the scope',
+      () => connect(['acme/rocket'], world.github.addToken({ user: 'ann', scopes: ['public_repo'] })),
+      'place-not-found',
+    ],
+    [
+      'a fine-grained token without the permission',
+      () => connect(['acme/rocket'], world.github.addToken({ user: 'ann', permissions: {} })),
+      'missing-permission',
+    ],
+    [
+      'a fine-grained token that may only read webhooks',
+      () =>
+        connect(
+          ['acme/rocket'],
+          world.github.addToken({ user: 'ann', permissions: { repository_hooks: 'read' } }),
+        ),
+      'missing-permission',
+    ],
+  ] as const)('%s', async (_, work, kind) => {
+    expect(await rejection(work())).toMatchObject({ kind });
+    expect(standing()).toEqual(NOTHING);
+  });
+
+  test('too many webhooks at the second repository: the first is taken back', async () => {
+    for (let number = 0; number < 20; number++) {
+      await connectOther(number);
+    }
+    const before = world.engine.hooks.length;
+    const error = await rejection(connect(['acme/rocket', 'acme/engine']));
+    expect(error).toMatchObject({ kind: 'too-many-hooks' });
+    expect(String(error)).toEndWith('Nothing was connected.');
+    expect(world.rocket.hooks).toEqual([]);
+    expect(world.engine.hooks).toHaveLength(before);
+    expect(count('integrations')).toBe(0);
+  });
+
+  test('nobody answers at the URL: GitHub says so after its ping', async () => {
+    world.goAway();
+    const error = await rejection(connect(['acme/rocket']));
+    expect(error).toMatchObject({ kind: 'unreachable-url' });
+    expect(String(error)).toContain('failed to connect to host');
+    expect(String(error)).toContain('PUBLIC_URL');
+    await world.github.settled();
+    expect(standing()).toEqual(NOTHING);
+  });
+
+  test('the answer to the making is lost: the webhook is looked for, and deleted', async () => {
+    world.github.failNext(
+      async (request) => {
+        await fetch(request.url, { method: 'POST', headers: request.headers, body: lastBody() });
+        return new Response('<h1>Bad gateway</h1>', { status: 502 });
+      },
+      { after: 2 },
+    );
+    expect(await rejection(connect(['acme/rocket']))).toMatchObject({ kind: 'provider-failed' });
+    await world.github.settled();
+    expect(standing()).toEqual(NOTHING);
+    // It was there.
+    expect(world.github.requests.filter(({ method }) => method === 'DELETE')).toMatchObject([
+      { status: 204 },
+    ]);
+  });
+
+  test('when it cannot be taken back either, the message says where to look', async () => {
+    world.github.failNext('answers 403 for the permission', { after: 4, times: Number.POSITIVE_INFINITY });
+    const error = await rejection(connect(['acme/rocket', 'acme/engine']));
+    expect(String(error)).toContain('Look at the webhooks of acme/rocket');
+    expect(count('integrations')).toBe(0);
+  });
+
+  test.each([
+    ['', 'The token must be'],
+    ['two words', 'The token must be'],
+    ['x'.repeat(513), 'The token must be'],
+  ])('the token %p', async (token, words) => {
+    expect(String(await rejection(connect(['acme/rocket'], token)))).toContain(words);
+    expect(world.github.requests).toEqual([]);
+  });
+
+  test('no repository, too many of them, no organization, one that is connected already', async () => {
+    expect(String(await rejection(connect([])))).toContain('Name at least one repository');
+    const many = Array.from({ length: 101 }, (_, index) => `acme/r${index}`);
+    expect(String(await rejection(connect(many)))).toContain('At most 30');
+    const nowhere = connectWithToken(world.deps, {
+      type: 'github',
+      organizationId: 'org_c',
+      token: world.token,
+      places: ['acme/rocket'],
+    });
+    expect(await rejection(nowhere)).toMatchObject({ status: 404 });
+    const id = await world.connect();
+    const again = await rejection(connect(['acme/engine', 'acme/rocket']));
+    expect(again).toMatchObject({ status: 409 });
+    expect(String(again)).toContain(`connected already, by ${id}. To give it another token: `);
+    expect(world.engine.hooks).toEqual([]);
+  });
+});
+
+test('too many repositories by hand leave nothing', async () => {
+  const names = Array.from({ length: 101 }, (_, number) => `acme/r${number}`);
+  const refused = await rejection(connectByHand(world.deps, 'github', 'org_a', names));
+  expect(String(refused)).toContain('At most 100 can be connected in one go, not 101');
+  expect(standing()).toEqual(NOTHING);
+});
+
+describe('an integration that was connected by hand', () => {
+  async function byHand() {
+    const made = await connectIntegration(world.deps, 'github', 'org_a', 'acme/rocket');
+    const post = `${world.github.url}/repos/acme/rocket/hooks`;
+    const config = { url: made.webhookUrl, content_type: 'form', secret: 'pasted wrongly' };
+    const body = JSON.stringify({ name: 'web', config, events: ['star'] });
+    const headers = { authorization: `Bearer ${world.token}`, 'content-type': 'application/json' };
+    await fetch(post, { method: 'POST', headers, body });
+    await world.github.settled();
+    return made;
+  }
+
+  test('gets a token: the webhook that is there is taken over and set right', async () => {
+    const { integrationId, secret } = await byHand();
+    const hookId = world.rocket.hooks[0]?.id;
+    const [place] = await setToken(world.deps, integrationId, ` ${world.token}\n`);
+    expect(place).toMatchObject({ hookId: String(hookId), hasPinged: true });
+    expect(world.rocket.hooks).toHaveLength(1);
+    expect(world.rocket.hooks[0]).toMatchObject({
+      id: hookId ?? 0,
+      events: ['pull_request', 'push', 'release'],
+    });
+    expect(world.rocket.hooks[0]?.config).toMatchObject({ content_type: 'json', secret });
+    expect(await getIntegration(world.db, integrationId)).toMatchObject({ hasToken: true });
+  });
+
+  test('gets a token when one of its repositories has another name by now', async () => {
+    const names = ['acme/rocket', 'acme/engine'];
+    const { integrationId, repositories } = await connectByHand(world.deps, 'github', 'org_a', names);
+    world.github.rename(world.rocket, 'acme/spaceship');
+    await setToken(world.deps, integrationId, world.token);
+    const webhookUrl = repositories.find(({ repository }) => repository === 'acme/rocket')?.webhookUrl;
+    expect(world.rocket.hooks.map(({ config }) => config.url)).toEqual([webhookUrl ?? '']);
+    const [sent] = await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1'));
+    expect(sent?.statusCode).toBe(200);
+    expect(await identities(integrationId)).toEqual([
+      ['acme/engine', world.engine.id],
+      ['acme/spaceship', world.rocket.id],
+    ]);
+  });
+
+  test('is refused a token when GitHub gave the name to another repository', async () => {
+    const integrationId = await world.connect();
+    world.github.rename(world.rocket, 'acme/spaceship');
+    world.rocket.formerNames.splice(0);
+    world.github.addRepository('acme/rocket', { rights: { ann: 'admin' } });
+    expect(await rejection(setToken(world.deps, integrationId, world.token))).toMatchObject({
+      status: 409,
+      message:
+        'GitHub has another repository under the name acme/rocket now. Remove it from the integration and add it again.',
+    });
+    expect(await identities(integrationId)).toEqual([['acme/rocket', world.rocket.id]]);
+  });
+
+  test('a token that may not do it is not kept', async () => {
+    const { integrationId } = await byHand();
+    const weak = world.github.addToken({ user: 'bob', permissions: { repository_hooks: 'write' } });
+    expect(await rejection(setToken(world.deps, integrationId, weak))).toMatchObject({
+      kind: 'missing-permission',
+    });
+    expect(await getIntegration(world.db, integrationId)).toMatchObject({ hasToken: false });
+    expect(count('hooks')).toBe(0);
+  });
+
+  test('without a token nothing is asked of GitHub, and it is said how it could be', async () => {
+    const { integrationId } = await connectIntegration(world.deps, 'github', 'org_a', 'acme/rocket');
+    expect(String(await rejection(repairHooks(world.deps, integrationId)))).toContain('set-token');
+    const added = await addPlace(world.deps, integrationId, 'acme/engine');
+    expect(added).toMatchObject({ place: 'acme/engine' });
+    expect(added.hookId).toBeUndefined();
+    await disconnectIntegration(world.deps, integrationId);
+    expect(world.github.requests).toEqual([]);
+  });
+});
+
+describe('repositories of an integration', () => {
+  test("GitHub's ids of them are kept from the beginning, and one is not added twice under two names", async () => {
+    const id = await world.connect();
+    await addPlace(world.deps, id, 'acme/engine');
+    expect(await identities(id)).toEqual([
+      ['acme/engine', world.engine.id],
+      ['acme/rocket', world.rocket.id],
+    ]);
+    world.github.rename(world.engine, 'acme/motor');
+    expect(await rejection(addPlace(world.deps, id, 'acme/motor'))).toMatchObject({ status: 409 });
+    expect(await identities(id)).toHaveLength(2);
+  });
+
+  test('one is added with its webhook, and taken away with it', async () => {
+    const id = await world.connect();
+    const added = await addPlace(world.deps, id, 'acme/engine');
+    expect(added).toMatchObject({ place: 'acme/engine', hasPinged: true });
+    expect(world.engine.hooks.map(({ config }) => config.url)).toEqual([added.webhookUrl]);
+    expect(await rejection(addPlace(world.deps, id, 'ACME/engine'))).toMatchObject({ status: 409 });
+
+    await removePlace(world.deps, id, 'Acme/Engine');
+    expect(world.engine.hooks).toEqual([]);
+    expect(world.rocket.hooks).toHaveLength(1);
+    expect((await getIntegration(world.db, id)).repositories.map(({ fullName }) => fullName)).toEqual([
+      'acme/rocket',
+    ]);
+  });
+
+  test('what cannot be added leaves nothing, what cannot be removed stays', async () => {
+    const id = await world.connect();
+    world.github.failNext('answers 403 for the permission', { after: 1 });
+    const error = await rejection(addPlace(world.deps, id, 'acme/engine'));
+    expect(String(error)).toEndWith('Nothing was added.');
+    expect(standing()).toMatchObject({ repositories: 1, hooks: 1 });
+    expect(world.engine.hooks).toEqual([]);
+
+    await addPlace(world.deps, id, 'acme/engine');
+    world.github.failNext('answers 500');
+    expect(String(await rejection(removePlace(world.deps, id, 'acme/engine')))).toContain(
+      'Nothing was removed. If the webhook is gone at the provider, Tidings restores it within a minute. With --force',
+    );
+    expect(standing()).toMatchObject({ repositories: 2, hooks: 2 });
+  });
+
+  test('a repository that is gone at GitHub is removed all the same, when it is forced', async () => {
+    const id = await world.connect('acme/rocket', 'acme/engine');
+    world.github.repositories.splice(world.github.repositories.indexOf(world.engine), 1);
+    const error = await rejection(removePlace(world.deps, id, 'acme/engine'));
+    expect(error).toMatchObject({ kind: 'place-not-found' });
+    expect(String(error)).toContain('Nothing was removed. With --force it is');
+    expect(standing()).toMatchObject({ repositories: 2, hooks: 2 });
+    expect(await removePlace(world.deps, id, 'acme/engine', { force: true })).toEqual({ isLeft: true });
+    expect(standing()).toMatchObject({ repositories: 1, hooks: 1 });
+  });
+
+  test('the last one is not removed, one that it does not have neither', async () => {
+    const id = await world.connect();
+    expect(String(await rejection(removePlace(world.deps, id, 'acme/rocket')))).toContain('disconnect');
+    expect(await rejection(removePlace(world.deps, id, 'acme/boat'))).toMatchObject({ status: 404 });
+  });
+});
+
+describe('disconnecting', () => {
+  test('deletes the webhooks, also when one is gone already', async () => {
+    const id = await world.connect('acme/rocket', 'acme/engine');
+    world.engine.hooks.splice(0);
+    expect(await disconnectIntegration(world.deps, id)).toEqual({ left: [] });
+    expect(standing()).toEqual(NOTHING);
+  });
+
+  test('is not done when GitHub does not delete them, unless it is forced', async () => {
+    const id = await world.connect();
+    world.github.tokens.delete(world.token);
+    const error = await rejection(disconnectIntegration(world.deps, id));
+    expect(error).toMatchObject({ kind: 'bad-token' });
+    expect(String(error)).toContain('Nothing was disconnected. With --force it is');
+    expect(standing()).toMatchObject({ integrations: 1, hooks: 1 });
+
+    expect(await disconnectIntegration(world.deps, id, { force: true })).toEqual({ left: ['acme/rocket'] });
+    expect(await listIntegrations(world.db)).toEqual([]);
+    expect(world.rocket.hooks).toHaveLength(1);
+  });
+});
+
+test('repairing sets everything right, whatever somebody did at GitHub', async () => {
+  const id = await world.connect('acme/rocket', 'acme/engine');
+  const [before] = await world.hooks(id);
+  const [rocket] = world.rocket.hooks;
+  if (rocket === undefined) throw new Error('the hook is missing');
+  const secret = rocket.config.secret ?? '';
+  rocket.isActive = false;
+  rocket.events = ['star'];
+  rocket.config = { url: 'https://elsewhere.test/', content_type: 'form', insecure_ssl: '1' };
+  world.engine.hooks.splice(0);
+  const places = await repairHooks(world.deps, id);
+  expect(places.map(({ place, hasPinged }) => [place, hasPinged])).toEqual([
+    ['acme/engine', true],
+    ['acme/rocket', true],
+  ]);
+  expect(rocket).toMatchObject({ isActive: true, events: ['pull_request', 'push', 'release'] });
+  expect(rocket.config).toMatchObject({ content_type: 'json', insecure_ssl: '0', secret });
+  expect(world.engine.hooks).toHaveLength(1);
+  expect(before?.remoteId).not.toBe(String(world.engine.hooks[0]?.id));
+});
+
+function lastBody(): string {
+  return JSON.stringify(world.github.requests.at(-1)?.body);
+}
+
+/** Some other webhook of acme/engine. */
+async function connectOther(number: number): Promise<void> {
+  const config = { url: `https://other.test/${number}`, content_type: 'json' };
+  await fetch(`${world.github.url}/repos/acme/engine/hooks`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${world.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'web', active: false, config, events: ['push'] }),
+  });
+}

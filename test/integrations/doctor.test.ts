@@ -1,0 +1,243 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { diagnose } from '../../src/integrations/doctor.ts';
+import { isLocal } from '../../src/integrations/reach.ts';
+import { connectIntegration } from '../../src/integrations/service.ts';
+import { setEnabled } from '../../src/integrations/store.ts';
+import type { Check } from '../../src/providers/api.ts';
+import { hmacSha256 } from '../../src/providers/signature.ts';
+import { createTrigger } from '../../src/triggers/service.ts';
+import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
+import { rejection } from '../support/refusal.ts';
+import { allRows } from '../support/rows.ts';
+
+let world: HookWorld;
+
+beforeEach(async () => {
+  world = await createHookWorld();
+});
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+const doctor = (id: string) => diagnose({ ...world.deps, fetch: (request) => fetch(request) }, id);
+
+/** The checks of a name, as `status: message`. */
+const told = (checks: readonly Check[], name: Check['name']) =>
+  checks.filter((check) => check.name === name).map(({ status, message }) => `${status}: ${message}`);
+
+test('when all is well every check says so, and nothing is changed', async () => {
+  const id = await world.connect();
+  await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
+  const before = allRows(world.db);
+  const { ok, checks } = await doctor(id);
+  expect(ok).toBe(true);
+  expect(checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
+    'enabled ok',
+    // The server of this test is on this machine.
+    'reachability warning',
+    'hook ok',
+    'last-delivery ok',
+    'ping ok',
+    'secret ok',
+    'missed ok',
+  ]);
+  expect(allRows(world.db)).toEqual(before);
+});
+
+test('a stranger who sends no signature does not make a wrong secret look right', async () => {
+  const id = await world.connect();
+  const [hook] = world.rocket.hooks;
+  if (hook === undefined) throw new Error('the hook is missing');
+  hook.config.secret = 'another';
+  world.clock.advance(1000);
+  await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
+  world.clock.advance(1000);
+  const unsigned = await fetch(hook.config.url ?? '', { method: 'POST', body: '{}' });
+  expect(unsigned.status).toBe(400);
+  const { checks } = await doctor(id);
+  expect(told(checks, 'secret')).toEqual([
+    expect.stringContaining('failed: The newest delivery was refused for its signature'),
+  ]);
+});
+
+test('a delivery about another repository is a problem until one about the right one arrives', async () => {
+  const id = await world.connect();
+  const [hook] = world.rocket.hooks;
+  if (hook === undefined) throw new Error('the hook is missing');
+  const send = async (payload: object) => {
+    world.clock.advance(1000);
+    const body = JSON.stringify(payload);
+    const headers = {
+      'x-github-event': 'release',
+      'x-github-delivery': crypto.randomUUID(),
+      'x-hub-signature-256': `sha256=${hmacSha256(hook.config.secret ?? '', body)}`,
+    };
+    return (await fetch(hook.config.url ?? '', { method: 'POST', body, headers })).status;
+  };
+  expect(await send(releaseOf({ id: 666, name: 'evil/other' }, 'v1.0.0'))).toBe(403);
+  const refused =
+    "A delivery about another repository was refused, at 2026-11-20T12:00:01.000Z. The delivery is about evil/other, but the webhook's URL is for acme/rocket. Correct the URL at GitHub, or connect evil/other too.";
+  const first = await doctor(id);
+  expect([first.ok, ...told(first.checks, 'repository')]).toEqual([false, `failed: ${refused}`]);
+  expect(await send(releaseOf(world.rocket, 'v1.0.0'))).toBe(200);
+  expect(told((await doctor(id)).checks, 'repository')).toEqual([`warning: ${refused}`]);
+});
+
+describe('what is wrong is told, with what to do', () => {
+  const rocketHook = () => {
+    const [hook] = world.rocket.hooks;
+    if (hook === undefined) throw new Error('the hook is missing');
+    return hook;
+  };
+
+  test.each<[string, (id: string) => unknown, Check['name'], string]>([
+    [
+      'it is disabled',
+      (id) => setEnabled(world.deps, id, false),
+      'enabled',
+      'failed: The integration is disabled',
+    ],
+    ['the server is away', () => world.goAway(), 'reachability', 'failed: http://127.0.0.1'],
+    [
+      'the webhook was deleted',
+      () => world.rocket.hooks.splice(0),
+      'hook',
+      'failed: Somebody deleted the webhook',
+    ],
+    [
+      'the webhook was switched off',
+      () => {
+        rocketHook().isActive = false;
+      },
+      'hook',
+      'is switched off',
+    ],
+    [
+      'the webhook leads elsewhere, as a form, without a secret',
+      () => {
+        rocketHook().config = { url: 'https://elsewhere.test/', content_type: 'form', insecure_ssl: '0' };
+      },
+      'hook',
+      'delivers to https://elsewhere.test/, not to http://127.0.0.1',
+    ],
+    [
+      'an event is missing',
+      () => {
+        rocketHook().events = ['push'];
+      },
+      'hook',
+      'does not deliver pull_request, release, which triggers need',
+    ],
+    ['the token was revoked', () => world.github.tokens.clear(), 'hook', 'failed: GitHub refused the token'],
+    [
+      'the repository is gone',
+      () => world.github.repositories.splice(0),
+      'hook',
+      'failed: GitHub shows this token no repository acme/rocket',
+    ],
+    [
+      'the secret at GitHub is another one',
+      async () => {
+        rocketHook().config.secret = 'another';
+        world.clock.advance(1000);
+        await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
+      },
+      'secret',
+      'failed: The newest delivery was refused for its signature',
+    ],
+    [
+      'a delivery is missing',
+      async () => {
+        world.goAway();
+        await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
+        world.comeBack();
+      },
+      'missed',
+      'failed: 1 delivery is missing: 0 arrived, 0 failed, 1 never arrived',
+    ],
+    [
+      'the last delivery failed',
+      async () => {
+        world.goAway();
+        await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
+        world.comeBack();
+      },
+      'last-delivery',
+      'failed: GitHub says of its last delivery: failed to connect to host',
+    ],
+  ])('%s', async (_, harm, name, words) => {
+    const id = await world.connect();
+    await harm(id);
+    const { ok, checks } = await doctor(id);
+    expect(ok).toBe(false);
+    expect(told(checks, name).join('\n')).toContain(words);
+  });
+
+  test('all that is wrong with one webhook stands in one sentence', async () => {
+    const id = await world.connect();
+    Object.assign(rocketHook(), {
+      isActive: false,
+      events: ['push', 'release'],
+      config: { url: rocketHook().config.url, content_type: 'form', insecure_ssl: '0' },
+    });
+    const [hook] = told((await doctor(id)).checks, 'hook');
+    expect(hook).toBe(
+      `failed: The webhook ${rocketHook().id} is switched off; it does not deliver pull_request, which triggers need; it delivers forms; JSON is what it should; it has no secret`,
+    );
+  });
+
+  test('what the job could not do yet is a warning beside it', async () => {
+    const id = await world.connect();
+    await createTrigger(world.deps, { integrationId: id, event: 'pull_request', contentType: 'changelog' });
+    world.db.$client.run("UPDATE hooks SET problem = 'GitHub failed with status 500'");
+    const found = told((await doctor(id)).checks, 'hook');
+    expect(found.at(-1)).toContain(
+      'warning: What was last tried there failed: GitHub failed with status 500',
+    );
+  });
+
+  test('one provider failure is told once, whatever number of repositories', async () => {
+    const id = await world.connect('acme/rocket', 'acme/engine');
+    world.github.tokens.clear();
+    expect(told((await doctor(id)).checks, 'hook')).toHaveLength(1);
+  });
+
+  test('something else answers at the address', async () => {
+    const id = await world.connect();
+    const { checks } = await diagnose({ ...world.deps, fetch: () => new Response('hello') }, id);
+    expect(told(checks, 'reachability')[0]).toContain('something else than Tidings answered, with 200');
+    const moved = () =>
+      new Response(null, { status: 301, headers: { location: 'https://tidings.test/ping' } });
+    expect(told((await diagnose({ ...world.deps, fetch: moved }, id)).checks, 'reachability')[0]).toContain(
+      'cannot be reached from here: it redirects to https://tidings.test/ping, and providers follow no redirects',
+    );
+  });
+});
+
+test('by hand, what can be told without the provider is told', async () => {
+  const { integrationId } = await connectIntegration(world.deps, 'github', 'org_a', 'acme/rocket');
+  const { ok, checks } = await doctor(integrationId);
+  expect(ok).toBe(true);
+  expect(checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
+    'enabled ok',
+    'reachability warning',
+    'hook warning',
+    'secret warning',
+  ]);
+  expect(world.github.requests).toEqual([]);
+  expect(await rejection(doctor('int_none'))).toMatchObject({ status: 404 });
+});
+
+test.each([
+  ['http://localhost:3000', true],
+  ['http://127.0.0.1:1', true],
+  ['https://10.1.2.3', true],
+  ['https://192.168.0.9/base', true],
+  ['https://172.20.0.1', true],
+  ['http://[::1]:3000', true],
+  ['http://tidings.local', true],
+  ['https://172.40.0.1', false],
+  ['https://tidings.example.com', false],
+  ['https://10.example.com', false],
+])('%s is local: %p', (url, expected) => {
+  expect(isLocal(url)).toBe(expected);
+});

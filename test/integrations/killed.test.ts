@@ -1,0 +1,208 @@
+import { expect, test } from 'bun:test';
+import { connectWithToken } from '../../src/integrations/connect.ts';
+import { disconnectIntegration } from '../../src/integrations/disconnect.ts';
+import { addPlace, removePlace } from '../../src/integrations/places.ts';
+import { repairHooks } from '../../src/integrations/repair.ts';
+import { rotateSecret } from '../../src/integrations/rotate.ts';
+import { connectIntegration, revealSecret } from '../../src/integrations/service.ts';
+import { setToken } from '../../src/integrations/set-token.ts';
+import { listIntegrations } from '../../src/integrations/store.ts';
+import { syncHooks } from '../../src/integrations/sync.ts';
+import { type ProviderApi, ProviderProblem } from '../../src/providers/api.ts';
+import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
+
+// A process is killed at one of its requests to GitHub: before GitHub has done it, or after, with nobody left to hear so.
+// The server's job then brings both sides together again.
+
+type Deps = HookWorld['deps'];
+type When = 'before' | 'after';
+
+/** The same deps, in whose process nothing happens any more from its `number`th request on. */
+function killedAt(deps: Deps, number: number, when: When): { deps: Deps; dead: Promise<'dead'> } {
+  const { promise, resolve } = Promise.withResolvers<'dead'>();
+  let count = 0;
+  const openProviderApi: Deps['openProviderApi'] = async (type, token) => {
+    const api = await deps.openProviderApi(type, token);
+    return new Proxy(api, {
+      get(target, name: keyof ProviderApi) {
+        const method = target[name];
+        if (typeof method !== 'function') return method;
+        return async (...given: never[]) => {
+          const isLast = ++count >= number;
+          if (isLast && when === 'before') return die();
+          const answer = await (method as (...given: never[]) => Promise<unknown>)(...given);
+          return isLast ? die() : answer;
+        };
+      },
+    });
+  };
+  function die(): Promise<never> {
+    resolve('dead');
+    return new Promise<never>(() => undefined);
+  }
+  return { deps: { ...deps, openProviderApi }, dead: promise };
+}
+
+const two = ['acme/engine', 'acme/rocket'];
+const asked = (token: string) => ({ type: 'github', organizationId: 'org_a', token, places: two }) as const;
+
+/** What is done, on what was there before. */
+const doings: Record<
+  string,
+  {
+    before(world: HookWorld): Promise<string>;
+    act(deps: Deps, id: string, token: string): Promise<unknown>;
+  }
+> = {
+  connect: {
+    before: async () => '',
+    act: (deps, _, token) => connectWithToken(deps, asked(token)),
+  },
+  'rotate-secret': {
+    before: (world) => world.connect(...two),
+    act: (deps, id) => rotateSecret(deps, id),
+  },
+  add: {
+    before: (world) => world.connect('acme/rocket'),
+    act: (deps, id) => addPlace(deps, id, 'acme/engine'),
+  },
+  remove: {
+    before: (world) => world.connect(...two),
+    act: (deps, id) => removePlace(deps, id, 'acme/engine'),
+  },
+  disconnect: {
+    before: (world) => world.connect(...two),
+    act: (deps, id) => disconnectIntegration(deps, id),
+  },
+  repair: {
+    before: (world) => world.connect(...two),
+    act: (deps, id) => repairHooks(deps, id),
+  },
+  'set-token': {
+    async before({ deps }) {
+      return (await connectIntegration(deps, 'github', 'org_a', 'acme/rocket')).integrationId;
+    },
+    act: (deps, id, token) => setToken(deps, id, token),
+  },
+};
+
+/** The same deps, whose provider fails from the `number`th request on, `times` times: with the work done, or not. */
+function failingAt(deps: Deps, number: number, times: number, when: When): Deps {
+  let count = 0;
+  const openProviderApi: Deps['openProviderApi'] = async (type, token) => {
+    const api = await deps.openProviderApi(type, token);
+    return new Proxy(api, {
+      get(target, name: keyof ProviderApi) {
+        const method = target[name];
+        if (typeof method !== 'function') return method;
+        return async (...given: never[]) => {
+          count++;
+          const fails = count >= number && count < number + times;
+          const work = () => (method as (...given: never[]) => Promise<unknown>)(...given);
+          if (!fails) return work();
+          if (when === 'after') await work();
+          throw new ProviderProblem('provider-failed', 'GitHub answered 502. Try again later');
+        };
+      },
+    });
+  };
+  return { ...deps, openProviderApi };
+}
+
+/** One webhook for each that is known, which GitHub delivers to with a secret that is taken. */
+async function expectTogether(world: HookWorld, about: string): Promise<void> {
+  const integrations = await listIntegrations(world.db);
+  expect(integrations.length, about).toBeLessThan(2);
+  const id = integrations[0]?.id ?? '';
+  const known = (await world.hooks(id)).map(({ placeId, remoteId }) => `${placeId} ${remoteId}`);
+  const there = world.github.repositories.flatMap(({ name, hooks }) =>
+    hooks.map((hook) => `${name} ${hook.id}`),
+  );
+  expect(known, about).toEqual(there.sort());
+  for (const repository of [world.engine, world.rocket]) {
+    for (const { config } of repository.hooks) {
+      expect(config.secret, about).toBe(await revealSecret(world.deps, id));
+    }
+    const sent = await world.github.emit(repository, 'release', releaseOf(repository, 'v1'));
+    for (const { statusCode } of sent) expect(statusCode, about).toBe(200);
+  }
+}
+
+test.each(Object.keys(doings))(
+  '%s, killed at any of its requests: the job ends it well',
+  async (name) => {
+    const { before, act } = doings[name] ?? expect.unreachable();
+    for (const when of ['before', 'after'] as const) {
+      for (let number = 1, isOver = false; !isOver; number++) {
+        const about = `${name}, ${when} request ${number}`;
+        await using world = await createHookWorld();
+        const id = await before(world);
+        const killed = killedAt(world.deps, number, when);
+        const outcome = await Promise.race([killed.dead, act(killed.deps, id, world.token)]);
+        isOver = outcome !== 'dead';
+        // Nothing is refused meanwhile, either.
+        for (const repository of [world.engine, world.rocket]) {
+          const sent = await world.github.emit(repository, 'release', releaseOf(repository, 'v0'));
+          for (const { statusCode } of sent) expect(statusCode, about).toBe(200);
+        }
+        await world.github.settled();
+        world.clock.advance(121_000);
+        await syncHooks(world.deps);
+        await expectTogether(world, about);
+        expect(await syncHooks(world.deps), about).toBe(0);
+      }
+    }
+  },
+  300_000,
+);
+
+/** What GitHub has: each webhook by its repository. */
+const atGithub = (world: HookWorld) =>
+  world.github.repositories.flatMap(({ name, hooks }) => hooks.map(() => name)).sort();
+
+test.each(Object.keys(doings))(
+  '%s, while GitHub fails: what it says is true, and a minute later both sides are together',
+  async (name) => {
+    const { before, act } = doings[name] ?? expect.unreachable();
+    for (const when of ['before', 'after'] as const) {
+      for (const times of [1, 2, Number.POSITIVE_INFINITY]) {
+        for (let number = 1, isOver = false; !isOver; number++) {
+          const about = `${name}, ${times} failures from request ${number} on, ${when} the work`;
+          await using world = await createHookWorld();
+          const id = await before(world);
+          const [places, secret] = [atGithub(world), id === '' ? '' : await revealSecret(world.deps, id)];
+          const said = await act(failingAt(world.deps, number, times, when), id, world.token).then(
+            () => null,
+            String,
+          );
+          isOver = said === null && times === Number.POSITIVE_INFINITY;
+          if (said === null && times !== Number.POSITIVE_INFINITY && number > 12) isOver = true;
+          await world.github.settled();
+          const mayBeLeft = said?.includes('Look at the webhooks of') === true;
+          if (said?.includes('Nothing was connected') && !mayBeLeft) {
+            expect(
+              { places: atGithub(world), integrations: await listIntegrations(world.db) },
+              about,
+            ).toEqual({
+              places: [],
+              integrations: [],
+            });
+          }
+          if (said?.includes('Nothing was added') && !mayBeLeft)
+            expect(atGithub(world), about).toEqual(places);
+          if (said?.includes('was not rotated')) {
+            expect(await revealSecret(world.deps, id), about).toBe(secret);
+          }
+          const stays = /Nothing was (?:disconnected|removed)|still connected/.test(said ?? '');
+          if (stays && !/restores/.test(said ?? '')) expect(atGithub(world), about).toEqual(places);
+          world.clock.advance(61_000);
+          await syncHooks(world.deps);
+          if (mayBeLeft) continue;
+          await expectTogether(world, about);
+          if (stays) expect(atGithub(world), about).toEqual(places);
+        }
+      }
+    }
+  },
+  120_000,
+);

@@ -1,0 +1,441 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { migrations } from '../../db/migrate.ts';
+import { keyFingerprint } from '../../src/lib/secret-box.ts';
+import { checkBackup, unpackDatabase, writeBackup } from '../../src/operate/backup/format.ts';
+import { lastBackup } from '../../src/operate/backup/last-backup.ts';
+import { fillFolder, rowsIn } from '../support/backups.ts';
+import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+import { fixtures } from '../support/schema-fixtures.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let connected: Awaited<ReturnType<typeof fillFolder>>;
+
+const dataDir = () => join(folder.path, 'data');
+const other = () => join(folder.path, 'other');
+const file = () => join(folder.path, 'a.backup');
+const backup = (...flags: string[]) => cliJson(dataDir(), ['backup', file(), ...flags]);
+const restore = (into: string, ...flags: string[]) => cli(into, ['restore', file(), ...flags]);
+const secretOf = (into: string, environment = {}) =>
+  cli(
+    into,
+    ['send', 'github', 'ping', '--integration', connected.integrationId, '--url', 'http://127.0.0.1:9'],
+    { environment },
+  );
+const ANOTHER_KEY = Buffer.alloc(32, 5).toString('base64');
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  connected = await fillFolder(dataDir());
+});
+
+afterEach(() => folder.remove());
+
+describe('a backup', () => {
+  test('is one file for this user alone, and told truly', async () => {
+    const told = await backup();
+    const bytes = readFileSync(file());
+    expect(told).toEqual({
+      file: file(),
+      bytes: bytes.length,
+      sha256: new Bun.CryptoHasher('sha256').update(bytes).digest('hex'),
+      schema: migrations.length,
+      tables: told.tables,
+      createdAt: told.createdAt,
+      includesKey: false,
+    });
+    expect(told.tables).toMatchObject({ organizations: 1, posts: 20, api_keys: 1, integrations: 1 });
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder.path).sort()).toEqual(['a.backup', 'data']);
+    const { success, failure } = await lastBackup(dataDir());
+    expect({ success, failure }).toEqual({
+      success: { at: told.createdAt, file: file(), bytes: told.bytes, sha256: told.sha256 },
+      failure: null,
+    });
+  });
+
+  test('does not reveal the key or a secret, unless it is asked to store the key', async () => {
+    const key = readFileSync(join(dataDir(), 'secret.key'), 'utf8').trim();
+    await backup();
+    const without = readFileSync(file(), 'latin1');
+    expect(without.includes(key)).toBe(false);
+    const { stdout } = await cli(dataDir(), ['backup', `${file()}-2`]);
+    expect(stdout).toContain(
+      'The secret key is not in it: keep secret.key, or SECRET_KEY, somewhere else too.',
+    );
+
+    expect(await backup('--force', '--with-key')).toMatchObject({ includesKey: true });
+    expect(readFileSync(file(), 'latin1').includes(key)).toBe(true);
+    const withKey = await cli(dataDir(), ['backup', `${file()}-3`, '--with-key']);
+    expect(withKey.stdout).toContain('The secret key is in it: keep it as you keep the key.');
+  });
+
+  test('replaces no file, unless it is told to', async () => {
+    writeFileSync(file(), 'mine');
+    const { exitCode, stderr } = await cli(dataDir(), ['backup', file()]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: `error: ${file()} is there already: --force replaces it\n`,
+    });
+    expect(readFileSync(file(), 'utf8')).toBe('mine');
+    await backup('--force', '--with-key');
+    expect((await restore(other())).exitCode).toBe(0);
+  });
+
+  test.each([
+    ['there is no database', [], () => other(), 'holds no database'],
+    [
+      'the key to store is another',
+      ['--with-key'],
+      () => dataDir(),
+      'The key is not the one that the stored secrets are encrypted with',
+    ],
+    ['the folder is not there', [], () => dataDir(), 'The backup was not made: there is no folder '],
+  ])('leaves nothing behind when %s', async (what, flags, from, message) => {
+    const target = what.startsWith('the folder') ? join(folder.path, 'nope', 'x') : file();
+    const environment = { SECRET_KEY: ANOTHER_KEY };
+    const { exitCode, stderr } = await cli(from(), ['backup', target, ...flags], { environment });
+    expect(exitCode).toBe(1);
+    expect(stderr.split('\n')).toHaveLength(2);
+    expect(stderr).toContain(message);
+    expect(readdirSync(folder.path).filter((name) => name !== 'data')).toEqual([]);
+  });
+
+  test.each<[string, (path: string) => void, string]>([
+    [
+      'a row that refers to nothing',
+      (path) => {
+        const sqlite = new Sqlite(path);
+        sqlite.run('DELETE FROM organizations');
+        sqlite.close();
+      },
+      'The database is damaged and no backup of it was made: 22 rows refer to others that are not there',
+    ],
+    [
+      'a page that is no page',
+      (path) => {
+        const bytes = readFileSync(path);
+        bytes.fill(0x55, 4096 * 3, bytes.length);
+        writeFileSync(path, bytes);
+      },
+      'The backup was not made: database disk image is malformed',
+    ],
+  ])('of a database with %s is not made', async (_, damage, message) => {
+    damage(join(dataDir(), 'tidings.db'));
+    const { exitCode, stderr } = await cli(dataDir(), ['backup', file()]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: `error: ${message}\n` });
+    expect(readdirSync(folder.path)).toEqual(['data']);
+  });
+});
+
+test('what is no ordinary file is not replaced by a backup', async () => {
+  const path = join(folder.path, 'folder');
+  mkdirSync(path);
+  symlinkSync('/dev/null', join(folder.path, 'device'));
+  for (const target of [path, join(folder.path, 'device')]) {
+    const refused = await cli(dataDir(), ['backup', target, '--force']);
+    expect(refused.stderr).toBe(`error: ${target} is no ordinary file: name one for the backup\n`);
+  }
+  expect(readdirSync(folder.path).sort()).toEqual(['data', 'device', 'folder']);
+});
+
+describe('a file of the data folder itself', () => {
+  const own = ['tidings.db', 'tidings.db-wal', 'tidings.db.restoring', 'secret.key', 'tidings.lock'];
+
+  test.each(own)('%s is no name for a backup, also with --force and by another path', async (name) => {
+    symlinkSync(dataDir(), join(folder.path, 'link'));
+    const before = rowsIn(dataDir());
+    for (const path of [join(dataDir(), name), join(folder.path, 'link', name)]) {
+      const refused = await cli(dataDir(), ['backup', path, '--force']);
+      expect(refused.exitCode).toBe(1);
+      expect(refused.stderr).toContain('is a file of the data folder itself: give the backup another name');
+    }
+    expect(rowsIn(dataDir())).toEqual(before);
+    expect((await secretOf(dataDir())).stderr).not.toContain('secret.key');
+  });
+
+  test('nor is what a linked database is really called', async () => {
+    const real = join(folder.path, 'real.db');
+    renameSync(join(dataDir(), 'tidings.db'), real);
+    symlinkSync(real, join(dataDir(), 'tidings.db'));
+    const refused = await cli(dataDir(), ['backup', real, '--force']);
+    expect(refused.stderr).toContain('is a file of the data folder itself');
+    expect(rowsIn(dataDir()).posts).toHaveLength(20);
+  });
+
+  test('is not restored from, and a backup that has such a name is not removed', async () => {
+    await backup();
+    const path = join(dataDir(), 'tidings.db.restoring');
+    copyFileSync(file(), path);
+    const refused = await cli(dataDir(), ['restore', path, '--force']);
+    expect(refused.exitCode).toBe(1);
+    expect(readFileSync(path).equals(readFileSync(file()))).toBe(true);
+  });
+
+  test('any other name in there is taken', async () => {
+    const path = join(dataDir(), 'tidings.db.backup');
+    expect((await cliJson(dataDir(), ['backup', path])).file).toBe(path);
+  });
+});
+
+describe('a restore', () => {
+  test('gives every row back, and with the key also the secrets', async () => {
+    const { tables, createdAt } = await backup('--with-key');
+    const restored = await cliJson(other(), ['restore', file()]);
+    expect(restored).toEqual({
+      file: file(),
+      dataDir: other(),
+      createdAt,
+      schema: migrations.length,
+      tables,
+      keptAs: null,
+      key: 'restored',
+    });
+    expect(rowsIn(other())).toEqual(rowsIn(dataDir()));
+    expect(readFileSync(join(other(), 'secret.key'))).toEqual(readFileSync(join(dataDir(), 'secret.key')));
+    for (const name of ['tidings.db', 'secret.key'])
+      expect(statSync(join(other(), name)).mode & 0o777).toBe(0o600);
+    // The search finds what it found: its numbers survived the copy.
+    expect(await cliJson(other(), ['post', 'list', '--organization', 'acme'])).toHaveLength(20);
+    expect((await secretOf(other())).stderr).not.toContain('key');
+  });
+
+  test('puts nothing in the place of a database, unless it is told to, and then keeps that', async () => {
+    await backup();
+    await cliJson(dataDir(), ['organization', 'create', '--name', 'Later', '--id', 'later']);
+    const later = rowsIn(dataDir());
+    const { exitCode, stderr } = await restore(dataDir());
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^error: There is a database already: \S+tidings\.db, \d+ bytes, last written \S+Z\. --force puts the backup in its place, and keeps it beside\n$/,
+    );
+    expect(rowsIn(dataDir())).toEqual(later);
+
+    const { keptAs, key } = await cliJson(dataDir(), ['restore', file(), '--force']);
+    expect(key).toBe('same');
+    expect(keptAs).toMatch(/tidings\.db\.before-restore-\d{8}T\d{9}Z$/);
+    expect(await cliJson(dataDir(), ['organization', 'list'])).toHaveLength(1);
+    const former = new Sqlite(keptAs, { readonly: true });
+    expect(former.query('SELECT id FROM organizations ORDER BY id').values()).toEqual([['acme'], ['later']]);
+    former.close();
+  });
+
+  test('never applies the log of the former database to the new one', async () => {
+    await backup();
+    const path = join(dataDir(), 'tidings.db');
+    // A process that is killed leaves its log behind; here it holds an organization.
+    const script = `const { Database } = require('bun:sqlite'); const db = new Database(${JSON.stringify(path)});
+      db.run("insert into organizations (id, name, plan, created_at) values ('late', 'Late', 'free', '2026')"); process.kill(process.pid, 'SIGKILL');`;
+    Bun.spawnSync([process.execPath, '-e', script]);
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
+    const { keptAs } = await cliJson(dataDir(), ['restore', file(), '--force']);
+    expect(existsSync(`${path}-wal`)).toBe(false);
+    expect(await cliJson(dataDir(), ['organization', 'list'])).toHaveLength(1);
+    const former = new Sqlite(keptAs, { readonly: true });
+    expect(former.query('SELECT id FROM organizations ORDER BY id').values()).toEqual([['acme'], ['late']]);
+    former.close();
+  });
+
+  test('a file that is not there is told before anything else, and no folder is made', async () => {
+    const missing = join(folder.path, 'missing.backup');
+    for (const dataFolder of [dataDir(), join(folder.path, 'new')]) {
+      const { exitCode, stderr } = await cli(dataFolder, ['restore', missing]);
+      expect([exitCode, stderr]).toEqual([1, `error: There is no file ${missing}\n`]);
+    }
+    expect(existsSync(join(folder.path, 'new'))).toBe(false);
+  });
+
+  test.each(['garbage', ''])(
+    'in the place of a file that is no database (%p) keeps that too',
+    async (text) => {
+      await backup();
+      writeFileSync(join(dataDir(), 'tidings.db'), text);
+      expect((await cli(dataDir(), ['organization', 'list'])).exitCode).toBe(1);
+      const { keptAs } = await cliJson(dataDir(), ['restore', file(), '--force']);
+      expect(readFileSync(keptAs, 'utf8')).toBe(text);
+      expect(await cliJson(dataDir(), ['organization', 'list'])).toHaveLength(1);
+    },
+  );
+
+  test.each(schemasWithFixture())('of schema %i is upgraded at the next start', async (schema) => {
+    const old = join(folder.path, 'old');
+    await Bun.write(join(old, 'note'), '');
+    const sqlite = new Sqlite(join(old, 'tidings.db'), { create: true });
+    sqlite.run(await Bun.file(join(fixtures, `${schema}.sql`)).text());
+    sqlite.close();
+    expect(await cliJson(old, ['backup', file()])).toMatchObject({ schema });
+    expect(await cliJson(other(), ['restore', file()])).toMatchObject({ schema, key: 'none' });
+    expect(await cliJson(other(), ['organization', 'list'])).toHaveLength(2);
+  });
+
+  test('of a newer schema is refused', async () => {
+    const sqlite = new Sqlite(join(dataDir(), 'tidings.db'));
+    sqlite.run(`PRAGMA user_version = ${migrations.length + 1}`);
+    sqlite.close();
+    await backup();
+    const { exitCode, stderr } = await restore(other());
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(
+      `was made by a newer Tidings (schema ${migrations.length + 1}; this one knows ${migrations.length})`,
+    );
+    expect(readdirSync(other())).toEqual(['tidings.lock']);
+  });
+});
+
+test('a backup that unpacks to something else than a database is refused before anything is written', async () => {
+  await backup('--with-key');
+  const { header } = await checkBackup(file());
+  const zeros = Buffer.alloc(64 * 1024 * 1024);
+  const bomb = { ...header, databaseBytes: zeros.length, databaseSha256: Bun.SHA256.hash(zeros, 'hex') };
+  writeFileSync(join(folder.path, 'zeros'), zeros);
+  await writeBackup(bomb, join(folder.path, 'zeros'), join(folder.path, 'bomb'));
+  let written = 0;
+  const unpacking = unpackDatabase(join(folder.path, 'bomb'), bomb, async (chunk) => {
+    written += chunk.length;
+  });
+  expect(await unpacking.catch(String)).toContain('bomb is damaged: what it holds');
+  expect(written).toBe(0);
+});
+
+describe('a file that is not a whole backup is refused in one line, and the folder left as it was', () => {
+  async function refusal(change: (bytes: Buffer) => Buffer): Promise<string> {
+    writeFileSync(file(), change(readFileSync(file())));
+    const { exitCode, stderr } = await restore(other());
+    expect(exitCode).toBe(1);
+    expect(stderr.split('\n')).toHaveLength(2);
+    expect(readdirSync(other())).toEqual(['tidings.lock']);
+    return stderr;
+  }
+
+  test.each<[string, (bytes: Buffer) => Buffer, RegExp]>([
+    ['empty', () => Buffer.alloc(0), /is not a backup of Tidings/],
+    ['a text', () => Buffer.from('Dear diary'), /is not a backup of Tidings/],
+    ['the database itself', () => readFileSync(join(dataDir(), 'tidings.db')), /is not a backup of Tidings/],
+    ['cut within the checksum', (bytes) => bytes.subarray(0, -1), /is damaged: its checksum is wrong/],
+    ['cut in half', (bytes) => bytes.subarray(0, bytes.length / 2), /is damaged/],
+    ['cut after the first words', (bytes) => bytes.subarray(0, 30), /is damaged/],
+    ['with a byte more', (bytes) => Buffer.concat([bytes, Buffer.of(0)]), /is damaged/],
+    ['twice', (bytes) => Buffer.concat([bytes, bytes]), /is damaged/],
+    [
+      'of another form',
+      (bytes) => resealed(bytes.toString('latin1').replace('"version":1', '"version":2')),
+      /was made by another version of Tidings/,
+    ],
+    [
+      'with another database than its header says',
+      (bytes) => resealed(bytes.toString('latin1').replace(/"databaseSha256":"./, '"databaseSha256":"x')),
+      /was made by another version/,
+    ],
+    [
+      'with fewer rows than its header says',
+      (bytes) => resealed(bytes.toString('latin1').replace('"posts":20', '"posts":21')),
+      /is not what its header says/,
+    ],
+    [
+      'with a larger database than its header says',
+      (bytes) => resealed(bytes.toString('latin1').replace(/"databaseBytes":\d+/, '"databaseBytes":4096')),
+      /is damaged: what it holds/,
+    ],
+    [
+      'with a database larger than the disk',
+      (bytes) => resealed(bytes.toString('latin1').replace(/"databaseBytes":\d+/, `"databaseBytes":${1e15}`)),
+      /The database in the backup has 1000000\.0 GB, and \d[\d.]* [GM]B are free in .* Make room, or set DATA_DIR/,
+    ],
+    [
+      'with something else in the place of the database',
+      (bytes) => resealed(`${bytes.toString('latin1').split('\n')[0]}\nDear diary`, false),
+      /not restored|is damaged/,
+    ],
+  ])('%s', async (_, change, message) => {
+    await backup('--with-key');
+    expect(await refusal(change)).toMatch(message);
+  });
+
+  test('with a flipped bit, wherever it is', async () => {
+    await backup();
+    const whole = readFileSync(file());
+    const { checkBackup } = await import('../../src/operate/backup/format.ts');
+    const damaged = join(folder.path, 'flipped');
+    for (let position = 0; position < whole.length; position++) {
+      const bytes = Buffer.from(whole);
+      bytes[position] = (bytes[position] ?? 0) ^ (1 << (position % 8));
+      writeFileSync(damaged, bytes);
+      expect(
+        await checkBackup(damaged).then(
+          () => position,
+          () => null,
+        ),
+      ).toBeNull();
+    }
+    // The check does let through what is whole.
+    writeFileSync(damaged, whole);
+    expect((await checkBackup(damaged)).header.tables.posts).toBe(20);
+    truncateSync(damaged, 0);
+  }, 300_000);
+
+  /** With a checksum that is right for what was changed. `hasOld`: it ends with the one from before. */
+  function resealed(text: string, hasOld = true): Buffer {
+    const bytes = Buffer.from(text, 'latin1');
+    const body = hasOld ? bytes.subarray(0, -32) : bytes;
+    return Buffer.concat([body, new Bun.CryptoHasher('sha256').update(body).digest()]);
+  }
+});
+
+describe('the key', () => {
+  test.each([
+    ['is missing', {}, 'The backup does not hold the key that its secrets are encrypted with'],
+    ['is another', { SECRET_KEY: ANOTHER_KEY }, 'The backup was made under another key than SECRET_KEY.'],
+  ])('%s: refused, unless a new one is wanted', async (_, environment, message) => {
+    await backup();
+    const refused = await cli(other(), ['restore', file()], { environment });
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toContain(message);
+    expect(refused.stderr).toContain('With --new-key it is restored all the same');
+    expect(readdirSync(other())).toEqual(['tidings.lock']);
+
+    expect(await cliJson(other(), ['restore', file(), '--new-key'], { environment })).toMatchObject({
+      key: 'other',
+    });
+    // Posts and keys are there, the secret cannot be read, and a new one can be made and read.
+    const options = { environment };
+    expect(await cliJson(other(), ['post', 'list', '--organization', 'acme'], options)).toHaveLength(20);
+    expect((await secretOf(other(), environment)).stderr).toContain('cannot be decrypted');
+    await cliJson(other(), ['integration', 'rotate-secret', connected.integrationId], options);
+    expect((await secretOf(other(), environment)).stderr).not.toContain('cannot be decrypted');
+  });
+
+  test('of the backup does not take the place of another', async () => {
+    await backup('--with-key');
+    mkdirSync(other());
+    writeFileSync(join(other(), 'secret.key'), `${ANOTHER_KEY}\n`);
+    const { exitCode, stderr } = await restore(other());
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('It holds its key: move that file away, and the key is restored too.');
+    expect(readFileSync(join(other(), 'secret.key'), 'utf8')).toBe(`${ANOTHER_KEY}\n`);
+  });
+
+  test('is told apart by a number that does not tell it', () => {
+    const [a, b] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+    expect(keyFingerprint(a)).toBe(keyFingerprint(a.slice()));
+    expect(keyFingerprint(a)).not.toBe(keyFingerprint(b));
+  });
+});
+
+function schemasWithFixture(): number[] {
+  return readdirSync(fixtures)
+    .map((name) => Number(name.replace('.sql', '')))
+    .sort((a, b) => a - b);
+}

@@ -1,0 +1,242 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Role } from '../../db/client.ts';
+import { type Holder, takeLock } from '../../db/lock.ts';
+import {
+  DataFolderError,
+  databaseFile,
+  listLeftovers,
+  lockFile,
+  openDataFolder,
+  warnOfModes,
+} from '../../src/operate/data-folder.ts';
+import { temporaryFolder } from '../support/cli.ts';
+import { fixtures } from '../support/schema-fixtures.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+
+afterEach(() => folder.remove());
+
+const SECRET_KEY = Buffer.alloc(32, 5).toString('base64');
+const keyFile = () => join(folder.path, 'secret.key');
+
+function sealedBy(options?: Parameters<typeof openDataFolder>[1]): Buffer {
+  const { secrets, close } = openDataFolder(folder.path, options);
+  const sealed = secrets.seal('a secret', 'context');
+  close();
+  return sealed;
+}
+
+function opened(sealed: Buffer, options?: Parameters<typeof openDataFolder>[1]): string {
+  const { secrets, close } = openDataFolder(folder.path, options);
+  try {
+    return secrets.open(sealed, 'context');
+  } finally {
+    close();
+  }
+}
+
+test('the first start makes a key file, which later ones use', () => {
+  const sealed = sealedBy();
+  expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
+  expect(Buffer.from(readFileSync(keyFile(), 'utf8'), 'base64')).toHaveLength(32);
+  expect(opened(sealed)).toBe('a secret');
+});
+
+test('SECRET_KEY stands instead of the file', () => {
+  const sealed = sealedBy({ secretKey: SECRET_KEY });
+  expect(existsSync(keyFile())).toBe(false);
+  expect(opened(sealed, { secretKey: SECRET_KEY })).toBe('a secret');
+});
+
+describe('a key that the secrets were not encrypted with is refused, and none is made in its place', () => {
+  const another = Buffer.alloc(32, 6).toString('base64');
+  test.each([
+    ['no key', undefined, 'its secret.key is missing, and SECRET_KEY is not set. Put back the key'],
+    ['another SECRET_KEY', another, 'SECRET_KEY is not the key that its secrets were encrypted with'],
+  ])('%s', (_, secretKey, message) => {
+    const sealed = sealedBy({ secretKey: SECRET_KEY });
+    for (const role of ['command', 'server'] as const) {
+      expect(() => openDataFolder(folder.path, { secretKey, role })).toThrow(message);
+    }
+    expect(existsSync(keyFile())).toBe(false);
+    // It was not harmed, and nobody holds it.
+    expect(opened(sealed, { secretKey: SECRET_KEY, role: 'server' })).toBe('a secret');
+  });
+
+  test('a file with another key', async () => {
+    const sealed = sealedBy();
+    const key = readFileSync(keyFile());
+    await Bun.write(keyFile(), `${another}\n`);
+    expect(() => opened(sealed)).toThrow(
+      'secret.key in it is not the key that its secrets were encrypted with',
+    );
+    await Bun.write(keyFile(), key);
+    expect(opened(sealed)).toBe('a secret');
+  });
+});
+
+describe('who may have the folder open', () => {
+  const folderLock = () => lockFile(folder.path);
+  const open = (role: Role) => {
+    const { upgradedFrom, close } = openDataFolder(folder.path, { role });
+    close();
+    return upgradedFrom;
+  };
+
+  test.each<[Holder, Role, string | null]>([
+    ['command', 'command', null],
+    ['command', 'server', null],
+    ['server', 'command', null],
+    ['server', 'server', 'another server runs on it'],
+    ['restore', 'server', 'another server runs on it, or a backup is being restored'],
+  ])('beside a %s, a %s', (holder, role, message) => {
+    open('command');
+    const release = takeLock(folderLock(), holder);
+    if (message === null) open(role);
+    else expect(() => open(role)).toThrow(message);
+    release?.();
+    open(role);
+  });
+
+  test('a restore stands alone', () => {
+    open('command');
+    for (const holder of ['command', 'server', 'restore'] as const) {
+      const release = takeLock(folderLock(), holder);
+      expect(takeLock(folderLock(), 'restore')).toBeNull();
+      release?.();
+    }
+    takeLock(folderLock(), 'restore')?.();
+  });
+
+  test("a command does not upgrade the database of a server that runs; a server's start does", async () => {
+    const sqlite = new Sqlite(databaseFile(folder.path), { create: true });
+    sqlite.run(await Bun.file(join(fixtures, '8.sql')).text());
+    sqlite.close();
+    const release = takeLock(folderLock(), 'server');
+    expect(() => open('command')).toThrow(
+      'its server is of an older Tidings than this command: restart it with this version first',
+    );
+    release?.();
+    expect(open('server')).toBe(8);
+    expect(open('command')).toBeNull();
+  });
+});
+
+describe('an empty database takes the place of a lost one only when a person says so', () => {
+  const lose = () => rmSync(databaseFile(folder.path));
+
+  test.each<[sign: string, leave: () => void, message: string]>([
+    [
+      'a key',
+      () => writeFileSync(keyFile(), `${SECRET_KEY}\n`),
+      'tidings.db is missing, but its secret.key is there',
+    ],
+    [
+      'a record of backups',
+      () => writeFileSync(join(folder.path, 'last-backup.json'), '{}'),
+      'tidings.db is missing, but backups of it were made',
+    ],
+    [
+      'a backup',
+      () => {
+        mkdirSync(join(folder.path, 'kept'));
+        writeFileSync(join(folder.path, 'kept', 'tidings-20260101T000000Z.backup'), '');
+      },
+      'tidings.db is missing, but there are backups in',
+    ],
+  ])('beside %s', (_, leave, message) => {
+    sealedBy({ secretKey: SECRET_KEY });
+    leave();
+    lose();
+    const options = { secretKey: SECRET_KEY, backupDir: join(folder.path, 'kept') };
+    for (const role of ['command', 'server'] as const) {
+      expect(() => openDataFolder(folder.path, { ...options, role })).toThrow(message);
+    }
+    expect(existsSync(databaseFile(folder.path))).toBe(false);
+    openDataFolder(folder.path, { ...options, newDatabase: true }).close();
+    expect(existsSync(databaseFile(folder.path))).toBe(true);
+    openDataFolder(folder.path, options).close();
+  });
+
+  test('a new folder needs no such word', () => {
+    openDataFolder(folder.path, { backupDir: join(folder.path, 'none yet') }).close();
+    expect(existsSync(databaseFile(folder.path))).toBe(true);
+  });
+});
+
+test('the start of a server removes what a killed upgrade or restore left, and nothing of one under way', () => {
+  openDataFolder(folder.path).close();
+  const ended = Bun.spawnSync(['true']).pid;
+  const left = [
+    'tidings.db.restoring',
+    'tidings.db.restoring-journal',
+    'tidings.db.fetched',
+    `tidings.db.upgrade-${ended}`,
+    `tidings.db.upgrade-${ended}-tried`,
+    `tidings.db.upgrade-${process.pid}`,
+  ];
+  const kept = [
+    `tidings.db.upgrade-${process.ppid}`,
+    'tidings.db.before-upgrade-3',
+    'tidings.db.before-restore-20260101T000000000Z',
+    'notes.db.restoring',
+  ];
+  for (const name of [...left, ...kept]) writeFileSync(join(folder.path, name), '12345');
+  expect(listLeftovers(folder.path).map(({ path, bytes }) => [basename(path), bytes])).toEqual(
+    expect.arrayContaining(left.map((name) => [name, 5])),
+  );
+  openDataFolder(folder.path, { role: 'command' }).close();
+  expect(listLeftovers(folder.path)).toHaveLength(left.length);
+  openDataFolder(folder.path, { role: 'server' }).close();
+  expect(listLeftovers(folder.path)).toEqual([]);
+  for (const name of kept) expect(existsSync(join(folder.path, name))).toBe(true);
+});
+
+test('a key file that holds no key is refused by name', async () => {
+  sealedBy();
+  await Bun.write(keyFile(), 'not a key\n');
+  expect(() => openDataFolder(folder.path)).toThrow(DataFolderError);
+  expect(() => openDataFolder(folder.path)).toThrow('secret.key does not hold 32 bytes in base64');
+});
+
+test('a folder that is a file is refused by name', async () => {
+  const path = join(folder.path, 'file');
+  await Bun.write(path, '');
+  expect(() => openDataFolder(path)).toThrow(`The data folder ${path} cannot be used: a file is there`);
+  expect(() => openDataFolder(join(path, 'below'))).toThrow(
+    'a file is there, or on the way to it. DATA_DIR names another one.',
+  );
+});
+
+test('what others on the machine can read or write is warned of, and nothing else', () => {
+  openDataFolder(folder.path).close();
+  chmodSync(folder.path, 0o700);
+  const warnings: unknown[][] = [];
+  const log = { warn: (...words: unknown[]) => void warnings.push(words) };
+  warnOfModes(folder.path, log);
+  expect(warnings).toEqual([]);
+  for (const [path, mode] of [
+    [folder.path, 0o777],
+    [databaseFile(folder.path), 0o620],
+    [keyFile(), 0o604],
+  ] as const) {
+    chmodSync(path, mode);
+  }
+  warnOfModes(folder.path, log);
+  const warning = (path: string, mode: string, right: string) => [
+    { path, mode },
+    `others on this machine can read or write ${path}: chmod ${right} ${path}`,
+  ];
+  expect(warnings).toEqual([
+    warning(folder.path, '777', '700'),
+    warning(databaseFile(folder.path), '620', '600'),
+    warning(keyFile(), '604', '600'),
+  ]);
+});

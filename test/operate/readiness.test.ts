@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Database, openDatabase } from '../../db/client.ts';
+import { startJobs } from '../../src/operate/jobs/jobs.ts';
+import { createReadiness, type Vitals } from '../../src/operate/ready/readiness.ts';
+import { temporaryFolder } from '../support/cli.ts';
+import { createTestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let db: Database;
+let now = 0;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  db = openDatabase(join(folder.path, 'tidings.db'), 'server');
+  now = 0;
+});
+
+afterEach(() => {
+  db.$client.close();
+  folder.remove();
+});
+
+const readiness = (vitals: Partial<Vitals> = {}) =>
+  createReadiness({
+    db,
+    isStopping: () => false,
+    silentMs: () => 300,
+    freeBytes: () => 1e9,
+    failedDeliveries: { inARow: 0, lastAtMs: 0 },
+    elapsedMs: () => now,
+    ...vitals,
+  });
+
+test('a server in good health is ready, and was not written to for it', () => {
+  const other = openDatabase(join(folder.path, 'tidings.db'));
+  const before = other.$client.query('PRAGMA data_version').values();
+  expect(readiness()()).toBeNull();
+  expect(other.$client.query('PRAGMA data_version').values()).toEqual(before);
+  expect(db.$client.inTransaction).toBe(false);
+  other.$client.close();
+});
+
+test.each<[string, Partial<Vitals>, string | null]>([
+  ['it is told to stop', { isStopping: () => true }, 'The server is stopping'],
+  ['the disk is nearly full', { freeBytes: () => 32 * 1024 * 1024 - 1 }, 'The disk is full'],
+  ['the disk has just enough', { freeBytes: () => 32 * 1024 * 1024 }, null],
+  ['nobody knows how much is free', { freeBytes: () => null }, null],
+  [
+    'the triggers stand still',
+    { silentMs: () => 60_001 },
+    'The triggers have been standing still for over a minute',
+  ],
+  ['the triggers take their time', { silentMs: () => 60_000 }, null],
+])('when %s', (_, vitals, answer) => {
+  expect(readiness(vitals)()).toBe(answer);
+});
+
+test('a database whose file is gone or another, or whose connection is', () => {
+  const file = join(folder.path, 'tidings.db');
+  renameSync(file, `${file}.moved`);
+  expect(readiness()()).toBe('The database file was deleted or replaced');
+  writeFileSync(file, '');
+  expect(readiness()()).toBe('The database file was deleted or replaced');
+  renameSync(`${file}.moved`, file);
+  expect(readiness()()).toBeNull();
+  const closed = openDatabase(file);
+  closed.$client.close();
+  expect(readiness({ db: closed })()).toStartWith('The database cannot be written (');
+});
+
+test("another process's write is no trouble, unless it does not end", () => {
+  const other = openDatabase(join(folder.path, 'tidings.db'));
+  const whyNot = readiness();
+  other.$client.run('BEGIN IMMEDIATE');
+  expect(whyNot()).toBeNull();
+  now = 10_000;
+  expect(whyNot()).toBeNull();
+  now = 10_001;
+  expect(whyNot()).toBe('Another process has been writing to the database for long');
+  other.$client.run('ROLLBACK');
+  expect(whyNot()).toBeNull();
+  other.$client.run('BEGIN IMMEDIATE');
+  expect(whyNot()).toBeNull();
+  other.$client.close();
+});
+
+test('deliveries that fail in a row, until one is taken or for five minutes', () => {
+  const failedDeliveries = { inARow: 2, lastAtMs: 1_000 };
+  const whyNot = readiness({ failedDeliveries });
+  now = 1_000;
+  expect(whyNot()).toBeNull();
+  failedDeliveries.inARow = 3;
+  expect(whyNot()).toBe('The last 3 deliveries failed');
+  failedDeliveries.inARow = 0;
+  expect(whyNot()).toBeNull();
+  failedDeliveries.inARow = 4;
+  now = 301_000;
+  expect(whyNot()).toBe('The last 4 deliveries failed');
+  now = 301_001;
+  expect(whyNot()).toBeNull();
+});
+
+test('a job that hangs or fails grows silent; one that works or says so does not', async () => {
+  const app = createTestApp();
+  let alive: (() => void) | undefined;
+  let elapsed = 0;
+  const jobs = startJobs(
+    [
+      { name: 'hangs', every: 1, run: () => Promise.withResolvers<void>().promise },
+      { name: 'fails', every: 1, run: () => Promise.reject(new Error('no')) },
+      { name: 'works', every: 1, run: async () => undefined },
+      {
+        name: 'is long',
+        every: 1,
+        run: (_, onAlive) => {
+          alive = onAlive;
+          return Promise.withResolvers<void>().promise;
+        },
+      },
+    ],
+    app.deps,
+    () => elapsed,
+  );
+  const silent = (name: string) => jobs.silentMs(name);
+  const counted = () => app.deps.metrics.registry.render();
+  const runs = (job: string, outcome: string) =>
+    Number(new RegExp(`job="${job}",outcome="${outcome}"\\} (\\d+)`).exec(counted())?.[1] ?? 0);
+  await until(
+    async () => [runs('works', 'done'), runs('fails', 'failed'), alive === undefined ? 0 : 1],
+    (each) => each.every((count) => count > 0),
+  );
+  elapsed = 1_000;
+  const before = runs('works', 'done') + 1;
+  await until(
+    async () => runs('works', 'done'),
+    (count) => count > before,
+  );
+  expect(['hangs', 'fails', 'is long', 'works'].map(silent)).toEqual([1_000, 1_000, 1_000, 0]);
+  alive?.();
+  expect(silent('is long')).toBe(0);
+  const counts = counted();
+  expect(counts).toMatch(/tidings_job_runs_total\{job="works",outcome="done"\} [1-9]/);
+  expect(counts).toMatch(/tidings_job_runs_total\{job="fails",outcome="failed"\} [1-9]/);
+});

@@ -1,0 +1,107 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { serverJobs, startJobs } from '../../src/operate/jobs/jobs.ts';
+import { planSweep, sweep } from '../../src/operate/jobs/sweep.ts';
+import { setPlan } from '../../src/organizations/store.ts';
+import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('free');
+  await app.addOrganization('pro');
+  await setPlan(app.deps, 'pro', 'pro');
+  for (const organization of ['free', 'pro']) {
+    const connected = await connectGithub(app, organization);
+    await Promise.all(
+      Array.from({ length: 150 }, () => app.request(...githubRequest(connected, { zen: organization }))),
+    );
+  }
+});
+
+const DAY_MS = 86_400_000;
+const inDays = (days: number) => new Date(app.clock.now().getTime() + days * DAY_MS);
+const counts = async () => ({
+  claims: claimCount(app),
+  free: (await logOf(app, 'free')).length,
+  pro: (await logOf(app, 'pro')).length,
+});
+
+test.each([
+  [
+    'a millisecond before a day',
+    1 - 1 / DAY_MS,
+    { deliveryIds: 0, logs: 0 },
+    { claims: 300, free: 150, pro: 150 },
+  ],
+  ['a day', 1, { deliveryIds: 300, logs: 0 }, { claims: 0, free: 150, pro: 150 }],
+  [
+    'a millisecond before 7 days',
+    7 - 1 / DAY_MS,
+    { deliveryIds: 300, logs: 0 },
+    { claims: 0, free: 150, pro: 150 },
+  ],
+  ['7 days', 7, { deliveryIds: 300, logs: 150 }, { claims: 0, free: 0, pro: 150 }],
+  ['30 days', 30, { deliveryIds: 300, logs: 300 }, { claims: 0, free: 0, pro: 0 }],
+])('after %s', async (_, days, removed, left) => {
+  expect(await planSweep(app.deps, inDays(days))).toEqual({ ...removed, sessions: 0 });
+  expect(await counts()).toEqual({ claims: 300, free: 150, pro: 150 });
+  expect(await sweep(app.deps, inDays(days))).toEqual({ ...removed, sessions: 0 });
+  expect(await counts()).toEqual(left);
+  expect(await sweep(app.deps, inDays(days))).toEqual({ deliveryIds: 0, logs: 0, sessions: 0 });
+});
+
+test('requests are answered between its batches', async () => {
+  let answered = 0;
+  const sweeping = sweep(app.deps, inDays(30)).then(() => answered);
+  const asking = (async () => {
+    for (; answered < 3; answered++) await app.request('/ping');
+  })();
+  // Six batches: some request was answered before the last of them.
+  expect(await sweeping).toBeGreaterThan(0);
+  await asking;
+});
+
+test('ends between two batches when the server stops', async () => {
+  const abort = new AbortController();
+  abort.abort();
+  expect(await sweep(app.deps, inDays(30), abort.signal)).toEqual({ deliveryIds: 0, logs: 0, sessions: 0 });
+  expect((await counts()).claims).toBe(300);
+});
+
+test('the job says what it removed, and nothing when there was nothing', async () => {
+  const job = serverJobs(app.deps, () => Promise.reject(new Error('no draft is made here')), {
+    beat: async () => undefined,
+  }).find(({ name }) => name === 'sweep');
+  expect(job?.every).toBe('*/5 * * * *');
+  const said = () => app.logged.filter(({ job }) => job === 'sweep');
+  await job?.run(new AbortController().signal);
+  expect(said()).toEqual([]);
+  app.clock.advance(7 * DAY_MS);
+  await job?.run(new AbortController().signal);
+  expect(said()).toMatchObject([
+    { level: 'info', deliveryIds: 300, logs: 150, msg: 'removed what had expired' },
+  ]);
+});
+
+test('a job that fails is logged and runs again; one that runs is waited for', async () => {
+  let runs = 0;
+  const twice = Promise.withResolvers<void>();
+  const jobs = startJobs(
+    [
+      {
+        name: 'failing',
+        every: 1,
+        async run() {
+          if (++runs === 2) twice.resolve();
+          throw new Error('no');
+        },
+      },
+    ],
+    app.deps,
+  );
+  await twice.promise;
+  await jobs.stop();
+  expect(app.logged.filter(({ msg }) => msg === 'job failed').length).toBeGreaterThanOrEqual(2);
+});

@@ -1,0 +1,26 @@
+import { test } from 'bun:test';
+import type {
+  EntityWebhookPayloadWithInitiativeUpdateData,
+  EntityWebhookPayloadWithIssueData,
+  EntityWebhookPayloadWithProjectData,
+  EntityWebhookPayloadWithProjectUpdateData,
+} from '@linear/sdk/webhooks';
+import { sampleContext } from '../../../src/providers/linear/samples/context.ts';
+import { issue } from '../../../src/providers/linear/samples/issue.ts';
+import { project } from '../../../src/providers/linear/samples/project.ts';
+import { initiativeUpdate, projectUpdate } from '../../../src/providers/linear/samples/update.ts';
+
+/** A type as it is once it went through JSON. */
+type Json<Value> = Value extends Date
+  ? string
+  : Value extends object
+    ? { [Key in keyof Value]: Json<Value[Key]> }
+    : Value;
+
+test("the compiler holds the samples against the types of Linear's SDK", () => {
+  const context = sampleContext(new Date('2026-11-20T12:00:00.000Z'));
+  issue(context) satisfies Json<EntityWebhookPayloadWithIssueData>;
+  project(context) satisfies Json<EntityWebhookPayloadWithProjectData>;
+  projectUpdate(context) satisfies Json<EntityWebhookPayloadWithProjectUpdateData>;
+  initiativeUpdate(context) satisfies Json<EntityWebhookPayloadWithInitiativeUpdateData>;
+});

@@ -1,0 +1,57 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { findNewestDeliveryTime } from '../../src/deliveries/count-store.ts';
+import { warnOfClock } from '../../src/receiver/clock-check.ts';
+import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+let connected: Awaited<ReturnType<typeof connectGithub>>;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  connected = await connectGithub(app, 'org_a');
+});
+
+const HOUR_MS = 3_600_000;
+const deliver = async (delivery: string) => {
+  await app.request(...githubRequest(connected, { zen: 'x' }, { delivery }));
+  return (await logOf(app)).find(
+    ({ referenceId, status }) => referenceId === delivery && status !== 'duplicate',
+  );
+};
+const warnings = () => app.logged.filter(({ level }) => level === 'warn');
+
+test('a folder without deliveries has no newest one, and nobody is warned', async () => {
+  expect(await findNewestDeliveryTime(app.db)).toBeNull();
+  await warnOfClock(app.deps);
+  expect(warnings()).toEqual([]);
+});
+
+test.each([
+  ['that goes on', HOUR_MS, 0],
+  ['that was put right by a little', -5 * 60_000, 0],
+  ['that was set back', -5 * 60_000 - 1, 1],
+  ['that was set back by years', -3 * 365 * 24 * HOUR_MS, 1],
+])('a clock %s', async (_, ms, lines) => {
+  await deliver('one');
+  app.clock.advance(ms);
+  await warnOfClock(app.deps);
+  expect(warnings()).toHaveLength(lines);
+});
+
+test('the log alone tells it too, when the claims were swept', async () => {
+  await deliver('one');
+  app.db.$client.run('DELETE FROM delivery_claims');
+  expect(await findNewestDeliveryTime(app.db)).toEqual(app.clock.now());
+});
+
+test('what was taken stays taken when the clock is set back, and what is new is taken', async () => {
+  expect(await deliver('one')).toMatchObject({ status: 'processed' });
+  app.clock.advance(-48 * HOUR_MS);
+  await deliver('one');
+  expect(await deliver('two')).toMatchObject({ status: 'processed' });
+  await deliver('two');
+  const statuses = (await logOf(app)).map(({ referenceId, status }) => `${referenceId} ${status}`);
+  expect(statuses.sort()).toEqual(['one duplicate', 'one processed', 'two duplicate', 'two processed']);
+});

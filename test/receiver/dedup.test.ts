@@ -1,0 +1,190 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { Type } from '@sinclair/typebox';
+import type { Connected } from '../../src/integrations/model.ts';
+import { github } from '../../src/providers/github/provider.ts';
+import { defineEvent, type Provider } from '../../src/providers/provider.ts';
+import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+const DELIVERY = '72d3162e-cc78-11e3-81ab-4c9367dc0958';
+const payload = { zen: 'Speak like a human.' };
+
+let handled: number;
+let failure: Error | null;
+
+/** GitHub, with an event that counts and fails as told. */
+const counting: Provider = {
+  ...github,
+  events: {
+    count: defineEvent(Type.Object({}), () => {
+      handled++;
+      if (failure !== null) throw failure;
+      return {
+        outcome: 'processed',
+        title: 'Counted',
+        processed: { type: 'count', action: 'counted', data: { handled } },
+      };
+    }),
+  },
+};
+
+let app: TestApp;
+let connected: Connected;
+
+beforeEach(async () => {
+  handled = 0;
+  failure = null;
+  app = createTestApp({ providers: [counting] });
+  await app.addOrganization('org_a');
+  connected = await connectGithub(app, 'org_a');
+});
+
+const deliver = (to = connected, delivery = DELIVERY, body: unknown = payload) =>
+  app.request(...githubRequest(to, body, { event: 'count', delivery }));
+
+test('200 equal deliveries in parallel: one is processed, 199 are duplicates, one claim', async () => {
+  const responses = await Promise.all(Array.from({ length: 200 }, () => deliver()));
+  expect(responses.map(({ status }) => status)).toEqual(Array(200).fill(200));
+  const bodies = (await Promise.all(responses.map((response) => response.json()))) as {
+    message: string;
+    data?: object;
+  }[];
+  expect(bodies.filter(({ data }) => data !== undefined)).toHaveLength(1);
+  expect(bodies.filter(({ message }) => message.startsWith('Duplicate delivery'))).toHaveLength(199);
+  expect(handled).toBe(1);
+  expect(claimCount(app)).toBe(1);
+  const log = await logOf(app);
+  expect(Map.groupBy(log, ({ status }) => status).get('processed')).toHaveLength(1);
+  expect(Map.groupBy(log, ({ status }) => status).get('duplicate')).toHaveLength(199);
+});
+
+test('a duplicate is logged under the title of the first, and does not tell what it held', async () => {
+  await deliver();
+  const response = await deliver();
+  expect(await response.json()).toEqual({
+    received: true,
+    message: 'Duplicate delivery: The same delivery id was taken less than 24 hours ago',
+  });
+  expect((await logOf(app)).find(({ status }) => status === 'duplicate')).toMatchObject({
+    title: 'Counted',
+    statusCode: 200,
+    referenceId: DELIVERY,
+    payload: { event: 'count', action: null, data: null },
+  });
+});
+
+test.each([
+  ['23:59:59 later', 86_399_000, 'duplicate'],
+  ['24:00:01 later', 86_401_000, 'processed'],
+])('the same id %s is %s', async (_, ms, status) => {
+  await deliver();
+  app.clock.advance(ms);
+  await deliver();
+  expect((await logOf(app))[0]?.status).toBe(status as 'processed');
+  expect(claimCount(app)).toBe(1);
+  if (status === 'duplicate') return;
+  // The window begins anew.
+  app.clock.advance(86_399_000);
+  await deliver();
+  expect((await logOf(app))[0]?.status).toBe('duplicate');
+});
+
+test('the same id on two integrations is processed on both', async () => {
+  const other = await connectGithub(app, 'org_a', 'acme/pad');
+  await app.addOrganization('org_b');
+  const theirs = await connectGithub(app, 'org_b');
+  for (const to of [connected, other, theirs]) await deliver(to);
+  expect(handled).toBe(3);
+  expect(claimCount(app)).toBe(3);
+  expect((await logOf(app)).map(({ status }) => status)).toEqual(['processed', 'processed']);
+});
+
+describe('a handler that throws', () => {
+  test('is 500, leaves no claim, is logged as failed, and the redelivery is processed', async () => {
+    failure = new Error('out of paper');
+    const response = await deliver();
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({ error: 'Internal server error' });
+    expect(claimCount(app)).toBe(0);
+    expect(await logOf(app)).toMatchObject([
+      {
+        status: 'failed',
+        statusCode: 500,
+        title: 'count failed',
+        reason: 'The delivery could not be processed: out of paper',
+        referenceId: DELIVERY,
+        payload: { event: 'count', data: null },
+      },
+    ]);
+
+    failure = null;
+    app.clock.advance(1000);
+    expect(await (await deliver()).json()).toMatchObject({ data: { processed: { type: 'count' } } });
+    expect((await logOf(app)).map(({ status }) => status)).toEqual(['processed', 'failed']);
+    expect(claimCount(app)).toBe(1);
+  });
+
+  test('loses nothing to an equal delivery that came while it ran', async () => {
+    const events = {
+      count: defineEvent(Type.Object({}), () => {
+        if (++handled === 1) throw new Error('only the first');
+        return {
+          outcome: 'processed',
+          title: 'Counted',
+          processed: { type: 'count', action: 'counted', data: {} },
+        };
+      }),
+    };
+    app = createTestApp({ providers: [{ ...github, events }] });
+    await app.addOrganization('org_a');
+    connected = await connectGithub(app, 'org_a');
+    const responses = await Promise.all([deliver(), deliver(), deliver()]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 500]);
+    expect((await logOf(app)).map(({ status }) => status).sort()).toEqual([
+      'duplicate',
+      'failed',
+      'processed',
+    ]);
+  });
+
+  test('does not touch the deliveries that share its commit', async () => {
+    const only = 'fails';
+    const events = {
+      count: defineEvent(Type.Object({ name: Type.String() }), ({ name }) => {
+        if (name === only) throw new Error('no');
+        return {
+          outcome: 'processed',
+          title: name,
+          processed: { type: 'count', action: 'counted', data: {} },
+        };
+      }),
+    };
+    app = createTestApp({ providers: [{ ...github, events }] });
+    await app.addOrganization('org_a');
+    connected = await connectGithub(app, 'org_a');
+    const names = ['a', only, 'b', 'c'];
+    const responses = await Promise.all(names.map((name) => deliver(connected, name, { name })));
+    expect(responses.map(({ status }) => status)).toEqual([200, 500, 200, 200]);
+    expect((await logOf(app)).map(({ title, status }) => `${title} ${status}`).sort()).toEqual([
+      'a processed',
+      'b processed',
+      'c processed',
+      'count failed failed',
+    ]);
+  });
+});
+
+test('a body that comes again under another id is taken and marked', async () => {
+  await deliver(connected, 'first');
+  app.clock.advance(1000);
+  await deliver(connected, 'second');
+  app.clock.advance(1000);
+  await deliver(connected, 'third', { zen: 'Another.' });
+  expect(
+    (await logOf(app)).map(({ referenceId, status, sameBodyAs }) => ({ referenceId, status, sameBodyAs })),
+  ).toEqual([
+    { referenceId: 'third', status: 'processed', sameBodyAs: null },
+    { referenceId: 'second', status: 'processed', sameBodyAs: 'first' },
+    { referenceId: 'first', status: 'processed', sameBodyAs: null },
+  ]);
+});

@@ -1,0 +1,656 @@
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
+import type { Connected } from '../../src/integrations/model.ts';
+import { deleteIntegration, deleteRepository, setEnabled } from '../../src/integrations/store.ts';
+import { UploadError, type UploadProblem } from '../../src/lib/upload.ts';
+import { setPlan } from '../../src/organizations/store.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { providers } from '../../src/providers/index.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import { createReceiver } from '../../src/receiver/receive.ts';
+import {
+  claimCount,
+  connectGithub,
+  connectLinear,
+  githubRequest,
+  linearRequest,
+  logOf,
+} from '../support/deliveries.ts';
+import { refusalOf } from '../support/refusal.ts';
+import { allRows } from '../support/rows.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+let connected: Connected;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  await app.addOrganization('org_b');
+  connected = await connectGithub(app, 'org_a');
+});
+
+const ping = {
+  zen: 'Keep it logically awesome.',
+  hook_id: 1,
+  repository: { id: 7, full_name: 'acme/rocket' },
+};
+const DELIVERY = '72d3162e-cc78-11e3-81ab-4c9367dc0958';
+
+describe('what is taken', () => {
+  test('a ping is answered, claimed and logged', async () => {
+    const response = await app.request(...githubRequest(connected, ping, { delivery: DELIVERY }));
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({
+      received: true,
+      message: 'Webhook configured successfully',
+      data: { event: 'ping', delivery: DELIVERY },
+    });
+    expect(claimCount(app)).toBe(1);
+    expect(await logOf(app)).toEqual([
+      {
+        id: expect.stringMatching(/^dlv_/),
+        organizationId: 'org_a',
+        integrationId: connected.integrationId,
+        integrationType: 'github',
+        repositoryId: connected.repositoryId as string,
+        title: 'Ping: the webhook is configured',
+        status: 'processed',
+        statusCode: 200,
+        referenceId: DELIVERY,
+        payload: { event: 'ping', action: null, data: null },
+        reason: null,
+        count: 1,
+        sameBodyAs: null,
+        replayOf: null,
+        headers: {
+          'content-type': 'application/json',
+          'x-github-event': 'ping',
+          'x-github-delivery': DELIVERY,
+        },
+        durationMs: expect.any(Number),
+        retentionDays: 7,
+        createdAt: '2026-11-20T12:00:00.000Z',
+      },
+    ]);
+  });
+
+  test('headers that tell of it are kept, bounded; its signature and other secrets are not', async () => {
+    const headers = {
+      'user-agent': `GitHub-Hookshot/${'x'.repeat(500)}`,
+      'x-github-hook-id': '42',
+      authorization: 'Bearer secret',
+      cookie: 'a=secret',
+      'x-anything': 'secret',
+    };
+    await app.request(...githubRequest(connected, ping, { headers }));
+    const [entry] = await logOf(app);
+    expect(Object.keys(entry?.headers ?? {})).toEqual([
+      'user-agent',
+      'content-type',
+      'x-github-event',
+      'x-github-delivery',
+      'x-github-hook-id',
+    ]);
+    expect(entry?.headers?.['user-agent']).toHaveLength(200);
+  });
+
+  test('nothing is kept of the headers of a sender that was not verified', async () => {
+    await app.request(...githubRequest(connected, ping, { secret: 'another' }));
+    expect(await logOf(app)).toMatchObject([{ status: 'rejected', headers: null }]);
+  });
+
+  test('an event that means nothing to Tidings is ignored, with the reason', async () => {
+    const response = await app.request(
+      ...githubRequest(connected, { action: 'created' }, { event: 'gollum' }),
+    );
+    expect(response.status).toBe(200);
+    const reason = 'The event gollum means nothing to Tidings';
+    expect(await response.json()).toEqual({ received: true, message: `Ignored: ${reason}` });
+    expect(await logOf(app)).toMatchObject([
+      { status: 'ignored', statusCode: 200, reason, payload: { event: 'gollum' } },
+    ]);
+  });
+
+  test('a form carries the JSON in a field; the signature is over the form', async () => {
+    const form = new URLSearchParams({ payload: JSON.stringify(ping) }).toString();
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect((await app.request(...githubRequest(connected, form, { headers }))).status).toBe(200);
+    const empty = await app.request(...githubRequest(connected, 'a=b', { headers }));
+    expect(empty.status).toBe(400);
+    expect(await empty.json()).toEqual({ error: 'Malformed payload: the form has no field payload' });
+  });
+
+  test.each([
+    ['a byte order mark', new TextEncoder().encode('\uFEFF{"zen":"ñ"}'), 200],
+    [
+      'numbers that JavaScript would write otherwise',
+      new TextEncoder().encode('{ "id": 9007199254740993, "n": 1.0 }'),
+      200,
+    ],
+    ['text beyond ASCII', new TextEncoder().encode('{"zen":"日本 🚀 \u2028"}'), 200],
+    ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
+  ])('the signature is over the bytes: %s', async (_, body, status) => {
+    expect((await app.request(...githubRequest(connected, body))).status).toBe(status);
+    const flipped = new Uint8Array(body);
+    flipped[1] = (flipped[1] ?? 0) ^ 1;
+    const [path, init] = githubRequest(connected, body);
+    expect((await app.request(path, { ...init, body: flipped })).status).toBe(401);
+  });
+
+  test('neither the request log nor the delivery log holds a signature', async () => {
+    const [path, init] = githubRequest(connected, ping);
+    await app.request(path, init);
+    await app.request(path, { ...init, body: 'changed' });
+    const { 'x-hub-signature-256': signature = '' } = init.headers as Record<string, string>;
+    expect(signature).toStartWith('sha256=');
+    expect(JSON.stringify([app.logged, await logOf(app)])).not.toContain(signature.slice(7));
+  });
+
+  test('a body without a declared length is read all the same', async () => {
+    const [path, init] = githubRequest(connected, ping);
+    const body = new Blob([String(init.body)]).stream();
+    expect((await app.request(path, { ...init, body })).status).toBe(200);
+  });
+
+  test('the entry keeps the days of the plan that held', async () => {
+    await app.request(...githubRequest(connected, ping));
+    await setPlan(app.deps, 'org_a', 'pro');
+    app.clock.advance(1000);
+    await app.request(...githubRequest(connected, ping));
+    expect((await logOf(app)).map(({ retentionDays }) => retentionDays)).toEqual([30, 7]);
+  });
+});
+
+describe('what is refused', () => {
+  const at = (path: string) => githubRequest(connected, ping, { path: `/api/webhooks/${path}` });
+  const own = () => `org_a/${connected.integrationId}/${connected.repositoryId}`;
+  const many = 25 * 1024 * 1024 + 1;
+
+  // Each case is wrong in what it names and in everything that is checked after it.
+  const cases: [
+    string,
+    () => [string, RequestInit] | Promise<[string, RequestInit]>,
+    number,
+    string,
+    string | null,
+  ][] = [
+    ['a body over 25 MiB', () => withSize(at('nobody/org_a/x/y'), many), 413, 'Payload too large', null],
+    [
+      'a body over 25 MiB, for us',
+      () => withSize(unsigned(at(`github/${own()}`)), many),
+      413,
+      'Payload too large',
+      'The body has more than 25 MiB',
+    ],
+    ['an unknown provider', () => at(`gitlab/${own()}`), 400, 'Invalid webhook parameters', null],
+    ['a malformed id', () => at('github/org_a/a.b/c'), 400, 'Invalid webhook parameters', null],
+    [
+      'no repository',
+      () => at(`github/org_a/${connected.integrationId}`),
+      400,
+      'Invalid webhook parameters',
+      null,
+    ],
+    ['no such integration', () => at('github/org_a/int_none/repo_none'), 404, 'Integration not found', null],
+    [
+      'an integration of another organization',
+      () => at(`github/org_b/${connected.integrationId}/${connected.repositoryId}`),
+      404,
+      'Integration not found',
+      null,
+    ],
+    ['an integration of another provider', () => at(`linear/${own()}`), 404, 'Integration not found', null],
+    [
+      'no such repository',
+      () => unsigned(at(`github/org_a/${connected.integrationId}/repo_none`)),
+      404,
+      'Repository not found',
+      "The webhook's URL names a repository that is not connected: repo_none",
+    ],
+    [
+      'a missing event',
+      () => githubRequest(connected, ping, { secret: 'x', headers: { 'x-github-event': undefined } }),
+      400,
+      'Missing or invalid header: X-GitHub-Event',
+      'A delivery of GitHub carries the header X-GitHub-Event',
+    ],
+    [
+      'a missing delivery id',
+      () => githubRequest(connected, ping, { secret: 'x', headers: { 'x-github-delivery': undefined } }),
+      400,
+      'Missing or invalid header: X-GitHub-Delivery',
+      'A delivery of GitHub carries the header X-GitHub-Delivery',
+    ],
+    [
+      'an odd delivery id',
+      () => githubRequest(connected, ping, { delivery: 'a b' }),
+      400,
+      'Missing or invalid header: X-GitHub-Delivery',
+      'A delivery of GitHub carries the header X-GitHub-Delivery',
+    ],
+    [
+      'a missing signature',
+      () => unsigned(githubRequest(connected, ping)),
+      400,
+      'Missing or invalid header: X-Hub-Signature-256',
+      'A delivery of GitHub carries the header X-Hub-Signature-256',
+    ],
+    [
+      'a wrong signature',
+      () => githubRequest(connected, 'no JSON', { secret: 'x' }),
+      401,
+      'Invalid webhook signature',
+      'The signature was not made with the secret of this integration, and none of the usual causes was found. Tried: white space and quotation marks around its secret; JSON that was written anew; line ends and byte order marks that were changed; a form in place of JSON and JSON in place of a form. Set the secret at GitHub anew, or rotate it and set the new one.',
+    ],
+    [
+      'no JSON',
+      () => githubRequest(connected, 'no JSON'),
+      400,
+      'Malformed payload: the body is not JSON in UTF-8',
+      'the body is not JSON in UTF-8',
+    ],
+    [
+      'no object',
+      () => githubRequest(connected, '[]'),
+      400,
+      'Malformed payload: the body is not a JSON object',
+      'the body is not a JSON object',
+    ],
+  ];
+
+  test.each(cases)('%s', async (_, request, status, error, reason) => {
+    const response = await app.request(...(await request()));
+    expect(await response.json()).toEqual({ error });
+    expect(response.status).toBe(status);
+    expect(claimCount(app)).toBe(0);
+    const log = await logOf(app);
+    if (reason === null) expect(log).toEqual([]);
+    else
+      expect(log).toMatchObject([
+        {
+          status: 'rejected',
+          statusCode: status,
+          reason,
+          payload: { data: status === 401 ? { signature: 'unknown' } : null },
+        },
+      ]);
+  });
+
+  test('a disabled integration, before anything else of the delivery is looked at', async () => {
+    await setEnabled(app.deps, connected.integrationId, false);
+    const response = await app.request(...unsigned(at(`github/org_a/${connected.integrationId}/repo_none`)));
+    expect(response.status).toBe(403);
+    expect(await response.json()).toEqual({ error: 'Integration is disabled' });
+    expect(await logOf(app)).toMatchObject([
+      { status: 'rejected', statusCode: 403, reason: 'The integration is disabled' },
+    ]);
+    await setEnabled(app.deps, connected.integrationId, true);
+    expect((await app.request(...githubRequest(connected, ping))).status).toBe(200);
+  });
+
+  test('a repository of another integration', async () => {
+    const other = await connectGithub(app, 'org_a', 'acme/pad');
+    const path = `/api/webhooks/github/org_a/${connected.integrationId}/${other.repositoryId}`;
+    const response = await app.request(...githubRequest(connected, ping, { path }));
+    expect(response.status).toBe(403);
+    expect(await response.json()).toEqual({ error: 'Repository does not belong to the integration' });
+  });
+
+  test('a body that turns out too large while it is read', async () => {
+    const [path, init] = githubRequest(connected, ping);
+    const chunk = new Uint8Array(1024 * 1024);
+    let sent = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (sent++ < 40) controller.enqueue(chunk);
+        else controller.close();
+      },
+    });
+    const response = await app.request(path, { ...init, body });
+    expect(response.status).toBe(413);
+    expect(sent).toBeLessThan(40);
+    expect(await logOf(app)).toMatchObject([{ status: 'rejected', statusCode: 413 }]);
+  });
+});
+
+describe('what a sender without the secret can make us store', () => {
+  /** A delivery whose sender goes away in the middle of the body. */
+  function abortedRequest(): [string, RequestInit] {
+    const [path, init] = githubRequest(connected, ping);
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new Uint8Array(10));
+      },
+      pull: (controller) => controller.error(new Error('the connection was closed')),
+    });
+    return [path, { ...init, body }];
+  }
+  const forged = () => githubRequest(connected, { a: 'x'.repeat(10_000) }, { secret: 'wrong' });
+
+  test('is one entry a minute for each cause, which counts, and holds no payload', async () => {
+    for (let n = 0; n < 50; n++) await app.request(...forged());
+    app.clock.advance(60_000);
+    for (let n = 0; n < 3; n++) await app.request(...forged());
+    const log = await logOf(app);
+    const told = log.map(({ count, statusCode, payload }) => [statusCode, payload.data?.signature, count]);
+    expect(told.sort()).toEqual([
+      [401, 'not-examined', 47],
+      [401, 'unknown', 3],
+      [401, 'unknown', 3],
+    ]);
+    expect(JSON.stringify(log)).not.toContain('xxxx');
+  });
+
+  test('refusals of one minute with different causes have an entry each, which says its own cause', async () => {
+    const without = (name: string) => githubRequest(connected, ping, { headers: { [name]: undefined } });
+    const repository = (id: string) =>
+      githubRequest(connected, ping, { path: `/api/webhooks/github/org_a/${connected.integrationId}/${id}` });
+    for (const request of [
+      without('x-github-event'),
+      without('x-github-delivery'),
+      without('x-github-delivery'),
+      without('x-hub-signature-256'),
+      repository('repo_x'),
+      repository('repo_y'),
+      abortedRequest(),
+      abortedRequest(),
+      abortedRequest(),
+    ]) {
+      await app.request(...request);
+    }
+    const told = (await logOf(app)).map(
+      ({ statusCode, count, reason }) => `${statusCode} ${count} ${reason}`,
+    );
+    expect(told.sort()).toEqual([
+      '400 1 A delivery of GitHub carries the header X-GitHub-Event',
+      '400 1 A delivery of GitHub carries the header X-Hub-Signature-256',
+      '400 2 A delivery of GitHub carries the header X-GitHub-Delivery',
+      '400 3 The connection closed before the whole body arrived',
+      "404 2 The webhook's URL names a repository that is not connected: repo_x",
+    ]);
+  });
+
+  test('an upload that is cut off is a refusal, not a failure of the service', async () => {
+    for (let n = 0; n < 100; n++) {
+      const response = await app.request(...abortedRequest());
+      expect([response.status, await response.json()]).toEqual([400, { error: 'Upload aborted' }]);
+    }
+    app.clock.advance(60_000);
+    await app.request(...abortedRequest());
+    expect((await logOf(app)).map(({ status, title, count }) => `${status} ${title} ${count}`)).toEqual([
+      'rejected Upload aborted 1',
+      'rejected Upload aborted 100',
+    ]);
+    expect(app.logged.filter(({ level }) => level !== 'debug' && level !== 'info')).toEqual([]);
+    const metrics = app.deps.metrics.registry.render(() => undefined);
+    expect(metrics).toContain('tidings_deliveries_total{provider="github",outcome="rejected"} 101');
+    expect(metrics).toContain('tidings_deliveries_total{provider="github",outcome="failed"} 0');
+  });
+
+  test.each<[UploadProblem, number, string]>([
+    ['too_large', 413, 'Payload too large'],
+    ['aborted', 400, 'Upload aborted'],
+    ['too_slow', 408, 'Upload timed out'],
+    ['no_room', 503, 'Too many uploads'],
+  ])('an upload that is not read, %s, is counted per minute', async (problem, status, message) => {
+    const receive = createReceiver(app.deps, providers);
+    const { organizationId, integrationId, repositoryId } = { organizationId: 'org_a', ...connected };
+    const [, init] = githubRequest(connected, ping);
+    for (let n = 0; n < 3; n++) {
+      const refusal = await refusalOf(
+        receive({
+          path: { provider: 'github', organizationId, integrationId, repositoryId },
+          headers: new Headers(init.headers),
+          isTooLarge: false,
+          readBody: () => Promise.reject(new UploadError(problem)),
+        }),
+      );
+      expect(refusal).toEqual({ status, message });
+    }
+    expect(await logOf(app)).toMatchObject([
+      { status: 'rejected', statusCode: status, title: message, count: 3 },
+    ]);
+  });
+
+  test('is one entry a minute also where the service itself fails before the signature is checked', async () => {
+    app.db.$client.run("UPDATE integrations SET secret = x'00'");
+    for (let n = 0; n < 20; n++) expect((await app.request(...forged())).status).toBe(500);
+    expect(await logOf(app)).toMatchObject([{ status: 'failed', statusCode: 500, count: 20 }]);
+  });
+
+  test('never suppresses the real delivery of the same id', async () => {
+    const [path, init] = githubRequest(connected, ping, { delivery: DELIVERY, secret: 'wrong' });
+    expect((await app.request(path, init)).status).toBe(401);
+    const real = await app.request(...githubRequest(connected, ping, { delivery: DELIVERY }));
+    expect(await real.json()).toMatchObject({ data: { event: 'ping' } });
+  });
+});
+
+describe('Linear', () => {
+  const payload = (webhookTimestamp: unknown = app.clock.now().getTime()) => ({
+    action: 'create',
+    type: 'Reaction',
+    data: {},
+    webhookTimestamp,
+  });
+
+  test('needs no repository: none and "-" are both taken, another is not found', async () => {
+    const linear = await connectLinear(app, 'org_a');
+    expect(linear.webhookUrl).toEndWith(`/api/webhooks/linear/org_a/${linear.integrationId}`);
+    const event = { event: 'Reaction' };
+    expect((await app.request(...linearRequest(linear, payload(), event))).status).toBe(200);
+    const path = new URL(linear.webhookUrl).pathname;
+    expect(
+      (await app.request(...linearRequest(linear, payload(), { ...event, path: `${path}/-` }))).status,
+    ).toBe(200);
+    expect(
+      (await app.request(...linearRequest(linear, payload(), { ...event, path: `${path}/repo_x` }))).status,
+    ).toBe(404);
+  });
+
+  test('is deduplicated by Linear-Delivery, which differs where webhookId does not', async () => {
+    const linear = await connectLinear(app, 'org_a');
+    const body = { ...payload(), webhookId: 'the-same-in-every-delivery' };
+    for (const delivery of ['a', 'b', 'a']) {
+      await app.request(...linearRequest(linear, body, { event: 'Reaction', delivery }));
+    }
+    expect((await logOf(app)).map(({ status }) => status).sort()).toEqual([
+      'duplicate',
+      'ignored',
+      'ignored',
+    ]);
+  });
+
+  test.each([
+    ['a string', '1763640000000', 'webhookTimestamp must be a number'],
+    ['absent', null, 'webhookTimestamp must be a number'],
+    ['61 s ahead', Date.parse('2026-11-20T12:01:01Z'), 'webhookTimestamp lies more than a minute ahead'],
+    ['over a day old', Date.parse('2026-11-19T11:59:59Z'), 'webhookTimestamp is more than a day old'],
+  ])('a timestamp that is %s is 400', async (_, timestamp, message) => {
+    const linear = await connectLinear(app, 'org_a');
+    const response = await app.request(...linearRequest(linear, payload(timestamp), { event: 'Reaction' }));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ error: `Malformed payload: ${message}` });
+    expect(claimCount(app)).toBe(0);
+  });
+});
+
+function unsigned([path, init]: [string, RequestInit]): [string, RequestInit] {
+  const { 'x-hub-signature-256': _, ...headers } = init.headers as Record<string, string>;
+  return [path, { ...init, headers }];
+}
+
+function withSize([path, init]: [string, RequestInit], bytes: number): [string, RequestInit] {
+  return [path, { ...init, headers: { ...(init.headers as object), 'content-length': String(bytes) } }];
+}
+
+describe('deliveries that fail in a row', () => {
+  const inARow = () => app.deps.metrics.failedDeliveries.inARow;
+  const send = async (options: Parameters<typeof githubRequest>[2] = {}, payload: unknown = ping) =>
+    (await app.request(...githubRequest(connected, payload, options))).status;
+  test('are counted while the system fails, and one that is taken ends the row', async () => {
+    app.db.$client.run('PRAGMA query_only = ON');
+    expect([await send(), await send(), inARow()]).toEqual([500, 500, 2]);
+    expect(app.deps.metrics.registry.render()).toContain('\ntidings_deliveries_failed_in_a_row 2\n');
+    app.db.$client.run('PRAGMA query_only = OFF');
+    // A refusal says nothing about the system.
+    expect([await send({}, 'no JSON'), inARow()]).toEqual([400, 2]);
+    expect([await send(), inARow()]).toEqual([200, 0]);
+  });
+
+  test('do not count from a sender who is not verified', async () => {
+    app.db.$client.run('PRAGMA query_only = ON');
+    expect(await send({ secret: 'x' })).toBe(401);
+    expect(await send({ headers: { 'x-hub-signature-256': undefined } })).toBe(400);
+    expect(inARow()).toBe(0);
+  });
+
+  test('do not count when only this payload cannot be processed', async () => {
+    const [github] = providers as [Provider];
+    const fails = { prepare: () => () => JSON.parse('{') };
+    app = createTestApp({ providers: [{ ...github, events: { ping: fails } }] });
+    await app.addOrganization('org_a');
+    connected = await connectGithub(app, 'org_a');
+    expect([await send(), inARow()]).toEqual([500, 0]);
+  });
+});
+
+describe('while it is being disconnected', () => {
+  const disconnected = {
+    integration: () => deleteIntegration(app.db, connected.integrationId),
+    repository: () => deleteRepository(app.db, connected.repositoryId as string),
+  };
+
+  /** Disconnects once the body is read, which is after the integration and its repository were found. */
+  function receiveWhile(disconnect: () => void, event: string, delivery: string = crypto.randomUUID()) {
+    const { integrationId, repositoryId } = connected;
+    const sample = sampleGithub(event, { repository: 'acme/rocket', now: app.clock.now() }) ?? ping;
+    const [, init] = githubRequest(connected, sample, { event, delivery });
+    return createReceiver(
+      app.deps,
+      providers,
+    )({
+      path: { provider: 'github', organizationId: 'org_a', integrationId, repositoryId },
+      headers: new Headers(init.headers),
+      isTooLarge: false,
+      async readBody() {
+        disconnect();
+        return new TextEncoder().encode(String(init.body));
+      },
+    });
+  }
+
+  test.each(['release', 'push', 'ping', 'gollum'])(
+    'the integration: a %s gets 404, and nothing is left of it',
+    async (event) => {
+      expect(await refusalOf(receiveWhile(disconnected.integration, event))).toEqual({
+        status: 404,
+        message: 'Integration not found',
+      });
+      const { delivery_claims, deliveries, events } = allRows(app.db);
+      expect({ delivery_claims, deliveries, events }).toEqual({
+        delivery_claims: [],
+        deliveries: [],
+        events: [],
+      });
+      expect(app.logged.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
+    },
+  );
+
+  test.each(['release', 'push', 'ping', 'gollum'])(
+    'the repository: a %s gets 404, and nothing is left but its log entry',
+    async (event) => {
+      expect(await refusalOf(receiveWhile(disconnected.repository, event))).toEqual({
+        status: 404,
+        message: 'Repository not found',
+      });
+      expect(await logOf(app)).toMatchObject([{ status: 'rejected', statusCode: 404 }]);
+      expect([claimCount(app), allRows(app.db).events]).toEqual([0, []]);
+    },
+  );
+
+  test('a duplicate gets 404 too', async () => {
+    expect((await app.request(...githubRequest(connected, ping, { delivery: DELIVERY }))).status).toBe(200);
+    expect(await refusalOf(receiveWhile(disconnected.integration, 'ping', DELIVERY))).toMatchObject({
+      status: 404,
+    });
+    expect((await logOf(app)).map(({ status }) => status)).toEqual(['processed']);
+  });
+});
+
+describe('while another process locks the database', () => {
+  let time = 0;
+  const timer = () => spyOn(performance, 'now').mockImplementation(() => time);
+  let spied: ReturnType<typeof timer>;
+  beforeEach(() => {
+    time = 0;
+    spied = timer();
+  });
+  afterEach(() => void spied.mockRestore());
+
+  /** Each attempt to begin a transaction takes 100 ms, and fails until `endsAtMs`. */
+  function lockUntil(endsAtMs: number): void {
+    const { $client } = app.db;
+    const query = $client.query.bind($client);
+    $client.query = ((text: string) => {
+      if (text === 'BEGIN IMMEDIATE') {
+        time += 100;
+        if (time < endsAtMs) {
+          throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
+        }
+      }
+      return query(text);
+    }) as typeof $client.query;
+  }
+
+  test('the delivery and the log of its failure share less than 4 s', async () => {
+    lockUntil(60_000);
+    const response = await app.request(...githubRequest(connected, ping));
+    expect(response.status).toBe(500);
+    expect(time).toBeGreaterThan(3_000);
+    expect(time).toBeLessThan(4_000);
+    expect(app.logged.map(({ msg }) => msg)).toContain('a refused delivery could not be logged');
+    expect(await logOf(app)).toEqual([]);
+    expect(claimCount(app)).toBe(0);
+    // Readiness measures itself how long another process writes.
+    expect(app.deps.metrics.failedDeliveries.inARow).toBe(0);
+  });
+
+  test('so does a refusal', async () => {
+    lockUntil(60_000);
+    const response = await app.request(...githubRequest(connected, ping, { secret: 'x' }));
+    expect(response.status).toBe(401);
+    expect(time).toBeLessThan(4_000);
+  });
+
+  test('a delivery is taken when the lock ends within 3 s', async () => {
+    lockUntil(2_900);
+    expect((await app.request(...githubRequest(connected, ping))).status).toBe(200);
+  });
+
+  test('a failed delivery is logged when the lock ends within the rest', async () => {
+    lockUntil(3_300);
+    expect((await app.request(...githubRequest(connected, ping))).status).toBe(500);
+    expect(await logOf(app)).toMatchObject([
+      { status: 'failed', statusCode: 500, reason: expect.stringContaining('database is locked') },
+    ]);
+    expect(claimCount(app)).toBe(0);
+  });
+
+  test('the upload does not shorten the wait', async () => {
+    const { integrationId, repositoryId } = connected;
+    const [, init] = githubRequest(connected, ping);
+    const receive = createReceiver(app.deps, providers);
+    lockUntil(12_000);
+    const received = await receive({
+      path: { provider: 'github', organizationId: 'org_a', integrationId, repositoryId },
+      headers: new Headers(init.headers),
+      isTooLarge: false,
+      async readBody() {
+        time = 10_000;
+        return new TextEncoder().encode(String(init.body));
+      },
+    });
+    expect(received.received).toBe(true);
+  });
+});

@@ -1,0 +1,314 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import type { Connected } from '../../src/integrations/model.ts';
+import { rotateSecret } from '../../src/integrations/rotate.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
+import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
+import { hmacSha256 } from '../../src/providers/signature.ts';
+import {
+  claimCount,
+  connectGithub,
+  connectLinear,
+  githubRequest,
+  linearRequest,
+  logOf,
+} from '../support/deliveries.ts';
+import { createTestApp, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+
+beforeEach(async () => {
+  app = createTestApp();
+  await app.addOrganization('org_a');
+  await app.addOrganization('org_b');
+});
+
+const MINUTE_MS = 60_000;
+
+interface Sent {
+  /** What the provider signed. */
+  signed: string;
+  secret: string;
+  /** What arrived; absent: the same. */
+  arrived?: string;
+  type?: string;
+}
+
+const senders = {
+  GitHub: {
+    connect: () => connectGithub(app, 'org_a'),
+    payload: () => sampleGithub('push', { repository: 'acme/rocket', now: app.clock.now() }) ?? {},
+    request: (to: Connected, { signed, secret, arrived = signed, type = 'application/json' }: Sent) =>
+      githubRequest(to, arrived, {
+        event: 'push',
+        headers: {
+          'content-type': type,
+          'x-hub-signature-256': `sha256=${hmacSha256(secret, signed)}`,
+        },
+      }),
+  },
+  Linear: {
+    connect: () => connectLinear(app, 'org_a'),
+    payload: () => sampleLinear('Issue', { now: app.clock.now() }) ?? {},
+    request: (to: Connected, { signed, secret, arrived = signed, type = 'application/json' }: Sent) =>
+      linearRequest(to, arrived, {
+        headers: { 'content-type': type, 'linear-signature': hmacSha256(secret, signed) },
+      }),
+  },
+};
+
+const ANSWER_HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'content-type': 'application/json',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+interface Told {
+  signature?: unknown;
+  integrationId?: unknown;
+  reason: string;
+}
+
+/** What the refused delivery was told to be, once it is clear that the sender learnt nothing of it. */
+async function causeOf([path, init]: [string, RequestInit]): Promise<Told> {
+  const before = (await logOf(app)).length;
+  const response = await app.request(path, init);
+  expect(response.status).toBe(401);
+  expect(await response.text()).toBe('{"error":"Invalid webhook signature"}');
+  expect(Object.fromEntries(response.headers)).toEqual(ANSWER_HEADERS);
+  expect(claimCount(app)).toBe(0);
+  const log = await logOf(app);
+  expect(log).toHaveLength(before + 1);
+  const [entry] = log;
+  expect(entry).toMatchObject({
+    status: 'rejected',
+    statusCode: 401,
+    title: 'Signature does not match',
+    count: 1,
+    headers: null,
+    repositoryId: null,
+    payload: { action: null },
+  });
+  app.clock.advance(MINUTE_MS);
+  return { ...entry?.payload.data, reason: entry?.reason ?? '' };
+}
+
+describe.each(Object.entries(senders))('a delivery of %s that was signed', (name, sender) => {
+  const other = name === 'GitHub' ? 'Linear' : 'GitHub';
+  let connected: Connected;
+  let body: string;
+  const send = (sent: Partial<Sent>) =>
+    causeOf(sender.request(connected, { signed: body, secret: connected.secret, ...sent }));
+
+  beforeEach(async () => {
+    connected = await sender.connect();
+    body = JSON.stringify({ ...sender.payload(), note: 'a+b & 100 % (Größe) *~! "🚀" \n </p>' });
+  });
+
+  test('as it should be is taken', async () => {
+    const [path, init] = sender.request(connected, { signed: body, secret: connected.secret });
+    expect((await app.request(path, init)).status).toBe(200);
+  });
+
+  test('with the previous secret, once its day is over', async () => {
+    const { integrationId, secret } = connected;
+    await rotateSecret(app.deps, integrationId);
+    app.clock.advance(DAY_MS);
+    body = JSON.stringify(sender.payload());
+    expect(await send({ secret })).toEqual({
+      signature: 'previous-secret',
+      reason: `It was signed with the previous secret of this integration, which no longer works since a rotation. Set the present secret at ${name}; if nobody has it any more, rotate it and set the new one.`,
+    });
+    await rotateSecret(app.deps, integrationId);
+    expect(await send({ secret })).toMatchObject({ signature: 'unknown' });
+  });
+
+  test('with the secret of another integration of the organization', async () => {
+    const { integrationId, secret } = await connectGithub(app, 'org_a', 'acme/pad');
+    const reason = (named: string) =>
+      `It was signed with the secret of another integration of this organization: ${named}. The webhook's URL and its secret belong to different integrations. Set the URL and the secret of the same one at ${name}.`;
+    const told = {
+      signature: 'other-integration',
+      integrationId,
+      reason: reason(`GitHub, acme/pad (${integrationId})`),
+    };
+    expect(await send({ secret })).toEqual(told);
+    await rotateSecret(app.deps, integrationId);
+    expect(await send({ secret })).toEqual(told);
+    app.clock.advance(DAY_MS);
+    expect(await send({ secret })).toMatchObject({ signature: 'unknown' });
+    const linear = await connectLinear(app, 'org_a');
+    expect(await send({ secret: linear.secret })).toEqual({
+      ...told,
+      integrationId: linear.integrationId,
+      reason: reason(`Linear (${linear.integrationId})`),
+    });
+  });
+
+  test("never names another organization's integration, though its secret fits", async () => {
+    const strangers = [await connectGithub(app, 'org_b'), await connectLinear(app, 'org_b')];
+    for (const { secret, integrationId } of strangers) {
+      const told = await send({ secret });
+      expect(told).toMatchObject({ signature: 'unknown' });
+      expect(JSON.stringify(await logOf(app))).not.toContain(integrationId);
+    }
+    expect(await logOf(app, 'org_b')).toEqual([]);
+  });
+
+  test.each([
+    ['\n', (secret: string) => `${secret}\n`, 'a line break behind it'],
+    ['\\r\\n', (secret: string) => `${secret}\r\n`, 'a line break behind it'],
+    ['\\r', (secret: string) => `${secret}\r`, 'a line break behind it'],
+    ['a line break before', (secret: string) => `\n${secret}`, 'a line break before it'],
+    ['a space behind', (secret: string) => `${secret} `, 'a space behind it'],
+    ['a space before', (secret: string) => ` ${secret}`, 'a space before it'],
+    ['a hard space', (secret: string) => `${secret}\u00a0`, 'a space behind it'],
+    ['a tab', (secret: string) => `\t${secret}`, 'a tab before it'],
+    ['two spaces', (secret: string) => ` ${secret} `, 'spaces around it'],
+    ['double quotes', (secret: string) => `"${secret}"`, 'quotation marks around it'],
+    ['single quotes', (secret: string) => `'${secret}'`, 'quotation marks around it'],
+    ['back quotes', (secret: string) => `\`${secret}\``, 'quotation marks around it'],
+  ])('with the secret and %j', async (_, surround, detail) => {
+    expect(await send({ secret: surround(connected.secret) })).toEqual({
+      signature: 'whitespace',
+      reason: `It was signed with the secret of this integration and ${detail}. Set the secret at ${name} again, with nothing before or behind it.`,
+    });
+  });
+
+  const spaced = (text: string) => text.replaceAll('":', '": ').replaceAll(',"', ', "');
+  const pretty = (text: string) => JSON.stringify(JSON.parse(text), null, 2);
+  const inAscii = (text: string) =>
+    text.replaceAll(/[^\0-\x7f]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const same = (text: string) => text;
+
+  test.each<[string, (body: string) => string, (body: string) => string, string]>([
+    ['compact, came indented', same, pretty, 'its JSON was written anew'],
+    [
+      'compact, came with tabs',
+      same,
+      (text) => JSON.stringify(JSON.parse(text), null, '\t'),
+      'its JSON was written anew',
+    ],
+    ['compact, came spaced', same, spaced, 'its JSON was written anew'],
+    ['compact, came in ASCII', same, inAscii, 'its JSON was written anew'],
+    ['compact, came in ASCII and spaced', same, (text) => spaced(inAscii(text)), 'its JSON was written anew'],
+    ['compact, came with \\/', same, (text) => text.replaceAll('/', '\\/'), 'its JSON was written anew'],
+    [
+      'with a number that JavaScript cannot hold, came indented',
+      (text) => text.replace('{', '{"id":12345678901234567890,"pad":1.0,'),
+      (text) => text.replace('{', '{\n  "id": 12345678901234567890,\n  "pad": 1.0, '),
+      'its JSON was written anew',
+    ],
+    ['indented, came compact', pretty, same, 'its JSON was written anew'],
+    [
+      'indented with a line end, came compact',
+      (text) => `${pretty(text)}\n`,
+      same,
+      'its JSON was written anew',
+    ],
+    ['with LF, came with CRLF', pretty, (text) => pretty(text).replaceAll('\n', '\r\n'), ''],
+    ['with CRLF, came with LF', (text) => pretty(text).replaceAll('\n', '\r\n'), pretty, ''],
+    ['with a line end, came without', (text) => `${text}\n`, same, 'the line end at its end was taken away'],
+    ['with CRLF, came without', (text) => `${text}\r\n`, same, 'the line end at its end was taken away'],
+    ['without a line end, came with one', same, (text) => `${text}\n`, ''],
+    ['without a line end, came with CRLF', same, (text) => `${text}\r\n`, ''],
+    ['without a BOM, came with one', same, (text) => `\uFEFF${text}`, 'a byte order mark was put before it'],
+    [
+      'with a BOM, came without',
+      (text) => `\uFEFF${text}`,
+      same,
+      'the byte order mark before it was taken away',
+    ],
+  ])('%s', async (_, signed, arrived, detail) => {
+    const told = await send({ signed: signed(body), arrived: arrived(body) });
+    expect(told.reason).toStartWith(
+      `It was signed with the secret of this integration, but the body was changed on its way: ${detail}`,
+    );
+    expect(told.reason).toEndWith(
+      `. Whatever stands between ${name} and Tidings, such as a proxy or a function, must pass the bytes through as they are.`,
+    );
+    expect(told).toMatchObject({ signature: 'body-altered' });
+  });
+
+  test('with the previous secret within its day, but the body was changed', async () => {
+    const { secret } = connected;
+    await rotateSecret(app.deps, connected.integrationId);
+    expect(await send({ secret, arrived: pretty(body) })).toMatchObject({ signature: 'body-altered' });
+  });
+
+  const forms: [string, (json: string) => string][] = [
+    ['URLSearchParams', (json) => new URLSearchParams({ payload: json }).toString()],
+    ['encodeURIComponent', (json) => `payload=${encodeURIComponent(json)}`],
+    // Ruby's and Python's own: all but letters, digits and "_.-~", a space as a plus sign or not.
+    ['CGI.escape', (json) => `payload=${strictly(json).replaceAll('%20', '+')}`],
+    ['urllib.parse.quote', (json) => `payload=${strictly(json)}`],
+  ];
+  const FORM = 'application/x-www-form-urlencoded';
+
+  test.each(forms)('as a form of %s, came as JSON', async (_, pack) => {
+    const told = await send({ signed: pack(body), arrived: body });
+    expect(told).toMatchObject({ signature: 'form' });
+    expect(told.reason).toContain('its JSON was taken out of a form. Whatever stands between');
+    const choose = 'choose the content type application/json at GitHub';
+    expect(told.reason.includes(choose)).toBe(name === 'GitHub');
+  });
+
+  test.each(forms)('as JSON, came as a form of %s', async (_, pack) => {
+    const told = await send({ arrived: pack(body), type: FORM });
+    expect(told).toMatchObject({ signature: 'form' });
+    expect(told.reason).toContain('its JSON was put into a form');
+  });
+
+  test('as one form, came as another', async () => {
+    const [first, second] = forms.map(([, pack]) => pack(body));
+    const told = await send({ signed: first ?? '', arrived: second ?? '', type: FORM });
+    expect(told).toMatchObject({ signature: 'body-altered' });
+    expect(told.reason).toContain('its form was encoded anew');
+  });
+
+  test('as JSON that speaks of a form is not taken for one', async () => {
+    body = '{"url":"https://acme.example/?a=1&payload=%7B%7D"}';
+    expect(await send({ arrived: pretty(body) })).toMatchObject({ signature: 'body-altered' });
+  });
+
+  test('with something else is unknown, and says what was tried', async () => {
+    expect(await send({ secret: 'another' })).toEqual({
+      signature: 'unknown',
+      reason: `The signature was not made with the secret of this integration, and none of the usual causes was found. Tried: white space and quotation marks around its secret; JSON that was written anew; line ends and byte order marks that were changed; a form in place of JSON and JSON in place of a form. Set the secret at ${name} anew, or rotate it and set the new one.`,
+    });
+    await senders[other].connect();
+    const { reason } = await send({ secret: 'another' });
+    expect(reason).toContain('Tried: the secrets of 1 other integration of this organization; white space');
+    await rotateSecret(app.deps, connected.integrationId);
+    const rotated = await send({ secret: 'another' });
+    expect(rotated.reason).toContain('Tried: its previous secret; the secrets of 1 other');
+  });
+});
+
+function strictly(text: string): string {
+  const hex = (each: string) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(text).replaceAll(/[!'()*]/g, hex);
+}
+
+test('a form that is signed as a form is taken, as ever', async () => {
+  const connected = await connectGithub(app, 'org_a');
+  const signed = new URLSearchParams({ payload: JSON.stringify(senders.GitHub.payload()) }).toString();
+  const type = 'application/x-www-form-urlencoded';
+  const sent = senders.GitHub.request(connected, { signed, secret: connected.secret, type });
+  expect((await app.request(...sent)).status).toBe(200);
+});
+
+test('causes of one minute have entries of their own, which count', async () => {
+  const connected = await connectGithub(app, 'org_a');
+  const send = (secret: string) =>
+    app.request(...senders.GitHub.request(connected, { signed: '{}', secret }));
+  for (const secret of [`${connected.secret}\n`, 'x', `${connected.secret} `, 'x', 'x']) await send(secret);
+  const log = await logOf(app);
+  expect(log.map(({ payload, count }) => [payload.data?.signature, count]).sort()).toEqual([
+    ['not-examined', 2],
+    ['unknown', 1],
+    ['whitespace', 2],
+  ]);
+});
