@@ -2,14 +2,20 @@ import { constants, Database as Sqlite } from 'bun:sqlite';
 import { accessSync, existsSync, constants as fileModes, type Stats, statSync } from 'node:fs';
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../src/lib/app-error.ts';
+import { createStorage, type Storage } from './storage.ts';
 import { upgrade } from './upgrade.ts';
 
+export type { Sqlite };
+
 /** Drizzle over one SQLite connection. `$client` is the connection itself, for pragmas and checkpoints. */
-export type Database = BunSQLiteDatabase & { $client: Sqlite };
+export type Drizzle = BunSQLiteDatabase & { $client: Sqlite };
+
+/** The open database: `read` and `write` for all work, and the connection that writes. */
+export type Database = Drizzle & Storage & { closeReader(): void };
 
 /**
  * How long a statement waits for another process's write before it fails with SQLITE_BUSY, holding the thread: right
- * for a command. A server must not stand still: it waits hardly, and writes through `commitTogether`, which tries again.
+ * for a command. A server must not stand still: it waits hardly, and retries through the write queue.
  */
 const busyTimeoutMs = { command: 5_000, server: 2 } as const;
 
@@ -42,8 +48,36 @@ export function openDatabase(
     sqlite.close();
     throw error;
   }
-  if (file !== ':memory:') openedFiles.set(sqlite, statSync(file));
-  return drizzle({ client: sqlite });
+  if (file === ':memory:') return withStorage(sqlite, null);
+  openedFiles.set(sqlite, statSync(file));
+  return withStorage(sqlite, () => openReader(sqlite, role));
+}
+
+/** `openOther` null: reads and writes share one connection. */
+function withStorage(sqlite: Sqlite, openOther: (() => Sqlite) | null): Database {
+  const writer = drizzle({ client: sqlite });
+  let reader: Sqlite | null = null;
+  const openDrizzle = (open: () => Sqlite) => () => {
+    reader = open();
+    return drizzle({ client: reader });
+  };
+  const storage = createStorage(writer, openOther === null ? null : openDrizzle(openOther));
+  return Object.assign(writer, storage, { closeReader: () => reader?.close() });
+}
+
+/** A second connection to the same file, for reads. Throws `DatabaseMoved` when the path leads to another file. */
+function openReader(writer: Sqlite, role: Role): Sqlite {
+  const reader = new Sqlite(writer.filename, { readwrite: true, create: false, strict: true });
+  const opened = openedFiles.get(writer);
+  const present = statSync(writer.filename, { throwIfNoEntry: false });
+  if (present?.ino !== opened?.ino || present?.dev !== opened?.dev) {
+    reader.close();
+    throw new DatabaseMoved();
+  }
+  reader.run(`PRAGMA busy_timeout = ${busyTimeoutMs[role]}`);
+  reader.run('PRAGMA query_only = ON');
+  reader.run('PRAGMA temp_store = MEMORY');
+  return reader;
 }
 
 /** The file behind each connection, as it was when the connection was opened. */
@@ -53,7 +87,7 @@ const openedFiles = new WeakMap<Sqlite, Stats>();
  * Whether the path still leads to the file that is open. After somebody deletes or replaces the file, SQLite goes on
  * writing to one that nobody will ever open again (sqlite.org/howtocorrupt.html, 2.4).
  */
-export function isInPlace({ $client }: Database): boolean {
+export function isInPlace({ $client }: Pick<Drizzle, '$client'>): boolean {
   const opened = openedFiles.get($client);
   if (opened === undefined) return true;
   const present = statSync($client.filename, { throwIfNoEntry: false });
@@ -123,7 +157,7 @@ export function openForInspection(file: string): Database {
   const url = `${Bun.pathToFileURL(file).href}${isOpenElsewhere ? '' : '?immutable=1'}`;
   const sqlite = new Sqlite(url, flags);
   sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
-  return drizzle({ client: sqlite });
+  return withStorage(sqlite, null);
 }
 
 /**
@@ -142,6 +176,7 @@ export function findDamage(
 
 /** Moves what the write-ahead log holds into the file and lets go of it. */
 export function closeDatabase(db: Database): void {
+  db.closeReader();
   // TRUNCATE holds the write lock, and waits for readers while it does. A server that runs must not stand still for
   // that: PASSIVE, which holds no lock of writers, does most of the work, and the rest waits for nobody.
   db.$client.run('PRAGMA wal_checkpoint(PASSIVE)');
@@ -154,8 +189,8 @@ export function closeDatabase(db: Database): void {
  * Statements worth keeping: built at first use, once per connection, and kept as long as it.
  * Drizzle builds SQL and SQLite compiles it on every call otherwise, which costs more than the query.
  */
-export function prepared<Statements>(build: (db: Database) => Statements): (db: Database) => Statements {
-  const perConnection = new WeakMap<Database, Statements>();
+export function prepared<Statements>(build: (db: Drizzle) => Statements): (db: Drizzle) => Statements {
+  const perConnection = new WeakMap<Drizzle, Statements>();
   return (db) => {
     let statements = perConnection.get(db);
     if (statements === undefined) {

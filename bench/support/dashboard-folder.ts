@@ -1,5 +1,4 @@
 import type { Database } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
 import { SERVER } from '../../src/audit/model.ts';
 import { saveDraft } from '../../src/drafts/store.ts';
 import { connectIntegration } from '../../src/integrations/service.ts';
@@ -140,7 +139,7 @@ async function addPosts(
       makePost(index >= about.posts - SMALL_POSTS ? about.small : about.large, index, deliveryIds[index]),
     );
     await savePosts(db, posts);
-    await commitTogether(db, () => {
+    await db.write(() => {
       for (const { id, createdAt, sourceMetadata } of posts) {
         if (sourceMetadata?.deliveryId === undefined) continue;
         saveDraft(db, {
@@ -167,7 +166,7 @@ async function signIn(db: Database, organizationIds: readonly string[]): Promise
   const createdAt = now.toISOString();
   const user = { id: randomIds.newId('usr'), email: `${randomIds.newId('ann')}@acme.example`, createdAt };
   const token = randomToken(32);
-  await commitTogether(db, () => {
+  await db.write(() => {
     insertUser(db, { ...user, passwordHash: null });
     for (const organizationId of organizationIds) {
       insertMembership(db, { userId: user.id, organizationId, role: 'owner', createdAt });

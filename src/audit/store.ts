@@ -12,9 +12,9 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { type Database, prepared } from '../../db/client.ts';
-import { afterCommit, commitTogether } from '../../db/group-commit.ts';
+import { type Database, type Drizzle, prepared } from '../../db/client.ts';
 import { auditEvents, memberships, organizations } from '../../db/schema/index.ts';
+import { afterCommit } from '../../db/storage.ts';
 import { retentionDaysOf } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { DAY_MS } from '../lib/time.ts';
@@ -43,9 +43,9 @@ const MAX_SUMMARY_LENGTH = 400;
 
 /**
  * Records an event in the transaction of the change, and logs it once that is committed: no change without its row,
- * and no row without its change. Call it inside the work of `commitTogether`. Returns the row's id.
+ * and no row without its change. Call it inside the work of `write`. Returns the row's id.
  */
-export function recordAudit({ db, clock, log, actor }: AuditDeps, event: NewAuditEvent): number {
+export function recordAudit(tx: Drizzle, { clock, log, actor }: Omit<AuditDeps, 'db'>, event: NewAuditEvent): number {
   const { organizationId, action, target } = event;
   const now = clock.now();
   const row = {
@@ -60,22 +60,24 @@ export function recordAudit({ db, clock, log, actor }: AuditDeps, event: NewAudi
     summary: event.summary.slice(0, MAX_SUMMARY_LENGTH).toWellFormed(),
     count: event.count ?? 1,
     createdAt: now.toISOString(),
-    expiresAt: now.getTime() + retentionDays(db, organizationId) * DAY_MS,
+    expiresAt: now.getTime() + retentionDays(tx, organizationId) * DAY_MS,
   };
-  const [inserted] = statements(db).insert.all(row);
+  const [inserted] = statements(tx).insert.all(row);
   const { expiresAt: _, summary, ...fields } = row;
-  afterCommit(() => log[levelOf(actor)]({ audit: fields }, `${describeActor(actor)} ${summary}`));
+  afterCommit(tx, () => log[levelOf(actor)]({ audit: fields }, `${describeActor(actor)} ${summary}`));
   return inserted?.id ?? 0;
 }
 
 /** Takes back the event of a change that failed later, in the transaction that undoes the change. */
-export function withdrawAudit({ db, log, actor }: AuditDeps, id: number): void {
-  const [row] = db
+export function withdrawAudit(tx: Drizzle, { log, actor }: Pick<Deps, 'log' | 'actor'>, id: number): void {
+  const [row] = tx
     .delete(auditEvents)
     .where(eq(auditEvents.id, id))
     .returning({ action: auditEvents.action, targetId: auditEvents.targetId })
     .all();
-  afterCommit(() => log[levelOf(actor)]({ audit: row }, 'Tidings undid the change, because it failed later'));
+  afterCommit(tx, () =>
+    log[levelOf(actor)]({ audit: row }, 'Tidings undid the change, because it failed later'),
+  );
 }
 
 /** A person who runs a command reads its output; a log line on their terminal would only repeat it. */
@@ -83,9 +85,9 @@ function levelOf({ type }: Actor): 'debug' | 'info' {
   return type === 'command_line' ? 'debug' : 'info';
 }
 
-function retentionDays(db: Database, organizationId: string | null): number {
+function retentionDays(tx: Drizzle, organizationId: string | null): number {
   if (organizationId === null) return ACCOUNT_RETENTION_DAYS;
-  const plan = statements(db).plan.get({ organizationId })?.plan;
+  const plan = statements(tx).plan.get({ organizationId })?.plan;
   return plan === undefined ? ACCOUNT_RETENTION_DAYS : retentionDaysOf[plan];
 }
 
@@ -106,7 +108,7 @@ export function countRefusedSignIn(
   const minute = new Date(Math.floor(clock.now().getTime() / 60_000) * 60_000);
   const createdAt = minute.toISOString();
   const day = `${createdAt.slice(0, 10)}T00:00:00.000Z`;
-  return commitTogether(db, () => {
+  return db.write(() => {
     const { increment, refusals, insert } = statements(db);
     const isCounted = (address: string | null) => increment.all({ createdAt, address, attempts }).length > 0;
     if (isCounted(clientAddress)) return;
@@ -126,7 +128,7 @@ export function countRefusedSignIn(
       createdAt,
       expiresAt: minute.getTime() + ACCOUNT_RETENTION_DAYS * DAY_MS,
     });
-    afterCommit(() =>
+    afterCommit(db, () =>
       log.info({ audit: { action: REFUSED.action, address } }, `Somebody ${REFUSED.summary}`),
     );
   });
@@ -229,7 +231,7 @@ export function deleteExpiredAudit(db: Database, asOf: Date, limit: number): Pro
     .where(lte(auditEvents.expiresAt, asOf.getTime()))
     .limit(limit);
   const deleted = db.delete(auditEvents).where(inArray(auditEvents.id, expired));
-  return commitTogether(db, () => deleted.returning({ id: auditEvents.id }).all().length);
+  return db.write(() => deleted.returning({ id: auditEvents.id }).all().length);
 }
 
 const statements = prepared((db) => ({

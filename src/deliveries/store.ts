@@ -1,6 +1,5 @@
 import { and, eq, getTableColumns, isNotNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
 import { deliveries, deliveryClaims, integrations, repositories } from '../../db/schema/index.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS, type Delivery, DUPLICATE_REASON } from './model.ts';
@@ -16,7 +15,7 @@ export type Outcome = Pick<Delivery, 'title' | 'status' | 'reason'> & Pick<Parti
  * it is on the disk. A delivery that was claimed less than 24 h ago is logged as a duplicate, under the title that it
  * had, and `process` is not called. When `process` throws, nothing is claimed or written, and this throws the same.
  * Nor is anything written when the integration or the repository was disconnected meanwhile: then this resolves to
- * null. See `commitTogether` for `giveUpMs`.
+ * null. See `write` for `giveUpMs`.
  */
 export function takeDelivery(
   db: Database,
@@ -39,7 +38,7 @@ export function takeDelivery(
     insertDelivery(db, written, now);
     return written;
   };
-  return commitTogether(db, take, giveUpMs);
+  return db.write(take, { giveUpMs });
 }
 
 /** Synchronous, for a transaction of the caller's. */
@@ -54,12 +53,12 @@ export function recordDelivery(
   now: Date,
   giveUpMs?: number,
 ): Promise<void> {
-  return commitTogether(db, () => insertDelivery(db, entry, now), giveUpMs);
+  return db.write(() => insertDelivery(db, entry, now), { giveUpMs });
 }
 
 /** Writes an entry, or counts one more arrival in the entry that has its id already. */
 export function countDelivery(db: Database, entry: NewDelivery, now: Date, giveUpMs?: number): Promise<void> {
-  return commitTogether(db, () => void statements(db).count.run(toRow(entry, now)), giveUpMs);
+  return db.write(() => void statements(db).count.run(toRow(entry, now)), { giveUpMs });
 }
 
 /** Deletes at most `limit` expired claims. Returns how many there were. */
@@ -79,7 +78,7 @@ export function deleteExpiredDeliveries(db: Database, asOf: Date, limit: number)
 }
 
 function changesOf(db: Database, statement: SQL): Promise<number> {
-  return commitTogether(db, () => (db.run(statement) as unknown as { changes: number }).changes);
+  return db.write(() => (db.run(statement) as unknown as { changes: number }).changes);
 }
 
 type Claimable = Pick<NewDelivery, 'integrationId' | 'repositoryId' | 'referenceId'>;

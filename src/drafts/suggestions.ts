@@ -1,6 +1,5 @@
 import { diffLines } from 'diff';
 import type { Database } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Post } from '../posts/model.ts';
@@ -39,7 +38,7 @@ export async function takeSuggestion(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   postId: string,
 ): Promise<Post> {
-  await commitTogether(db, () => {
+  await db.write(() => {
     const { row, suggestion } = requireSuggestion(db, postId);
     const post = readPost(db, postId);
     if (post === null) throw noSuggestion(postId);
@@ -53,7 +52,7 @@ export async function takeSuggestion(
 
 /** Turns the suggestion down: this text is not suggested again. Throws `AppError` 404 when there is none. */
 export async function dismissSuggestion({ db }: Pick<Deps, 'db'>, postId: string): Promise<void> {
-  await commitTogether(db, () => {
+  await db.write(() => {
     const { row, suggestion } = requireSuggestion(db, postId);
     saveDraft(db, { ...row, ...settled, dismissedHash: hashOf(suggestion) });
   });

@@ -1,4 +1,3 @@
-import { commitTogether } from '../../db/group-commit.ts';
 import { withdrawAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -89,7 +88,7 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
   const { sealed } = newSecret(deps, integrationId);
   const sealedToken = sealToken(deps, integrationId, token);
   const row = { id: integrationId, organizationId, type, enabled: true, secret: sealed, createdAt };
-  const auditId = await commitTogether(deps.db, () => {
+  const auditId = await deps.db.write(() => {
     const recorded = insertIntegration(deps, { ...row, token: sealedToken }, repositories);
     // Once more, where nobody can come in between.
     requireUnconnected(deps, organizationId, places, repositories);
@@ -102,9 +101,9 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
     return { integrationId, places: await makeAndPing(deps, api, integration, hooks, startedAt) };
   } catch (error) {
     const left = await takeBack(deps, api, integration, await listHooks(deps.db, integrationId), error);
-    await commitTogether(deps.db, () => {
+    await deps.db.write(() => {
       deleteIntegration(deps.db, integrationId);
-      withdrawAudit(deps, auditId);
+      withdrawAudit(deps.db, deps, auditId);
     });
     throw withEnding(error, `${left}Nothing was connected.`);
   }

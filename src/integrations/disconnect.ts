@@ -1,4 +1,3 @@
-import { commitTogether } from '../../db/group-commit.ts';
 import type { Hook } from '../providers/api.ts';
 import { HANDS_OFF_MS, type HookNeeds, RESTORES, WITH_FORCE, withEnding } from './connect.ts';
 import { deleteHooks, letGo, listHooks, takeInHand } from './hook-store.ts';
@@ -41,7 +40,7 @@ export async function disconnectIntegration(
       left.push(hook.placeName);
     }
   }
-  const last = await commitTogether(db, () => {
+  const last = await db.write(() => {
     const deleted = deleteHooks(db, id);
     deleteIntegration(db, id);
     recordIntegration(deps, 'integration.disconnected', integration, (name) => `disconnected ${name}`);

@@ -1,6 +1,5 @@
 import { and, asc, count, eq, gt, inArray, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
 import { hooks, integrations } from '../../db/schema/index.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { Hook } from '../providers/api.ts';
@@ -127,7 +126,7 @@ export function updateHook(
   changes: Partial<Omit<Hook, 'integrationId' | 'placeId' | 'repositoryId'>>,
 ): Promise<void> {
   const { events, ...rest } = changes;
-  return commitTogether(db, () => {
+  return db.write(() => {
     db.update(hooks)
       .set({ ...rest, ...(events === undefined ? {} : { events: [...events] }) })
       .where(isHook(key))
@@ -164,7 +163,7 @@ export async function recordMade(
   const { integrationId, repositoryId } = hook;
   const well = { problem: null, retryAt: null, attempts: 0 };
   const isPresent = sql<boolean>`(SELECT ${integrations.secret} = ${secret} FROM ${integrations} WHERE ${integrations.id} = ${integrationId})`;
-  const [row] = await commitTogether(db, () =>
+  const [row] = await db.write(() =>
     db
       .update(hooks)
       .set({ remoteId, events: [...events], hasPresentSecret: isPresent, ...well })
@@ -210,7 +209,7 @@ export function deleteHooks(db: Database, integrationId: string): Hook[] {
 
 /** The job leaves them alone until `retryAt`, in milliseconds since 1970, and then sets each anew. */
 export function takeInHand(db: Database, integrationId: string, retryAt: number): Promise<void> {
-  return commitTogether(db, () => markSecretChanged(db, integrationId, retryAt));
+  return db.write(() => markSecretChanged(db, integrationId, retryAt));
 }
 
 /** Undoes that; the job sets the first `changedCount` of them anew at once. */

@@ -1,4 +1,3 @@
-import { commitTogether } from '../../db/group-commit.ts';
 import { withdrawAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/how-to-run.ts';
@@ -58,7 +57,7 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
   const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
   const hook = newHook(integrationId, place, repository?.id ?? null, handsOffUntil);
   const added = repository === null ? [] : [repository];
-  const auditId = await commitTogether(deps.db, () => {
+  const auditId = await deps.db.write(() => {
     if (repository !== null) insertRepository(deps.db, repository);
     // Here nobody can come in between.
     requireUnconnected(deps, integration.organizationId, [place], added);
@@ -72,10 +71,10 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
   } catch (error) {
     const made = (await listHooks(deps.db, integrationId)).filter(({ placeId }) => placeId === place.id);
     const left = await takeBack(deps, api, integration, made, error);
-    await commitTogether(deps.db, () => {
+    await deps.db.write(() => {
       deleteHook(deps.db, hook);
       if (repository !== null) deleteRepository(deps.db, repository.id);
-      withdrawAudit(deps, auditId);
+      withdrawAudit(deps.db, deps, auditId);
     });
     throw withEnding(error, `${left}Nothing was added.`);
   }
@@ -119,7 +118,7 @@ export async function removePlace(
   const api = await findApi(deps, integration);
   const isLeft = hook !== undefined && !(await unmakeInHand(deps, integration, hook, force));
   // One commit: a repository without its hook would never get one again.
-  const last = await commitTogether(deps.db, () => {
+  const last = await deps.db.write(() => {
     if (repository !== undefined) deleteRepository(deps.db, repository.id);
     const place = repository?.fullName ?? hook?.placeName ?? name;
     const describe = (integrationName: string) => `removed ${place} from ${integrationName}`;
@@ -171,7 +170,7 @@ async function addByHand(deps: HookNeeds, integration: Integration, name: string
   requireValid(RepositoryName, { repository: name });
   requireRoom(integration.repositories.length);
   const repository = requireNewRepository(deps, integration, { id: name });
-  await commitTogether(deps.db, () => {
+  await deps.db.write(() => {
     insertRepository(deps.db, repository);
     recordAdded(deps, integration, name);
   });

@@ -1,4 +1,3 @@
-import { commitTogether } from '../../db/group-commit.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { randomToken } from '../lib/ids.ts';
@@ -40,7 +39,7 @@ export async function connectIntegration(
     repositoryId === undefined || repository === undefined
       ? []
       : [{ id: repositoryId, integrationId, fullName: repository, createdAt }];
-  await commitTogether(deps.db, () => insertIntegration(deps, row, repositories));
+  await deps.db.write(() => insertIntegration(deps, row, repositories));
   return {
     integrationId,
     ...(repositoryId === undefined ? {} : { repositoryId }),

@@ -1,6 +1,5 @@
 import { and, asc, desc, eq, inArray, isNull, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
 import { integrations, organizations, repositories } from '../../db/schema/index.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
@@ -49,7 +48,7 @@ export function recordIntegration(
 ): number {
   const { id, organizationId } = integration;
   const summary = describe(nameIntegration(integration));
-  return recordAudit(deps, { organizationId, action, target: { type: 'integration', id }, summary });
+  return recordAudit(deps.db, deps, { organizationId, action, target: { type: 'integration', id }, summary });
 }
 
 /** Of one organization, or of all; oldest first. */
@@ -143,7 +142,7 @@ export function learnRepository(
 /** Throws `AppError` 404. */
 export async function setEnabled(deps: AuditDeps, id: string, enabled: boolean): Promise<Integration> {
   const { db } = deps;
-  await commitTogether(db, () => {
+  await db.write(() => {
     const [before] = select(db, eq(integrations.id, id));
     if (before === undefined || before.enabled === enabled) return;
     db.update(integrations).set({ enabled }).where(eq(integrations.id, id)).run();
@@ -166,7 +165,7 @@ export async function replaceSecret(
 ): Promise<number> {
   const { db } = deps;
   const previous = { previousSecret: sql`${integrations.secret}`, previousSecretUntil: until.toISOString() };
-  return commitTogether(db, () => {
+  return db.write(() => {
     also();
     const [integration] = select(db, eq(integrations.id, id));
     if (integration === undefined) throw integrationNotFound(id);
@@ -181,7 +180,7 @@ export async function replaceSecret(
 
 /** Ends the previous secret at `at`, unless another rotation has replaced the present one, `secret`, since. */
 export function endPreviousSecret(db: Database, id: string, secret: Buffer, at: Date): Promise<void> {
-  return commitTogether(db, () => {
+  return db.write(() => {
     db.update(integrations)
       .set({ previousSecretUntil: at.toISOString() })
       .where(and(eq(integrations.id, id), eq(integrations.secret, secret)))
@@ -196,7 +195,7 @@ export function restoreSecrets(
   secrets: Pick<ReceivingIntegration, 'secret' | 'previousSecret' | 'previousSecretUntil'>,
   also: () => void,
 ): Promise<void> {
-  return commitTogether(db, () => {
+  return db.write(() => {
     also();
     db.update(integrations).set(secrets).where(eq(integrations.id, id)).run();
   });
@@ -220,7 +219,7 @@ export function setSealedToken(
   also: () => void = () => undefined,
 ): Promise<void> {
   const { id, hasToken } = integration;
-  return commitTogether(deps.db, () => {
+  return deps.db.write(() => {
     deps.db.update(integrations).set({ token }).where(eq(integrations.id, id)).run();
     also();
     const verb = hasToken ? 'replaced the provider token of' : 'set a provider token for';
@@ -239,7 +238,7 @@ export async function findMissedCheckedAt(db: Database, id: string): Promise<str
 }
 
 export function setMissedCheckedAt(db: Database, id: string, at: Date): Promise<void> {
-  return commitTogether(db, () => {
+  return db.write(() => {
     db.update(integrations).set({ missedCheckedAt: at.toISOString() }).where(eq(integrations.id, id)).run();
   });
 }

@@ -1,6 +1,5 @@
 import { count, desc, eq, isNotNull, lte, or, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
 import { apiKeys } from '../../db/schema/index.ts';
 import { type AuditAction, quote } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
@@ -8,7 +7,7 @@ import { type AuditDeps, recordAudit } from '../audit/store.ts';
 export type KeyRow = typeof apiKeys.$inferSelect;
 
 export function insertKey(deps: AuditDeps, key: KeyRow): Promise<void> {
-  return commitTogether(deps.db, () => {
+  return deps.db.write(() => {
     deps.db.insert(apiKeys).values(key).run();
     recordKey(deps, 'key.created', key);
   });
@@ -23,7 +22,7 @@ export function recordKey(
   { id, organizationId, name }: Pick<KeyRow, 'id' | 'organizationId' | 'name'>,
 ): void {
   const summary = `${keyVerbs[action]} the API key ${quote(name)}`;
-  recordAudit(deps, { organizationId, action, target: { type: 'key', id }, summary });
+  recordAudit(deps.db, deps, { organizationId, action, target: { type: 'key', id }, summary });
 }
 
 /** How many keys there are, and how many of them are refused for good: revoked, or expired at `now`. */
@@ -54,7 +53,7 @@ export async function listKeyRows(db: Database, organizationId: string): Promise
 /** The first revocation counts. Null when there is no such key. */
 export function revokeKeyRow(deps: AuditDeps, keyId: string, at: Date): Promise<KeyRow | null> {
   const { db } = deps;
-  return commitTogether(db, () => {
+  return db.write(() => {
     const row = db.select().from(apiKeys).where(eq(apiKeys.id, keyId)).get();
     if (row === undefined || row.revokedAt !== null) return row ?? null;
     const revokedAt = at.toISOString();
@@ -66,7 +65,7 @@ export function revokeKeyRow(deps: AuditDeps, keyId: string, at: Date): Promise<
 
 /** Whether there was such a key. */
 export function deleteKeyRow(deps: AuditDeps, keyId: string): Promise<boolean> {
-  return commitTogether(deps.db, () => {
+  return deps.db.write(() => {
     const deleted = deps.db.delete(apiKeys).where(eq(apiKeys.id, keyId)).returning().get();
     if (deleted !== undefined) recordKey(deps, 'key.deleted', deleted);
     return deleted !== undefined;
@@ -84,7 +83,7 @@ export function recordKeyUse(
       db.update(apiKeys).set({ lastUsedAt: at.toISOString() }).where(eq(apiKeys.id, keyId)).run();
     }
   };
-  return commitTogether(db, record, giveUpMs);
+  return db.write(record, { giveUpMs });
 }
 
 // What a verdict needs and nothing more: this runs on every request.

@@ -4,7 +4,6 @@ import { Unkey } from '@unkey/api';
 import { HTTPClient } from '@unkey/api/lib/http.js';
 import type { KeyResponseData, V2KeysVerifyKeyResponseData } from '@unkey/api/models/components';
 import { UnkeyError } from '@unkey/api/models/errors';
-import { commitTogether } from '../../db/group-commit.ts';
 import type { UnkeyConfig } from '../config.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/how-to-run.ts';
@@ -168,7 +167,7 @@ async function recordChange(
   key: Parameters<typeof recordKey>[2],
 ): Promise<void> {
   try {
-    await commitTogether(deps.db, () => recordKey(deps, action, key));
+    await deps.db.write(() => recordKey(deps, action, key));
   } catch (error) {
     const { id, organizationId } = key;
     deps.log.error({ err: error, action, id, organizationId }, 'a change to a key is not in the audit log');

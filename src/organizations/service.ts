@@ -1,4 +1,3 @@
-import { commitTogether } from '../../db/group-commit.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -12,7 +11,7 @@ export async function createOrganization(
   input: NewOrganization,
 ): Promise<Organization> {
   const organization = newOrganization(deps, input);
-  await commitTogether(deps.db, () => addOrganization(deps, organization));
+  await deps.db.write(() => addOrganization(deps, organization));
   return organization;
 }
 
@@ -22,7 +21,7 @@ export function addOrganization(deps: AuditDeps, organization: Organization): vo
   const { id, name } = organization;
   const summary = `created the organization ${quote(name)}`;
   const target = { type: 'organization', id };
-  recordAudit(deps, { organizationId: id, action: 'organization.created', target, summary });
+  recordAudit(deps.db, deps, { organizationId: id, action: 'organization.created', target, summary });
 }
 
 /** An organization that is not stored yet. Throws `AppError` 400 for a bad field. */

@@ -1,6 +1,5 @@
 import { asc, count, eq } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
 import { organizations } from '../../db/schema/index.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
@@ -49,7 +48,7 @@ export function updateOrganization(
   change: Partial<Pick<Organization, 'name' | 'plan'>>,
 ): Promise<Organization> {
   const { db } = deps;
-  return commitTogether(db, () => {
+  return db.write(() => {
     const before = db.select().from(organizations).where(eq(organizations.id, id)).get();
     if (before === undefined) throw organizationNotFound(db, id);
     const after = { ...before, ...change };
@@ -57,7 +56,7 @@ export function updateOrganization(
     if (summary === '') return before;
     db.update(organizations).set(change).where(eq(organizations.id, id)).run();
     const target = { type: 'organization', id };
-    recordAudit(deps, { organizationId: id, action: 'organization.changed', target, summary });
+    recordAudit(deps.db, deps, { organizationId: id, action: 'organization.changed', target, summary });
     return after;
   });
 }

@@ -1,4 +1,3 @@
-import { commitTogether } from '../../db/group-commit.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -20,7 +19,7 @@ export interface PostEdit {
 export async function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promise<Post> {
   const { db, clock } = deps;
   await getPost(db, postId);
-  await commitTogether(db, () => {
+  await db.write(() => {
     const post = readPost(db, postId);
     if (post === null) return;
     const { title, markdown } = checkText({
@@ -53,7 +52,7 @@ export async function createPost(
   const now = clock.now().toISOString();
   const content = plainTextFor(contentType, markdown);
   const text = { title, markdown, content, contentType, sourceMetadata: null };
-  await commitTogether(db, () =>
+  await db.write(() =>
     writePost(db, { ...text, id, organizationId, status: 'draft', createdAt: now, updatedAt: now }),
   );
   return getPost(db, id);

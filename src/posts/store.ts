@@ -1,6 +1,5 @@
 import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
 import { postCounts, posts, stagedPosts } from '../../db/schema/index.ts';
 import { type AuditAction, quote } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
@@ -128,7 +127,7 @@ export function findOwners(db: Database, postIds: readonly string[]): Map<string
 
 /** Writes new posts and new versions of old ones, all or none. Throws for an id of another organization. */
 export async function savePosts(db: Database, saved: readonly OwnedPost[]): Promise<void> {
-  await commitTogether(db, () => {
+  await db.write(() => {
     for (const post of saved) writePost(db, post);
   });
 }
@@ -179,7 +178,7 @@ export function recordPost(
     'post.unpublished': `turned the post ${quote(title)} back into a draft`,
     'post.deleted': `deleted the post ${quote(title)}`,
   }[action];
-  recordAudit(deps, { organizationId, action, target: { type: 'post', id }, summary });
+  recordAudit(deps.db, deps, { organizationId, action, target: { type: 'post', id }, summary });
 }
 
 /** Before a write in place: an import that is applied has its version in `posts`, any other one has it no more. */
@@ -191,7 +190,7 @@ function settleStagedPost(db: Database, postId: string): void {
 /** Throws `AppError` 404. A post that has the status already keeps its `updatedAt`. */
 export async function setPostStatus(deps: AuditDeps, postId: string, status: PostStatus): Promise<Post> {
   const { db, clock } = deps;
-  await commitTogether(db, () => {
+  await db.write(() => {
     settleStagedPost(db, postId);
     const changed = db
       .update(posts)
@@ -207,7 +206,7 @@ export async function setPostStatus(deps: AuditDeps, postId: string, status: Pos
 
 /** Throws `AppError` 404. */
 export async function deletePost(deps: AuditDeps, postId: string): Promise<void> {
-  const wasThere = await commitTogether(deps.db, () => removePost(deps, postId));
+  const wasThere = await deps.db.write(() => removePost(deps, postId));
   if (!wasThere) throw postNotFound(postId);
 }
 

@@ -1,4 +1,3 @@
-import { commitTogether } from '../../db/group-commit.ts';
 import type { Delivery } from '../deliveries/model.ts';
 import { insertDelivery } from '../deliveries/store.ts';
 import { toldBy } from '../deliveries/told.ts';
@@ -33,7 +32,7 @@ export async function replayDelivery(
     durationMs: 0,
     createdAt: now.toISOString(),
   };
-  await commitTogether(deps.db, () => {
+  await deps.db.write(() => {
     handOver(deps.db, told, now);
     insertDelivery(deps.db, { ...entry, bodyHash: null }, now);
   });

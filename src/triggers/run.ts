@@ -1,5 +1,4 @@
 import { isSystemFailure } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
 import type { Actor } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -106,7 +105,7 @@ async function delay({ db, clock }: Needs, run: DueRun, failure: unknown): Promi
   const dueAt = new Date(clock.now().getTime() + SYSTEM_WAIT_MS);
   try {
     // One try: whoever locks the database has been waited for already.
-    await commitTogether(db, () => delayRun(db, run, messageOf(failure), dueAt), 0);
+    await db.write(() => delayRun(db, run, messageOf(failure), dueAt), { giveUpMs: 0 });
   } catch {
     throw failure;
   }
@@ -150,14 +149,14 @@ async function* doRun(
   // What is not done yet stays to be done.
   if (signal?.aborted === true) return;
   const [failure] = failures;
-  if (failure === undefined) return commitTogether(db, () => finishRun(db, run));
+  if (failure === undefined) return db.write(() => finishRun(db, run));
   const wait = backOffMs[run.attempts];
   const dueAt = wait === undefined ? null : new Date(clock.now().getTime() + wait);
   const { triggerId, scope, attempts } = run;
   const given = { triggerId, scope, attempts: attempts + 1, err: failure };
   if (dueAt === null) log.error(given, 'a trigger failed and was given up; "trigger retry" runs it again');
   else log.warn({ ...given, nextAttemptAt: dueAt.toISOString() }, 'a trigger failed and is tried again');
-  return commitTogether(db, () => postponeRun(db, run, messageOf(failure), dueAt));
+  return db.write(() => postponeRun(db, run, messageOf(failure), dueAt));
 }
 
 /** Makes each draft of the run's scope. Yields what one that cannot be made threw: it does not keep the others. */
@@ -174,7 +173,7 @@ async function* makeDrafts(
       if (signal?.aborted === true) return;
       try {
         const text = draft.material === null ? null : await compose(recipeOf(trigger), draft.material);
-        const written = await commitTogether(deps.db, () => write(deps, trigger, run, draft, text));
+        const written = await deps.db.write(() => write(deps, trigger, run, draft, text));
         isClosed ||= written === 'closed';
       } catch (error) {
         // It would befall the other drafts too.

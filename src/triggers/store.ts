@@ -1,6 +1,5 @@
 import { and, asc, count, eq, gt, lte, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
 import { integrations, triggerRuns, triggers } from '../../db/schema/index.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
@@ -22,7 +21,7 @@ export function insertTrigger(
   next: () => void,
 ): Promise<boolean> {
   const { db } = deps;
-  return commitTogether(db, () => {
+  return db.write(() => {
     const inserted = db
       .insert(triggers)
       .values({ ...trigger, rule })
@@ -48,13 +47,13 @@ function recordTrigger(
   const name = `“${event} → ${contentType}”`.replaceAll('_', ' ');
   const verb = action.slice('trigger.'.length);
   const summary = `${verb} the trigger ${name}${publish ? ', which publishes at once' : ''}${more}`;
-  recordAudit(deps, { organizationId, action, target: { type: 'trigger', id }, summary });
+  recordAudit(deps.db, deps, { organizationId, action, target: { type: 'trigger', id }, summary });
 }
 
 /** False when another trigger has the same rule. */
 export function replaceTrigger(deps: AuditDeps, trigger: StoredTrigger, rule: string): Promise<boolean> {
   const { db } = deps;
-  return commitTogether(db, () => {
+  return db.write(() => {
     const [before] = select(db, eq(triggers.id, trigger.id));
     const other = db
       .select({ id: triggers.id })
@@ -126,7 +125,7 @@ export async function getTrigger(db: Database, id: string): Promise<TriggerRow> 
 /** Throws `AppError` 404. */
 export function setTriggerEnabled(deps: AuditDeps, id: string, enabled: boolean): Promise<void> {
   const { db, clock } = deps;
-  return commitTogether(db, () => {
+  return db.write(() => {
     const [before] = select(db, eq(triggers.id, id));
     if (before === undefined) throw triggerNotFound(id);
     const updatedAt = clock.now().toISOString();
@@ -139,7 +138,7 @@ export function setTriggerEnabled(deps: AuditDeps, id: string, enabled: boolean)
 /** With what it still had to do; the posts that it made stay. Throws `AppError` 404. */
 export function deleteTrigger(deps: AuditDeps, id: string): Promise<void> {
   const { db } = deps;
-  return commitTogether(db, () => {
+  return db.write(() => {
     const [before] = select(db, eq(triggers.id, id));
     if (before === undefined) throw triggerNotFound(id);
     db.delete(triggers).where(eq(triggers.id, id)).run();
@@ -306,7 +305,7 @@ export function retryRuns(db: Database, triggerId: string | undefined, now: Date
     or(eq(triggerRuns.status, 'failed'), gt(triggerRuns.attempts, 0), gt(triggerRuns.dueAt, now.getTime())),
     triggerId === undefined ? undefined : eq(triggerRuns.triggerId, triggerId),
   );
-  return commitTogether(db, () => {
+  return db.write(() => {
     const queued = db.update(triggerRuns).set({
       status: 'queued',
       attempts: 0,

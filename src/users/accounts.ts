@@ -1,4 +1,3 @@
-import { commitTogether } from '../../db/group-commit.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -42,7 +41,7 @@ export async function addToOrganization(
   const { id: userId } = await getAccount(db, email);
   await getOrganization(db, organizationId);
   const createdAt = clock.now().toISOString();
-  await commitTogether(db, () => {
+  await db.write(() => {
     const membership = { userId, organizationId, role, createdAt };
     joinOrganization(deps, membership, (address, as) => `added ${address} as ${as}`);
   });
@@ -58,7 +57,7 @@ export async function disableAccount(
   const { db, clock } = deps;
   const account = await getAccount(db, email);
   if (account.disabledAt !== null) return account;
-  await commitTogether(db, () => {
+  await db.write(() => {
     if (!force) requireOwners(db, account);
     setDisabledAt(db, account.id, clock.now().toISOString());
     deleteSessionsOf(db, account.id);
@@ -74,7 +73,7 @@ export async function enableAccount(deps: AuditDeps, email: string): Promise<Acc
   const { db } = deps;
   const account = await getAccount(db, email);
   if (account.disabledAt === null) return account;
-  await commitTogether(db, () => {
+  await db.write(() => {
     setDisabledAt(db, account.id, null);
     recordAccount(deps, 'user.enabled', account.id, `enabled the account ${account.email}`);
   });
@@ -89,7 +88,7 @@ export async function deleteAccount(
 ): Promise<Account> {
   const { db } = deps;
   const account = await getAccount(db, email);
-  await commitTogether(db, () => {
+  await db.write(() => {
     if (!force) requireOwners(db, account);
     recordAccount(deps, 'user.deleted', account.id, `deleted the account ${account.email}`);
     deleteUser(db, account.id);

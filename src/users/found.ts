@@ -1,4 +1,3 @@
-import { commitTogether } from '../../db/group-commit.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -40,7 +39,7 @@ export async function foundOrganization(
     );
   }
   const organization = newOrganization(deps, { name, plan: 'free' });
-  await commitTogether(db, () => {
+  await db.write(() => {
     if (!isActive(db, user.id)) throw new AppError(403, 'This account is disabled.');
     addOrganization(deps, organization);
     const { id: organizationId, createdAt } = organization;

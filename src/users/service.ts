@@ -1,4 +1,3 @@
-import { commitTogether } from '../../db/group-commit.ts';
 import { userActor } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -75,7 +74,7 @@ export function hashOf(token: string): string {
 /** The path of a new set-up link; null once there is a user. Earlier set-up links stop working. */
 export function createSetupLink({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<string | null> {
   const { token, hash } = newSecret();
-  return commitTogether(db, () => {
+  return db.write(() => {
     deleteLinks(db, 'setup');
     if (hasUsers(db)) return null;
     insertLink(db, { ...noOne, hash, purpose: 'setup', ...lifeOf('setup', clock.now()) });
@@ -103,7 +102,7 @@ export async function setUp(
   const createdAt = now.toISOString();
   const user = { id: ids.newId('usr'), email, createdAt };
   const session = newSecret();
-  await commitTogether(db, () => {
+  await db.write(() => {
     if (!useLink(db, link.hash) || hasUsers(db)) throw badLink();
     insertUser(db, { ...user, passwordHash });
     const asOwner = actingAs(deps, user);
@@ -148,7 +147,7 @@ export async function signIn(
   }
   attempt.succeed();
   const session = newSecret();
-  await commitTogether(deps.db, () => {
+  await deps.db.write(() => {
     // The account may have changed while the password was verified.
     if (!isActive(deps.db, user.id, hash)) throw wrongSignIn();
     beginSession(deps, session, user);
@@ -198,7 +197,7 @@ export async function changePassword(
   }
   await requireGoodPassword(input.password, await factsAbout(db, user));
   const next = await guard.passwords.hash(input.password, request);
-  await commitTogether(db, () => {
+  await db.write(() => {
     // Another change may have come first.
     if (!isActive(db, user.id, passwordHash)) throw wrongCurrent();
     replacePassword(db, user.id, next);
@@ -220,7 +219,7 @@ export async function createPasswordLink(
     throw new AppError(409, `${user.email} is disabled; "user enable" lets them in again`);
   }
   const { token, hash } = newSecret();
-  await commitTogether(db, () => {
+  await db.write(() => {
     deleteLinks(db, 'password', user.id);
     insertLink(db, {
       ...noOne,
@@ -246,7 +245,7 @@ export async function choosePassword(
   if (userId === null || user === null) throw badLink();
   const passwordHash = await hashPassword(input, hash, await factsAbout(deps.db, user));
   const session = newSecret();
-  await commitTogether(deps.db, () => {
+  await deps.db.write(() => {
     if (!useLink(deps.db, hash)) throw badLink();
     deleteLinks(deps.db, 'password', userId);
     replacePassword(deps.db, userId, passwordHash);
@@ -266,7 +265,7 @@ export async function createUser(
   const createdAt = clock.now().toISOString();
   const user = { id: ids.newId('usr'), email: requireEmail(input.email), createdAt };
   const { organizationId, role = 'owner' } = input;
-  await commitTogether(db, () => {
+  await db.write(() => {
     if (!insertUser(db, { ...user, passwordHash: null })) {
       throw new AppError(
         409,
@@ -283,7 +282,7 @@ export async function createUser(
 
 /** Signs a person out of one session; nothing happens when it is not theirs. */
 export async function endSession(deps: AuditDeps, user: User, hash: string): Promise<void> {
-  await commitTogether(deps.db, () => {
+  await deps.db.write(() => {
     if (deleteSession(deps.db, user.id, hash)) {
       recordAccount(deps, 'session.ended', user.id, 'signed out');
     }
@@ -292,7 +291,7 @@ export async function endSession(deps: AuditDeps, user: User, hash: string): Pro
 
 /** Signs a person out everywhere. */
 export async function endAllSessions(deps: AuditDeps, user: User): Promise<void> {
-  await commitTogether(deps.db, () => {
+  await deps.db.write(() => {
     deleteSessionsOf(deps.db, user.id);
     recordAccount(deps, 'session.ended', user.id, 'signed out everywhere');
   });
@@ -323,11 +322,11 @@ export async function invite(deps: AuditDeps, organizationId: string, role: Role
   const { db, clock } = deps;
   const { token, hash } = newSecret();
   const life = lifeOf('invitation', clock.now());
-  await commitTogether(db, () => {
+  await db.write(() => {
     insertLink(db, { ...noOne, hash, purpose: 'invitation', organizationId, role, ...life });
     const target = { type: 'organization', id: organizationId };
     const summary = `created an invitation link for ${role === 'owner' ? 'an owner' : 'a member'}`;
-    recordAudit(deps, { organizationId, action: 'member.invited', target, summary });
+    recordAudit(deps.db, deps, { organizationId, action: 'member.invited', target, summary });
   });
   return `/dashboard/~/invitation?token=${token}`;
 }
@@ -348,7 +347,7 @@ export async function acceptInvitation(
   const now = clock.now();
   const createdAt = now.toISOString();
   if ('id' in by) {
-    await commitTogether(db, () => {
+    await db.write(() => {
       if (!useLink(db, hash) || !isActive(db, by.id)) throw badLink();
       const membership = { userId: by.id, organizationId, role, createdAt };
       joinOrganization(deps, membership, (_, as) => `accepted an invitation as ${as}`);
@@ -359,7 +358,7 @@ export async function acceptInvitation(
   const { name } = await getOrganization(db, organizationId);
   const passwordHash = await hashPassword(by, hash, { email: user.email, organizations: [name] });
   const session = newSecret();
-  await commitTogether(db, () => {
+  await db.write(() => {
     if (!useLink(db, hash)) throw badLink();
     if (!insertUser(db, { ...user, passwordHash })) {
       throw new AppError(409, 'This address has an account. Sign in first, then open the invitation again.');

@@ -1,6 +1,5 @@
 import { and, asc, desc, eq, gt, isNull, lte, ne, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
 import { oneTimeLinks, sessions, users } from '../../db/schema/index.ts';
 import type { Client, Session, User } from './model.ts';
 
@@ -46,7 +45,7 @@ export function updateSession(
   hash: string,
   changes: Client & { lastUsedAt?: number; expiresAt?: number },
 ): Promise<void> {
-  return commitTogether(db, () => {
+  return db.write(() => {
     db.update(sessions).set(changes).where(eq(sessions.hash, hash)).run();
   });
 }
@@ -73,7 +72,7 @@ export async function countExpiredSessions(db: Database, asOf: Date): Promise<nu
 
 /** Deletes expired sign-ins and links. Returns how many sign-ins there were. */
 export function deleteExpiredSessions(db: Database, asOf: Date): Promise<number> {
-  return commitTogether(db, () => {
+  return db.write(() => {
     db.delete(oneTimeLinks).where(lte(oneTimeLinks.expiresAt, asOf.getTime())).run();
     const deleted = db.delete(sessions).where(lte(sessions.expiresAt, asOf.getTime()));
     return deleted.returning({ hash: sessions.hash }).all().length;

@@ -1,6 +1,5 @@
 import { and, asc, eq, gt, inArray, isNull, ne, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
-import { commitTogether } from '../../db/group-commit.ts';
 import { memberships, oneTimeLinks, organizations, users } from '../../db/schema/index.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
@@ -123,7 +122,7 @@ export async function listMembers(db: Database, organizationId: string): Promise
  */
 export function deleteMembership(deps: AuditDeps, userId: string, organizationId: string): Promise<boolean> {
   const { db, actor } = deps;
-  return commitTogether(db, () => {
+  return db.write(() => {
     const role = findRole(db, userId, organizationId);
     if (role === null || (role === 'owner' && !hasOtherOwner(db, userId, organizationId))) return false;
     db.delete(memberships).where(isMembership(userId, organizationId)).run();
@@ -141,7 +140,7 @@ export function recordAccount(
   userId: string,
   summary: string,
 ): void {
-  recordAudit(deps, { organizationId: null, action, target: { type: 'user', id: userId }, summary });
+  recordAudit(deps.db, deps, { organizationId: null, action, target: { type: 'user', id: userId }, summary });
 }
 
 /**
@@ -170,7 +169,7 @@ function recordMember(
 ): void {
   const { email = userId } =
     deps.db.select({ email: users.email }).from(users).where(eq(users.id, userId)).get() ?? {};
-  recordAudit(deps, {
+  recordAudit(deps.db, deps, {
     organizationId,
     action,
     target: { type: 'user', id: userId },
@@ -189,7 +188,7 @@ export function setRole(
   role: Role,
 ): Promise<boolean> {
   const { db } = deps;
-  return commitTogether(db, () => {
+  return db.write(() => {
     const before = findRole(db, userId, organizationId);
     if (before === null || before === role) return before !== null;
     if (before === 'owner') {
@@ -239,10 +238,10 @@ export async function countInvitations(db: Database, organizationId: string, now
 /** None of the organization's invitations works any more. */
 export function deleteInvitations(deps: AuditDeps, organizationId: string): Promise<void> {
   const { db } = deps;
-  return commitTogether(db, () => {
+  return db.write(() => {
     const withdrawn = deleteInvitationsNow(db, organizationId);
     if (withdrawn === 0) return;
-    recordAudit(deps, {
+    recordAudit(deps.db, deps, {
       organizationId,
       action: 'member.invitations_withdrawn',
       target: { type: 'organization', id: organizationId },

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { commitTogether } from '../../db/group-commit.ts';
 import type { Actor } from '../../src/audit/model.ts';
 import {
   countRefusedSignIn,
@@ -36,7 +35,7 @@ const event = (more: Partial<NewAuditEvent> = {}): NewAuditEvent => ({
   ...more,
 });
 const record = (more?: Partial<NewAuditEvent>, actor = ann) =>
-  commitTogether(app.db, () => recordAudit({ ...app.deps, actor }, event(more)));
+  app.db.write(() => recordAudit(app.db, { ...app.deps, actor }, event(more)));
 const all = () => listAuditEvents(app.db, undefined, {}, 100_000);
 
 describe('an event', () => {
@@ -72,8 +71,8 @@ describe('an event', () => {
   });
 
   test('is neither written nor logged when its change fails', async () => {
-    const failing = commitTogether(app.db, () => {
-      recordAudit({ ...app.deps, actor: ann }, event());
+    const failing = app.db.write(() => {
+      recordAudit(app.db, { ...app.deps, actor: ann }, event());
       throw new Error('no');
     });
     await expect(failing).rejects.toThrow('no');
@@ -81,12 +80,12 @@ describe('an event', () => {
   });
 
   test('cannot be recorded outside of a transaction', async () => {
-    expect(() => recordAudit({ ...app.deps, actor: ann }, event())).toThrow('outside of commitTogether');
+    expect(() => recordAudit(app.db, { ...app.deps, actor: ann }, event())).toThrow('outside of write');
   });
 
   test('is withdrawn with its change, and its id is not used again', async () => {
     const id = await record();
-    await commitTogether(app.db, () => withdrawAudit(app.deps, id));
+    await app.db.write(() => withdrawAudit(app.db, app.deps, id));
     expect(await all()).toEqual([]);
     expect(app.logged.at(-1)).toMatchObject({ audit: { action: 'key.created', targetId: 'key_1' } });
     expect(await record()).toBeGreaterThan(id);
@@ -119,8 +118,8 @@ test('an event is kept as long as the plan said when it was written; outside an 
 });
 
 test('the sweeper deletes expired events in batches', async () => {
-  await commitTogether(app.db, () => {
-    for (let n = 0; n < 250; n++) recordAudit(app.deps, event({ organizationId: null }));
+  await app.db.write(() => {
+    for (let n = 0; n < 250; n++) recordAudit(app.db, app.deps, event({ organizationId: null }));
   });
   const asOf = new Date(app.clock.now().getTime() + 30 * DAY_MS);
   await sweep(app.deps, asOf);

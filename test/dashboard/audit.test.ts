@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { commitTogether } from '../../db/group-commit.ts';
 import { type Actor, SERVER } from '../../src/audit/model.ts';
 import { type NewAuditEvent, recordAudit } from '../../src/audit/store.ts';
 import { hostile, isHarmed, signedIn, type Visit } from '../support/dashboard.ts';
@@ -27,7 +26,7 @@ const person = ({ user: { id, email } } = ann): Actor => ({
 
 function record(summary: string, more: Partial<NewAuditEvent> = {}, actor: Actor = person()) {
   const given = { organizationId: 'org_a', action: 'key.created', target: null, summary, ...more } as const;
-  return commitTogether(app.db, () => recordAudit({ ...app.deps, actor }, given));
+  return app.db.write(() => recordAudit(app.db, { ...app.deps, actor }, given));
 }
 
 /** The sentences of a page, without markup. */

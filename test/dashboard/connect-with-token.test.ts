@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { commitTogether } from '../../db/group-commit.ts';
 import { listHooks } from '../../src/integrations/hook-store.ts';
 import { revealSecret } from '../../src/integrations/service.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
@@ -230,7 +229,7 @@ describe('the sealed token of the first form', () => {
     const fields = await chosen(['acme/rocket']);
     const { app } = started;
     const { id: userId } = visit.user;
-    await commitTogether(app.db, () =>
+    await app.db.write(() =>
       insertMembership(app.db, { userId, organizationId: 'org_b', role: 'owner', createdAt: '2026-01-01' }),
     );
     expect((await visit(LIST.replace('org_a', 'org_b'))).status).toBe(200);

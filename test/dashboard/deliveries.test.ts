@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { commitTogether } from '../../db/group-commit.ts';
 import { MAX_LOOKED_AT } from '../../src/deliveries/log-store.ts';
 import type { DeliveryStatus } from '../../src/deliveries/model.ts';
 import { insertDelivery, type NewDelivery } from '../../src/deliveries/store.ts';
@@ -51,7 +50,7 @@ async function addEntries(...given: Partial<NewDelivery>[]): Promise<NewDelivery
       ...fields,
     };
   });
-  await commitTogether(app.db, () => {
+  await app.db.write(() => {
     for (const entry of entries) insertDelivery(app.db, entry, app.clock.now());
   });
   return entries;

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { commitTogether } from '../../db/group-commit.ts';
 import { kinds } from '../../src/triggers/kinds/index.ts';
 import { createTrigger, findTriggers } from '../../src/triggers/service.ts';
 import { delayRun, listRuns, postponeRun, queueRun } from '../../src/triggers/store.ts';
@@ -176,7 +175,7 @@ describe('a trigger', () => {
   test('that failed once is tried again by itself', async () => {
     const now = app.clock.now();
     const run = { triggerId, scope: 'main', since: now.toISOString(), deliveryId: 'd' };
-    await commitTogether(app.db, () => {
+    await app.db.write(() => {
       queueRun(app.db, run, now);
       const due = { ...run, revision: 1, attempts: 0 } as Parameters<typeof postponeRun>[1];
       postponeRun(app.db, due, 'no luck', new Date(now.getTime() + 10_000));
@@ -190,7 +189,7 @@ describe('a trigger', () => {
   test('that waits because the system failed says why, and counts no try', async () => {
     const now = app.clock.now();
     const run = { triggerId, scope: 'main', since: now.toISOString(), deliveryId: 'd' };
-    await commitTogether(app.db, () => {
+    await app.db.write(() => {
       queueRun(app.db, run, now);
       const due = new Date(now.getTime() + 10_000);
       delayRun(app.db, run as Parameters<typeof delayRun>[1], 'database or disk is full', due);
@@ -204,7 +203,7 @@ describe('a trigger', () => {
   test('that failed says why, and is tried again', async () => {
     const now = app.clock.now();
     const run = { triggerId, scope: hostile, since: now.toISOString(), deliveryId: hostile };
-    await commitTogether(app.db, () => {
+    await app.db.write(() => {
       queueRun(app.db, run, now);
       const due = { ...run, revision: 1, attempts: 4 } as Parameters<typeof postponeRun>[1];
       postponeRun(app.db, due, hostile, null);

@@ -1,4 +1,3 @@
-import { commitTogether } from '../../db/group-commit.ts';
 import { randomToken } from '../../src/lib/ids.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import type { Role, User } from '../../src/users/model.ts';
@@ -25,7 +24,7 @@ export async function signedIn(
   const token = randomToken(32);
   const lastUsedAt = app.clock.now().getTime();
   const expiresAt = lastUsedAt + 30 * DAY_MS;
-  await commitTogether(app.db, () => {
+  await app.db.write(() => {
     insertUser(app.db, { ...user, passwordHash: null });
     if (organizationId !== undefined) {
       insertMembership(app.db, { userId: user.id, organizationId, role, createdAt });

@@ -1,6 +1,5 @@
 import { desc, eq, lt } from 'drizzle-orm';
 import type { Database } from '../../../db/client.ts';
-import { commitTogether } from '../../../db/group-commit.ts';
 import { serverRuns } from '../../../db/schema/index.ts';
 
 /** A time that the server ran. ISO 8601. */
@@ -18,7 +17,7 @@ const KEPT_MS = 30 * 86_400_000;
 /** Begins a run, and forgets those that ended long ago. */
 export function insertRun(db: Database, id: string, publicUrl: string, now: Date): Promise<void> {
   const at = now.toISOString();
-  return commitTogether(db, () => {
+  return db.write(() => {
     db.delete(serverRuns)
       .where(lt(serverRuns.aliveAt, new Date(now.getTime() - KEPT_MS).toISOString()))
       .run();
@@ -31,7 +30,7 @@ export function extendRun(db: Database, id: string, now: Date, giveUpMs?: number
   const extend = () => {
     db.update(serverRuns).set({ aliveAt: now.toISOString() }).where(eq(serverRuns.id, id)).run();
   };
-  return commitTogether(db, extend, giveUpMs);
+  return db.write(extend, { giveUpMs });
 }
 
 /** The newest runs, the newest first. */

@@ -1,6 +1,5 @@
 import { basename, dirname, resolve } from 'node:path';
 import type { Database } from '../../../db/client.ts';
-import { commitTogether } from '../../../db/group-commit.ts';
 import { quote } from '../../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../../audit/store.ts';
 import type { Deps } from '../../deps.ts';
@@ -100,7 +99,7 @@ export async function importFile(
   const record = () => recordImport(deps, file, options, created + updated, published);
   const [first, ...others] = splitRecords(records);
   if (first !== undefined && others.length === 0) {
-    await commitTogether(db, () => {
+    await db.write(() => {
       write(first, (post) => writePost(db, post));
       record();
     });
@@ -195,7 +194,7 @@ function recordImport(
   const posts = written === 1 ? '1 post' : `${written} posts`;
   const summary = `imported ${posts} (${published} published) from ${quote(basename(name))}`;
   const target = { type: 'organization', id: organizationId };
-  recordAudit(deps, { organizationId, action: 'post.imported', target, summary, count: written });
+  recordAudit(deps.db, deps, { organizationId, action: 'post.imported', target, summary, count: written });
 }
 
 /** What the record says, over what the post has, over the defaults; `old` itself when that changes nothing. */

@@ -1,5 +1,4 @@
 import type { Database } from '../../../db/client.ts';
-import { commitTogether } from '../../../db/group-commit.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../lib/app-error.ts';
 import {
@@ -51,7 +50,7 @@ export async function importInPieces<Piece>(
       });
       onPiece(++count, 2 * pieces.length);
     }
-    await commitTogether(db, () => {
+    await db.write(() => {
       requireStaging(deps, id);
       applyImport(db, id);
       onApply();
@@ -92,7 +91,7 @@ async function openImport(deps: StagingDeps, organizationId: string): Promise<st
     insertImport(db, { id, organizationId, state: 'staging', beatAt: clock.now().getTime() });
     return true;
   };
-  while (!(await commitTogether(db, open))) {
+  while (!(await db.write(open))) {
     await recoverImport(deps);
     await Bun.sleep(POLL_MS);
   }
@@ -125,7 +124,7 @@ async function finishImport(
 
 async function discardImport({ db }: StagingDeps, id: string, signal?: AbortSignal): Promise<void> {
   // First of all, so that its process, if it lives, does not go on.
-  await commitTogether(db, () => deleteImport(db, { id, state: 'staging' }));
+  await db.write(() => deleteImport(db, { id, state: 'staging' }));
   await dropLeftovers(db, signal);
 }
 
@@ -137,7 +136,7 @@ async function dropLeftovers(db: Database, signal?: AbortSignal): Promise<void> 
 /** Commits, and then leaves the write lock to others for as long as that took. */
 async function commitAndRest<Result>(db: Database, work: () => Result): Promise<Result> {
   const began = performance.now();
-  const result = await commitTogether(db, work);
+  const result = await db.write(work);
   await Bun.sleep(Math.min(Math.max(performance.now() - began, MIN_REST_MS), MAX_REST_MS));
   return result;
 }

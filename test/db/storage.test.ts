@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, DatabaseMoved, openDatabase } from '../../db/client.ts';
-import { afterCommit, commitTogether } from '../../db/group-commit.ts';
+import { afterCommit } from '../../db/storage.ts';
 import { temporaryFolder } from '../support/cli.ts';
 
 let db: Database;
@@ -22,8 +22,8 @@ const notes = () => db.$client.query('SELECT text FROM notes ORDER BY rowid').va
 test('an effect runs once its work is committed, and never when the work fails', async () => {
   const effects: string[] = [];
   const work = (text: string) =>
-    commitTogether(db, () => {
-      afterCommit(() => effects.push(`${text} ${db.$client.inTransaction ? 'inside' : 'after'}`));
+    db.write(() => {
+      afterCommit(db, () => effects.push(`${text} ${db.$client.inTransaction ? 'inside' : 'after'}`));
       write(text);
     });
   const same = [work('a'), work('b'), work('b')];
@@ -33,17 +33,17 @@ test('an effect runs once its work is committed, and never when the work fails',
     'rejected',
   ]);
   expect(effects).toEqual(['a after', 'b after']);
-  expect(() => afterCommit(() => undefined)).toThrow('outside of commitTogether');
+  expect(() => afterCommit(db, () => undefined)).toThrow('outside of write');
 });
 
 test('an effect that throws does not turn a commit into a failure', async () => {
-  const fails = commitTogether(db, () => {
-    afterCommit(() => {
+  const fails = db.write(() => {
+    afterCommit(db, () => {
       throw new Error('the log is full');
     });
     return write('a');
   });
-  expect(await Promise.all([fails, commitTogether(db, () => write('b'))])).toEqual(['a', 'b']);
+  expect(await Promise.all([fails, db.write(() => write('b'))])).toEqual(['a', 'b']);
   expect(notes()).toEqual(['a', 'b']);
 });
 
@@ -51,7 +51,7 @@ test('work of one turn shares a transaction, and each has its own result', async
   let inside = 0;
   const transactions = new Set<boolean>();
   const work = ['a', 'b', 'c'].map((text) =>
-    commitTogether(db, () => {
+    db.write(() => {
       inside++;
       transactions.add(db.$client.inTransaction);
       return write(text);
@@ -66,35 +66,32 @@ test('work of one turn shares a transaction, and each has its own result', async
 
 test('work that throws leaves nothing, and the others stand', async () => {
   const outcomes = await Promise.allSettled([
-    commitTogether(db, () => write('a')),
-    commitTogether(db, () => {
+    db.write(() => write('a')),
+    db.write(() => {
       write('half');
       throw new Error('no');
     }),
-    commitTogether(db, () => write('a')),
-    commitTogether(db, () => write('b')),
+    db.write(() => write('a')),
+    db.write(() => write('b')),
   ]);
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled']);
   expect(notes()).toEqual(['a', 'b']);
 });
 
 test('more than one batch is written in order, and work that comes meanwhile too', async () => {
-  const first = Array.from({ length: 300 }, (_, n) => commitTogether(db, () => write(`n${n}`)));
+  const first = Array.from({ length: 300 }, (_, n) => db.write(() => write(`n${n}`)));
   await first[0];
-  const later = commitTogether(db, () => write('later'));
+  const later = db.write(() => write('later'));
   await Promise.all([...first, later]);
   expect(notes()).toEqual([...Array.from({ length: 300 }, (_, n) => `n${n}`), 'later']);
 });
 
 test('a commit that cannot be made rejects all of its work, and the next one is made', async () => {
   db.$client.run('PRAGMA query_only = ON');
-  const outcomes = await Promise.allSettled([
-    commitTogether(db, () => write('a')),
-    commitTogether(db, () => 'reads'),
-  ]);
+  const outcomes = await Promise.allSettled([db.write(() => write('a')), db.write(() => 'reads')]);
   expect(outcomes[0]?.status).toBe('rejected');
   db.$client.run('PRAGMA query_only = OFF');
-  expect(await commitTogether(db, () => write('b'))).toBe('b');
+  expect(await db.write(() => write('b'))).toBe('b');
   expect(notes()).toEqual(['b']);
 });
 
@@ -116,7 +113,7 @@ describe('while another process writes', () => {
     await withWriter(async (server, writer) => {
       let isDone = false;
       const insert = (text: string) =>
-        commitTogether(server, () => server.$client.run('INSERT INTO notes VALUES (?)', [text]));
+        server.write(() => server.$client.run('INSERT INTO notes VALUES (?)', [text]));
       const work = Promise.all([insert('a'), insert('b')]).then(() => {
         isDone = true;
       });
@@ -135,7 +132,7 @@ describe('while another process writes', () => {
   test('work gives up in the end', async () => {
     await withWriter(async (server) => {
       const insert = (giveUpMs: number) =>
-        commitTogether(server, () => server.$client.run("INSERT INTO notes VALUES ('late')"), giveUpMs);
+        server.write(() => server.$client.run("INSERT INTO notes VALUES ('late')"), { giveUpMs });
       await expect(insert(0)).rejects.toThrow('database is locked');
       await expect(insert(30)).rejects.toThrow('database is locked');
     });
@@ -158,9 +155,9 @@ describe('a file that is deleted or replaced', () => {
     const file = join(folder.path, 'tidings.db');
     db = openDatabase(file, 'server');
     db.$client.run('CREATE TABLE notes (text TEXT UNIQUE NOT NULL)');
-    await commitTogether(db, () => write('before'));
+    await db.write(() => write('before'));
     change(file);
-    const writes = ['a', 'b'].map((text) => commitTogether(db, () => write(text)));
+    const writes = ['a', 'b'].map((text) => db.write(() => write(text)));
     for (const outcome of await Promise.allSettled(writes)) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: new DatabaseMoved() });
     }
