@@ -153,7 +153,11 @@ async function runCli(root: string, dataDir: string, words: readonly string[]) {
     [process.execPath, join(root, 'src/cli.ts'), ...words, '--data-dir', dataDir, '--json'],
     { cwd: root, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' },
   );
-  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  const [output, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
   if (child.exitCode !== 0) throw new BenchError(`${words.join(' ')} failed:\n${errors}`);
   return JSON.parse(output);
 }
