@@ -33,7 +33,7 @@ interface PageFigures {
   longestPingMs: number;
 }
 
-/** What no page may take. */
+/** The limit of every page. */
 const LIMIT_MS = 100;
 
 await runBenchmark((defer) =>

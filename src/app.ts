@@ -8,15 +8,14 @@ import { ping } from './http/ping.ts';
 import { type Fetch, withRequestLog } from './http/request-log.ts';
 import { type MatchedRoute, requestRecorder, routeMatching } from './http/request-metrics.ts';
 import { clientAddress } from './lib/client-address.ts';
-import { type MetricsAccess, metrics } from './operate/metrics/routes.ts';
-import { ready } from './operate/ready/routes.ts';
+import { type MetricsAccess, metrics, ready } from './operate/routes.ts';
 import { posts } from './posts/routes.ts';
 import { providers } from './providers/index.ts';
 import type { Provider } from './providers/provider.ts';
 import { webhooks } from './receiver/routes.ts';
 import { docs } from './reference/routes.ts';
 
-/** What the app knows of the server that it runs in. Absent, as where there is none: ready, and metrics for nobody. */
+/** The server that the app runs in. Without one the app is always ready, and nobody may read the metrics. */
 export interface ServerFacts extends MetricsAccess {
   /** Why no requests should be sent here; null when the server is ready. */
   readonly whyNotReady: () => string | null;

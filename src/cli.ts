@@ -21,7 +21,7 @@ import { AppError } from './lib/app-error.ts';
 import { buildLine } from './lib/build.ts';
 import { withoutControls } from './lib/controls.ts';
 import { WrongSecretKey } from './lib/secret-box.ts';
-import { BackupError } from './operate/backup/model.ts';
+import { BackupError } from './operate/backup/archive.ts';
 import { DataFolderError } from './operate/data-folder.ts';
 
 /** The work failed. */
@@ -29,7 +29,7 @@ const FAILED = 1;
 /** The words were wrong: an unknown command, a missing option, a value that a setting does not take. */
 const MISUSED = 2;
 
-/** What a person can mend, told in one line. */
+/** Errors that a person can fix, as one line. */
 const mendable = [AppError, BackupError, DataFolderError, WrongSecretKey];
 
 /** Runs one command. Returns the exit code; never throws for what a person can mend. */
@@ -97,14 +97,14 @@ function fail({ terminal }: CliContext, message: string, exitCode: number): numb
   return exitCode;
 }
 
-/** Whether it is an error of the system with one of these codes. */
+/** True for a system error with one of these codes. */
 function hasCode(error: unknown, ...codes: string[]): error is Error {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
 if (import.meta.main) {
   process.stdout.on('error', (error) => {
-    // Whoever reads has read enough, as `head` does.
+    // The reader closed the pipe, as `head` does.
     if (!hasCode(error, 'EPIPE')) throw error;
   });
   process.exitCode = await runCli(Bun.argv.slice(2), {

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
-import type { S3Access } from './operate/backup/model.ts';
+import type { S3Access } from './operate/backup/archive.ts';
 import { OrganizationCreation } from './organizations/model.ts';
 
 // The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.
@@ -223,7 +223,7 @@ export interface Config {
   secretKey?: string | undefined;
   /** Present when Unkey keeps the keys. */
   unkey?: UnkeyConfig | undefined;
-  /** Where providers' own APIs are, without a trailing slash. */
+  /** Base URLs of the providers' APIs, without a trailing slash. */
   providerApis: Readonly<Record<'github' | 'linear', string>>;
   /** Present when the server makes backups by itself. */
   backups?: BackupsConfig | undefined;
@@ -376,17 +376,12 @@ function withoutSlash<Url extends string | null | undefined>(url: Url): Url {
   return (typeof url === 'string' ? url.replace(/\/+$/, '') : url) as Url;
 }
 
-/** The names of all variables that are set. */
-export function variableNames(environment: Environment = Bun.env): string[] {
-  return Object.keys(environment);
-}
-
 /** A host as `URL` spells it: an IPv4 address in any notation comes out as four decimal numbers. */
 function isThisMachine(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** Whether it is a cron expression that ever comes true. */
+/** True for a cron expression that has a next run. */
 function isCron(text: string): boolean {
   try {
     return Bun.cron.parse(text) !== null;

@@ -12,7 +12,6 @@ import { listIntegrations } from './integrations/store.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import type { KeyDeps, KeyService } from './keys/service.ts';
 import { systemClock } from './lib/clock.ts';
-import { guardDescriptors } from './lib/descriptors.ts';
 import { tidings } from './lib/how-to-run.ts';
 import { randomIds } from './lib/ids.ts';
 import { createMetrics } from './lib/instruments.ts';
@@ -20,11 +19,11 @@ import { openLog } from './lib/log.ts';
 import { fetchWithoutRedirects } from './lib/outgoing.ts';
 import { backupJobs } from './operate/backup/job.ts';
 import { type DataFolderOptions, databaseFile, freeBytes, openDataFolder } from './operate/data-folder.ts';
-import { type RunningJobs, serverJobs, startJobs } from './operate/jobs/jobs.ts';
-import { addProcessMetrics } from './operate/metrics/process.ts';
-import { createReadiness, STOPPING } from './operate/ready/readiness.ts';
-import { trackUptime, type Uptime } from './operate/uptime/pauses.ts';
-import { knownPublicUrl } from './operate/uptime/public-url.ts';
+import { guardDescriptors } from './operate/descriptors.ts';
+import { type RunningJobs, serverJobs, startJobs } from './operate/jobs.ts';
+import { addProcessMetrics } from './operate/metrics.ts';
+import { createReadiness, STOPPING } from './operate/readiness.ts';
+import { knownPublicUrl, trackUptime, type Uptime } from './operate/uptime.ts';
 import { providerApis } from './providers/open-api.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
@@ -36,10 +35,10 @@ const LAST_WRITE_MS = 500;
 /** How long a page may take that asks a provider for many things, such as the hooks of many repositories, in seconds. */
 const PROVIDER_TIMEOUT_S = 240;
 
-/** What is answered while the server stops. */
+/** Paths that still get responses while the server stops. */
 const PROBES: ReadonlySet<string> = new Set(['/ping', '/ready']);
 
-/** What the server and every command need. `close` writes down what is pending and lets go of the file. */
+/** Services of the server and of every command. `close` writes pending key usage and closes the database. */
 export interface Services extends Deps {
   close(): Promise<void>;
 }
@@ -121,9 +120,9 @@ function publicUrlOf(config: Config, port: number | undefined): string {
 }
 
 export interface RunningServer {
-  /** Where it listens, such as `http://127.0.0.1:3000`. */
+  /** The listening address, such as `http://127.0.0.1:3000`. */
   readonly url: string;
-  /** What links begin with. */
+  /** The prefix of links. */
   readonly publicUrl: string;
   /** Refuses further requests with 503, waits for those in flight, and stops the jobs. */
   stop(): Promise<void>;
@@ -146,7 +145,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     freeBytes: () => freeBytes(config.dataDir),
     failedDeliveries: services.metrics.failedDeliveries,
   });
-  // Who asks whether the server is ready is answered to the end; whoever else comes is to come again.
+  // Probes get responses to the end; answer other requests with 503 + Retry-After.
   const whileStopping = (request: Request) =>
     PROBES.has(pathOf(request))
       ? app.fetch(request)

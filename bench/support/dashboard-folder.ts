@@ -18,7 +18,7 @@ import { insertMembership, insertUser } from '../../src/users/store.ts';
 import { fillLog } from './dashboard-log.ts';
 import { makePost } from './dashboard-posts.ts';
 
-/** What a dashboard has to show. */
+/** A data folder for the dashboard. */
 export interface Amounts {
   entries: number;
   posts: number;

@@ -6,7 +6,7 @@ import { providers } from '../../src/providers/index.ts';
 import { sampleOf } from '../../src/providers/samples.ts';
 import { BenchError } from './bench-error.ts';
 
-/** Whose entries they are, and how many of ten. */
+/** The owners of the entries, and their share in ten. */
 interface Source {
   organizationId: string;
   integrationId: string;
@@ -20,7 +20,7 @@ export const RARE_EVENT = 'deployment_status';
 const DAYS = 30;
 const BATCH = 20_000;
 
-/** What the log keeps of a delivery of each event, by the provider's name for it. */
+/** Log data of a delivery of each event, by the provider's name. */
 const told = {
   push: sampleData('github', 'push'),
   pull_request: sampleData('github', 'pull_request'),

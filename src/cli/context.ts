@@ -3,7 +3,7 @@ import { type Environment, readConfig, settings } from '../config.ts';
 import { openServices, type Services } from '../main.ts';
 import type { Terminal } from './output.ts';
 
-/** What the commands are given. */
+/** The context of every command. */
 export interface CliContext {
   readonly terminal: Terminal;
   /** Absent: the environment of the process. */

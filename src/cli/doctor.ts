@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { systemClock } from '../lib/clock.ts';
 import { fetchWithoutRedirects } from '../lib/outgoing.ts';
 import type { Result } from '../operate/doctor/check.ts';
-import { examine } from '../operate/doctor/index.ts';
-import { admit } from '../operate/doctor/open.ts';
+import { admit, examine } from '../operate/doctor/examine.ts';
 import { addSettings, type CliContext, flagsOf, WorkFailed } from './context.ts';
 import { oneLine, print } from './output.ts';
 

@@ -164,7 +164,7 @@ function describeManaged(type: IntegrationType, { integrationId, places }: Conne
   ].join('\n');
 }
 
-/** What is pasted at the provider works only where the provider can reach it. */
+/** Warn: a provider can deliver only to an address that it can reach. */
 function warnOfAddress(type: IntegrationType, webhookUrl: string): string[] {
   if (!isLocal(webhookUrl)) return [];
   return [

@@ -6,7 +6,7 @@ import type { Check, ComparedDelivery } from '../providers/api.ts';
 import { type CliContext, WorkFailed, withServices } from './context.ts';
 import { oneLine, print, table } from './output.ts';
 
-/** What is wrong, and what did not arrive. */
+/** Problems of an integration, and missed deliveries. */
 export function addDoctorCommands(group: Command, context: CliContext): void {
   group
     .command('doctor')

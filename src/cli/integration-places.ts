@@ -8,7 +8,7 @@ import { type CliContext, withServices } from './context.ts';
 import { readToken } from './options.ts';
 import { fields, print } from './output.ts';
 
-/** What an integration is connected to, and how its webhooks are kept. */
+/** Repositories or teams of an integration, and how Tidings manages their webhooks. */
 export function addPlaceCommands(group: Command, context: CliContext): void {
   group
     .command('add')

@@ -3,11 +3,11 @@ import { escapeControls, onOneLine, withoutControls } from '../lib/controls.ts';
 
 // How commands speak: one JSON value on standard output with `--json`, words for people without.
 
-/** Where a command reads and writes. Tests give their own. */
+/** Output of a command. Tests pass their own. */
 export interface Terminal {
   write(text: string): void;
   writeError(text: string): void;
-  /** Whether standard error is a terminal that a person watches. */
+  /** True if standard error is a terminal. */
   readonly isInteractive: boolean;
 }
 

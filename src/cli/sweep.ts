@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { planSweep, sweep } from '../operate/jobs/sweep.ts';
+import { planSweep, sweep } from '../operate/jobs.ts';
 import { type CliContext, withServices } from './context.ts';
 import { isoTime } from './options.ts';
 import { print } from './output.ts';

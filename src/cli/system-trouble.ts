@@ -1,5 +1,5 @@
 /**
- * What the system had against the work, in a line that says what to do: a full disk, a database that somebody else
+ * The system's error as a line that says what to do: a full disk, a database that somebody else
  * keeps busy, or a damaged one. Null for every other error.
  */
 export function describeSystemTrouble(error: unknown): string | null {

@@ -9,7 +9,7 @@ import {
   withdrawAudit,
 } from '../../src/audit/store.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/jobs/sweep.ts';
+import { sweep } from '../../src/operate/jobs.ts';
 import { setPlan } from '../../src/organizations/store.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import { addPlace } from '../../src/integrations/places.ts';
 import { setEnabled } from '../../src/integrations/store.ts';
-import { trackUptime } from '../../src/operate/uptime/pauses.ts';
+import { trackUptime } from '../../src/operate/uptime.ts';
 import { form, pageVisitor, signedIn, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, logOf } from '../support/deliveries.ts';
 import { addRocket, hiddenFields, type ProviderApp, startProviderApp } from '../support/provider-app.ts';

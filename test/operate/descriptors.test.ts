@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
-import { guardDescriptors, readDescriptorLimit } from '../../src/lib/descriptors.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { guardDescriptors, readDescriptorLimit } from '../../src/operate/descriptors.ts';
 
 const stops: (() => void)[] = [];
 afterEach(() => {

@@ -12,7 +12,7 @@ const HARMLESS_ATTRIBUTES = new Set(
   'href src alt title align class type checked disabled start aria-label'.split(' '),
 );
 
-/** What in a piece of HTML is active or may swallow what follows, in words; empty when nothing is. */
+/** Lists active or unclosed parts of HTML, in words; empty without any. */
 export function findActive(html: string): string[] {
   const found: string[] = [];
   for (let at = html.indexOf('<'); at !== -1; at = html.indexOf('<', at)) {

@@ -8,7 +8,7 @@ import { until } from './until.ts';
 /** A word that cannot be broken, in places that have no end. */
 const endless = 'Endless'.repeat(14);
 
-/** What breaks a narrow page: a table, a line of code and a word that are all wider than it. */
+/** Content wider than a narrow page: a table, a line of code, and a word. */
 const wide = `${endless}
 
 | ${'Column | '.repeat(9)}

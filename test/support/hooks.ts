@@ -11,7 +11,7 @@ import type { TestApp } from './test-app.ts';
 export interface HookWorld extends TestApp, AsyncDisposable {
   readonly github: GithubApi;
   readonly linear: LinearApi;
-  /** Where providers deliver to. */
+  /** The URL that providers deliver to. */
   readonly url: string;
   /** Repositories of GitHub that `ann` may administer. */
   readonly rocket: StoredRepository;
@@ -21,7 +21,7 @@ export interface HookWorld extends TestApp, AsyncDisposable {
   /** Nobody answers at `url` from now on. */
   goAway(): void;
   comeBack(): void;
-  /** What the database keeps of an integration's hooks. */
+  /** The stored hooks of an integration. */
   hooks(integrationId: string): Promise<Hook[]>;
   /** Connects repositories, `acme/rocket` unless others are named, and returns the integration's id. */
   connect(...repositories: string[]): Promise<string>;

@@ -27,7 +27,7 @@ export interface TestApp {
   readonly clock: MovableClock;
   /** Each line that was logged, parsed. */
   readonly logged: Record<string, unknown>[];
-  /** What the app answers. */
+  /** Sends a request to the app. */
   fetch(request: Request): Response | Promise<Response>;
   /** Sends a request to the app, and fails the test when the answer is not what the OpenAPI document says. */
   request(path: string, init?: RequestInit): Promise<Response>;

@@ -31,7 +31,7 @@ const linkedin = (daysAgo: number, title: string, text: string) => ({
   sourceMetadata: { author: 'ben', platform: 'github', repository: 'acme/rocket' },
 });
 
-/** What a small team published in a year, up to a release that is just coming: newest first. */
+/** A year of a small team's posts, newest first. */
 export const demoPosts: readonly DemoPost[] = [
   release(
     37,

@@ -33,7 +33,7 @@ const demoTriggers = [
 /** How long to wait for the drafts of the demo's delivery, in milliseconds. */
 const DRAFTS_MS = 5_000;
 
-/** What somebody needs to try the demo. */
+/** Credentials and URLs of the demo. */
 export interface Demo {
   organizationId: string;
   organizationName: string;
@@ -90,7 +90,7 @@ export function describeDemo(
 `;
 }
 
-/** What became of a delivery to the demo: its entry in the log, and the drafts that the triggers made of it. */
+/** The result of the demo's delivery: its log entry and its drafts. */
 export interface DemoDelivery {
   sent: SentDelivery;
   entry: Delivery;

@@ -3,7 +3,7 @@ import type { Environment, ExaminedConfig } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import type { SecretBox } from '../../lib/secret-box.ts';
 
-/** What a check looks at. Nothing of it is ever changed. */
+/** The input of all checks. Checks change nothing. */
 export interface Patient extends Pick<Deps, 'clock' | 'fetch'> {
   /** Null where a setting is wrong: a check that needs it is `unchecked`. */
   readonly config: ExaminedConfig;
@@ -29,7 +29,7 @@ type Status = 'ok' | 'warning' | 'failed';
 
 export interface Finding {
   status: Status;
-  /** What was seen, in one line. */
+  /** The result in one line. */
   message: string;
   /** How to mend it. */
   advice?: string;

@@ -7,10 +7,10 @@ const SCOPES = {
   write: ['admin:repo_hook', 'public_repo', 'repo', 'write:repo_hook'],
 };
 
-/** What an operation needs of the permission "Webhooks". */
+/** An operation's level of the permission "Webhooks". */
 export type Access = keyof typeof SCOPES;
 
-/** Whose token it is. Throws GitHub's 401. */
+/** The owner of the token. Throws GitHub's 401. */
 export function tokenOf(authorization: string | null, tokens: ReadonlyMap<string, StoredToken>): StoredToken {
   if (authorization === null) throw refusals.requiresAuthentication();
   const token = tokens.get(authorization.replace(/^(token|bearer) /i, ''));

@@ -5,7 +5,7 @@ import { GithubRefusal, refusals } from './refusal.ts';
 import type { StoredToken } from './state.ts';
 import { repositoryAt, type World } from './world.ts';
 
-/** What GitHub answers, a refusal included, with the headers that come with every answer. */
+/** GitHub's responses, with the headers that every response has. */
 export function answerTo(
   world: World,
   asked: ApiRequest & { url: URL; authorization: string | null },

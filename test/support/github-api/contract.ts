@@ -27,7 +27,7 @@ interface Description {
   repository: Schema;
 }
 
-/** What GitHub's own description says of the routes that Tidings uses. */
+/** GitHub's OpenAPI description of the routes that Tidings uses. */
 export const description = (await Bun.file(
   join(import.meta.dir, '../../fixtures/github-api/openapi.json'),
 ).json()) as Description;
@@ -59,7 +59,7 @@ export function routeOf(
   return null;
 }
 
-/** What GitHub's description has against a request. */
+/** Violations of GitHub's description in a request. */
 export function requestViolations({ method, path, query, body }: ApiRequest): string[] {
   const found = routeOf(method, path);
   const operation = description.operations[found?.route ?? ''];
@@ -86,7 +86,7 @@ export function requestViolations({ method, path, query, body }: ApiRequest): st
   return violations;
 }
 
-/** What GitHub's description has against an answer. `body` is null for an empty one. */
+/** Violations of GitHub's description in a response. `body` is null for an empty one. */
 export function answerViolations({ method, path }: ApiRequest, status: number, body: unknown): string[] {
   const route = routeOf(method, path)?.route ?? '';
   const documented = description.operations[route]?.responses[status];

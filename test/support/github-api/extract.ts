@@ -32,7 +32,7 @@ const read = async (path: string): Promise<Node> => (await Bun.file(join(folder,
 const description = await read('generated/api.github.com.json');
 const { version } = await read('package.json');
 
-/** What stands at `#/a/b` or at keys one below the other. */
+/** The value at `#/a/b`, or at nested keys. */
 function at(document: Node, ...keys: string[]): Node {
   return keys.reduce((node, key) => (node?.[key] ?? {}) as Node, document);
 }

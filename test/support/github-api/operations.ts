@@ -6,7 +6,7 @@ import { attemptPageOf, pageOf, shownAttempt, shownHook, shownRepository } from 
 import type { HookConfig, StoredHook, StoredRepository, StoredToken } from './state.ts';
 import { deliverSoon, type World } from './world.ts';
 
-/** What an operation works with. */
+/** The input of an operation. */
 interface Context {
   token: StoredToken;
   url: URL;
@@ -25,7 +25,7 @@ export interface Answer {
 }
 
 interface Operation {
-  /** What it needs of the permission "Webhooks"; null for none of it. */
+  /** Its level of the permission "Webhooks"; null for none. */
   access: Access | null;
   run(context: Context): Answer;
 }

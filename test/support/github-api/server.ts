@@ -7,11 +7,11 @@ import type { RecordedRequest, StoredAttempt, StoredRepository, StoredToken } fr
 import { describedPath, type World } from './world.ts';
 
 export interface GithubApi extends Disposable {
-  /** What `GITHUB_API_URL` is to be, without a trailing slash. */
+  /** The value of `GITHUB_API_URL`, without a trailing slash. */
   readonly url: string;
   /** Every request that came, in order. */
   readonly requests: RecordedRequest[];
-  /** What GitHub's description has against requests that came and answers that were given. Dispose throws for any. */
+  /** Violations of GitHub's OpenAPI description in requests and responses. Dispose throws for any. */
   readonly violations: string[];
   /** By their values. Delete one to revoke it. */
   readonly tokens: Map<string, StoredToken>;
@@ -101,7 +101,7 @@ export function startGithubApi(options: GithubApiOptions = {}): GithubApi {
   };
 }
 
-/** What people and programs do at GitHub but by its API. */
+/** Actions at GitHub outside of its API. */
 function doings(world: World): Pick<GithubApi, 'addRepository' | 'rename' | 'addToken' | 'emit' | 'settled'> {
   return {
     addRepository(name, about = {}) {

@@ -1,4 +1,4 @@
-/** What a person may do at a repository. */
+/** A person's permission on a repository. */
 type Right = 'admin' | 'write' | 'read';
 
 export interface StoredRepository {
@@ -8,7 +8,7 @@ export interface StoredRepository {
   formerNames: string[];
   isPrivate: boolean;
   isArchived: boolean;
-  /** Whether its organization wants single sign-on of classic tokens. */
+  /** True if its organization requires single sign-on for classic tokens. */
   wantsSso: boolean;
   rights: Record<string, Right>;
   readonly hooks: StoredHook[];
@@ -55,7 +55,7 @@ export interface StoredToken {
   permissions?: { repository_hooks?: 'read' | 'write' };
   /** The repositories that a fine-grained token was given; absent for all. */
   repositories?: readonly string[];
-  /** Whether a classic token was authorized for organizations that want single sign-on. */
+  /** True if the classic token was authorized for single sign-on. */
   hasSso?: boolean;
 }
 

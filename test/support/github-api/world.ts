@@ -9,11 +9,11 @@ export interface World {
   /** The API's address. */
   readonly url: string;
   readonly clock: Clock;
-  /** Whether webhooks may lead to this machine. */
+  /** True if webhooks may point to this machine. */
   readonly allowLocal: boolean;
   readonly tokens: Map<string, StoredToken>;
   readonly repositories: StoredRepository[];
-  /** What is being sent. */
+  /** Deliveries in progress. */
   readonly pending: Set<Promise<unknown>>;
 }
 

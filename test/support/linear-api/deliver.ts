@@ -8,14 +8,14 @@ export interface LinearEvent {
   type: string;
   action: 'create' | 'update' | 'remove';
   data: Record<string, unknown>;
-  /** What the changed fields were before. */
+  /** Previous values of the changed fields. */
   updatedFrom?: Record<string, unknown>;
   url?: string;
-  /** Whose it is; null for what belongs to no team. That of `data.teamId` unless given. */
+  /** The team; null for objects without one. Default: `data.teamId`. */
   teamId?: string | null;
 }
 
-/** What the webhook's URL answered. */
+/** The webhook's response. */
 export interface Delivered {
   hookId: string;
   deliveryId: string;

@@ -14,7 +14,7 @@ const OPERATIONS: Record<string, readonly string[]> = {
   Mutation: ['webhookCreate', 'webhookDelete', 'webhookUpdate'],
 };
 
-/** What those operations take and answer. Fields that lead to other types than these are left out. */
+/** Input and output types of those operations, without fields of other types. */
 const KEPT = [
   ...['ArchivePayload', 'DeletePayload', 'Node', 'PageInfo', 'PaginationOrderBy', 'User'],
   ...['Team', 'TeamConnection', 'TeamEdge', 'TeamVisibility', 'TeamFilter'],

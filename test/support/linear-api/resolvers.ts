@@ -3,7 +3,7 @@ import { refusals } from './refusal.ts';
 import { type NewWebhook, newWebhook, setWebhook, type WebhookSettings } from './webhook-input.ts';
 import type { LinearHook, LinearTeam, LinearUser, LinearWorkspace, Scope } from './workspace.ts';
 
-/** Who asks. */
+/** The caller. */
 export interface Caller {
   workspace: LinearWorkspace;
   user: LinearUser;

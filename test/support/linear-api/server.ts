@@ -26,13 +26,13 @@ interface LinearOperation {
 }
 
 export interface LinearApi extends Disposable {
-  /** What to set LINEAR_API_URL to. */
+  /** The value of LINEAR_API_URL. */
   readonly url: string;
   /** The workspace that is there from the start: Design (DES), Engineering (ENG), and Vault (VLT), which is private. */
   readonly workspace: LinearWorkspace;
   /** A personal API key of an admin of that workspace, who is in the private team too. */
   readonly adminKey: string;
-  /** What was asked by those who may, oldest first. */
+  /** Authorized operations, oldest first. */
   readonly operations: LinearOperation[];
   /** While set, every request fails so. */
   fault: Fault | null;

@@ -1,11 +1,11 @@
-// What the stand-in for Linear holds.
+// The data of the stand-in for Linear.
 
 export interface LinearUser {
   id: string;
   name: string;
   admin: boolean;
   owner: boolean;
-  /** Whether it is the user of an OAuth application rather than a person. */
+  /** True for the user of an OAuth application. */
   app: boolean;
 }
 
@@ -14,7 +14,7 @@ export interface LinearTeam {
   key: string;
   name: string;
   isPrivate: boolean;
-  /** Who sees it when it is private. */
+  /** Members who see it when it is private. */
   memberIds: string[];
 }
 
@@ -30,7 +30,7 @@ export interface LinearHook {
   teamId: string | null;
 }
 
-/** What an OAuth token may do; a personal API key may do what its user may. */
+/** Scopes of an OAuth token; a personal API key has its user's rights. */
 export type Scope = 'read' | 'write' | 'admin';
 
 interface LinearToken {

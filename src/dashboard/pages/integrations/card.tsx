@@ -5,7 +5,7 @@ import { listLogPage } from '../../../deliveries/log-store.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { providerNames } from '../../../integrations/model.ts';
 import { webhookUrl } from '../../../integrations/service.ts';
-import type { Pause } from '../../../operate/uptime/pauses.ts';
+import type { Pause } from '../../../operate/uptime.ts';
 import type { MemberVisit } from '../../page.ts';
 import { ToCopy } from '../../view/copy.tsx';
 import { Status } from '../../view/status.tsx';

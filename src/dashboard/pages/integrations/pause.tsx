@@ -3,7 +3,7 @@ import type { Deps } from '../../../deps.ts';
 import { TOLD_FOR_MS } from '../../../integrations/missed.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { findMissedCheckedAt, listIntegrations } from '../../../integrations/store.ts';
-import { findPause, type Pause } from '../../../operate/uptime/pauses.ts';
+import { findPause, type Pause } from '../../../operate/uptime.ts';
 import type { MemberVisit } from '../../page.ts';
 import { exactly } from '../../view/when.tsx';
 

@@ -1,10 +1,69 @@
-import type { FileHandle } from 'node:fs/promises';
-import { open } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { type Static, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
-import { BackupError, BackupHeader } from './model.ts';
+import { inspectDatabase, snapshotInto, type TableCounts } from '../../../db/snapshot.ts';
+import { randomToken } from '../../lib/ids.ts';
+import { keyFingerprint } from '../../lib/secret-box.ts';
+import { databaseFile } from '../data-folder.ts';
+
+/** A backup or a restore that cannot be done. The message says why, in one line, and what to do. */
+export class BackupError extends Error {
+  override readonly name = 'BackupError';
+}
+
+/** A store of backups refused or did not answer. Trying again later may help. */
+export class StoreError extends BackupError {}
+
+const Whole = Type.Integer({ minimum: 0 });
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
+
+/** The first line of a backup, as JSON. */
+export const BackupHeader = Type.Object({
+  format: Type.Literal('tidings-backup'),
+  /** Of the form of the file. */
+  version: Type.Literal(1),
+  createdAt: Type.String({ maxLength: 32 }),
+  /** How many migrations the database has had. */
+  schema: Whole,
+  tables: Type.Record(Type.String(), Whole),
+  /** Of the database, before it was compressed. */
+  databaseBytes: Whole,
+  databaseSha256: Sha256,
+  /** Tells the key that the secrets are encrypted under from others, and nothing about it. 0: there is none yet. */
+  keyFingerprint: Type.Integer(),
+  /** The key itself, in base64, when that was asked for. */
+  key: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' })),
+});
+export type BackupHeader = Static<typeof BackupHeader>;
+
+/** A backup that was made and checked. */
+export interface Backup {
+  /** A path, or `s3://bucket/key`. */
+  file: string;
+  bytes: number;
+  /** Of the whole file, in hex, as `sha256sum` prints it. */
+  sha256: string;
+  schema: number;
+  /** How many rows each table holds. */
+  tables: Record<string, number>;
+  createdAt: string;
+  includesKey: boolean;
+}
+
+/** How an S3-compatible store is reached. */
+export interface S3Access {
+  /** Absent: AWS. */
+  endpoint?: string | undefined;
+  region?: string | undefined;
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** How long the store may send and take nothing, in milliseconds. Absent: a minute. */
+  stallMs?: number | undefined;
+}
 
 // A backup is one file: a line of JSON that says what it is, the database as SQLite wrote it in zstd, and the SHA-256 of
 // all that comes before it, in 32 bytes. SQLite's own check does not see a bit that flips within a value; the
@@ -24,7 +83,7 @@ const CHUNK_BYTES = 1024 * 1024;
 const SYNC_BYTES = 4 * 1024 * 1024;
 
 /** What a backup is found to be, once its checksum is right. */
-export interface BackupFacts {
+interface BackupFacts {
   header: BackupHeader;
   bytes: number;
   sha256: string;
@@ -127,7 +186,7 @@ function damaged(file: string): BackupError {
 }
 
 /** The size and the SHA-256, in hex, of a file. */
-export async function digestFile(file: string): Promise<{ bytes: number; sha256: string }> {
+async function digestFile(file: string): Promise<{ bytes: number; sha256: string }> {
   await using source = await open(file, 'r');
   const hasher = new Bun.CryptoHasher('sha256');
   let bytes = 0;
@@ -163,4 +222,87 @@ async function* chunksOf(source: FileHandle, start: number, end: number): AsyncG
     position += chunk.length;
     yield chunk;
   }
+}
+
+/** What is backed up, and what is told of it. */
+export interface BackupSource {
+  dataDir: string;
+  createdAt: Date;
+  /** The key that the secrets are encrypted under, to be stored in the backup. Absent: it is not. */
+  key?: Uint8Array | undefined;
+}
+
+/** A backup that is whole and was read again, under a name of its own. `remove` takes away what is left of it. */
+interface PreparedBackup {
+  path: string;
+  facts: Omit<Backup, 'file'>;
+  remove(): void;
+}
+
+/** What the unfinished files of a backup are called, which a crash may leave behind. */
+export const PARTIAL = /\.[1-9A-HJ-NP-Za-km-z]{4,8}\.partial(-db(-journal)?)?$/;
+
+/**
+ * Makes a backup beside `base`, in `….partial` files: a snapshot, checked as a database and against the rows that
+ * there were; packed, written through to the disk, read again and compared. Throws `BackupError`.
+ */
+export async function prepareBackup(source: BackupSource, base: string): Promise<PreparedBackup> {
+  const path = `${base}.${randomToken(4)}.partial`;
+  const database = `${path}-db`;
+  const removeDatabase = () => {
+    for (const file of [database, `${database}-journal`]) rmSync(file, { force: true });
+  };
+  const remove = () => {
+    removeDatabase();
+    rmSync(path, { force: true });
+  };
+  try {
+    const header = await snapshot(source, database);
+    await writeBackup(header, database, path);
+    removeDatabase();
+    const { header: read, bytes, sha256 } = await checkBackup(path);
+    await unpackDatabase(path, read, async () => undefined);
+    const { schema, tables, createdAt } = header;
+    return {
+      path,
+      facts: { bytes, sha256, schema, tables, createdAt, includesKey: 'key' in header },
+      remove,
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+async function snapshot({ dataDir, createdAt, key }: BackupSource, target: string): Promise<BackupHeader> {
+  const counted = snapshotInto(databaseFile(dataDir), target);
+  const { problem, ...facts } = inspectDatabase(target);
+  if (problem !== null) {
+    throw new BackupError(`The database is damaged and no backup of it was made: ${problem}`);
+  }
+  requireSameCounts(counted, facts.tables);
+  if (key !== undefined && facts.keyFingerprint !== keyFingerprint(key)) {
+    throw new BackupError(
+      'The key is not the one that the stored secrets are encrypted with, and no backup was made',
+    );
+  }
+  const { bytes: databaseBytes, sha256: databaseSha256 } = await digestFile(target);
+  return {
+    format: 'tidings-backup',
+    version: 1,
+    createdAt: createdAt.toISOString(),
+    ...facts,
+    databaseBytes,
+    databaseSha256,
+    ...(key === undefined ? {} : { key: Buffer.from(key).toString('base64') }),
+  };
+}
+
+function requireSameCounts(counted: TableCounts, copied: TableCounts): void {
+  const names = new Set([...Object.keys(counted), ...Object.keys(copied)]);
+  const differing = [...names].filter((name) => counted[name] !== copied[name]);
+  if (differing.length === 0) return;
+  throw new BackupError(
+    `The copy of the database has other rows than it in ${differing.join(', ')}; no backup was made`,
+  );
 }

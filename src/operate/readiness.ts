@@ -1,4 +1,4 @@
-import { type Database, tryWriteLock } from '../../../db/client.ts';
+import { type Database, tryWriteLock } from '../../db/client.ts';
 
 /** Less free space than this, in bytes, and the next deliveries may not fit. */
 export const MIN_FREE_BYTES = 32 * 1024 * 1024;

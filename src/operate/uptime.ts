@@ -1,5 +1,7 @@
-import type { Deps } from '../../deps.ts';
-import { extendRun, insertRun, listRuns } from './store.ts';
+import type { Database } from '../../db/client.ts';
+import type { Config } from '../config.ts';
+import type { Deps } from '../deps.ts';
+import { extendRun, insertRun, lastPublicUrl, listRuns } from './uptime-store.ts';
 
 // When the server did not run, so that what was delivered meanwhile can be looked for.
 
@@ -58,4 +60,12 @@ export async function findPause({ db }: Pick<Deps, 'db'>, since: string): Promis
 
 function pauseBetween(from: string, to: string): Pause | null {
   return Date.parse(to) - Date.parse(from) >= SHORTEST_PAUSE_MS ? { from, to } : null;
+}
+
+/**
+ * What a command's links begin with: it speaks of the address that the server has, whatever its own environment lacks.
+ * Null when nobody has said one yet.
+ */
+export function knownPublicUrl({ publicUrl }: Pick<Config, 'publicUrl'>, db: Database): string | null {
+  return publicUrl ?? lastPublicUrl(db);
 }

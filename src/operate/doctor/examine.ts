@@ -6,7 +6,16 @@ import { type Environment, examineConfig } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import { type SecretBox, secretBox } from '../../lib/secret-box.ts';
 import { readSecretKey } from '../secret-key.ts';
-import type { Patient } from './check.ts';
+import type { Check, Patient, Result } from './check.ts';
+import {
+  backupChecks,
+  integrationChecks,
+  keyChecks,
+  providerChecks,
+  secretChecks,
+  workChecks,
+} from './contents.ts';
+import { clockChecks, configurationChecks, databaseChecks, fileChecks, serverChecks } from './machine.ts';
 
 interface Asked extends Pick<Deps, 'clock' | 'fetch'> {
   flags: Environment;
@@ -46,4 +55,35 @@ function findSecrets(folder: string, secretKey: string | undefined): SecretBox |
   } catch {
     return null;
   }
+}
+
+/** Everything that `doctor` looks at, in the order in which it is told. */
+const checks: readonly Check[] = [
+  ...configurationChecks,
+  ...fileChecks,
+  ...databaseChecks,
+  ...secretChecks,
+  ...clockChecks,
+  ...keyChecks,
+  ...workChecks,
+  ...integrationChecks,
+  ...providerChecks,
+  ...backupChecks,
+  ...serverChecks,
+];
+
+interface Report {
+  /** Nothing failed. There may be warnings. */
+  ok: boolean;
+  checks: Result[];
+}
+
+/** Runs every check, one after the other. Changes nothing, and never throws. */
+export async function examine(patient: Patient): Promise<Report> {
+  const results: Result[] = [];
+  for (const each of checks) {
+    const result = await each(patient);
+    if (result !== null) results.push(result);
+  }
+  return { ok: results.every(({ status }) => status !== 'failed'), checks: results };
 }

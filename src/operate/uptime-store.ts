@@ -1,9 +1,9 @@
 import { desc, eq, lt } from 'drizzle-orm';
-import type { Database } from '../../../db/client.ts';
-import { serverRuns } from '../../../db/schema/index.ts';
+import type { Database } from '../../db/client.ts';
+import { serverRuns } from '../../db/schema/index.ts';
 
 /** A time that the server ran. ISO 8601. */
-export interface ServerRun {
+interface ServerRun {
   id: string;
   /** What its links began with. */
   publicUrl: string;

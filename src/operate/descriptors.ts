@@ -29,7 +29,7 @@ function countDescriptors(limit: number): number {
   }
 }
 
-export interface DescriptorGuard {
+interface DescriptorGuard {
   /** Whether new requests should be refused, because their connections take what the server needs itself. */
   isFull(): boolean;
   stop(): void;
