@@ -7,7 +7,7 @@ const RESERVED = 64;
 /** How often to look, in milliseconds. */
 const EVERY_MS = 500;
 
-/** Where Linux tells a process about itself. Other systems have none, and no guard. */
+/** Linux only: on other systems there is no guard. */
 const SELF = '/proc/self';
 
 /** How many file descriptors the process may have open; null where the system does not say. */
@@ -30,7 +30,7 @@ function countDescriptors(limit: number): number {
 }
 
 interface DescriptorGuard {
-  /** Whether new requests should be refused, because their connections take what the server needs itself. */
+  /** True while the server should refuse requests, to keep descriptors for its own files. */
   isFull(): boolean;
   stop(): void;
 }

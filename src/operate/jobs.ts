@@ -118,7 +118,7 @@ const BATCH = 100;
 /** How long the sweeper rests after a full batch: requests then wait hardly, and a sweep takes twice as long. */
 const REST_MS = 5;
 
-/** What a sweep removed, or would remove. */
+/** Counts of removed rows. */
 interface Swept {
   deliveryIds: number;
   logs: number;
@@ -139,7 +139,7 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
   return { deliveryIds, logs, sessions: await deleteExpiredSessions(db, asOf) };
 }
 
-/** What `sweep` would remove. */
+/** Counts the rows that `sweep` would remove. */
 export async function planSweep({ db }: Pick<Deps, 'db'>, asOf: Date): Promise<Swept> {
   return { ...(await countExpired(db, asOf)), sessions: await countExpiredSessions(db, asOf) };
 }

@@ -8,7 +8,7 @@ import type { Registry } from '../lib/metrics.ts';
 import { measureQueue } from '../triggers/store.ts';
 
 /**
- * What is read off the database when somebody asks for the metrics. To add one: a line here with its name, what it
+ * Gauges that are read from the database when metrics are requested. To add one: a line here with its name, what it
  * means, and a function that is quick whatever the database holds, as it holds the thread.
  */
 export function addGauges({
@@ -59,7 +59,7 @@ export function addGauges({
 /** How often the event loop is looked at, in milliseconds: a delay that is shorter is not worth waking up for. */
 const RESOLUTION_MS = 20;
 
-/** What the process is and uses. Returns what stops the watch over the event loop. */
+/** Adds metrics of the process. Returns a function that stops the event loop monitor. */
 export function addProcessMetrics(registry: Registry): () => void {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();

@@ -17,7 +17,7 @@ const FAILED_MS = 300_000;
 
 export const STOPPING = 'The server is stopping';
 
-/** What readiness is made of. */
+/** The inputs of the readiness check. */
 export interface Vitals {
   db: Database;
   isStopping: () => boolean;

@@ -43,14 +43,14 @@ export function ready(whyNot: () => string | null) {
   );
 }
 
-/** What a proxy says of whom it asks for. `X-Forwarded-…` has many endings; all count. */
+/** Headers by which a proxy identifies its client. */
 const FORWARDING =
   /^(forwarded|x-forwarded.*|x-real-ip|.*client-ip|x-original-.*|x-envoy-.*|x-amzn-.*|cf-.*|via)$/;
 
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
 
-/** Who asks: the address of the connection's other end; null when it is not known. */
+/** The client: `address` is the connection's remote address; null when it is not known. */
 interface Asker {
   headers: Headers;
   address: string | null;
@@ -85,7 +85,7 @@ function isSame(given: string, token: string): boolean {
   return timingSafeEqual(hash(given), hash(token));
 }
 
-/** What the metrics need to know of the server beside what features are given. */
+/** Access to `/metrics`. */
 export interface MetricsAccess {
   /** The address of the other end of a request's connection; null when it is not known. */
   readonly peerAddress: (request: Request) => string | null;

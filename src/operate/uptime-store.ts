@@ -5,7 +5,7 @@ import { serverRuns } from '../../db/schema/index.ts';
 /** A time that the server ran. ISO 8601. */
 interface ServerRun {
   id: string;
-  /** What its links began with. */
+  /** The prefix of its links. */
   publicUrl: string;
   startedAt: string;
   aliveAt: string;
@@ -38,7 +38,7 @@ export async function listRuns(db: Database, limit: number): Promise<ServerRun[]
   return db.select().from(serverRuns).orderBy(desc(serverRuns.startedAt)).limit(limit).all();
 }
 
-/** What the links of the newest run began with; null before the first. */
+/** The public URL of the newest run; null before the first. */
 export function lastPublicUrl(db: Database): string | null {
   const newest = db
     .select({ publicUrl: serverRuns.publicUrl })

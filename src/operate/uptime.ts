@@ -63,7 +63,7 @@ function pauseBetween(from: string, to: string): Pause | null {
 }
 
 /**
- * What a command's links begin with: it speaks of the address that the server has, whatever its own environment lacks.
+ * The prefix of links that a command prints: `PUBLIC_URL`, or else the URL that the server used last.
  * Null when nobody has said one yet.
  */
 export function knownPublicUrl({ publicUrl }: Pick<Config, 'publicUrl'>, db: Database): string | null {

@@ -71,7 +71,7 @@ export interface S3Access {
 
 const CHECKSUM_BYTES = 32;
 
-/** What every header begins with, as it is the first of its fields. */
+/** The first bytes of every header. */
 const BEGINNING = Buffer.from('{"format":"tidings-backup",');
 
 /** A header takes less than two kilobytes; what claims to be a longer one is none. */
@@ -82,7 +82,7 @@ const CHUNK_BYTES = 1024 * 1024;
 /** How much is written before it is brought to the disk: all at once would hold up the commits of the server. */
 const SYNC_BYTES = 4 * 1024 * 1024;
 
-/** What a backup is found to be, once its checksum is right. */
+/** Facts of a backup whose checksum is right. */
 interface BackupFacts {
   header: BackupHeader;
   bytes: number;
@@ -224,7 +224,7 @@ async function* chunksOf(source: FileHandle, start: number, end: number): AsyncG
   }
 }
 
-/** What is backed up, and what is told of it. */
+/** The data folder to back up. */
 export interface BackupSource {
   dataDir: string;
   createdAt: Date;
@@ -239,7 +239,7 @@ interface PreparedBackup {
   remove(): void;
 }
 
-/** What the unfinished files of a backup are called, which a crash may leave behind. */
+/** Names of a backup's temporary files, which a crash may leave behind. */
 export const PARTIAL = /\.[1-9A-HJ-NP-Za-km-z]{4,8}\.partial(-db(-journal)?)?$/;
 
 /**

@@ -43,7 +43,7 @@ async function besideOthers<Result>(dataDir: string, work: () => Promise<Result>
   }
 }
 
-/** Whatever went wrong, as one line. */
+/** Any error as one line. */
 export function asBackupError(error: unknown, what: string): BackupError {
   if (error instanceof BackupError) return error;
   const message = (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ');
@@ -54,7 +54,7 @@ export function asBackupError(error: unknown, what: string): BackupError {
   });
 }
 
-/** What the folder lives by, and what a restore writes on its way. Any other name in there may be a backup's. */
+/** Files of the data folder that no backup may replace, and temporary files of a restore. */
 function ownFiles(dataDir: string): string[] {
   const database = databaseFile(dataDir);
   const besideIt = ['', '-wal', '-shm', '-journal', '.restoring', '.fetched'].map((end) => database + end);
@@ -91,7 +91,7 @@ function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
   return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
 }
 
-/** What became of the last backups of a data folder. */
+/** The last backups of a data folder. */
 interface LastBackup {
   /** The last that was made and checked, on schedule or by hand. `at`: when it began. */
   success: ({ at: string } & Pick<Backup, 'file' | 'bytes' | 'sha256'>) | null;

@@ -26,7 +26,7 @@ export function splitTarget(target: string): { place: string; name: string } {
   return { place, name };
 }
 
-/** Where backups are kept: a folder, or a bucket and a prefix in it. */
+/** A place for backups: a folder, or a bucket and a prefix. */
 export interface Place {
   /** Makes a backup there, under this name. Throws `BackupError`, and then leaves what was there as it was. */
   store(name: string, source: BackupSource, options: { force: boolean }): Promise<Backup>;

@@ -123,7 +123,7 @@ export const integrationChecks: readonly Check[] = [
   }),
 ];
 
-/** What is odd about what an integration received lately; null when nothing is. */
+/** The problem with an integration's latest deliveries; null without one. */
 function findTrouble(
   { db, clock }: Patient & { db: NonNullable<Patient['db']> },
   { id, type, createdAt }: Integration,
@@ -142,7 +142,7 @@ function findTrouble(
 /** How many integrations are asked about at their providers; each takes some requests. */
 const MAX_ASKED = 20;
 
-/** What `integration doctor` finds for those whose webhooks Tidings keeps. */
+/** Runs `integration doctor` for integrations whose webhooks Tidings manages. */
 export const providerChecks: readonly Check[] = [
   databaseCheck('providers', async (patient) => {
     const { db, secrets, clock, fetch, isOffline } = patient;

@@ -100,7 +100,7 @@ export const fileChecks: readonly Check[] = [
   folderCheck('secret.key', ({ folder, config }) => {
     const path = join(folder, 'secret.key');
     const stats = statSync(path, { throwIfNoEntry: false });
-    // Whether secrets need it is another check.
+    // "stored secrets" checks if the file is needed.
     if (stats === undefined) return null;
     if (modeForOthers(stats) !== null) return failed(openToOthers(path, stats), `chmod 600 ${path}`);
     if (config.secretKey === null) return unchecked('SECRET_KEY');
@@ -126,7 +126,7 @@ export const fileChecks: readonly Check[] = [
   }),
 ];
 
-/** What keeps the server from using a file of its own; null when nothing does. */
+/** Checks that the server can use its own file; null when it can. */
 function trouble(path: string, { uid }: Stats): Finding | null {
   const user = process.getuid?.() ?? uid;
   try {
@@ -278,7 +278,7 @@ export const serverChecks: readonly Check[] = [
   }),
 ];
 
-/** Where a client on this machine finds the server; null when the port is not known. */
+/** The server's URL for clients on this machine; null when the port is not known. */
 function addressOf(host: string, port: number): string | null {
   if (port === 0) return null;
   const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
