@@ -1,6 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
-import type { S3Access } from './operate/backup/archive.ts';
 import { OrganizationCreation } from './organizations/model.ts';
 
 // The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.
@@ -213,6 +212,17 @@ type Value<Name extends SettingName> =
   | Static<(typeof settings)[Name]['schema']>
   | ((typeof settings)[Name] extends { default: unknown } ? never : undefined);
 
+/** Access to an S3-compatible store. */
+export interface S3Access {
+  /** Absent: AWS. */
+  endpoint?: string | undefined;
+  region?: string | undefined;
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** How long the store may send and take nothing, in milliseconds. Absent: a minute. */
+  stallMs?: number | undefined;
+}
+
 export interface Config {
   host: string;
   port: number;
@@ -243,7 +253,6 @@ interface BackupsConfig {
   dir: string;
   /** A cron expression, in UTC. */
   schedule: string;
-  /** How many are kept. */
   keep: number;
 }
 

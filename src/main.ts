@@ -23,7 +23,7 @@ import { guardDescriptors } from './operate/descriptors.ts';
 import { type RunningJobs, serverJobs, startJobs } from './operate/jobs.ts';
 import { addProcessMetrics } from './operate/metrics.ts';
 import { createReadiness, STOPPING } from './operate/readiness.ts';
-import { knownPublicUrl, trackUptime, type Uptime } from './operate/uptime.ts';
+import { findPublicUrl, trackUptime, type Uptime } from './operate/uptime.ts';
 import { providerApis } from './providers/open-api.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
@@ -71,12 +71,13 @@ export async function openServices(
     actor: actorOf(role),
   };
   const keys = await openKeys(base, config);
+  const publicUrl = (await findPublicUrl(base, config)) ?? publicUrlOf(config, config.port);
   return {
     ...base,
     keys,
     fetch: (request) => fetchWithoutRedirects(request),
     openProviderApi: providerApis(config.providerApis),
-    publicUrl: () => knownPublicUrl(config, folder.db) ?? publicUrlOf(config, config.port),
+    publicUrl: () => publicUrl,
     async close() {
       try {
         await keys.flush({ all: true, giveUpMs: LAST_WRITE_MS });
@@ -138,6 +139,8 @@ export async function startServer(services: Services, config: Config): Promise<R
   // Rehearsals and previews have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
   let isStopping = false;
+  /** Connections take nearly all file descriptors. */
+  let isFull = false;
   const whyNotReady = createReadiness({
     db: services.db,
     isStopping: () => isStopping,
@@ -174,7 +177,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     port: config.port,
     fetch(request) {
       if (isStopping) return whileStopping(request);
-      if (descriptors.isFull()) {
+      if (isFull) {
         return errorJson(503, 'Too many open connections', { connection: 'close', 'retry-after': '1' });
       }
       return app.fetch(request);
@@ -186,7 +189,12 @@ export async function startServer(services: Services, config: Config): Promise<R
     reusePort: false,
     development: false,
   });
-  const descriptors = guardDescriptors(services, () => server.closeIdleConnections());
+  const descriptors = guardDescriptors(services, {
+    closeIdle: () => server.closeIdleConnections(),
+    setFull: (full) => {
+      isFull = full;
+    },
+  });
   // Kept from the start: out of descriptors, a thread that has to be started takes the process with it.
   const composer = threadedComposer({ idleMs: null });
   const uptime = trackUptime({ ...services, publicUrl });

@@ -79,7 +79,6 @@ function roomOf(path: string): string {
 const upward: readonly string[] = [
   'src/audit/store.ts -> src/deliveries/model.ts',
   'src/audit/store.ts -> src/deps.ts',
-  'src/config.ts -> src/operate/backup/model.ts',
   'src/deliveries/log-store.ts -> src/integrations/model.ts',
   'src/deliveries/model.ts -> src/integrations/model.ts',
   'src/deliveries/send.ts -> src/integrations/service.ts',
@@ -103,7 +102,6 @@ const upward: readonly string[] = [
   'src/keys/owned.ts -> src/deps.ts',
   'src/keys/service.ts -> src/deps.ts',
   'src/keys/unkey.ts -> src/config.ts',
-  'src/lib/descriptors.ts -> src/deps.ts',
   'src/lib/instruments.ts -> src/keys/model.ts',
   'src/markdown/plain-text.ts -> src/posts/model.ts',
   'src/organizations/service.ts -> src/deps.ts',

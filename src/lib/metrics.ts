@@ -2,7 +2,7 @@
 // nanoseconds here and thirty times that in prom-client, which sorts and joins the labels anew each time.
 
 /** A value for each set of labels, at the moment when it is asked for. */
-interface Sample {
+export interface Sample {
   labels?: Readonly<Record<string, string>>;
   value: number;
 }

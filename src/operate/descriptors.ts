@@ -29,22 +29,22 @@ function countDescriptors(limit: number): number {
   }
 }
 
-interface DescriptorGuard {
-  /** True while the server should refuse requests, to keep descriptors for its own files. */
-  isFull(): boolean;
-  stop(): void;
+export interface Connections {
+  /** Closes idle connections. Returns how many. */
+  closeIdle(): number;
+  /** Says if the server should refuse requests, to keep descriptors for its own files. Called on each change. */
+  setFull(isFull: boolean): void;
 }
 
 /**
- * Keeps connections from taking every file descriptor. Above the limit it closes idle connections and asks the server to
- * refuse requests. `limit` and `count` differ in tests.
+ * Keeps connections from taking every file descriptor. `look` checks at once; `limit` and `count` differ in tests.
  */
 export function guardDescriptors(
   { log }: Pick<Deps, 'log'>,
-  closeIdle: () => number,
+  { closeIdle, setFull }: Connections,
   limit = readDescriptorLimit(),
   count = countDescriptors,
-): DescriptorGuard & { look(): void } {
+): { look(): void; stop(): void } {
   // A very low limit still leaves half to connections.
   const allowed = limit === null ? null : Math.max(limit - RESERVED, Math.floor(limit / 2));
   let isFull = false;
@@ -52,6 +52,7 @@ export function guardDescriptors(
     if (limit === null || allowed === null) return;
     const wasFull = isFull;
     isFull = count(limit) > allowed;
+    if (isFull !== wasFull) setFull(isFull);
     if (!isFull) return;
     const closed = closeIdle();
     if (wasFull) return;
@@ -61,5 +62,5 @@ export function guardDescriptors(
     );
   }
   const timer = setInterval(look, EVERY_MS);
-  return { isFull: () => isFull, look, stop: () => clearInterval(timer) };
+  return { look, stop: () => clearInterval(timer) };
 }

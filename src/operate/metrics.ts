@@ -4,42 +4,64 @@ import { countLiveClaims } from '../deliveries/count-store.ts';
 import type { Deps } from '../deps.ts';
 import { countProblems } from '../integrations/hook-store.ts';
 import { version } from '../lib/build.ts';
-import type { Registry } from '../lib/metrics.ts';
+import type { Registry, Sample } from '../lib/metrics.ts';
 import { measureQueue } from '../triggers/store.ts';
 
+type Reading = number | readonly Sample[];
+
 /**
- * Gauges that are read from the database when metrics are requested. To add one: a line here with its name, what it
- * means, and a function that is quick whatever the database holds, as it holds the thread.
+ * Adds gauges that are read from the database. Returns a function that reads them all; each must be quick whatever the
+ * database holds, as it holds the thread. The response leaves out a gauge that cannot be read.
  */
-export function addGauges({
+export function addDatabaseGauges({
   db,
   clock,
+  log,
   metrics: { registry },
-}: Pick<Deps, 'db' | 'clock' | 'metrics'>): void {
-  registry.gauge(
+}: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>): () => Promise<void> {
+  const readers: (() => Promise<void>)[] = [];
+
+  function add(metric: string, help: string, read: () => Promise<Reading>): void {
+    let latest: Reading | null = null;
+    registry.gauge(metric, help, () => latest);
+    readers.push(async () => {
+      latest = null;
+      try {
+        latest = await read();
+      } catch (error) {
+        log.warn({ metric, err: error }, 'a metric could not be read');
+      }
+    });
+  }
+
+  add(
     'tidings_delivery_claims',
     'Delivery ids that are remembered, so that none is processed twice; 100000 means that many or more.',
-    () => countLiveClaims(db, clock.now()),
+    async () => countLiveClaims(db, clock.now()),
   );
-  registry.gauge('tidings_trigger_runs', 'What triggers have to do, and what they gave up.', () => {
-    const { queued, failed } = measureQueue(db);
-    return [
-      { labels: { status: 'queued' }, value: queued },
-      { labels: { status: 'failed' }, value: failed },
-    ];
-  });
-  registry.gauge(
+  add(
+    'tidings_trigger_runs',
+    'Runs of triggers that are queued, and those that failed for good.',
+    async () => {
+      const { queued, failed } = await measureQueue(db);
+      return [
+        { labels: { status: 'queued' }, value: queued },
+        { labels: { status: 'failed' }, value: failed },
+      ];
+    },
+  );
+  add(
     'tidings_trigger_run_oldest_age_seconds',
-    'How long the oldest of what triggers have to do has waited; 0 when there is nothing.',
-    () => {
-      const { oldest } = measureQueue(db);
+    'How long the oldest queued run has waited; 0 when there is none.',
+    async () => {
+      const { oldest } = await measureQueue(db);
       return oldest === null ? 0 : Math.max(0, (clock.now().getTime() - Date.parse(oldest)) / 1000);
     },
   );
-  registry.gauge(
+  add(
     'tidings_webhooks_out_of_line',
-    'Webhooks at providers that are not as they should be, because the provider did not do what it was asked.',
-    () => countProblems(db),
+    'Webhooks at providers that differ from their desired state, because the provider refused a request.',
+    async () => countProblems(db),
   );
   registry.gauge(
     'tidings_database_bytes',
@@ -54,6 +76,10 @@ export function addGauges({
           ];
     },
   );
+
+  return async () => {
+    for (const read of readers) await read();
+  };
 }
 
 /** How often the event loop is looked at, in milliseconds: a delay that is shorter is not worth waking up for. */

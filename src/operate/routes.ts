@@ -6,7 +6,7 @@ import { bearerChallenge, documented, refusal } from '../http/openapi.ts';
 import { errorJson, json, plainText } from '../http/respond.ts';
 import { bearerToken } from '../keys/authorize.ts';
 import { AppError } from '../lib/app-error.ts';
-import { addGauges } from './metrics.ts';
+import { addDatabaseGauges } from './metrics.ts';
 
 const READY = {
   type: 'object',
@@ -98,12 +98,13 @@ export function metrics(
   deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>,
   { peerAddress, metricsToken }: MetricsAccess,
 ) {
-  addGauges(deps);
+  const readGauges = addDatabaseGauges(deps);
 
   return new Elysia({ name: 'metrics' }).get(
     '/metrics',
-    ({ request }) => {
+    async ({ request }) => {
       requireMetricsAccess({ headers: request.headers, address: peerAddress(request) }, metricsToken);
+      await readGauges();
       const text = deps.metrics.registry.render((metric, error) =>
         deps.log.warn({ metric, err: error }, 'a metric could not be read'),
       );

@@ -1,6 +1,7 @@
 import { desc, eq, lt } from 'drizzle-orm';
-import type { Database } from '../../db/client.ts';
 import { serverRuns } from '../../db/schema/index.ts';
+import type { ReadTx, WriteTx } from '../../db/storage.ts';
+import { DAY_MS } from '../lib/time.ts';
 
 /** A time that the server ran. ISO 8601. */
 interface ServerRun {
@@ -11,40 +12,23 @@ interface ServerRun {
   aliveAt: string;
 }
 
-/** Of runs that ended longer ago than this nothing is kept, in milliseconds. */
-const KEPT_MS = 30 * 86_400_000;
+/** How long ended runs are kept. */
+const KEPT_MS = 30 * DAY_MS;
 
-/** Begins a run, and forgets those that ended long ago. */
-export function insertRun(db: Database, id: string, publicUrl: string, now: Date): Promise<void> {
+/** Begins a run, and deletes those that ended long ago. */
+export async function insertRun(tx: WriteTx, id: string, publicUrl: string, now: Date): Promise<void> {
   const at = now.toISOString();
-  return db.write(() => {
-    db.delete(serverRuns)
-      .where(lt(serverRuns.aliveAt, new Date(now.getTime() - KEPT_MS).toISOString()))
-      .run();
-    db.insert(serverRuns).values({ id, publicUrl, startedAt: at, aliveAt: at }).run();
-  });
+  const oldest = new Date(now.getTime() - KEPT_MS).toISOString();
+  await tx.delete(serverRuns).where(lt(serverRuns.aliveAt, oldest));
+  await tx.insert(serverRuns).values({ id, publicUrl, startedAt: at, aliveAt: at });
 }
 
-/** The run is known to go on at this time. */
-export function extendRun(db: Database, id: string, now: Date, giveUpMs?: number): Promise<void> {
-  const extend = () => {
-    db.update(serverRuns).set({ aliveAt: now.toISOString() }).where(eq(serverRuns.id, id)).run();
-  };
-  return db.write(extend, { giveUpMs });
+/** Records that the run is alive. */
+export async function extendRun(tx: WriteTx, id: string, now: Date): Promise<void> {
+  await tx.update(serverRuns).set({ aliveAt: now.toISOString() }).where(eq(serverRuns.id, id));
 }
 
-/** The newest runs, the newest first. */
-export async function listRuns(db: Database, limit: number): Promise<ServerRun[]> {
-  return db.select().from(serverRuns).orderBy(desc(serverRuns.startedAt)).limit(limit).all();
-}
-
-/** The public URL of the newest run; null before the first. */
-export function lastPublicUrl(db: Database): string | null {
-  const newest = db
-    .select({ publicUrl: serverRuns.publicUrl })
-    .from(serverRuns)
-    .orderBy(desc(serverRuns.startedAt))
-    .limit(1)
-    .get();
-  return newest?.publicUrl ?? null;
+/** Newest first. */
+export async function listRuns(tx: ReadTx, limit: number): Promise<ServerRun[]> {
+  return tx.select().from(serverRuns).orderBy(desc(serverRuns.startedAt)).limit(limit);
 }

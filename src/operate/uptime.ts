@@ -1,18 +1,17 @@
-import type { Database } from '../../db/client.ts';
 import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
-import { extendRun, insertRun, lastPublicUrl, listRuns } from './uptime-store.ts';
+import { extendRun, insertRun, listRuns } from './uptime-store.ts';
 
-// When the server did not run, so that what was delivered meanwhile can be looked for.
+// Records the times that the server ran, so that a person can look for deliveries missed in between.
 
-/** How often the server says that it runs, in milliseconds: what a pause is known to. */
+/** How often the server records that it is alive, in milliseconds: the precision of a pause. */
 export const BEAT_MS = 60_000;
 
-/** A shorter one is a restart, which providers do not notice or try again after. */
+/** Shorter pauses are restarts: providers do not notice them, or retry after them. */
 const SHORTEST_PAUSE_MS = 2 * BEAT_MS;
 
-/** How many runs are looked at: of many restarts in a row the longest pause counts. */
-const RUNS_LOOKED_AT = 50;
+/** How many runs to search: after many restarts in a row the longest pause counts. */
+const MAX_RUNS = 50;
 
 /** A time in which the server did not run. ISO 8601. */
 export interface Pause {
@@ -21,7 +20,7 @@ export interface Pause {
 }
 
 export interface Uptime {
-  /** Begins a run. Resolves with the pause that came before it; null when there was none worth a word. */
+  /** Begins a run. Resolves with the pause before it; null without one. */
   begin(): Promise<Pause | null>;
   /** Records that the server is alive. `giveUpMs`: how long to wait while another process writes. */
   beat(giveUpMs?: number): Promise<void>;
@@ -36,19 +35,20 @@ export function trackUptime({
 }: Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl'>): Uptime {
   const id = ids.newId('run');
   return {
-    async begin() {
-      const now = clock.now();
-      const [before] = await listRuns(db, 1);
-      await insertRun(db, id, publicUrl(), now);
-      return before === undefined ? null : pauseBetween(before.aliveAt, now.toISOString());
-    },
-    beat: (giveUpMs) => extendRun(db, id, clock.now(), giveUpMs),
+    begin: () =>
+      db.write(async (tx) => {
+        const now = clock.now();
+        const [before] = await listRuns(tx, 1);
+        await insertRun(tx, id, publicUrl(), now);
+        return before === undefined ? null : pauseBetween(before.aliveAt, now.toISOString());
+      }),
+    beat: (giveUpMs) => db.write((tx) => extendRun(tx, id, clock.now()), { giveUpMs }),
   };
 }
 
 /** The newest pause that ended after `since`; null without one. */
 export async function findPause({ db }: Pick<Deps, 'db'>, since: string): Promise<Pause | null> {
-  const runs = await listRuns(db, RUNS_LOOKED_AT);
+  const runs = await db.read((tx) => listRuns(tx, MAX_RUNS));
   for (const [index, run] of runs.entries()) {
     const before = runs[index + 1];
     if (before === undefined || run.startedAt <= since) return null;
@@ -62,10 +62,12 @@ function pauseBetween(from: string, to: string): Pause | null {
   return Date.parse(to) - Date.parse(from) >= SHORTEST_PAUSE_MS ? { from, to } : null;
 }
 
-/**
- * The prefix of links that a command prints: `PUBLIC_URL`, or else the URL that the server used last.
- * Null when nobody has said one yet.
- */
-export function knownPublicUrl({ publicUrl }: Pick<Config, 'publicUrl'>, db: Database): string | null {
-  return publicUrl ?? lastPublicUrl(db);
+/** The prefix of links that a command prints: `PUBLIC_URL`, or else the URL that the server used last; null before. */
+export async function findPublicUrl(
+  { db }: Pick<Deps, 'db'>,
+  { publicUrl }: Pick<Config, 'publicUrl'>,
+): Promise<string | null> {
+  if (publicUrl !== undefined) return publicUrl;
+  const [newest] = await db.read((tx) => listRuns(tx, 1));
+  return newest?.publicUrl ?? null;
 }

@@ -105,7 +105,7 @@ test('people get a line for each check, with a mark, and how to mend what is not
     environment: { PORT: '0', ...PUBLIC },
   });
   expect(exitCode).toBe(0);
-  expect(stdout).toContain('✓ settings: Every setting has a value that can be used\n✓ variables');
+  expect(stdout).toContain('✓ settings: Every setting has a value that can be used\n✓ public url');
   expect(stdout).toContain(
     `! data folder: ${dataDir()} can be read or written by others (mode 755)\n    chmod 700 ${dataDir()}\n`,
   );

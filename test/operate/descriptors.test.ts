@@ -10,14 +10,18 @@ afterEach(() => {
 function guard(limit: number | null) {
   const logged: Record<string, unknown>[] = [];
   const state = { open: 10, closed: 0 };
+  let isFull = false;
   const log = createLog('info', { write: (line) => void logged.push(JSON.parse(line)) });
   const closeIdle = () => {
     state.closed++;
     return 7;
   };
-  const made = guardDescriptors({ log }, closeIdle, limit, () => state.open);
+  const setFull = (full: boolean) => {
+    isFull = full;
+  };
+  const made = guardDescriptors({ log }, { closeIdle, setFull }, limit, () => state.open);
   stops.push(made.stop);
-  return { ...made, state, logged };
+  return { ...made, isFull: () => isFull, state, logged };
 }
 
 test.skipIf(process.platform !== 'linux')('the limit is read from the system', () => {

@@ -130,7 +130,7 @@ export async function* openProviderPages(
 
   const db = openDatabase(join(dataDir, 'tidings.db'));
   // A run that begins later than all that was looked at: what lies between is the pause.
-  await insertRun(db, 'run_later', new URL(base).origin, new Date(Date.now() + 600_000));
+  await db.write((tx) => insertRun(tx, 'run_later', new URL(base).origin, new Date(Date.now() + 600_000)));
   db.$client.close();
   await page.goto(integration);
   await page.getByText('Tidings was not running').waitFor();

@@ -54,17 +54,6 @@ export interface Backup {
   includesKey: boolean;
 }
 
-/** How an S3-compatible store is reached. */
-export interface S3Access {
-  /** Absent: AWS. */
-  endpoint?: string | undefined;
-  region?: string | undefined;
-  accessKeyId: string;
-  secretAccessKey: string;
-  /** How long the store may send and take nothing, in milliseconds. Absent: a minute. */
-  stallMs?: number | undefined;
-}
-
 // A backup is one file: a line of JSON that says what it is, the database as SQLite wrote it in zstd, and the SHA-256 of
 // all that comes before it, in 32 bytes. SQLite's own check does not see a bit that flips within a value; the
 // checksum sees any, and a file that was cut short or added to has something else in its last 32 bytes.

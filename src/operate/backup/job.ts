@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../../config.ts';
+import type { Config, S3Access } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import type { Job } from '../jobs.ts';
-import { type Backup, BackupError, type BackupSource, type S3Access, StoreError } from './archive.ts';
+import { type Backup, BackupError, type BackupSource, StoreError } from './archive.ts';
 import { asBackupError, recordFailure } from './make.ts';
 import { isStore, openPlace, type Place, removePartials } from './places.ts';
 

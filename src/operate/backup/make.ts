@@ -1,9 +1,10 @@
 import { existsSync, lstatSync, realpathSync, renameSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../../db/lock.ts';
+import type { S3Access } from '../../config.ts';
 import { randomToken } from '../../lib/ids.ts';
 import { databaseFile, lockFile } from '../data-folder.ts';
-import { type Backup, BackupError, type BackupSource, type S3Access } from './archive.ts';
+import { type Backup, BackupError, type BackupSource } from './archive.ts';
 import { isStore, openPlace, splitTarget } from './places.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { existsSync, renameSync, statSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import type { S3Access } from '../../config.ts';
 import { syncFolder } from '../secret-key.ts';
 import {
   type Backup,
@@ -8,7 +9,6 @@ import {
   type BackupSource,
   PARTIAL,
   prepareBackup,
-  type S3Access,
   StoreError,
 } from './archive.ts';
 import { type Bucket, openBucket } from './bucket.ts';

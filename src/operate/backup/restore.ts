@@ -15,17 +15,11 @@ import { dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../../db/lock.ts';
 import { migrations } from '../../../db/migrate.ts';
 import { forgetKey, inspectDatabase, settle } from '../../../db/snapshot.ts';
+import type { S3Access } from '../../config.ts';
 import { keyFingerprint } from '../../lib/secret-box.ts';
 import { databaseFile, freeBytes, lockFile, megabytes } from '../data-folder.ts';
 import { readSecretKey, syncFolder, writeKeyFile } from '../secret-key.ts';
-import {
-  BackupError,
-  type BackupHeader,
-  checkBackup,
-  type S3Access,
-  unpackDatabase,
-  writeAll,
-} from './archive.ts';
+import { BackupError, type BackupHeader, checkBackup, unpackDatabase, writeAll } from './archive.ts';
 import { asBackupError, requireNotOwn } from './make.ts';
 import { download, isStore } from './places.ts';
 

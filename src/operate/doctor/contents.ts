@@ -12,7 +12,7 @@ import { measureQueue } from '../../triggers/store.ts';
 import { lastBackup } from '../backup/make.ts';
 import { isStore } from '../backup/places.ts';
 import { planSweep } from '../jobs.ts';
-import { knownPublicUrl } from '../uptime.ts';
+import { findPublicUrl } from '../uptime.ts';
 import {
   type Check,
   check,
@@ -151,7 +151,8 @@ export const providerChecks: readonly Check[] = [
     if (kept.length === 0 || isOffline || secrets === null) return null;
     if (addresses === null) return unchecked(PROVIDER_SETTINGS);
     if (set === null || port === null) return unchecked('PUBLIC_URL or PORT');
-    const publicUrl = () => knownPublicUrl({ publicUrl: set }, db) ?? `http://localhost:${port}`;
+    const known = await findPublicUrl({ db }, { publicUrl: set });
+    const publicUrl = () => known ?? `http://localhost:${port}`;
     const deps = { db, secrets, clock, fetch, publicUrl, openProviderApi: providerApis(addresses) };
     // By what is wrong: an address that nobody answers at is the trouble of them all, and told once.
     const troubled = new Map<string, string[]>();

@@ -8,7 +8,7 @@ import { listIntegrations } from '../../integrations/store.ts';
 import { tidings } from '../../lib/how-to-run.ts';
 import { freeBytes, listLeftovers, megabytes, modeForOthers } from '../data-folder.ts';
 import { MIN_FREE_BYTES } from '../readiness.ts';
-import { knownPublicUrl } from '../uptime.ts';
+import { findPublicUrl } from '../uptime.ts';
 import {
   type Check,
   check,
@@ -34,7 +34,7 @@ export const configurationChecks: readonly Check[] = [
   databaseCheck('public url', async ({ config, db }) => {
     const { publicUrl, port } = config;
     if (publicUrl === null) return unchecked('PUBLIC_URL');
-    const set = knownPublicUrl({ publicUrl }, db);
+    const set = await findPublicUrl({ db }, { publicUrl });
     const shown = set ?? `http://localhost:${port ?? 'PORT'}, as PUBLIC_URL is not set`;
     if ((await listIntegrations(db)).length === 0) return ok(`Links begin with ${shown}`);
     if (set === null || isLocal(set)) {
