@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { table } from '../src/cli/output.ts';
-import { progressBar } from '../src/cli/progress.ts';
+import { progressBar, table } from '../src/cli/output.ts';
 import { chooseCores } from './support/cores.ts';
 import { type DashboardFolder, fillDashboardFolder } from './support/dashboard-folder.ts';
 import { type DashboardPage, dashboardPages } from './support/dashboard-pages.ts';

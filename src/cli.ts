@@ -4,16 +4,13 @@ import { addAuditCommands } from './cli/audit.ts';
 import { addBackupCommands } from './cli/backup.ts';
 import { type CliContext, WorkFailed } from './cli/context.ts';
 import { addDeliveryCommands } from './cli/delivery.ts';
-import { addDoctorCommand } from './cli/doctor.ts';
-import { addHealthcheckCommand } from './cli/healthcheck.ts';
 import { addIntegrationCommands } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
+import { addDoctorCommand, addHealthcheckCommand, addSweepCommand } from './cli/operate.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
 import { addPostCommands } from './cli/post.ts';
 import { addSendCommand } from './cli/send.ts';
 import { addServeCommand } from './cli/serve.ts';
-import { addSweepCommand } from './cli/sweep.ts';
-import { describeSystemTrouble } from './cli/system-trouble.ts';
 import { addTriggerCommands } from './cli/trigger.ts';
 import { addUserCommands } from './cli/user.ts';
 import { ConfigError, settings } from './config.ts';
@@ -114,4 +111,22 @@ if (import.meta.main) {
       isInteractive: process.stderr.isTTY === true,
     },
   });
+}
+
+/**
+ * The system's error as a line that says what to do: a full disk, a database that somebody else
+ * keeps busy, or a damaged one. Null for every other error.
+ */
+function describeSystemTrouble(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ENOSPC' || code === 'SQLITE_FULL') {
+    return 'The disk is full, and what was to be written is not there. Make room, and run the command again';
+  }
+  if (code.startsWith('SQLITE_BUSY')) {
+    return 'The database is busy: another process has been writing to it for 5 seconds. Run the command again';
+  }
+  if (code.startsWith('SQLITE_CORRUPT')) {
+    return 'The database is damaged (database disk image is malformed). Restore a backup with --force, which keeps the file as it is beside the new one';
+  }
+  return null;
 }

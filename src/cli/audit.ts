@@ -2,8 +2,7 @@ import { type Command, Option } from 'commander';
 import { type AuditAction, type AuditEvent, auditActions, describeActor } from '../audit/model.ts';
 import { listAuditEvents } from '../audit/store.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { type CliContext, withServices } from './context.ts';
-import { sinceWhen, timeOrSpan, whole } from './options.ts';
+import { type CliContext, sinceWhen, timeOrSpan, whole, withServices } from './context.ts';
 import { oneLine, print, table } from './output.ts';
 
 interface ListOptions {

@@ -7,8 +7,7 @@ import { isLocal } from '../integrations/reach.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import type { Place } from '../providers/api.ts';
-import { type CliContext, withServices } from './context.ts';
-import { readToken } from './options.ts';
+import { type CliContext, readToken, withServices } from './context.ts';
 import { fields, print, table } from './output.ts';
 
 export const ONCE = 'Copy the secret now: it is shown this once.';

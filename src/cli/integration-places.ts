@@ -4,8 +4,7 @@ import { addPlace, removePlace } from '../integrations/places.ts';
 import { repairHooks } from '../integrations/repair.ts';
 import { setToken } from '../integrations/set-token.ts';
 import { tidings } from '../lib/how-to-run.ts';
-import { type CliContext, withServices } from './context.ts';
-import { readToken } from './options.ts';
+import { type CliContext, readToken, withServices } from './context.ts';
 import { fields, print } from './output.ts';
 
 /** Repositories or teams of an integration, and how Tidings manages their webhooks. */

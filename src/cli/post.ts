@@ -15,10 +15,8 @@ import {
 import type { SourceFile } from '../posts/import/source.ts';
 import { type ContentType, contentTypes, type Post, type PostStatus, postStatuses } from '../posts/model.ts';
 import { deletePost, getPost, listPostPage, parsePost, setPostStatus } from '../posts/store.ts';
-import { type CliContext, withServices } from './context.ts';
-import { isoTime, whole } from './options.ts';
-import { fields, oneLine, print, table } from './output.ts';
-import { progressBar } from './progress.ts';
+import { type CliContext, isoTime, whole, withServices } from './context.ts';
+import { fields, oneLine, print, progressBar, table } from './output.ts';
 import { addSuggestionCommands } from './suggestion.ts';
 
 type ImportFlags = Pick<ImportOptions, 'status' | 'contentType' | 'date' | 'format' | 'source'>;

@@ -16,8 +16,7 @@ import {
 } from '../triggers/service.ts';
 import { deleteTrigger } from '../triggers/store.ts';
 import { describeFilters } from '../triggers/words.ts';
-import { type CliContext, withServices } from './context.ts';
-import { whole } from './options.ts';
+import { type CliContext, whole, withServices } from './context.ts';
 import { fields, print, table } from './output.ts';
 import { repositoryNames } from './repositories.ts';
 import { filtersOf, type RuleFlags, ruleOptions, templatesOf } from './trigger-options.ts';
