@@ -1,5 +1,5 @@
 import { inlineMarkdown } from '../markdown/markdown.ts';
-import type { Change } from './changes/change.ts';
+import type { Change } from './changes/groups.ts';
 
 /** A change as the text of a list item, in Markdown: `**engine:** Quiet mode ([#12](https://…))`. */
 export function changeLine({ text, scope, group, isBreaking, breakingNote, references }: Change): string {

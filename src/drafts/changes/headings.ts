@@ -1,7 +1,6 @@
-import type { GroupName } from './change.ts';
-import { takeEmojis } from './emoji.ts';
-import { wordsOf } from './labels.ts';
-import { groupOfType } from './types.ts';
+import type { GroupName } from './groups.ts';
+import { groupOfType, wordsOf } from './groups.ts';
+import { takeEmojis } from './titles.ts';
 
 /** What the heading of a list says of its items. */
 export interface Section {
