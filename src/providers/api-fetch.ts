@@ -1,18 +1,18 @@
 import { fetchWithoutRedirects } from '../lib/outgoing.ts';
+import { ProviderProblem } from './api.ts';
 
 /** The largest response that is read, in bytes. A page of 100 GitHub repositories takes about a megabyte. */
 const MAX_RESPONSE_BYTES = 16_777_216;
 
 const REDIRECTS = [301, 302, 307, 308];
 
-/** No usable response arrived. `detail` holds no secret: seconds, the code of an error, the origin of a redirect. */
-export class NoResponse extends Error {
-  constructor(
-    readonly code: 'timed-out' | 'unreachable' | 'other-origin' | 'redirect-loop' | 'too-large',
-    readonly detail = '',
-  ) {
-    super(`${code} ${detail}`);
-  }
+/** An API, as sentences name it. */
+export interface ApiService {
+  name: string;
+  /** Its URL, without a trailing slash. */
+  address: string;
+  /** The variable that sets the URL. */
+  setting: string;
 }
 
 export interface ApiResponse {
@@ -21,59 +21,76 @@ export interface ApiResponse {
   text: string;
 }
 
+export const notTheApi = ({ name, address, setting }: ApiService, reason: string) =>
+  new ProviderProblem(
+    'provider-failed',
+    `The server at ${address} is not ${name}'s API: ${reason}. Check ${setting}.`,
+  );
+
+/** The service at a URL. Leaves out the name and password that a URL may hold. */
+export function serviceAt(url: string, name: string, setting: string): ApiService {
+  const { origin, pathname } = new URL(url);
+  return { name, setting, address: origin + pathname.replace(/\/$/, '') };
+}
+
 /**
  * A `fetch` for one API, whose token it sends to no other origin, whatever a redirect or a link says. A request,
  * redirects and response body included, takes at most `timeoutMs`. Without `maxRedirects` a redirect is the response.
- * Throws `NoResponse`.
+ * Throws `ProviderProblem` `provider-failed`, which holds no secret.
  */
 export function apiFetch(
-  baseUrl: string,
-  {
-    timeoutMs,
-    signal,
-    maxRedirects = 0,
-  }: { timeoutMs: number; signal?: AbortSignal | undefined; maxRedirects?: number },
+  service: ApiService,
+  options: { timeoutMs: number; signal?: AbortSignal | undefined; maxRedirects?: number },
 ): (url: string, init: RequestInit) => Promise<ApiResponse> {
-  const { origin } = new URL(baseUrl);
+  const { name, address, setting } = service;
+  const { timeoutMs, signal, maxRedirects = 0 } = options;
+  const { origin } = new URL(address);
+  const failed = (sentence: string) => new ProviderProblem('provider-failed', sentence);
 
   async function follow(first: string, init: RequestInit): Promise<ApiResponse> {
     let url = new URL(first);
     for (let redirects = 0; ; redirects++) {
-      if (url.origin !== origin) throw new NoResponse('other-origin', url.origin);
+      if (url.origin !== origin) {
+        throw failed(
+          `The server at ${address} leads to another one, ${url.origin}, and Tidings does not send the token there. Check ${setting}.`,
+        );
+      }
       // Keeps the method, also where a browser would turn a POST into a GET.
       const response = await fetchWithoutRedirects(url, init);
       const { status, headers } = response;
       const location = headers.get('location');
       if (maxRedirects === 0 || location === null || !REDIRECTS.includes(status)) {
-        return { status, headers, text: await boundedText(response) };
+        return { status, headers, text: await boundedText(response, service) };
       }
       await response.body?.cancel();
-      if (redirects === maxRedirects) throw new NoResponse('redirect-loop');
+      if (redirects === maxRedirects) throw notTheApi(service, 'it redirects without end');
       url = new URL(location, url);
     }
   }
 
   return async (url, init) => {
     const timeout = AbortSignal.timeout(timeoutMs);
+    const either = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
     try {
-      return await follow(url, {
-        ...init,
-        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
-      });
+      return await follow(url, { ...init, signal: either });
     } catch (error) {
-      if (error instanceof NoResponse) throw error;
-      if (timeout.aborted) throw new NoResponse('timed-out', String(timeoutMs / 1000));
-      throw new NoResponse('unreachable', codeOf(error));
+      if (error instanceof ProviderProblem) throw error;
+      if (timeout.aborted) {
+        throw failed(`${name} did not answer within ${timeoutMs / 1000} s. Try again later.`);
+      }
+      throw failed(
+        `${name} at ${address} cannot be reached (${codeOf(error)}). Check the network and ${setting}.`,
+      );
     }
   };
 }
 
-async function boundedText(response: Response): Promise<string> {
+async function boundedText(response: Response, service: ApiService): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > MAX_RESPONSE_BYTES) throw new NoResponse('too-large');
+    if (bytes > MAX_RESPONSE_BYTES) throw notTheApi(service, 'it sent more than 16 MiB');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

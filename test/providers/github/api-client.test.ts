@@ -1,4 +1,5 @@
 import { expect, spyOn, test } from 'bun:test';
+import { serviceAt } from '../../../src/providers/api-fetch.ts';
 import { webOf } from '../../../src/providers/github/api/client.ts';
 import { githubApi } from '../../../src/providers/github/api/index.ts';
 import { problemOf } from '../../../src/providers/github/api/problems.ts';
@@ -24,7 +25,13 @@ test('a failure of github.com names its status page, and the cause has the reque
     response: { status: 503, headers, data: { message: 'No server' } },
   });
   const web = 'https://github.com';
-  const context = { place: null, api: 'https://api.github.com', web, secrets: [''], clock: fixedClock() };
+  const context = {
+    place: null,
+    service: serviceAt('https://api.github.com', 'GitHub', 'X'),
+    web,
+    secrets: [''],
+    clock: fixedClock(),
+  };
   const problem = problemOf(error, context) as Error & { cause: Error };
   expect(problem.message).toBe(
     'GitHub failed with status 503. Try again later. See https://www.githubstatus.com.',
@@ -35,13 +42,21 @@ test('a failure of github.com names its status page, and the cause has the reque
 test('an error that is not about GitHub is unchanged', () => {
   const mistake = new TypeError('undefined is not a function');
   const web = 'https://github.com';
-  expect(problemOf(mistake, { place: null, api: web, web, secrets: [], clock: fixedClock() })).toBe(mistake);
+  expect(
+    problemOf(mistake, {
+      place: null,
+      service: serviceAt(web, 'GitHub', 'X'),
+      web,
+      secrets: [],
+      clock: fixedClock(),
+    }),
+  ).toBe(mistake);
 });
 
 test('a server that does not listen or closes the connection cannot be reached', async () => {
   using dead = await holdDeadAddress();
   const cannot = (url: string, code: string) =>
-    `GitHub at ${url} cannot be reached (${code}). Check the network and GITHUB_API_URL, then try again.`;
+    `GitHub at ${url} cannot be reached (${code}). Check the network and GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.`;
   expect(await failureOf(githubApi(dead.url, 'ghp_x').listPlaces(), 'ghp_x')).toMatchObject({
     kind: 'provider-failed',
     message: cannot(dead.url, 'ECONNREFUSED'),
@@ -84,7 +99,7 @@ test('no redirect and no link leads the token to another server', async () => {
     },
   });
   const origin = `http://127.0.0.1:${elsewhere.port}`;
-  const message = `The server at ${github.url} leads to another one, ${origin}, and Tidings does not send the token there. Check GITHUB_API_URL.`;
+  const message = `The server at ${github.url} leads to another one, ${origin}, and Tidings does not send the token there. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.`;
   github.failNext(redirectTo(`${origin}/user/repos`));
   expect(await failureOf(api.listPlaces(), token)).toMatchObject({ kind: 'provider-failed', message });
   github.failNext(() =>

@@ -205,7 +205,7 @@ test('an address where nobody listens cannot be reached', async () => {
     const problem = await problemOf(call, ['lin_api_k', SECRET, 'hush']);
     expect(problem.kind).toBe('provider-failed');
     expect(problem.message).toBe(
-      `Linear cannot be reached at ${dead.url}/graphql (ECONNREFUSED). Check the network and LINEAR_API_URL.`,
+      `Linear at ${dead.url}/graphql cannot be reached (ECONNREFUSED). Check the network and LINEAR_API_URL.`,
     );
   }
 });
@@ -214,7 +214,7 @@ test('a closed connection is a server that cannot be reached', async () => {
   using closing = startClosingServer();
   const problem = await problemOf(linearApi(closing.url, 'lin_api_k').listPlaces());
   expect(problem.kind).toBe('provider-failed');
-  expect(problem.message).toStartWith(`Linear cannot be reached at ${closing.url}/ (`);
+  expect(problem.message).toStartWith(`Linear at ${closing.url} cannot be reached (`);
 });
 
 test('no token is sent over plain http', async () => {

@@ -2,10 +2,10 @@ import { Octokit } from '@octokit/core';
 import { paginateRest } from '@octokit/plugin-paginate-rest';
 import type { Clock } from '../../../lib/clock.ts';
 import { ProviderProblem } from '../../api.ts';
-import { apiFetch, NoResponse } from '../../api-fetch.ts';
-import { lacksScope, problemOf, refusalOf } from './problems.ts';
+import { type ApiService, apiFetch, notTheApi, serviceAt } from '../../api-fetch.ts';
+import { type Context, lacksScope, problemOf, refusalOf } from './problems.ts';
 import { repositoryOf } from './responses.ts';
-import { type Subject, words } from './words.ts';
+import { words } from './words.ts';
 
 export interface GithubOptions {
   clock: Clock;
@@ -19,32 +19,27 @@ export interface GithubOptions {
 
 export type GithubClient = ReturnType<typeof openClient>;
 
-interface Context extends Subject {
-  /** Never shown in a problem: the token, the webhook's secret. */
-  secrets: readonly string[];
-  clock: Clock;
-}
-
 interface Page {
   data: unknown;
   headers: object & { link?: string | undefined };
 }
 
-/** GitHub answers a renamed or moved repository with redirects. */
-const MAX_REDIRECTS = 3;
+const PER_PAGE = 100;
 
 /** Both parts of a repository's name as GitHub allows them, so that none can lead to another route. */
 const NAME = /^([\w-]{1,100})\/(?!\.{1,2}$)([\w.-]{1,100})$/;
 
+const HOOK = '/repos/{owner}/{repo}/hooks/{hook_id}';
+
 const Client = Octokit.plugin(paginateRest);
 
 /** Octokit for one token, with every failure turned into a `ProviderProblem`. Never retries. */
-export function openClient(
-  baseUrl: string,
-  token: string,
-  { clock, requestMs, listingMs, signal }: GithubOptions,
-) {
-  const web = webOf(baseUrl);
+export function openClient(baseUrl: string, token: string, options: GithubOptions) {
+  const service = serviceAt(
+    baseUrl,
+    'GitHub',
+    'GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3',
+  );
   // Octokit would warn of deprecated routes through the console.
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
   const octokit = new Client({
@@ -52,10 +47,19 @@ export function openClient(
     auth: token,
     userAgent: 'tidings',
     log,
-    request: { fetch: githubFetch(baseUrl, requestMs, signal), log },
+    request: { fetch: jsonFetch(service, options), log },
   });
   octokit.hook.before('request', ({ headers }) => {
     headers['x-github-api-version'] = '2022-11-28';
+  });
+
+  /** `secret` is that of the webhook in the request. */
+  const about = (place: string | null, secret = ''): Context => ({
+    place,
+    service,
+    web: webOf(baseUrl),
+    secrets: [token, secret],
+    clock: options.clock,
   });
 
   /** Throws `ProviderProblem` in place of Octokit's errors. */
@@ -90,70 +94,72 @@ export function openClient(
     );
   }
 
-  /** Reads pages until `take` returns false, `maxPages` are read, or time is up; `isCut` when GitHub has more. */
-  async function readPages(
-    pages: AsyncIterable<Page>,
-    maxPages: number,
-    take: (page: Page) => boolean,
-  ): Promise<{ isCut: boolean }> {
-    const startedAt = performance.now();
-    let count = 0;
-    for await (const page of pages) {
-      count++;
-      if (!take(page)) break;
-      const hasMore = page.headers.link?.includes('rel="next"') ?? false;
-      if (count >= maxPages || performance.now() - startedAt > listingMs) return { isCut: hasMore };
-    }
-    return { isCut: false };
-  }
+  return {
+    octokit,
+    about,
+    ask,
+    askBelow,
+    getRepository,
 
-  /** `secret` is that of the webhook in the request. */
-  const about = (place: string | null, secret = ''): Context => ({
-    place,
-    api: baseUrl,
-    web,
-    secrets: [token, secret],
-    clock,
-  });
+    /** A request about a hook; null when the hook, or the part of it that `below` names, does not exist. */
+    async askHook(method: string, context: Context, hookId: string, below = '', body: object = {}) {
+      const path = hookPath(context, hookId);
+      return askBelow(context, () => octokit.request(`${method} ${HOOK}${below}`, { ...path, ...body }));
+    },
 
-  return { octokit, about, ask, askBelow, getRepository, readPages };
+    /** Reads pages until `take` returns false, `maxPages` are read, or time is up; `isCut` when GitHub has more. */
+    async readPages(
+      route: string,
+      parameters: object,
+      maxPages: number,
+      take: (page: Page) => boolean,
+    ): Promise<{ isCut: boolean }> {
+      const startedAt = performance.now();
+      const pages: AsyncIterable<Page> = octokit.paginate.iterator(route, {
+        ...parameters,
+        per_page: PER_PAGE,
+      });
+      let count = 0;
+      for await (const page of pages) {
+        count++;
+        if (!take(page)) break;
+        const isLate = performance.now() - startedAt > options.listingMs;
+        if (count >= maxPages || isLate) return { isCut: page.headers.link?.includes('rel="next"') ?? false };
+      }
+      return { isCut: false };
+    },
+  };
 }
 
 /** The repository for a route. Throws `ProviderProblem` `place-not-found` for text that cannot be a repository's name. */
-export function repositoryPath(subject: Subject): { owner: string; repo: string } {
-  const [, owner, repo] = NAME.exec(subject.place ?? '') ?? [];
-  if (owner === undefined || repo === undefined)
-    throw new ProviderProblem('place-not-found', words.badName(subject));
-  return { owner, repo };
+export function repositoryPath(context: Context): { owner: string; repo: string } {
+  const [, owner, repo] = NAME.exec(context.place ?? '') ?? [];
+  if (owner !== undefined && repo !== undefined) return { owner, repo };
+  throw new ProviderProblem('place-not-found', words.badName(context));
 }
 
 /** The hook for a route. Throws `ProviderProblem` `hook-not-found` for text that cannot be a hook's id. */
-export function hookPath(subject: Subject, hookId: string) {
-  if (!/^\d{1,15}$/.test(hookId)) throw new ProviderProblem('hook-not-found', words.noHook(subject, hookId));
-  return { ...repositoryPath(subject), hook_id: Number(hookId) };
+export function hookPath(context: Context, hookId: string) {
+  if (/^\d{1,15}$/.test(hookId)) return { ...repositoryPath(context), hook_id: Number(hookId) };
+  throw new ProviderProblem('hook-not-found', words.noHook(context, hookId));
 }
 
-/** The site of this API: `https://api.github.com`, `https://HOST/api/v3` and `https://api.SUB.ghe.com` have one each. */
+/** The site of an API such as `https://api.github.com`, `https://HOST/api/v3` or `https://api.SUB.ghe.com`. */
 export function webOf(baseUrl: string): string {
   const { origin, protocol, host } = new URL(baseUrl);
   return /^api\.(github\.com|[^.]+\.ghe\.com)$/.test(host) ? `${protocol}//${host.slice(4)}` : origin;
 }
 
-/** Resolves with a JSON body, an empty one, or a status of 500 and more. Throws `ProviderProblem`. */
-function githubFetch(baseUrl: string, requestMs: number, signal: AbortSignal | undefined) {
-  const request = apiFetch(baseUrl, { timeoutMs: requestMs, signal, maxRedirects: MAX_REDIRECTS });
-  const { origin, pathname } = new URL(baseUrl);
-  const api = origin + pathname.replace(/\/$/, '');
+/** Resolves with a JSON body, an empty one, or a status of 500 and more: a failing GitHub sends a page. */
+function jsonFetch(service: ApiService, { requestMs, signal }: GithubOptions) {
+  // GitHub redirects requests for a renamed or moved repository.
+  const request = apiFetch(service, { timeoutMs: requestMs, signal, maxRedirects: 3 });
 
   return async (url: string, init: RequestInit): Promise<Response> => {
-    const { status, headers, text } = await request(url, init).catch((error: unknown) => {
-      if (!(error instanceof NoResponse)) throw error;
-      throw new ProviderProblem('provider-failed', words[error.code](api, error.detail));
-    });
-    // A failing GitHub sends a page.
+    const { status, headers, text } = await request(url, init);
     if (text !== '' && status < 500 && !isJson(text)) {
       const type = headers.get('content-type')?.split(';')[0]?.slice(0, 100) ?? 'something';
-      throw new ProviderProblem('provider-failed', words.notJson(api, type, status));
+      throw notTheApi(service, `it sent ${type} with status ${status}, not JSON`);
     }
     const isNull = status === 204 || status === 205 || status === 304;
     return new Response(isNull ? null : text, { status, headers });

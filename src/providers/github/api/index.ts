@@ -1,18 +1,11 @@
 import { systemClock } from '../../../lib/clock.ts';
-import {
-  type HookSettings,
-  type ProviderApi,
-  ProviderProblem,
-  type RemoteAttempt,
-  type RemoteHook,
-} from '../../api.ts';
+import { type HookSettings, type ProviderApi, ProviderProblem, type RemoteHook } from '../../api.ts';
 import { type GithubClient, type GithubOptions, hookPath, openClient, repositoryPath } from './client.ts';
+import type { Context } from './problems.ts';
 import { attemptsOf, hookOf, hooksOf, repositoriesOf, toPlace } from './responses.ts';
 import { words } from './words.ts';
 
 const DEFAULTS: GithubOptions = { clock: systemClock, requestMs: 10_000, listingMs: 30_000 };
-
-const PER_PAGE = 100;
 
 /** A thousand repositories: enough to choose from. Any other can be named. */
 const MAX_PLACE_PAGES = 10;
@@ -29,22 +22,20 @@ const MAX_ATTEMPT_PAGES = 20;
  */
 export function githubApi(baseUrl: string, token: string, options: Partial<GithubOptions> = {}): ProviderApi {
   const client = openClient(baseUrl, token, { ...DEFAULTS, ...options });
-  return { type: 'github', ...placesOf(client), ...hooksOfRepository(client), ...attemptsOfHook(client) };
+  return { type: 'github', ...placesOf(client), ...repositoryHooks(client), ...hookAttempts(client) };
 }
 
-function placesOf({ octokit, about, ask, getRepository, readPages }: GithubClient) {
+type Part<Method extends keyof ProviderApi> = Required<Pick<ProviderApi, Method>>;
+
+function placesOf({ about, ask, getRepository, readPages }: GithubClient): Part<'listPlaces' | 'getPlace'> {
   return {
     /** Without archived repositories; when there are too many, those last pushed to. */
     async listPlaces() {
       const repositories: ReturnType<typeof repositoriesOf> = [];
       let isPartial = false;
-      const pages = octokit.paginate.iterator('GET /user/repos', {
-        affiliation: 'owner,collaborator,organization_member',
-        sort: 'pushed',
-        per_page: PER_PAGE,
-      });
+      const query = { affiliation: 'owner,collaborator,organization_member', sort: 'pushed' };
       const { isCut } = await ask(about(null), () =>
-        readPages(pages, MAX_PLACE_PAGES, ({ data, headers }) => {
+        readPages('GET /user/repos', query, MAX_PLACE_PAGES, ({ data, headers }) => {
           repositories.push(...repositoriesOf(data));
           // GitHub leaves out organizations that require single sign-on, and only this header says so.
           isPartial ||= 'x-github-sso' in headers;
@@ -64,21 +55,23 @@ function placesOf({ octokit, about, ask, getRepository, readPages }: GithubClien
     },
 
     /** A renamed repository comes under its new name. */
-    getPlace: async (name: string) => toPlace(await getRepository(about(name.trim()))),
+    getPlace: async (name) => toPlace(await getRepository(about(name.trim()))),
   };
 }
 
-function hooksOfRepository({ octokit, about, askBelow, readPages }: GithubClient) {
+type HookMethods = 'listHooks' | 'findHook' | 'createHook' | 'changeHook' | 'deleteHook' | 'pingHook';
+
+function repositoryHooks({ octokit, about, askBelow, askHook, readPages }: GithubClient): Part<HookMethods> {
   return {
-    async listHooks(placeId: string) {
+    async listHooks(placeId) {
       const context = about(placeId);
+      const path = repositoryPath(context);
       const hooks: RemoteHook[] = [];
-      const pages = octokit.paginate.iterator('GET /repos/{owner}/{repo}/hooks', {
-        ...repositoryPath(context),
-        per_page: PER_PAGE,
-      });
       const listed = await askBelow(context, () =>
-        readPages(pages, MAX_HOOK_PAGES, ({ data }) => hooks.push(...hooksOf(placeId, data)) >= 0),
+        readPages('GET /repos/{owner}/{repo}/hooks', path, MAX_HOOK_PAGES, ({ data }) => {
+          hooks.push(...hooksOf(placeId, data));
+          return true;
+        }),
       );
       if (listed === null) throw new ProviderProblem('missing-permission', words.noPermission(context));
       // Half a list could lack the hook that the caller looks for.
@@ -86,46 +79,34 @@ function hooksOfRepository({ octokit, about, askBelow, readPages }: GithubClient
       return hooks;
     },
 
-    async findHook(placeId: string, hookId: string) {
-      const context = about(placeId);
-      const path = hookPath(context, hookId);
-      return askBelow(context, async () =>
-        hookOf(placeId, (await octokit.request('GET /repos/{owner}/{repo}/hooks/{hook_id}', path)).data),
-      );
+    async findHook(placeId, hookId) {
+      const response = await askHook('GET', about(placeId), hookId);
+      return response && hookOf(placeId, response.data);
     },
 
-    async createHook(placeId: string, settings: HookSettings) {
+    async createHook(placeId, settings) {
       const context = about(placeId, settings.secret);
       const body = { ...repositoryPath(context), name: 'web', ...bodyOf(settings) };
-      const hook = await askBelow(context, async () =>
-        hookOf(placeId, (await octokit.request('POST /repos/{owner}/{repo}/hooks', body)).data),
+      const response = await askBelow(context, () =>
+        octokit.request('POST /repos/{owner}/{repo}/hooks', body),
       );
-      if (hook === null) throw new ProviderProblem('missing-permission', words.noPermission(context));
-      return hook;
+      if (response === null) throw new ProviderProblem('missing-permission', words.noPermission(context));
+      return hookOf(placeId, response.data);
     },
 
-    async changeHook(placeId: string, hookId: string, settings: HookSettings) {
+    async changeHook(placeId, hookId, settings) {
       const context = about(placeId, settings.secret);
-      const body = { ...hookPath(context, hookId), ...bodyOf(settings) };
-      const changed = await askBelow(context, () =>
-        octokit.request('PATCH /repos/{owner}/{repo}/hooks/{hook_id}', body),
-      );
-      if (changed === null) throw new ProviderProblem('hook-not-found', words.noHook(context, hookId));
+      const changed = await askHook('PATCH', context, hookId, '', bodyOf(settings));
+      if (changed === null) throw noHook(context, hookId);
     },
 
-    async deleteHook(placeId: string, hookId: string) {
-      const context = about(placeId);
-      const path = hookPath(context, hookId);
-      await askBelow(context, () => octokit.request('DELETE /repos/{owner}/{repo}/hooks/{hook_id}', path));
+    async deleteHook(placeId, hookId) {
+      await askHook('DELETE', about(placeId), hookId);
     },
 
-    async pingHook(placeId: string, hookId: string) {
+    async pingHook(placeId, hookId) {
       const context = about(placeId);
-      const path = hookPath(context, hookId);
-      const pinged = await askBelow(context, () =>
-        octokit.request('POST /repos/{owner}/{repo}/hooks/{hook_id}/pings', path),
-      );
-      if (pinged === null) throw new ProviderProblem('hook-not-found', words.noHook(context, hookId));
+      if ((await askHook('POST', context, hookId, '/pings')) === null) throw noHook(context, hookId);
     },
   };
 }
@@ -137,36 +118,40 @@ const bodyOf = ({ url, secret, events }: HookSettings) => ({
   config: { url, secret, content_type: 'json', insecure_ssl: '0' },
 });
 
-function attemptsOfHook({ octokit, about, askBelow, readPages }: GithubClient) {
+const noHook = (context: Context, hookId: string) =>
+  new ProviderProblem('hook-not-found', words.noHook(context, hookId));
+
+function hookAttempts({
+  about,
+  askBelow,
+  askHook,
+  readPages,
+}: GithubClient): Part<'listAttempts' | 'redeliver'> {
   return {
     /** At most 2000. GitHub keeps attempts for some days only. */
-    async listAttempts(placeId: string, hookId: string, since: Date) {
+    async listAttempts(placeId, hookId, since) {
       const context = about(placeId);
+      const path = hookPath(context, hookId);
       const from = since.toISOString();
-      const attempts: RemoteAttempt[] = [];
-      const pages = octokit.paginate.iterator('GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries', {
-        ...hookPath(context, hookId),
-        per_page: PER_PAGE,
-      });
+      const attempts: ReturnType<typeof attemptsOf> = [];
+      const route = 'GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries';
       const listed = await askBelow(context, () =>
-        readPages(pages, MAX_ATTEMPT_PAGES, ({ data }) => {
+        readPages(route, path, MAX_ATTEMPT_PAGES, ({ data }) => {
           const page = attemptsOf(data);
           const recent = page.filter(({ deliveredAt }) => deliveredAt >= from);
           attempts.push(...recent);
           return recent.length === page.length;
         }),
       );
-      if (listed === null) throw new ProviderProblem('hook-not-found', words.noHook(context, hookId));
+      if (listed === null) throw noHook(context, hookId);
       return { attempts, isCut: listed.isCut };
     },
 
     /** GitHub sends it a moment later, as a new attempt of the same delivery. */
-    async redeliver(placeId: string, hookId: string, attemptId: string) {
+    async redeliver(placeId, hookId, attemptId) {
       const context = about(placeId);
-      // Not a literal: Octokit's types want a number, and an attempt's id has more digits than a number can hold.
-      const route: string = 'POST /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}/attempts';
-      const path = { ...hookPath(context, hookId), delivery_id: attemptId };
-      const sent = await askBelow(context, () => octokit.request(route, path));
+      const below = '/deliveries/{delivery_id}/attempts';
+      const sent = await askHook('POST', context, hookId, below, { delivery_id: attemptId });
       if (sent === null) throw new ProviderProblem('refused', words.noAttempt(context, attemptId));
     },
   };

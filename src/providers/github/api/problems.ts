@@ -1,5 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { type ProblemKind, ProviderProblem } from '../../api.ts';
+import { notTheApi } from '../../api-fetch.ts';
 import { type Subject, words } from './words.ts';
 
 /** A refusal as Octokit's errors carry it. `reason` is GitHub's own, without secrets, at most 300 characters. */
@@ -7,6 +8,13 @@ export interface Refusal {
   status: number;
   headers: Readonly<Record<string, string | number | undefined>>;
   reason: string;
+}
+
+/** A request, for the problem that it may end with. */
+export interface Context extends Subject {
+  /** Never shown in a problem: the token, the webhook's secret. */
+  secrets: readonly string[];
+  clock: Clock;
 }
 
 /** GitHub counts by the hour. A longer wait is a mistake, or one of the clocks is wrong. */
@@ -25,10 +33,7 @@ export function refusalOf(error: unknown, secrets: readonly string[]): Refusal |
 }
 
 /** The problem behind an error of Octokit's. An error that is not about GitHub comes back as it is. */
-export function problemOf(
-  error: unknown,
-  { secrets, clock, ...subject }: Subject & { secrets: readonly string[]; clock: Clock },
-): unknown {
+export function problemOf(error: unknown, { secrets, clock, ...subject }: Context): unknown {
   // Octokit wraps the errors of its `fetch`.
   if (error instanceof Error && error.cause instanceof ProviderProblem) return error.cause;
   const refusal = refusalOf(error, secrets);
@@ -40,19 +45,17 @@ export function problemOf(
   if (retryAt !== null) {
     return new ProviderProblem('rate-limited', words.rateLimited(retryAt), { cause, retryAt });
   }
+  if (refusal.status === 404 && subject.place === null) {
+    return notTheApi(subject.service, 'it lists no repositories');
+  }
   const [kind, message] = meaningOf(refusal, subject);
   return new ProviderProblem(kind, message, { cause });
 }
 
 function meaningOf({ status, headers, reason }: Refusal, subject: Subject): [ProblemKind, string] {
-  const { place, api } = subject;
   if (status >= 500) return ['provider-failed', words.failed(subject, status)];
   if (status === 401) return ['bad-token', words.badToken(subject)];
-  if (status === 404) {
-    return place === null
-      ? ['provider-failed', words.noList(api)]
-      : ['place-not-found', words.noPlace(subject)];
-  }
+  if (status === 404) return ['place-not-found', words.noPlace(subject)];
   if (status === 403) {
     const sso = String(headers['x-github-sso'] ?? '');
     if (sso.startsWith('required') || /SAML enforcement/i.test(reason)) {

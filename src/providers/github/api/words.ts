@@ -1,33 +1,21 @@
+import type { ApiService } from '../../api-fetch.ts';
+
 /** The subject of a request, for the sentences about it. */
 export interface Subject {
   /** A repository; null for all that the token can see. */
   place: string | null;
-  /** The API's address. */
-  api: string;
+  service: ApiService;
   /** The site that belongs to the API, such as `https://github.com`. */
   web: string;
 }
 
 const PERMISSION = '"Webhooks: read and write" (classic: the scope admin:repo_hook)';
 
-const notTheApi = (api: string, reason: string) =>
-  `The server at ${api} is not GitHub's API: ${reason}. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.`;
 const mayNot = (place: string | null) => `The token may not administer webhooks of ${place}`;
 const hooksPage = ({ web, place }: Subject) => `${web}/${place}/settings/hooks`;
 
 /** The sentences of GitHub's problems: what happened, then what to do. */
 export const words = {
-  'timed-out': (_api: string, seconds: string) =>
-    `GitHub did not answer within ${seconds} s. Try again later.`,
-  unreachable: (api: string, code: string) =>
-    `GitHub at ${api} cannot be reached (${code}). Check the network and GITHUB_API_URL, then try again.`,
-  'other-origin': (api: string, origin: string) =>
-    `The server at ${api} leads to another one, ${origin}, and Tidings does not send the token there. Check GITHUB_API_URL.`,
-  'redirect-loop': (api: string) => notTheApi(api, 'it redirects without end'),
-  'too-large': (api: string) => notTheApi(api, 'it sent more than 16 MiB'),
-  notJson: (api: string, type: string, status: number) =>
-    notTheApi(api, `it sent ${type} with status ${status}, not JSON`),
-  noList: (api: string) => notTheApi(api, 'it lists no repositories'),
   otherShape: (expected: string) =>
     `GitHub sent an unexpected response instead of ${expected}. Check GITHUB_API_URL.`,
   listTooSlow: ({ place }: Subject) =>

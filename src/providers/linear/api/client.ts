@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { ProviderProblem } from '../../api.ts';
-import { apiFetch, NoResponse } from '../../api-fetch.ts';
+import { apiFetch, serviceAt } from '../../api-fetch.ts';
 import { problemOf } from './problems.ts';
 import { words } from './words.ts';
 
@@ -98,12 +98,11 @@ export function openClient(
   token: string,
   { timeoutMs = TIMEOUT_MS, signal }: LinearOptions = {},
 ) {
-  const { protocol, hostname, origin, pathname } = new URL(url);
-  // Without the name and password that a URL may hold.
-  const shown = origin + pathname;
+  const { protocol, hostname } = new URL(url);
+  const service = serviceAt(url, 'Linear', 'LINEAR_API_URL');
   const isEncrypted = protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   // A redirect would turn the request into a GET, whose response misleads.
-  const request = apiFetch(url, { timeoutMs, signal });
+  const request = apiFetch(service, { timeoutMs, signal });
 
   return {
     /** `secret` never shows in a problem. */
@@ -117,14 +116,11 @@ export function openClient(
         method: 'POST',
         headers: { 'content-type': 'application/json', 'user-agent': 'tidings', ...credential(token) },
         body: JSON.stringify({ query: text, variables }),
-      }).catch((error: unknown) => {
-        if (!(error instanceof NoResponse)) throw error;
-        throw new ProviderProblem('provider-failed', words[error.code](shown, error.detail));
       });
       const body = parsed(response.text);
       const { data, errors } = { ...(body as { data?: unknown; errors?: unknown } | null) };
       if (response.status === 200 && errors === undefined && Value.Check(shape, data)) return data;
-      throw problemOf(response, body, { url: shown, secrets: [token, secret] });
+      throw problemOf(response, body, { service, secrets: [token, secret] });
     },
   };
 }

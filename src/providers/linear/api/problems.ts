@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../../lib/time.ts';
 import { type ProblemKind, ProviderProblem } from '../../api.ts';
-import type { ApiResponse } from '../../api-fetch.ts';
+import { type ApiResponse, type ApiService, notTheApi } from '../../api-fetch.ts';
 import { words } from './words.ts';
 
 /** Linear counts requests and their complexity, for a token and for a kind of request. */
@@ -27,7 +27,7 @@ interface GraphqlError {
 export function problemOf(
   response: ApiResponse,
   body: unknown,
-  { url, secrets }: { url: string; secrets: readonly string[] },
+  { service, secrets }: { service: ApiService; secrets: readonly string[] },
 ): ProviderProblem {
   const { status, headers } = response;
   const error = firstErrorIn(body);
@@ -37,8 +37,8 @@ export function problemOf(
   }
   if (error !== null) return new ProviderProblem(...meaningOf(error, status, reasonOf(error, secrets)));
   if (status === 401) return new ProviderProblem('bad-token', words.badToken());
-  const message = status >= 500 ? words.failedStatus(status) : words.notLinear(url, status);
-  return new ProviderProblem('provider-failed', message);
+  if (status >= 500) return new ProviderProblem('provider-failed', words.failedStatus(status));
+  return notTheApi(service, `it sent an unexpected response with status ${status}`);
 }
 
 function meaningOf(error: GraphqlError, status: number, reason: string): [ProblemKind, string] {

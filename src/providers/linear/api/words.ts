@@ -1,19 +1,7 @@
 import { ALL_PUBLIC_TEAMS } from '../../api.ts';
 
-const notTheApi = (url: string, reason: string) =>
-  `The server at ${url} is not Linear's API: ${reason}. Check LINEAR_API_URL.`;
-
 /** The sentences of Linear's problems: what happened, then what to do. A `reason` is Linear's own. */
 export const words = {
-  'timed-out': (_url: string, seconds: string) =>
-    `Linear did not answer within ${seconds} s. Try again later.`,
-  unreachable: (url: string, code: string) =>
-    `Linear cannot be reached at ${url} (${code}). Check the network and LINEAR_API_URL.`,
-  'other-origin': (url: string, origin: string) => notTheApi(url, `it leads to ${origin}`),
-  'redirect-loop': (url: string) => notTheApi(url, 'it redirects without end'),
-  'too-large': (url: string) => notTheApi(url, 'it sent more than 16 MiB'),
-  notLinear: (url: string, status: number) =>
-    notTheApi(url, `it sent an unexpected response with status ${status}`),
   notEncrypted: () => 'LINEAR_API_URL must be an https URL, or one of this machine.',
 
   failedStatus: (status: number) => `Linear failed with status ${status}. Try again later.`,
