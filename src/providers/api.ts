@@ -1,7 +1,7 @@
 import { AppError } from '../lib/app-error.ts';
 import type { IntegrationType } from './index.ts';
 
-// A hook: the webhook of an integration as it stands at its provider, made there with a token that a person gave.
+// The APIs of providers, which manage hooks, the webhooks of integrations, with a person's token.
 
 /** The scope of a hook: a repository on GitHub; a team, or all public teams, on Linear. */
 export interface Place {
