@@ -119,7 +119,7 @@ export function openClient(
       });
       const body = parsed(response.text);
       const { data, errors } = { ...(body as { data?: unknown; errors?: unknown } | null) };
-      if (response.status === 200 && errors === undefined && Value.Check(shape, data)) return data;
+      if (response.status === 200 && !errors && Value.Check(shape, data)) return data;
       throw problemOf(response, body, { service, secrets: [token, secret] });
     },
   };
