@@ -19,6 +19,8 @@ export interface ApiResponse {
   status: number;
   headers: Headers;
   text: string;
+  /** Undefined unless the text is JSON. */
+  json: unknown;
 }
 
 export const notTheApi = ({ name, address, setting }: ApiService, reason: string) =>
@@ -60,7 +62,8 @@ export function apiFetch(
       const { status, headers } = response;
       const location = headers.get('location');
       if (maxRedirects === 0 || location === null || !REDIRECTS.includes(status)) {
-        return { status, headers, text: await boundedText(response, service) };
+        const text = await boundedText(response, service);
+        return { status, headers, text, json: parseJson(text) };
       }
       await response.body?.cancel();
       if (redirects === maxRedirects) throw notTheApi(service, 'it redirects without end');
@@ -94,6 +97,14 @@ async function boundedText(response: Response, service: ApiService): Promise<str
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The system's code for a failure. Its message may quote a header, and so the token. */

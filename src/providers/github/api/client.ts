@@ -156,23 +156,14 @@ function jsonFetch(service: ApiService, { requestMs, signal }: GithubOptions) {
   const request = apiFetch(service, { timeoutMs: requestMs, signal, maxRedirects: 3 });
 
   return async (url: string, init: RequestInit): Promise<Response> => {
-    const { status, headers, text } = await request(url, init);
-    if (text !== '' && status < 500 && !isJson(text)) {
+    const { status, headers, text, json } = await request(url, init);
+    if (text !== '' && status < 500 && json === undefined) {
       const type = headers.get('content-type')?.split(';')[0]?.slice(0, 100) ?? 'something';
       throw notTheApi(service, `it sent ${type} with status ${status}, not JSON`);
     }
     const isNull = status === 204 || status === 205 || status === 304;
     return new Response(isNull ? null : text, { status, headers });
   };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function ignore(): void {

@@ -101,7 +101,9 @@ export function openClient(
   const { protocol, hostname } = new URL(url);
   const service = serviceAt(url, 'Linear', 'LINEAR_API_URL');
   const isEncrypted = protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  // A redirect would turn the request into a GET, whose response misleads.
+  // Linear accepts personal API keys bare, and OAuth tokens after `Bearer`.
+  const authorization = token.startsWith('lin_api_') ? token : `Bearer ${token}`;
+  // Follows no redirect: Linear sends none.
   const request = apiFetch(service, { timeoutMs, signal });
 
   return {
@@ -114,28 +116,14 @@ export function openClient(
       if (!isEncrypted) throw new ProviderProblem('provider-failed', words.notEncrypted());
       const response = await request(url, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', 'user-agent': 'tidings', ...credential(token) },
+        headers: { 'content-type': 'application/json', 'user-agent': 'tidings', authorization },
         body: JSON.stringify({ query: text, variables }),
       });
-      const body = parsed(response.text);
-      const { data, errors } = { ...(body as { data?: unknown; errors?: unknown } | null) };
+      const { data, errors } = { ...(response.json as { data?: unknown; errors?: unknown } | null) };
       if (response.status === 200 && !errors && Value.Check(shape, data)) return data;
-      throw problemOf(response, body, { service, secrets: [token, secret] });
+      throw problemOf(response, { service, secrets: [token, secret] });
     },
   };
-}
-
-/** Linear wants personal API keys bare, and OAuth tokens after `Bearer`. */
-const credential = (token: string) => ({
-  authorization: token.startsWith('lin_api_') ? token : `Bearer ${token}`,
-});
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 interface Page<Node> {

@@ -23,14 +23,12 @@ interface GraphqlError {
   presentable: string;
 }
 
-/** The problem behind a response without the data; `body` is its JSON. Hides the secrets, which GraphQL errors quote. */
+/** The problem behind a response without the data. Hides the secrets, which GraphQL errors quote. */
 export function problemOf(
-  response: ApiResponse,
-  body: unknown,
+  { status, headers, json }: ApiResponse,
   { service, secrets }: { service: ApiService; secrets: readonly string[] },
 ): ProviderProblem {
-  const { status, headers } = response;
-  const error = firstErrorIn(body);
+  const error = firstErrorIn(json);
   if (error?.code === 'RATELIMITED' || error?.type === 'ratelimited' || status === 429) {
     const retryAt = retryAtOf(headers);
     return new ProviderProblem('rate-limited', words.rateLimited(retryAt), { retryAt: retryAt ?? undefined });
