@@ -316,7 +316,7 @@ export function examineConfig(
     const { protocol, hostname } = URL.parse(url) ?? {};
     if (protocol === undefined || hostname === undefined) refuse(name, url);
     else if (protocol === 'https:' || isThisMachine(hostname)) return url;
-    // Linear's SDK throws for any other http URL.
+    // The API's client refuses any other http URL.
     else if (name === 'LINEAR_API_URL') problems.push(`${name} must be an https URL: ${PLAIN_HTTP}`);
     else if (plainHosts.has(hostname)) return url;
     else

@@ -132,7 +132,7 @@ describe('what is wrong is told, with what to do', () => {
       'the repository is gone',
       () => world.github.repositories.splice(0),
       'hook',
-      'failed: GitHub shows this token no repository acme/rocket',
+      'failed: GitHub has no repository acme/rocket',
     ],
     [
       'the secret at GitHub is another one',

@@ -159,7 +159,7 @@ test('a webhook that was deleted at GitHub hides only its own deliveries; when a
   const found = await findMissed(world.deps, id);
   expect(idsOf(found.missed)).toEqual([missing]);
   expect(found.untold.map(({ place }) => place)).toEqual(['acme/engine']);
-  expect(found.untold[0]?.reason).toContain('is not at acme/engine any more');
+  expect(found.untold[0]?.reason).toContain('of acme/engine no longer exists');
   world.rocket.hooks.splice(0);
   expect(await rejection(findMissed(world.deps, id))).toMatchObject({ kind: 'hook-not-found' });
 });

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { LinearWebhookClient } from '@linear/sdk/webhooks';
 import { sign, verify } from '@octokit/webhooks-methods';
@@ -12,10 +12,8 @@ const secret = 'wh_4Zk2 über 🚀';
 const now = new Date('2026-11-20T12:00:00.000Z');
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-beforeEach(() => {
-  setSystemTime(now);
-  return () => setSystemTime();
-});
+beforeEach(() => void setSystemTime(now));
+afterEach(() => void setSystemTime());
 
 test("GitHub's published vector", () => {
   const known = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';

@@ -1,4 +1,4 @@
-/** Error responses of GitHub's API. */
+/** A refusal of GitHub's API. */
 export class GithubRefusal extends Error {
   constructor(
     readonly status: number,

@@ -1,11 +1,11 @@
-// The data of the stand-in for Linear.
+// The state of the stand-in for Linear.
 
 export interface LinearUser {
   id: string;
   name: string;
   admin: boolean;
   owner: boolean;
-  /** True for the user of an OAuth application. */
+  /** True for the user of an OAuth application, false for a person. */
   app: boolean;
 }
 
@@ -14,7 +14,7 @@ export interface LinearTeam {
   key: string;
   name: string;
   isPrivate: boolean;
-  /** Members who see it when it is private. */
+  /** The users who see a private team. */
   memberIds: string[];
 }
 
@@ -24,13 +24,13 @@ export interface LinearHook {
   secret: string | null;
   label: string | null;
   resourceTypes: string[];
-  /** Linear sets it to false when deliveries keep failing; a test may do so too. */
+  /** Linear sets it to false when deliveries keep failing; a test may too. */
   enabled: boolean;
   allPublicTeams: boolean;
   teamId: string | null;
 }
 
-/** Scopes of an OAuth token; a personal API key has its user's rights. */
+/** A scope of an OAuth token. A personal API key has the rights of its user. */
 export type Scope = 'read' | 'write' | 'admin';
 
 interface LinearToken {
@@ -41,7 +41,7 @@ interface LinearToken {
 export class LinearWorkspace {
   readonly id = crypto.randomUUID();
   readonly teams: LinearTeam[] = [];
-  /** All that stand now: empty when nothing is left. */
+  /** The webhooks that exist now. */
   readonly hooks: LinearHook[] = [];
   readonly #tokens = new Map<string, LinearToken>();
 

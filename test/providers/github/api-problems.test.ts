@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test';
 import type { ProblemKind, ProviderApi } from '../../../src/providers/api.ts';
 import { allFaults, type Fault } from '../../support/github-api/faults.ts';
-import { FINE, problemOf, SECRET, startRocket, WISH } from '../../support/github-api/rocket.ts';
+import { FINE, problemOf, SECRET, SETTINGS, startRocket } from '../../support/github-api/rocket.ts';
 import type { StoredToken } from '../../support/github-api/state.ts';
 
 const ADVICE =
   'with the repository permission "Webhooks: read and write" (classic: the scope admin:repo_hook).';
 
-/** What each fault comes to; `URL` stands for the stand-in's. */
+/** The problem of each fault; `URL` stands for the stand-in's. */
 const refused: [Fault, ProblemKind, string, retryAt?: string][] = [
   [
     'answers 401',
@@ -53,12 +53,12 @@ const refused: [Fault, ProblemKind, string, retryAt?: string][] = [
   [
     'wants single sign-on',
     'missing-permission',
-    'The organization acme wants single sign-on for this token. Authorize the token for it at URL/settings/tokens ("Configure SSO"), then try again.',
+    'The organization acme requires single sign-on for this token. Authorize the token for it at URL/settings/tokens ("Configure SSO"), then try again.',
   ],
   [
     'wants single sign-on without the header',
     'missing-permission',
-    'The organization acme wants single sign-on for this token. Authorize the token for it at URL/settings/tokens ("Configure SSO"), then try again.',
+    'The organization acme requires single sign-on for this token. Authorize the token for it at URL/settings/tokens ("Configure SSO"), then try again.',
   ],
   [
     'answers 403 for the permission',
@@ -68,7 +68,7 @@ const refused: [Fault, ProblemKind, string, retryAt?: string][] = [
   [
     'answers 403 for the right',
     'missing-permission',
-    'Whoever the token belongs to may not administer acme/rocket: webhooks need the role Admin there. Ask for the role, or use the token of somebody who has it.',
+    'The owner of the token may not administer acme/rocket: webhooks need the role Admin there. Ask for the role, or use the token of somebody who has it.',
   ],
   [
     'answers 403 for its IP allow list',
@@ -82,42 +82,42 @@ const refused: [Fault, ProblemKind, string, retryAt?: string][] = [
   [
     'answers 200 with a page',
     'provider-failed',
-    "What answers at URL is not GitHub's API: it sent text/html with status 200, not JSON. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.",
+    "The server at URL is not GitHub's API: it sent text/html with status 200, not JSON. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.",
   ],
   [
     'answers 404 with a page',
     'provider-failed',
-    "What answers at URL is not GitHub's API: it sent text/html with status 404, not JSON. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.",
+    "The server at URL is not GitHub's API: it sent text/html with status 404, not JSON. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.",
   ],
   [
     'answers broken JSON',
     'provider-failed',
-    "What answers at URL is not GitHub's API: it sent application/json with status 200, not JSON. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.",
+    "The server at URL is not GitHub's API: it sent application/json with status 200, not JSON. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.",
   ],
   [
     'answers JSON of another shape',
     'provider-failed',
-    'GitHub answered with something else than a webhook. Check GITHUB_API_URL.',
+    'GitHub sent an unexpected response instead of a webhook. Check GITHUB_API_URL.',
   ],
   [
     'answers null',
     'provider-failed',
-    'GitHub answered with something else than a webhook. Check GITHUB_API_URL.',
+    'GitHub sent an unexpected response instead of a webhook. Check GITHUB_API_URL.',
   ],
   [
     'answers with an empty body',
     'provider-failed',
-    'GitHub answered with something else than a webhook. Check GITHUB_API_URL.',
+    'GitHub sent an unexpected response instead of a webhook. Check GITHUB_API_URL.',
   ],
   [
     'redirects without end',
     'provider-failed',
-    "What answers at URL is not GitHub's API: it redirects without end. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.",
+    "The server at URL is not GitHub's API: it redirects without end. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.",
   ],
 ];
 const hangs: Fault[] = ['never answers', 'stops in the middle of its answer'];
 
-test('each fault is tried', () => {
+test('the tables cover every fault', () => {
   expect([...hangs, ...refused.map(([fault]) => fault)].toSorted()).toEqual(allFaults.toSorted());
 });
 
@@ -125,11 +125,11 @@ const refusedRows = refused.map(
   ([fault, kind, message, retryAt]) => [fault, kind, message, retryAt ?? null] as const,
 );
 
-test.each(refusedRows)('when GitHub %s it is %s', async (fault, kind, message, retryAt) => {
+test.each(refusedRows)('GitHub %s: the problem is %s', async (fault, kind, message, retryAt) => {
   using world = startRocket();
   const { api, github, token, repository } = world;
   github.failNext(fault, { times: Number.POSITIVE_INFINITY });
-  const problem = await problemOf(api.createHook('acme/rocket', WISH), token);
+  const problem = await problemOf(api.createHook('acme/rocket', SETTINGS), token);
   expect({ ...problem, cause: null }).toEqual({
     kind,
     message: message.replace(/(?<!_)URL/, github.url),
@@ -139,21 +139,21 @@ test.each(refusedRows)('when GitHub %s it is %s', async (fault, kind, message, r
   expect(repository.hooks).toEqual([]);
 });
 
-/** Every method, to see that none fails in another way. */
+/** Every method: none may fail in another way. */
 const methods: [string, (api: ProviderApi) => Promise<unknown> | undefined][] = [
   ['listPlaces', (api) => api.listPlaces()],
   ['getPlace', (api) => api.getPlace('acme/rocket')],
   ['listHooks', (api) => api.listHooks('acme/rocket')],
   ['findHook', (api) => api.findHook('acme/rocket', '1')],
-  ['createHook', (api) => api.createHook('acme/rocket', WISH)],
-  ['changeHook', (api) => api.changeHook('acme/rocket', '1', WISH)],
+  ['createHook', (api) => api.createHook('acme/rocket', SETTINGS)],
+  ['changeHook', (api) => api.changeHook('acme/rocket', '1', SETTINGS)],
   ['deleteHook', (api) => api.deleteHook('acme/rocket', '1')],
   ['pingHook', (api) => api.pingHook?.('acme/rocket', '1')],
   ['listAttempts', (api) => api.listAttempts?.('acme/rocket', '1', new Date(0))],
   ['redeliver', (api) => api.redeliver?.('acme/rocket', '1', '2')],
 ];
 
-test.each(methods)('%s throws a problem for whatever GitHub refuses, and asks once', async (_, call) => {
+test.each(methods)('%s throws a problem for every refusal, and never retries', async (_, call) => {
   using world = startRocket();
   const { api, github, token } = world;
   for (const [fault, kind] of refused.filter(([, kind]) => kind !== 'provider-failed')) {
@@ -172,7 +172,7 @@ test.each(methods)('%s throws a problem for whatever GitHub refuses, and asks on
   }
 });
 
-test.each(methods.slice(2))('%s tells a token that lost its right from what is gone', async (_, call) => {
+test.each(methods.slice(2))('%s tells a lost permission from a missing repository', async (_, call) => {
   using world = startRocket();
   const { api, repository, token, github } = world;
   repository.rights.mona = 'write';
@@ -181,7 +181,7 @@ test.each(methods.slice(2))('%s tells a token that lost its right from what is g
   expect(await problemOf(call(api) ?? Promise.resolve(), token)).toMatchObject({
     kind: 'place-not-found',
     message:
-      'GitHub shows this token no repository acme/rocket. Check the name, and that the repository is among those that the token may see.',
+      'GitHub has no repository acme/rocket that the token can see. Check the name, and the repositories that the token may access.',
   });
   github.tokens.clear();
   expect((await problemOf(call(api) ?? Promise.resolve(), token)).kind).toBe('bad-token');
@@ -201,11 +201,11 @@ const weak: [string, StoredToken, string][] = [
   ['may only read webhooks, as a classic one', { user: 'mona', scopes: ['read:repo_hook'] }, LACKS],
 ];
 
-test.each(weak)('a token that %s makes no hook', async (_, given, message) => {
+test.each(weak)('a token that %s creates no hook', async (_, given, message) => {
   using world = startRocket({ token: given });
   const { api, repository, token, github } = world;
   repository.isPrivate = false;
-  const problem = await problemOf(api.createHook('acme/rocket', WISH), token);
+  const problem = await problemOf(api.createHook('acme/rocket', SETTINGS), token);
   expect([problem.kind, problem.message]).toEqual([
     'missing-permission',
     message.replace(/(?<!_)URL/, github.url),
@@ -213,48 +213,48 @@ test.each(weak)('a token that %s makes no hook', async (_, given, message) => {
   expect(repository.hooks).toEqual([]);
 });
 
-test('a classic token with the scope, and one that was authorized for single sign-on', async () => {
+test('a classic token with the scope and single sign-on creates a hook', async () => {
   using world = startRocket({ token: { user: 'mona', scopes: ['admin:repo_hook', 'repo'], hasSso: true } });
   world.repository.wantsSso = true;
-  expect((await world.api.createHook('acme/rocket', WISH)).hasSecret).toBe(true);
+  expect((await world.api.createHook('acme/rocket', SETTINGS)).hasSecret).toBe(true);
 });
 
-test('a URL that another hook has', async () => {
+test('a URL that another hook has is hook-exists', async () => {
   using world = startRocket();
-  await world.api.createHook('acme/rocket', WISH);
-  expect(await problemOf(world.api.createHook('acme/rocket', WISH))).toMatchObject({
+  await world.api.createHook('acme/rocket', SETTINGS);
+  expect(await problemOf(world.api.createHook('acme/rocket', SETTINGS))).toMatchObject({
     kind: 'hook-exists',
     message: `acme/rocket has a webhook with this URL already. Delete it at ${world.github.url}/acme/rocket/settings/hooks, then try again.`,
   });
 });
 
-test('more hooks than GitHub takes', async () => {
+test('more hooks than GitHub allows are too-many-hooks', async () => {
   using world = startRocket();
   for (let number = 0; number < 20; number++) {
-    await world.api.createHook('acme/rocket', { ...WISH, url: `${WISH.url}/${number}` });
+    await world.api.createHook('acme/rocket', { ...SETTINGS, url: `${SETTINGS.url}/${number}` });
   }
-  expect(await problemOf(world.api.createHook('acme/rocket', WISH))).toMatchObject({
+  expect(await problemOf(world.api.createHook('acme/rocket', SETTINGS))).toMatchObject({
     kind: 'too-many-hooks',
-    message: `GitHub takes no more webhooks at acme/rocket: The "push" event cannot have more than 20 hooks. Delete one that is not needed at ${world.github.url}/acme/rocket/settings/hooks, then try again.`,
+    message: `GitHub refused another webhook for acme/rocket: The "push" event cannot have more than 20 hooks. Delete one that you do not need at ${world.github.url}/acme/rocket/settings/hooks, then try again.`,
   });
 });
 
-test('a URL that GitHub cannot reach', async () => {
+test('a URL that GitHub cannot reach is unreachable-url', async () => {
   using world = startRocket({ allowLocal: false });
   const { api } = world;
   expect(
-    await problemOf(api.createHook('acme/rocket', { ...WISH, url: 'http://localhost:3000/x' })),
+    await problemOf(api.createHook('acme/rocket', { ...SETTINGS, url: 'http://localhost:3000/x' })),
   ).toMatchObject({
     kind: 'unreachable-url',
     message:
-      "GitHub does not take the webhook: url is not supported because it isn't reachable over the public Internet (localhost). Set PUBLIC_URL to an address that GitHub can reach.",
+      "GitHub refused the webhook: url is not supported because it isn't reachable over the public Internet (localhost). Set PUBLIC_URL to an address that GitHub can reach.",
   });
 });
 
-test('an archived repository', async () => {
+test('an archived repository is refused', async () => {
   using world = startRocket();
   world.repository.isArchived = true;
-  expect(await problemOf(world.api.createHook('acme/rocket', WISH))).toMatchObject({
+  expect(await problemOf(world.api.createHook('acme/rocket', SETTINGS))).toMatchObject({
     kind: 'refused',
     message: 'GitHub refused (status 403): Repository was archived so is read-only.',
   });
@@ -271,7 +271,7 @@ test.each([
   'acme/ro cket',
   'acme/rocket?x=1',
   'acme/%2e%2e',
-])('what cannot be the name of a repository is not asked for: %p', async (name) => {
+])('a name that no repository can have sends no request: %p', async (name) => {
   using world = startRocket();
   expect(await problemOf(world.api.getPlace(name))).toMatchObject({
     kind: 'place-not-found',
@@ -281,7 +281,7 @@ test.each([
   expect(world.github.requests).toEqual([]);
 });
 
-test('GitHub repeats the secrets that it was sent', async () => {
+test('secrets that GitHub repeats are hidden', async () => {
   using world = startRocket();
   const { api, github, token } = world;
   github.failNext(() =>
@@ -290,11 +290,11 @@ test('GitHub repeats the secrets that it was sent', async () => {
       { status: 422 },
     ),
   );
-  const problem = await problemOf(api.createHook('acme/rocket', WISH), token);
+  const problem = await problemOf(api.createHook('acme/rocket', SETTINGS), token);
   expect(problem.message).toBe('GitHub refused (status 422): no ******** of ********');
 });
 
-test.each(hangs)('when GitHub %s nobody waits for long', async (fault) => {
+test.each(hangs)('when GitHub %s, the request times out', async (fault) => {
   using world = startRocket({ requestMs: 50 });
   world.github.failNext(fault);
   expect(await problemOf(world.api.listPlaces(), world.token)).toMatchObject({
@@ -303,19 +303,19 @@ test.each(hangs)('when GitHub %s nobody waits for long', async (fault) => {
   });
 });
 
-test('an address that lists no repositories', async () => {
+test('an address that lists no repositories is not the API', async () => {
   using world = startRocket();
   world.github.failNext(() => Response.json({ message: 'Not Found' }, { status: 404 }));
   expect(await problemOf(world.api.listPlaces())).toMatchObject({
     kind: 'provider-failed',
-    message: `What answers at ${world.github.url} is not GitHub's API: it lists no repositories. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.`,
+    message: `The server at ${world.github.url} is not GitHub's API: it lists no repositories. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.`,
   });
 });
 
-test('the cause tells what GitHub answered, and nothing of what it was sent', async () => {
+test('the cause holds the response and nothing of the request', async () => {
   using world = startRocket();
-  await world.api.createHook('acme/rocket', WISH);
-  const { cause } = await problemOf(world.api.createHook('acme/rocket', WISH), world.token);
+  await world.api.createHook('acme/rocket', SETTINGS);
+  const { cause } = await problemOf(world.api.createHook('acme/rocket', SETTINGS), world.token);
   expect(String(cause)).toBe(
     'Error: GitHub answered 422: Hook already exists on this repository (request F00D:2)',
   );

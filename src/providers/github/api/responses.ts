@@ -1,17 +1,17 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import type { Place, RemoteAttempt, RemoteHook } from '../../api.ts';
-import { NoAnswer } from './fetch.ts';
+import { type Place, ProviderProblem, type RemoteAttempt, type RemoteHook } from '../../api.ts';
+import { words } from './words.ts';
 
-// What is read of GitHub's answers, and what it means to us. All else that they hold is left alone.
+// The parts of GitHub's responses that Tidings reads. Every function throws `ProviderProblem` for another shape.
 
-/** Octokit reads numbers as bigint when they are too large for JavaScript; the ids of attempts are. */
+/** Octokit reads numbers as bigint when they are too large for JavaScript, such as the ids of attempts. */
 const Id = Type.Union([Type.Integer(), Type.BigInt()]);
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const Repository = Type.Object({
   id: Type.Integer({ minimum: 1 }),
-  /** It becomes part of routes, and is shown. */
+  /** Becomes part of routes, and is shown. */
   full_name: Type.String({ pattern: '^[\\w.-]{1,100}/[\\w.-]{1,100}$' }),
   archived: Type.Optional(Type.Boolean()),
   permissions: Type.Optional(Type.Object({ admin: Type.Boolean() })),
@@ -47,7 +47,6 @@ const Attempt = Type.Object({
   status_code: Nullable(Type.Integer()),
 });
 
-/** Throws `NoAnswer` for an answer of another shape. */
 export const repositoryOf = (data: unknown) => checked(Repository, data, 'a repository');
 export const repositoriesOf = (data: unknown) => checked(Type.Array(Repository), data, 'repositories');
 export const hookOf = (placeId: string, data: unknown) => toHook(placeId, checked(Hook, data, 'a webhook'));
@@ -55,14 +54,14 @@ export const hooksOf = (placeId: string, data: unknown) =>
   checked(Type.Array(Hook), data, 'webhooks').map((hook) => toHook(placeId, hook));
 export const attemptsOf = (data: unknown) => checked(Type.Array(Attempt), data, 'deliveries').map(toAttempt);
 
-function checked<T extends TSchema>(schema: T, data: unknown, what: string): Static<T> {
+function checked<T extends TSchema>(schema: T, data: unknown, expected: string): Static<T> {
   if (Value.Check(schema, data)) return data;
-  throw new NoAnswer(`GitHub answered with something else than ${what}. Check GITHUB_API_URL.`);
+  throw new ProviderProblem('provider-failed', words.otherShape(expected));
 }
 
 /**
- * The right is the person's: whether a fine-grained token also has the permission "Webhooks", GitHub says only when it
- * is used. Nothing can be changed at an archived repository.
+ * The right is that of the token's owner: GitHub reports the permission "Webhooks" of a fine-grained token only when
+ * the token uses it. An archived repository is read-only.
  */
 export function toPlace({ id, full_name, archived, permissions }: Static<typeof Repository>): Place {
   return {
@@ -73,10 +72,10 @@ export function toPlace({ id, full_name, archived, permissions }: Static<typeof 
   };
 }
 
-function toHook(
-  placeId: string,
-  { id, active, events, config, last_response }: Static<typeof Hook>,
-): RemoteHook {
+function toHook(placeId: string, hook: Static<typeof Hook>): RemoteHook {
+  const { id, active, events, config, last_response: last } = hook;
+  const message = (last?.message ?? last?.status ?? '').slice(0, 300);
+  const isUnused = !last || (last.code === null && last.status === 'unused');
   return {
     id: String(id),
     placeId,
@@ -85,46 +84,32 @@ function toHook(
     isActive: active,
     isJson: config.content_type === 'json',
     hasSecret: (config.secret ?? '') !== '',
-    lastResponse: lastResponseOf(last_response),
+    lastResponse: isUnused ? null : { statusCode: receivedStatus(last.code, message), message },
   };
 }
 
-/** A hook that never delivered has the status `unused` and no code. */
-function lastResponseOf(response: Static<typeof Hook>['last_response']): RemoteHook['lastResponse'] {
-  if (!response || (response.code === null && response.status === 'unused')) return null;
-  const message = (response.message ?? response.status ?? '').slice(0, 300);
-  return { statusCode: answeredWith(response.code, message), message };
-}
-
-function toAttempt({
-  id,
-  guid,
-  delivered_at,
-  event,
-  action,
-  ...outcome
-}: Static<typeof Attempt>): RemoteAttempt {
+function toAttempt(attempt: Static<typeof Attempt>): RemoteAttempt {
+  const { id, guid, delivered_at, event, action, status, status_code } = attempt;
   const deliveredAt = new Date(delivered_at);
-  if (Number.isNaN(deliveredAt.getTime())) {
-    throw new NoAnswer('GitHub answered with a delivery without a time. Check GITHUB_API_URL.');
-  }
+  if (Number.isNaN(deliveredAt.getTime()))
+    throw new ProviderProblem('provider-failed', words.otherShape('a time of delivery'));
   return {
     id: String(id),
     deliveryId: guid,
     deliveredAt: deliveredAt.toISOString(),
     event,
     action,
-    statusCode: answeredWith(outcome.status_code, outcome.status),
-    status: outcome.status.slice(0, 300),
+    statusCode: receivedStatus(status_code, status),
+    status: status.slice(0, 300),
   };
 }
 
 /**
- * GitHub writes 502 (`failed to connect to host`) and 504 (`timed out`) also where nobody answered, and 422 where
- * somebody answered with another failure: what was really answered stands in `Invalid HTTP Response: 404`.
+ * The status that GitHub received; null when it received none. GitHub writes 502 (`failed to connect to host`) and 504
+ * (`timed out`) for no response at all, and 422 for any failure, whose status is in `Invalid HTTP Response: 404`.
  */
-function answeredWith(code: number | null, words: string): number | null {
-  const answered = /^invalid http response: (\d{3})\b/i.exec(words)?.[1];
-  if (answered !== undefined) return Number(answered);
+function receivedStatus(code: number | null, status: string): number | null {
+  const received = /^invalid http response: (\d{3})\b/i.exec(status)?.[1];
+  if (received !== undefined) return Number(received);
   return code === 0 || code === 502 || code === 504 ? null : code;
 }

@@ -1,7 +1,7 @@
 import { description } from './contract.ts';
 import type { StoredAttempt, StoredHook, StoredRepository } from './state.ts';
 
-// How GitHub shows what it keeps.
+// The stored state as GitHub's responses show it.
 
 declare global {
   interface JSON {
@@ -14,8 +14,8 @@ const EXAMPLE = JSON.stringify(description.repository);
 const [, EXAMPLE_NAME = ''] = String(description.repository.full_name).split('/');
 const EXAMPLE_OWNER = /^[^/]+/.exec(String(description.repository.full_name))?.[0] ?? '';
 
-/** A repository, made of GitHub's own example: every address in it names this one. */
-export function shownRepository(repository: StoredRepository, user: string): object {
+/** GitHub's own example of a repository, with the addresses of this one. */
+export function repositoryView(repository: StoredRepository, user: string): object {
   const [owner = '', name = ''] = repository.name.split('/');
   const text = EXAMPLE.replaceAll(EXAMPLE_NAME, name).replaceAll(EXAMPLE_OWNER, owner);
   const right = repository.rights[user];
@@ -33,7 +33,7 @@ export function shownRepository(repository: StoredRepository, user: string): obj
 }
 
 /** A hook with its secret masked. `api` is the API's address. */
-export function shownHook(api: string, repository: StoredRepository, hook: StoredHook): object {
+export function hookView(api: string, repository: StoredRepository, hook: StoredHook): object {
   const url = `${api}/repos/${repository.name}/hooks/${hook.id}`;
   const { secret, ...config } = hook.config;
   return {
@@ -53,7 +53,7 @@ export function shownHook(api: string, repository: StoredRepository, hook: Store
   };
 }
 
-export function shownAttempt(repository: StoredRepository, attempt: StoredAttempt): object {
+export function attemptView(repository: StoredRepository, attempt: StoredAttempt): object {
   return {
     // JavaScript's numbers would round it.
     id: JSON.rawJSON(String(attempt.id)),
@@ -71,7 +71,7 @@ export function shownAttempt(repository: StoredRepository, attempt: StoredAttemp
   };
 }
 
-/** A page of a list with its `link` header, by page number as most lists of GitHub. */
+/** A page of a list with its `link` header, by page number as in most lists of GitHub. */
 export function pageOf<Item>(
   list: readonly Item[],
   url: URL,
@@ -82,7 +82,7 @@ export function pageOf<Item>(
   return { items, headers: hasMore ? nextLink(url, 'page', String(page + 1)) : {} };
 }
 
-/** A page that begins with the attempt that `cursor` names. */
+/** The page of attempts that starts at `cursor`. */
 export function attemptPageOf(attempts: readonly StoredAttempt[], url: URL) {
   const cursor = url.searchParams.get('cursor');
   const start = cursor === null ? 0 : attempts.findIndex(({ id }) => `v1_${id}` === cursor);
