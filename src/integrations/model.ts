@@ -5,7 +5,7 @@ import { type IntegrationType, providers } from '../providers/index.ts';
 
 export type { IntegrationType };
 
-/** As people write them. */
+/** The names of the providers. */
 export const providerNames = Object.fromEntries(providers.map(({ id, name }) => [id, name])) as Readonly<
   Record<IntegrationType, string>
 >;

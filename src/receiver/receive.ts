@@ -148,7 +148,7 @@ const MAX_HEADER_LENGTH = 200;
 /** The headers that a person may want to see, each cut to a line. */
 function toldHeaders(provider: Provider, headers: Headers): Record<string, string> {
   const told: Record<string, string> = {};
-  for (const name of [...COMMON_HEADERS, ...provider.toldHeaders]) {
+  for (const name of [...COMMON_HEADERS, ...provider.loggedHeaders]) {
     const value = headers.get(name);
     if (value !== null) told[name] = cutLine(value, MAX_HEADER_LENGTH);
   }
