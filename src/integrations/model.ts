@@ -32,7 +32,7 @@ export interface Integration {
   createdAt: string;
 }
 
-/** Such as `the GitHub integration acme/rocket`. */
+/** The provider and its first repository, in words. */
 export function nameIntegration({
   type,
   repositories,

@@ -19,8 +19,8 @@ export function providerOf(type: IntegrationType): Provider<IntegrationType> {
   return provider;
 }
 
-/** Such as "GitHub and Linear", or "GitHub or Linear". */
-export function providerNames(conjunction: 'and' | 'or'): string {
+/** All names in a sentence, such as "GitHub and Linear". */
+export function listProviders(conjunction: 'and' | 'or'): string {
   const names = providers.map(({ name }) => name);
   return `${names.slice(0, -1).join(', ')} ${conjunction} ${names.at(-1)}`;
 }

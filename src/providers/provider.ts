@@ -82,8 +82,8 @@ interface TokenWords {
   list: string;
   /** More help for the command that connects. */
   help: string;
-  /** A hint below the field. `baseUrl`: the configured API. */
-  hint(baseUrl: string): Phrase[];
+  /** A hint below the field. `baseUrl`: the configured API; null is the public one. */
+  hint(baseUrl: string | null): Phrase[];
   /** The token's owner lacks the role to manage webhooks of `place`. */
   noPermission(place: string): string;
 }

@@ -89,7 +89,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await page.goto(dashboard.base);
   await go('Integrations');
   await page.getByText('By hand, without a token').first().click();
-  await page.getByLabel('Repository').fill('acme/rocket');
+  await page.getByLabel('Repository').first().fill('acme/rocket');
   await button('Connect GitHub').click();
   await page.getByRole('heading', { name: 'acme/rocket is almost connected' }).waitFor();
   const url = await copyBy('Copy the URL');

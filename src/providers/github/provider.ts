@@ -27,7 +27,7 @@ export const github: Provider<'github'> = {
 The token: fine-grained with the repository permission "Webhooks: read and write", or classic with the scope
 admin:repo_hook. With a token and without --repository, what it can administer is listed.`,
       hint(baseUrl) {
-        const isCloud = new URL(baseUrl).host === 'api.github.com';
+        const isCloud = baseUrl === null || new URL(baseUrl).host === 'api.github.com';
         const link = (text: string, path: string): Phrase =>
           isCloud ? { text, href: `https://github.com/settings/${path}` } : text;
         return [
