@@ -150,6 +150,21 @@ test('only stores know tables and Drizzle', () => {
   expect(violations(({ path }, imported) => isStorage(imported) && !mayKnow(path))).toEqual([]);
 });
 
+test('only data names a provider outside of src/providers', () => {
+  expect(
+    modules
+      .filter(({ path, text }) => !path.startsWith('src/providers/') && /github|linear|forgejo/i.test(text))
+      .map(({ path }) => path),
+  ).toEqual([
+    'db/schema/integrations.ts',
+    'src/config.ts',
+    'src/deliveries/model.ts',
+    'src/drafts/changes/addresses.ts',
+    'src/operate/demo/posts.ts',
+    'src/posts/model.ts',
+  ]);
+});
+
 test.each([
   ['the environment is read', /\b(Bun|process|import\.meta)\.env\b/, ['src/config.ts']],
   ['the time is asked', /\bDate\.now\(\)|\bnew Date\(\)/, ['src/lib/clock.ts', 'src/main.ts']],

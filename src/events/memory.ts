@@ -3,11 +3,11 @@ import { replaces } from './store.ts';
 
 /** Reads events from memory, for a rehearsal. `arrivalOf` is null for one that the trigger may not make a post of. */
 export function eventsInMemory(
-  told: readonly Event[],
+  all: readonly Event[],
   arrivalOf: (type: EventType, key: string) => Arrival | null,
 ): EventReader {
   const known = new Map<string, Event>();
-  for (const event of told) {
+  for (const event of all) {
     const id = `${event.type} ${event.key}`;
     const previous = known.get(id);
     if (previous === undefined || replaces(event, previous)) known.set(id, event);
@@ -42,13 +42,13 @@ export function eventsInMemory(
   };
 }
 
-/** By time, then by key: as the database orders them. */
+/** By time, then by key, as in the database. */
 function byTime(one: Event, other: Event): number {
   if (one.occurredAt !== other.occurredAt) return one.occurredAt < other.occurredAt ? -1 : 1;
   return one.key < other.key ? -1 : 1;
 }
 
-/** How many of the events, sorted by time, happened until then. Halving: a rehearsal asks once for each release. */
+/** Counts the events until `time`. Binary search: a rehearsal calls this for each release. */
 function countUntil(events: readonly Event[], time: string): number {
   let [low, high] = [0, events.length];
   while (low < high) {

@@ -24,7 +24,7 @@ export interface EventData {
     breaking: string | null;
     labels: string[];
     author: string | null;
-    /** Whether it was merged into the default branch; null when unknown. */
+    /** True when it was merged into the default branch; null when unknown. */
     isDefaultBranch: boolean | null;
     mergeCommitSha: string | null;
     url: string | null;

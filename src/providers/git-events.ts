@@ -141,7 +141,7 @@ interface PushData {
   after: string | null;
   /** A page that shows the change as a whole. */
   compareUrl: string | null;
-  /** Whether history was rewritten. */
+  /** True when history was rewritten. */
   isForced: boolean;
   /** ISO 8601. */
   pushedAt: string | null;

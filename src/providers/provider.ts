@@ -17,11 +17,11 @@ export interface Provider<Id extends string = string> extends Signing {
   readonly id: Id;
   /** As people write it. */
   readonly name: string;
-  /** Whether a webhook path names a repository. */
+  /** True when webhook paths name a repository. */
   readonly hasRepositories: boolean;
-  /** Whether a webhook can send the payload as the field `payload` of a form. */
+  /** True when a webhook can send the payload as the field `payload` of a form. */
   readonly sendsForms: boolean;
-  /** Whether it delivers to https URLs alone. */
+  /** True when it delivers to https URLs only. */
   readonly requiresHttps: boolean;
   /** How its webhooks are managed with a token; null: a person sets them up. */
   readonly api: ApiSupport | null;
@@ -50,7 +50,7 @@ export interface SampleContext {
 interface ApiSupport {
   /** Loads the client on first use: it takes longer to load than all the rest. */
   open(baseUrl: string, token: string, options: { signal: AbortSignal | undefined }): Promise<ProviderApi>;
-  /** Whether it lists past deliveries and sends them again on request. */
+  /** True when it lists past deliveries and sends them again on request. */
   listsDeliveries: boolean;
   /** The id of the place that stands for all places; null where a person names each. */
   allPlaces: string | null;
@@ -76,7 +76,7 @@ interface ProviderWords {
 interface TokenWords {
   /** The label of the field. */
   label: string;
-  /** What the token must be, as the description of `--token`. */
+  /** The description of `--token`: the kind of token. */
   option: string;
   /** The description of `--list`. */
   list: string;
@@ -95,7 +95,7 @@ interface Processed {
   data: Record<string, unknown>;
 }
 
-/** What to do about a delivery. `title` is a headline for people: "3 commits pushed to main". */
+/** The result of a delivery. `title` is a headline for people: "3 commits pushed to main". */
 export type EventResult =
   | { outcome: 'processed'; title: string; processed: Processed }
   | { outcome: 'ignored'; title: string; reason: string }

@@ -25,7 +25,7 @@ export interface Signing {
   readonly loggedHeaders: readonly string[];
   /** The headers, or the name of the first one that is missing or malformed. */
   readHeaders(headers: Headers): DeliveryHeaders | { missing: string };
-  /** Whether this secret signed the body. Constant time; never true for an empty secret. */
+  /** Compares in constant time. Never true for an empty secret. */
   isSigned(body: Uint8Array, signature: string, secret: string): boolean;
   /** The headers of a signed delivery. */
   sign(delivery: { event: string; deliveryId: string; body: string; secret: string }): Record<string, string>;
@@ -81,8 +81,8 @@ export function hmacSha256(secret: string, body: Uint8Array | string): string {
 }
 
 /**
- * Whether `hex` (64 lower-case digits, anything else is wrong) is the body's HMAC, compared in constant time.
- * A length that differs is wrong, not an error; an empty secret never verifies.
+ * Compares `hex` with the body's HMAC in constant time. Anything but 64 lower-case digits is wrong, not an error; an
+ * empty secret never verifies.
  */
 function isHmacSha256(hex: string, secret: string, body: Uint8Array): boolean {
   if (secret === '' || !/^[0-9a-f]{64}$/.test(hex)) return false;

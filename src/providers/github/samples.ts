@@ -276,7 +276,7 @@ function milestone(context: Scene): Record<string, unknown> {
 
 const HOOK_ID = 470_118_305;
 
-/** What GitHub sends when a webhook is set up. */
+/** GitHub sends it when a webhook is set up. */
 function ping({ apiUrl, minutesAgo, common }: Scene): Record<string, unknown> {
   const self = `${apiUrl}/hooks/${HOOK_ID}`;
   return {
