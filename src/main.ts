@@ -24,6 +24,7 @@ import { type RunningJobs, serverJobs, startJobs } from './operate/jobs.ts';
 import { addProcessMetrics } from './operate/metrics.ts';
 import { createReadiness, STOPPING } from './operate/readiness.ts';
 import { findPublicUrl, trackUptime, type Uptime } from './operate/uptime.ts';
+import { providerOf, providers } from './providers/index.ts';
 import { providerApis } from './providers/open-api.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
@@ -67,7 +68,7 @@ export async function openServices(
     clock: systemClock,
     ids: randomIds,
     log,
-    metrics: createMetrics(),
+    metrics: createMetrics(providers.map(({ id }) => id)),
     actor: actorOf(role),
   };
   const keys = await openKeys(base, config);
@@ -164,7 +165,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     metricsToken: config.metricsToken,
     clientIpHeader: config.clientIpHeader,
     organizationCreation: config.organizationCreation,
-    hasOwnGithub: new URL(config.providerApis.github).host !== 'api.github.com',
+    providerUrls: config.providerApis,
   });
   if (config.publicUrl?.startsWith('https:') && config.clientIpHeader === undefined) {
     services.log.warn(
@@ -244,7 +245,9 @@ async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
   const pause = await uptime.begin();
   if (pause === null) return;
   const integrations = await listIntegrations(db);
-  const asked = integrations.filter(({ type, hasToken }) => type === 'github' && hasToken);
+  const asked = integrations.filter(
+    ({ type, hasToken }) => hasToken && providerOf(type).api?.listsDeliveries === true,
+  );
   if (asked.length === 0) return;
   log.warn(
     { pause, integrations: asked.map(({ id }) => id) },

@@ -20,9 +20,9 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
 
   group
     .command('missed')
-    .description('compare what GitHub says that it delivered in the last three days with the log')
+    .description("compare the provider's list of deliveries of the last three days with the log")
     .argument('<id>', 'the integration')
-    .option('--redeliver [delivery-id...]', 'ask GitHub to send these again, or all that are missing')
+    .option('--redeliver [delivery-id...]', 'ask the provider to send these again, or all that are missing')
     .action(async (id: string, { redeliver }: { redeliver?: true | string[] }, command: Command) => {
       if (redeliver === undefined) {
         const found = await withServices(context, command, (services) => findMissed(services, id));
@@ -31,7 +31,7 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
             `${counts.arrived} arrived, ${counts.failed} failed, ${counts['never-arrived']} never arrived.`,
             ...(missed.length === 0 ? [] : ['', missedTable(missed), '', AGAIN(id)]),
             ...untold.map(({ place, reason }) => `\nOf ${place} nothing is known: ${reason}`),
-            ...(isCut ? ['', 'There are more, and older ones, than GitHub was asked for.'] : []),
+            ...(isCut ? ['', 'The provider lists more, and older ones.'] : []),
           ].join('\n'),
         );
         return;
@@ -44,7 +44,7 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
         all.length === 0
           ? 'No delivery is missing.'
           : all
-              .map(({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'GitHub sends it again'}`)
+              .map(({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'sent again'}`)
               .concat(
                 all.length < MAX_REDELIVERED ? [] : ['There may be more: ask again once these have come.'],
               )

@@ -7,6 +7,7 @@ import { getIntegration, listIntegrations, setEnabled } from '../integrations/st
 import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
+import { listProviders, providerOf, providers } from '../providers/index.ts';
 import { type CliContext, withServices } from './context.ts';
 import { addConnectCommands, ONCE } from './integration-connect.ts';
 import { addDoctorCommands } from './integration-doctor.ts';
@@ -14,7 +15,7 @@ import { addPlaceCommands } from './integration-places.ts';
 import { fields, print, table } from './output.ts';
 
 export function addIntegrationCommands(program: Command, context: CliContext): void {
-  const group = program.command('integration').description('connect GitHub and Linear');
+  const group = program.command('integration').description(`connect ${listProviders('and')}`);
   addConnectCommands(group, context);
 
   group
@@ -32,7 +33,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
         integrations.map(({ integration }) => integration),
         () =>
           integrations.length === 0
-            ? `No integration yet. Make one: ${tidings} integration connect github --organization ID --repository OWNER/NAME`
+            ? `No integration yet. Make one: ${tidings} integration connect ${providers[0]?.id} --organization ID --repository OWNER/NAME`
             : table(
                 ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],
                 integrations.map(row),
@@ -101,7 +102,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
 
 interface Listed {
   integration: Integration;
-  /** Its repositories; of Linear, where Tidings keeps a webhook, its teams. */
+  /** Its repositories, or the places that have a webhook. */
   names: string[];
 }
 
@@ -109,10 +110,9 @@ async function withPlaces(db: Services['db'], integrations: readonly Integration
   const listed: Listed[] = [];
   for (const integration of integrations) {
     const { id, type, repositories } = integration;
-    const names =
-      type === 'linear'
-        ? (await listHooks(db, id)).map(({ placeName }) => placeName)
-        : repositories.map(({ fullName }) => fullName);
+    const names = providerOf(type).hasRepositories
+      ? repositories.map(({ fullName }) => fullName)
+      : (await listHooks(db, id)).map(({ placeName }) => placeName);
     listed.push({ integration, names });
   }
   return listed;

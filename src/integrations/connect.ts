@@ -10,6 +10,7 @@ import {
   type ProviderApi,
   ProviderProblem,
 } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
 import { findConnectedTeam, insertHooks, listHooks, newHook } from './hook-store.ts';
 import { isProblem, makeHook, unmakeHook } from './make.ts';
 import type { Integration, IntegrationType, Repository } from './model.ts';
@@ -28,7 +29,7 @@ import { urlOf } from './wish.ts';
 /** How many repositories or teams an integration has. */
 export const MAX_PLACES = 100;
 
-/** How many are connected in one go: each takes two writes, and GitHub lets a token write 80 times a minute. */
+/** Limits one connect: each place takes two writes, and providers limit writes by the minute. */
 const MAX_AT_ONCE = 30;
 
 /** How long the server's own job leaves hooks alone that somebody works on, in milliseconds. */
@@ -38,7 +39,7 @@ export interface ConnectRequest {
   type: IntegrationType;
   organizationId: string;
   token: string;
-  /** Names or ids. For Linear without any: all public teams. */
+  /** Names or ids. Without any: all places, where the provider has a name for them. */
   places: readonly string[];
 }
 
@@ -79,8 +80,9 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
   const integrationId = deps.ids.newId('int');
   const startedAt = deps.clock.now();
   const createdAt = startedAt.toISOString();
-  const repositories =
-    type === 'github' ? places.map((place) => newRepository(deps, integrationId, place)) : [];
+  const repositories = providerOf(type).hasRepositories
+    ? places.map((place) => newRepository(deps, integrationId, place))
+    : [];
   const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
   const hooks = places.map((place, index) =>
     newHook(integrationId, place, repositories[index]?.id ?? null, handsOffUntil),
@@ -139,8 +141,11 @@ export async function makeAndPing(
 }
 
 async function findPlaces(api: ProviderApi, { type, places }: ConnectRequest): Promise<Place[]> {
-  const names = places.length === 0 && type === 'linear' ? [ALL_PUBLIC_TEAMS] : places;
-  if (names.length === 0) throw new AppError(400, 'Name at least one repository, as OWNER/NAME');
+  const { api: support, words } = providerOf(type);
+  const all = support?.allPlaces ?? null;
+  const names = places.length === 0 && all !== null ? [all] : places;
+  if (names.length === 0)
+    throw new AppError(400, `Name at least one ${words.place.one}, as ${words.place.pattern}`);
   if (names.length > MAX_AT_ONCE) {
     throw new AppError(
       400,
@@ -158,12 +163,8 @@ async function findPlaces(api: ProviderApi, { type, places }: ConnectRequest): P
 export async function getAdministrable(api: ProviderApi, name: string): Promise<Place> {
   const place = await api.getPlace(name);
   if (place.canAdminister) return place;
-  throw new ProviderProblem(
-    'missing-permission',
-    api.type === 'github'
-      ? `The owner of the token may not administer ${place.name}. Webhooks need a token of somebody with the role Admin there`
-      : 'The owner of the token may not administer webhooks. Linear lets only admins of the workspace do that',
-  );
+  const words = providerOf(api.type).api?.words;
+  throw new ProviderProblem('missing-permission', words?.noPermission(place.name) ?? '');
 }
 
 /**
@@ -202,7 +203,7 @@ async function requireOtherWorkspace(
   if (!places.some(({ id }) => id === ALL_PUBLIC_TEAMS)) return;
   const urls = new Set((await api.listHooks(ALL_PUBLIC_TEAMS)).map(({ url }) => url));
   for (const integration of await listIntegrations(deps.db, organizationId)) {
-    if (integration.type !== 'linear' || !urls.has(urlOf(deps, integration, { repositoryId: null })))
+    if (integration.type !== api.type || !urls.has(urlOf(deps, integration, { repositoryId: null })))
       continue;
     throw new AppError(
       409,

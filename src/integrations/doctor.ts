@@ -3,6 +3,7 @@ import { type Delivery, isTaken } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { type Check, type ProviderApi, ProviderProblem } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
 import { diagnoseHook } from './diagnose-hook.ts';
 import { listHooks } from './hook-store.ts';
 import { compareDeliveries } from './missed.ts';
@@ -66,7 +67,9 @@ async function checkProvider(
         name: 'hook',
         status: 'warning',
         message: `The webhook was set up by hand: what ${providerNames[type]} has cannot be looked at`,
-        advice: `With a token it can: ${tidings} integration set-token ${id} --token TOKEN`,
+        ...(providerOf(type).api !== null && {
+          advice: `With a token it can: ${tidings} integration set-token ${id} --token TOKEN`,
+        }),
       },
     ];
   }
@@ -107,7 +110,7 @@ function checkSecret(entries: readonly Delivery[], { id, type }: Integration): C
       name: 'secret',
       status: 'warning',
       message: 'No delivery has come yet that would show that the secret is right',
-      advice: `Let ${providerNames[type]} send one, or try the way here: ${tidings} send ${type} ${type === 'github' ? 'release' : 'Issue'} --integration ${id}`,
+      advice: `Let ${providerNames[type]} send one, or try the way here: ${tidings} send ${type} ${providerOf(type).exampleEvent} --integration ${id}`,
     };
   }
   return {
@@ -145,7 +148,11 @@ async function checkMissed(deps: Needs, api: ProviderApi | null, integration: In
     }
     if (counts.arrived + missed.length === 0) {
       return [
-        { name: 'missed', status: 'ok', message: `GitHub has delivered nothing but pings since ${since}` },
+        {
+          name: 'missed',
+          status: 'ok',
+          message: `${providerNames[integration.type]} has delivered nothing but pings since ${since}`,
+        },
       ];
     }
     const told = `${counts.arrived} arrived, ${counts.failed} failed, ${counts['never-arrived']} never arrived since ${since}`;

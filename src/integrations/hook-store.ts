@@ -226,7 +226,7 @@ export function countProblems(db: Database): number {
   return db.select({ problems: count() }).from(hooks).where(isNotNull(hooks.problem)).get()?.problems ?? 0;
 }
 
-/** Which integration of the organization has a webhook at one of these teams of Linear. Synchronous, as above. */
+/** The integration of the organization that has a webhook at one of these teams. Synchronous, as above. */
 export function findConnectedTeam(
   db: Database,
   organizationId: string,
@@ -239,7 +239,7 @@ export function findConnectedTeam(
     .where(
       and(
         eq(integrations.organizationId, organizationId),
-        eq(integrations.type, 'linear'),
+        isNull(hooks.repositoryId),
         inArray(hooks.placeId, [...teamIds]),
       ),
     )

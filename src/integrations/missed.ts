@@ -12,12 +12,13 @@ import {
   ProviderProblem,
   type RemoteAttempt,
 } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
 import { listHooks } from './hook-store.ts';
 import { sayAnswer } from './say-answer.ts';
 import { getIntegration, setMissedCheckedAt } from './store.ts';
 import { requireApi } from './token.ts';
 
-/** How far back GitHub tells of its deliveries, in milliseconds. */
+/** Providers list deliveries of so many milliseconds. */
 export const TOLD_FOR_MS = 3 * DAY_MS;
 
 /** How many deliveries are asked for again in one go. */
@@ -119,10 +120,8 @@ async function compare(deps: LookNeeds, integrationId: string) {
   const integration = await getIntegration(deps.db, integrationId);
   const api = await requireApi(deps, integration);
   if (api.listAttempts === undefined) {
-    throw new AppError(
-      409,
-      'Linear tells nobody what it delivered; it tries again by itself, for up to 7 hours',
-    );
+    const { name, words } = providerOf(integration.type);
+    throw new AppError(409, words.redelivery ?? `${name} has no list of its deliveries`);
   }
   const now = deps.clock.now().getTime();
   const since = new Date(Math.max(now - TOLD_FOR_MS, Date.parse(integration.createdAt)));

@@ -5,7 +5,7 @@ import { type IntegrationType, providers } from '../providers/index.ts';
 
 export type { IntegrationType };
 
-/** As people write them. */
+/** The names of the providers. */
 export const providerNames = Object.fromEntries(providers.map(({ id, name }) => [id, name])) as Readonly<
   Record<IntegrationType, string>
 >;
@@ -32,7 +32,7 @@ export interface Integration {
   createdAt: string;
 }
 
-/** Such as `the GitHub integration acme/rocket`. */
+/** The provider and its first repository, in words. */
 export function nameIntegration({
   type,
   repositories,

@@ -10,9 +10,8 @@ const LOOK_EVERY_MS = 50;
 const ASK_EVERY_MS = 1_000;
 
 /**
- * Asks for a ping and waits until one that came after `since` is in the log: GitHub sends one by itself, too, when it makes
- * a hook. True: it arrived. False: nobody knows yet. Null: the provider has
- * none. Throws `ProviderProblem` `unreachable-url` when the provider says that it was not taken.
+ * Asks for a ping and waits until one that came after `since` is in the log; a new hook may send one by itself.
+ * Returns true when it arrived, false when that is not known yet, and null for a provider without pings. Throws `ProviderProblem` `unreachable-url` when the provider says that it was not taken.
  */
 export async function pingAndWait(
   { db }: Pick<Deps, 'db'>,

@@ -3,6 +3,7 @@ import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { requireValid } from '../lib/validation.ts';
 import type { Hook, Place } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
 import {
   type ConnectedPlace,
   getAdministrable,
@@ -53,7 +54,9 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
   if (hooks.some(({ placeId }) => placeId === place.id)) throw isThere(integration, place.name);
   requireRoom(hooks.length);
 
-  const repository = integration.type === 'github' ? requireNewRepository(deps, integration, place) : null;
+  const repository = providerOf(integration.type).hasRepositories
+    ? requireNewRepository(deps, integration, place)
+    : null;
   const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
   const hook = newHook(integrationId, place, repository?.id ?? null, handsOffUntil);
   const added = repository === null ? [] : [repository];
@@ -161,10 +164,11 @@ async function unmakeInHand(
 
 async function addByHand(deps: HookNeeds, integration: Integration, name: string): Promise<AddedPlace> {
   const { id, type, organizationId } = integration;
-  if (type !== 'github') {
+  const { name: provider, hasRepositories, words } = providerOf(type);
+  if (!hasRepositories) {
     throw new AppError(
       409,
-      'This webhook was set up by hand at Linear, and the teams that it tells of are chosen there',
+      `This webhook was set up by hand at ${provider}, and the ${words.place.many} that it tells of are chosen there`,
     );
   }
   requireValid(RepositoryName, { repository: name });

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import type { Deps } from '../deps.ts';
 import type { Check } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
 import type { Integration } from './model.ts';
 
 const REACH_TIMEOUT_MS = 5_000;
@@ -31,11 +32,11 @@ export async function checkReach(
         'Providers reach it only from the same network. Set PUBLIC_URL to a public address, or use a tunnel while you develop (docs/webhooks.md)',
     };
   }
-  if (type === 'linear' && !url.startsWith('https:')) {
+  if (providerOf(type).requiresHttps && !url.startsWith('https:')) {
     return {
       name,
       status: 'warning',
-      message: `${url} answers, but Linear delivers over https alone`,
+      message: `${url} answers, but ${providerOf(type).name} delivers over https alone`,
       advice: 'Put a proxy with TLS before it, and set PUBLIC_URL to its https address',
     };
   }

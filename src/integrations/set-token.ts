@@ -1,5 +1,6 @@
 import { AppError } from '../lib/app-error.ts';
 import { ALL_PUBLIC_TEAMS, type Hook, type Place, type ProviderApi } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
 import {
   type ConnectedPlace,
   getAdministrable,
@@ -62,11 +63,11 @@ interface Stand {
 }
 
 /**
- * Where the integration's hooks are to stand: at its repositories, which GitHub may know by newer names; at Linear where
- * its URL was pasted.
+ * The places for the integration's hooks: its repositories, which may have newer names at the provider; without
+ * repositories the place where its URL was pasted.
  */
 async function standsOf(deps: HookNeeds, api: ProviderApi, integration: Integration): Promise<Stand[]> {
-  if (integration.type === 'github') {
+  if (providerOf(integration.type).hasRepositories) {
     const stands: Stand[] = [];
     // One after the other: providers refuse whoever asks for a hundred things at once.
     for (const { id, fullName } of integration.repositories) {
@@ -94,7 +95,7 @@ async function standsOfHooks(
 /** Throws `AppError` 409 when the provider has given the name to another repository. */
 async function standOf(
   api: ProviderApi,
-  { repositories }: Integration,
+  { type, repositories }: Integration,
   name: string,
   repositoryId: string | null,
 ): Promise<Stand> {
@@ -103,7 +104,7 @@ async function standOf(
   if (known !== null && place.providerId !== known) {
     throw new AppError(
       409,
-      `GitHub has another repository under the name ${name} now. Remove it from the integration and add it again.`,
+      `${providerOf(type).name} has another repository under the name ${name} now. Remove it from the integration and add it again.`,
     );
   }
   return { place, repositoryId };

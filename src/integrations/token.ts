@@ -3,7 +3,8 @@ import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
 import { MAX_TOKEN_LENGTH, type ProviderApi } from '../providers/api.ts';
-import { type Integration, providerNames } from './model.ts';
+import { providerOf } from '../providers/index.ts';
+import type { Integration } from './model.ts';
 import { findSealedToken } from './store.ts';
 
 /** A token as a person pasted it, without the blanks around it. Throws `AppError` 400. */
@@ -50,9 +51,13 @@ export async function requireApi(
 ): Promise<ProviderApi> {
   const api = await findApi(deps, integration);
   if (api !== null) return api;
+  const provider = providerOf(integration.type);
+  if (provider.api === null) {
+    throw new AppError(409, `Tidings cannot manage webhooks at ${provider.name}: set them up there by hand`);
+  }
   throw new AppError(
     409,
-    `Integration ${integration.id} was connected by hand, or its token cannot be read. With a token of ${providerNames[integration.type]} Tidings can do this itself: ${tidings} integration set-token ${integration.id} --token TOKEN`,
+    `Integration ${integration.id} was connected by hand, or its token cannot be read. With a token of ${provider.name} Tidings can do this itself: ${tidings} integration set-token ${integration.id} --token TOKEN`,
   );
 }
 

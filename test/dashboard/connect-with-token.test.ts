@@ -313,7 +313,9 @@ describe('a token', () => {
     expect(await (await visit(LIST)).text()).toContain(
       'https://github.com/settings/personal-access-tokens/new',
     );
-    await using own = await startProviderApp({ hasOwnGithub: true });
+    await using own = await startProviderApp({
+      providerUrls: { github: 'https://github.acme.test/api/v3' },
+    });
     const person = await signedIn(own.app, { organizationId: 'org_a' });
     const html = await (await person(LIST)).text();
     expect(html).toContain('Webhooks: read and write');

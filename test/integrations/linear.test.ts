@@ -196,6 +196,8 @@ test('the doctor sees what was changed at Linear; what is missing Linear does no
   expect(checks.find(({ name }) => name === 'hook')?.message).toBe(
     `The webhook ${hook.id} is switched off; it does not deliver InitiativeUpdate, Project, ProjectUpdate, which triggers need`,
   );
-  expect(String(await rejection(findMissed(world.deps, integrationId)))).toContain('Linear tells nobody');
+  expect(String(await rejection(findMissed(world.deps, integrationId)))).toContain(
+    'Linear has no list of its deliveries',
+  );
   expect((await world.hooks(integrationId))[0]?.placeId).toBe(ALL_PUBLIC_TEAMS);
 });

@@ -170,7 +170,7 @@ const PLACE = /^(?:\[[^\]]{1,50}\]:?|[A-Z]{1,10}-\d{1,9}:?|[^\s:]{1,50}:) /;
 const NEW_VERSION =
   /^(?:update|bump|upgrade)[sd]? .*(?:\bdependenc(?:y|ies)\b|\bfrom v?\d\S* to v?\d| to v\d\S*$)/i;
 
-/** `Update README.md`, `Delete old.txt`: what GitHub proposes for a change that is made on its site. */
+/** `Update README.md`, `Delete old.txt`: the default message of an edit in the browser. */
 const FILE_ALONE =
   /^(?:create|update|delete)[sd]? `?[\w./-]{0,200}\.[a-z\d]{1,10}`?$|^add files via upload$/i;
 
@@ -215,7 +215,7 @@ export function wordsOf(text: string): string {
   return rest.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim() || words;
 }
 
-/** The group that labels give, or null. Knows the labels that GitHub and Linear begin with, and common others. */
+/** The group that labels give, or null. Knows the default labels of the providers, and common others. */
 export function groupOfLabels(labels: string[]): GroupName | null {
   const names = new Set(labels.map(nameOf));
   return labelsOf.find(([, known]) => known.some((name) => names.has(name)))?.[0] ?? null;

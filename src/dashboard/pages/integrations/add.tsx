@@ -5,6 +5,7 @@ import { type AddedPlace, addPlace } from '../../../integrations/places.ts';
 import { requireApi } from '../../../integrations/token.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { Place } from '../../../providers/api.ts';
+import { providerOf } from '../../../providers/index.ts';
 import { newMark, once } from '../../once.ts';
 import {
   type Answer,
@@ -22,7 +23,7 @@ import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
 import { findConnected, Places } from './places.tsx';
 import { problemOf } from './problem.ts';
-import { placeWords, sayConnected } from './words.ts';
+import { placesLegend, placeWords, sayConnected } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/add';
 
@@ -38,7 +39,7 @@ async function add(visit: MemberVisit, integration: Integration): Promise<Answer
   // What was typed stands for what is not in the list.
   const name = form.get('repository')?.trim() || (form.get('place') ?? '');
   try {
-    if (name === '') throw new AppError(400, `Choose a ${placeWords[type].one}. Nothing was added.`);
+    if (name === '') throw new AppError(400, `Choose a ${placeWords(type).one}. Nothing was added.`);
     const added = await once(deps.db, form.get('mark'), () => addPlace(deps, id, name));
     return redirect(`${base}/integrations/${id}`, sayAdded(integration, added));
   } catch (error) {
@@ -57,12 +58,12 @@ async function showForm(visit: MemberVisit, integration: Integration, error?: st
   const { base } = visit;
   const { id, type, hasToken } = integration;
   const path = `${base}/integrations/${id}`;
-  const { one } = placeWords[type];
+  const { one } = placeWords(type);
   const seen = hasToken
     ? await listSeen(visit, integration)
     : { places: [], isCut: true, problem: undefined };
   // Where all is listed there is nothing to type.
-  const isTyped = type === 'github' && seen.isCut;
+  const isTyped = providerOf(type).hasRepositories && seen.isCut;
   const wrong = error ?? seen.problem;
   const wrongField = problemWith('repository', 'The repository', wrong);
   return view(
@@ -82,7 +83,7 @@ async function showForm(visit: MemberVisit, integration: Integration, error?: st
         <input type="hidden" name="mark" value={newMark()} />
         {seen.places.length === 0 ? null : (
           <Places
-            legend={type === 'github' ? 'Repositories that the token can see' : 'Teams'}
+            legend={placesLegend(type)}
             places={seen.places}
             connected={await findConnected(visit.deps, integration.organizationId, type)}
             chosen={visit.form.getAll('place')}

@@ -1,7 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import { type Comparison, findMissed, redeliverMissed } from '../../../integrations/missed.ts';
-import { type Integration, providerNames } from '../../../integrations/model.ts';
+import type { Integration } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { providerOf } from '../../../providers/index.ts';
 import { once } from '../../once.ts';
 import {
   type Answer,
@@ -76,20 +78,14 @@ async function showMissed(visit: MemberVisit, integration: Integration, error?: 
 async function answer(visit: MemberVisit, integration: Integration, error: string | undefined) {
   const { base, deps } = visit;
   const path = `${base}/integrations/${integration.id}`;
-  if (integration.type === 'linear') {
-    return (
-      <p class="lede">
-        Linear tells nobody what it delivered. What does not arrive it tries again by itself, for up to 7
-        hours.
-      </p>
-    );
-  }
+  const provider = providerOf(integration.type);
+  if (provider.api?.listsDeliveries !== true) return <p class="lede">{provider.words.redelivery}</p>;
   if (!integration.hasToken) {
     return (
       <>
         <p class="lede">
-          With a token, Tidings can ask {providerNames[integration.type]} what it delivered in the last three
-          days, and have it sent again.
+          With a token, Tidings can ask {provider.name} what it delivered in the last three days, and have it
+          sent again.
         </p>
         <a class="button go" href={`${path}/token`}>
           Give it a token
@@ -99,7 +95,7 @@ async function answer(visit: MemberVisit, integration: Integration, error: strin
   }
   try {
     const compared = await findMissed(deps, integration.id);
-    return <Compared compared={compared} visit={visit} path={path} error={error} />;
+    return <Compared provider={provider.name} compared={compared} visit={visit} path={path} error={error} />;
   } catch (failure) {
     return (
       <>
@@ -114,11 +110,13 @@ async function answer(visit: MemberVisit, integration: Integration, error: strin
 }
 
 function Compared({
+  provider,
   compared: { counts, missed, since, isCut, untold },
   visit: { deps, form },
   path,
   error,
 }: {
+  provider: string;
   compared: Comparison;
   visit: MemberVisit;
   path: string;
@@ -128,12 +126,10 @@ function Compared({
   return (
     <>
       <p class="lede">
-        {missed.length === 0
-          ? 'No delivery is missing: '
-          : 'What GitHub says that it delivered, beside the log: '}
+        {missed.length === 0 ? 'No delivery is missing: ' : `${provider} compared with the log: `}
         {counts.arrived} arrived, {counts.failed} failed, {counts['never-arrived']} never arrived since{' '}
         <time datetime={since}>{exactly(new Date(since))}</time>.
-        {isCut ? ' There are more, and older ones, than GitHub was asked for.' : ''}
+        {isCut ? ` ${provider} lists more, and older ones.` : ''}
       </p>
       {untold.map(({ place, reason }) => (
         <p class="note">

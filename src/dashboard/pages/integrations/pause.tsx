@@ -1,9 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import type { Deps } from '../../../deps.ts';
 import { TOLD_FOR_MS } from '../../../integrations/missed.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { findMissedCheckedAt, listIntegrations } from '../../../integrations/store.ts';
 import { findPause, type Pause } from '../../../operate/uptime.ts';
+import { providerOf } from '../../../providers/index.ts';
 import type { MemberVisit } from '../../page.ts';
 import { exactly } from '../../view/when.tsx';
 
@@ -16,9 +18,11 @@ export async function findPauses(
   integrations: readonly Integration[],
 ): Promise<Map<string, Pause>> {
   const pauses = new Map<string, Pause>();
-  // GitHub tells of no delivery that is older: there would be nothing to look for.
+  // Providers list no older deliveries.
   const toldSince = new Date(deps.clock.now().getTime() - TOLD_FOR_MS).toISOString();
-  const asked = integrations.filter(({ type, hasToken }) => type === 'github' && hasToken);
+  const asked = integrations.filter(
+    ({ type, hasToken }) => hasToken && providerOf(type).api?.listsDeliveries === true,
+  );
   const newest = asked.length === 0 ? null : await findPause(deps, toldSince);
   if (newest === null) return pauses;
   for (const { id, createdAt } of asked) {

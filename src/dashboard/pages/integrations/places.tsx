@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Deps } from '../../../deps.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
-import type { IntegrationType } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { Place } from '../../../providers/api.ts';
+import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 
 /** From how many places on a field to filter them is worth its room. */
 const FILTERED_FROM = 9;
@@ -18,7 +18,7 @@ export async function findConnected(
   for (const { id, hasToken, repositories, ...each } of await listIntegrations(db, organizationId)) {
     if (each.type !== type) continue;
     for (const { fullName } of repositories) connected.set(fullName.toLowerCase(), id);
-    if (!hasToken || type === 'github') continue;
+    if (!hasToken || providerOf(type).hasRepositories) continue;
     for (const { placeId } of await listHooks(db, id)) connected.set(placeId.toLowerCase(), id);
   }
   return connected;

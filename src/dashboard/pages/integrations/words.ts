@@ -1,11 +1,15 @@
 import type { ConnectedPlace } from '../../../integrations/connect.ts';
-import type { IntegrationType } from '../../../integrations/model.ts';
+import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 
-/** Where a provider's webhooks stand, for people. */
-export const placeWords: Readonly<Record<IntegrationType, { one: string; many: string }>> = {
-  github: { one: 'repository', many: 'repositories' },
-  linear: { one: 'team', many: 'teams' },
-};
+/** The places of a provider that have webhooks. */
+export const placeWords = (type: IntegrationType) => providerOf(type).words.place;
+
+/** The heading of a list of places. */
+export function placesLegend(type: IntegrationType): string {
+  const { many } = placeWords(type);
+  const capitalized = `${many.charAt(0).toUpperCase()}${many.slice(1)}`;
+  return providerOf(type).hasRepositories ? `${capitalized} that the token can see` : capitalized;
+}
 
 /** Such as "acme/rocket is connected, and its ping arrived." or "3 repositories are …, and their pings arrived." */
 export function sayConnected(
@@ -17,7 +21,7 @@ export function sayConnected(
   const isOne = places.length === 1 && first !== undefined;
   const subject = isOne
     ? `${first.place.slice(0, 120)} ${first.place.startsWith('All ') ? 'are' : 'is'} ${what}`
-    : `${places.length} ${placeWords[type].many} are ${what}`;
+    : `${places.length} ${placeWords(type).many} are ${what}`;
   if (places.some(({ hasPinged }) => hasPinged === false)) {
     const pings = isOne ? 'Its ping has not arrived' : 'Not all of their pings have arrived';
     return `${subject}. ${pings} yet: check again in a moment.`;
