@@ -1,5 +1,14 @@
 import { sql } from 'drizzle-orm';
-import { blob, check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import {
+  blob,
+  check,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
 import { organizations } from './organizations.ts';
 
 /** A connected provider. Secrets are encrypted under the key of the data folder, never in the clear. */
@@ -47,3 +56,143 @@ export const repositories = sqliteTable(
     uniqueIndex('repositories_by_provider_id').on(table.integrationId, table.providerId),
   ],
 );
+
+/** The webhooks that Tidings keeps at providers: one for each place of an integration that has a token. */
+export const hooks = sqliteTable(
+  'hooks',
+  {
+    integrationId: text('integration_id')
+      .notNull()
+      .references(() => integrations.id, { onDelete: 'cascade' }),
+    /** `owner/name` at GitHub; at Linear a team's id, or `all-public-teams`. */
+    placeId: text('place_id').notNull(),
+    placeName: text('place_name').notNull(),
+    repositoryId: text('repository_id').references(() => repositories.id, { onDelete: 'cascade' }),
+    /** The provider's id; null until it was made there. */
+    remoteId: text('remote_id'),
+    /** What was set at the provider: names of events, sorted. */
+    events: text({ mode: 'json' }).$type<string[]>().notNull(),
+    /** Whether the integration's present secret was set at the provider. */
+    hasPresentSecret: integer('has_present_secret', { mode: 'boolean' }).notNull(),
+    problem: text(),
+    /** When to try again, in milliseconds since 1970. */
+    retryAt: integer('retry_at'),
+    attempts: integer().notNull(),
+    createdAt: text('created_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.integrationId, table.placeId] })],
+);
+
+// Neither table refers to another: the log outlives an integration that was disconnected. Times that the sweeper
+// and the claim compare are milliseconds since 1970.
+
+/** Which deliveries were taken, so that none is processed twice. */
+export const deliveryClaims = sqliteTable(
+  'delivery_claims',
+  {
+    integrationId: text('integration_id').notNull(),
+    deliveryId: text('delivery_id').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.integrationId, table.deliveryId] }),
+    index('delivery_claims_by_expiry').on(table.expiresAt),
+  ],
+);
+
+/** The delivery log: one entry for each arrival, or for all of one kind that were refused in one minute. */
+export const deliveries = sqliteTable(
+  'deliveries',
+  {
+    id: text().primaryKey(),
+    organizationId: text('organization_id').notNull(),
+    integrationId: text('integration_id').notNull(),
+    integrationType: text('integration_type', { enum: ['github', 'linear'] }).notNull(),
+    repositoryId: text('repository_id'),
+    title: text().notNull(),
+    status: text({ enum: ['processed', 'ignored', 'duplicate', 'rejected', 'failed'] }).notNull(),
+    statusCode: integer('status_code').notNull(),
+    /** The provider's delivery id. */
+    referenceId: text('reference_id'),
+    event: text(),
+    action: text(),
+    data: text({ mode: 'json' }).$type<Record<string, unknown>>(),
+    /** What the provider said of the delivery, of a verified one; never a signature. */
+    headers: text({ mode: 'json' }).$type<Record<string, string>>(),
+    /** In words, for anything that was not processed. */
+    reason: text(),
+    /** How many arrivals the entry stands for. */
+    count: integer().notNull(),
+    bodyHash: blob('body_hash', { mode: 'buffer' }),
+    /** The delivery id under which the same body was taken before. */
+    sameBodyAs: text('same_body_as'),
+    /** The entry that this one ran again. */
+    replayOf: text('replay_of'),
+    durationMs: integer('duration_ms').notNull(),
+    retentionDays: integer('retention_days').notNull(),
+    createdAt: text('created_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    index('deliveries_by_organization').on(table.organizationId, table.createdAt, table.id),
+    // With the status, so that days are counted without looking at their entries.
+    index('deliveries_by_integration').on(table.integrationId, table.createdAt, table.id, table.status),
+    // What needs attention is rare: it is found without reading all that went well.
+    index('deliveries_by_problem')
+      .on(table.organizationId, table.status, table.createdAt, table.id)
+      .where(sql`${table.status} <> 'processed'`),
+    index('deliveries_by_reference').on(table.referenceId, table.integrationId),
+    index('deliveries_by_body')
+      .on(table.integrationId, table.bodyHash)
+      .where(sql`${table.bodyHash} is not null`),
+    index('deliveries_by_expiry').on(table.expiresAt),
+    check(
+      'deliveries_status',
+      sql`${table.status} in ('processed', 'ignored', 'duplicate', 'rejected', 'failed')`,
+    ),
+  ],
+);
+
+/**
+ * What was shipped: the newest version of each event, whatever number of deliveries told of it. Drafts are made from
+ * these rows, so they outlive the log; they go with their integration. `repositoryId` is empty where there is none.
+ */
+export const events = sqliteTable(
+  'events',
+  {
+    integrationId: text('integration_id')
+      .notNull()
+      .references(() => integrations.id, { onDelete: 'cascade' }),
+    repositoryId: text('repository_id').notNull(),
+    type: text({
+      enum: ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'],
+    }).notNull(),
+    key: text().notNull(),
+    /** Null for an issue tracker. */
+    branch: text(),
+    occurredAt: text('occurred_at').notNull(),
+    version: text().notNull(),
+    repository: text(),
+    deliveryId: text('delivery_id').notNull(),
+    /** Of a release. It stands before the long text, so that a list of releases reads none of their notes. */
+    isPrerelease: integer('is_prerelease', { mode: 'boolean' }).generatedAlwaysAs(
+      sql`json_extract("data", '$.isPrerelease')`,
+      { mode: 'stored' },
+    ),
+    data: text({ mode: 'json' }).notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.integrationId, table.repositoryId, table.type, table.key] }),
+    index('events_by_time').on(table.integrationId, table.repositoryId, table.type, table.occurredAt),
+  ],
+);
+
+/** When the server ran: between two of these, deliveries may have been missed. */
+export const serverRuns = sqliteTable('server_runs', {
+  id: text().primaryKey(),
+  /** What its links began with. */
+  publicUrl: text('public_url').notNull(),
+  startedAt: text('started_at').notNull(),
+  /** The last time that it was known to run. */
+  aliveAt: text('alive_at').notNull(),
+});

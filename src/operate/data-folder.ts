@@ -158,7 +158,7 @@ function signOfDatabase(folder: string, backupDir: string | undefined): string |
   return names.some((name) => name.endsWith('.backup')) ? `there are backups in ${backupDir}` : null;
 }
 
-/** What upgrades and restores write on their way: see `db/upgrade.ts` and `backup/restore.ts`. */
+/** What upgrades and restores write on their way: see `db/migrate.ts` and `backup/restore.ts`. */
 const UNFINISHED =
   /^tidings\.db\.(?:(?:restoring|fetched)(?:-journal)?|upgrade-(\d+)(?:-tried(?:-journal)?)?)$/;
 
