@@ -1,4 +1,5 @@
 import type { Database as Sqlite } from 'bun:sqlite';
+import { type Placeholder, sql } from 'drizzle-orm';
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../src/lib/app-error.ts';
 
@@ -268,4 +269,14 @@ export function prepared<Statements>(build: (tx: Drizzle) => Statements): (tx: D
     }
     return statements;
   };
+}
+
+/** A named placeholder for each of the columns, for the values of an insert that is prepared. */
+export function placeholdersFor<Name extends string>(
+  columns: Readonly<Record<Name, unknown>>,
+): Record<Name, Placeholder> {
+  return Object.fromEntries(Object.keys(columns).map((name) => [name, sql.placeholder(name)])) as Record<
+    Name,
+    Placeholder
+  >;
 }

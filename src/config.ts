@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
+import type { UnkeyConfig } from './keys/model.ts';
 import type { S3Access } from './operate/backup/model.ts';
 import { OrganizationCreation } from './organizations/model.ts';
 
@@ -245,13 +246,6 @@ interface BackupsConfig {
   schedule: string;
   /** How many are kept. */
   keep: number;
-}
-
-export interface UnkeyConfig {
-  rootKey: string;
-  apiId?: string | undefined;
-  baseUrl?: string | undefined;
-  timeoutMs: number;
 }
 
 /** A setting that is missing or wrong. The message names the variable and says what it must be. */

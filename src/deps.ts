@@ -3,8 +3,8 @@ import type { Actor } from './audit/model.ts';
 import type { KeyService } from './keys/service.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Ids } from './lib/ids.ts';
-import type { Metrics } from './lib/instruments.ts';
 import type { Logger } from './lib/log.ts';
+import type { Metrics } from './lib/metrics.ts';
 import type { SecretBox } from './lib/secret-box.ts';
 import type { OpenProviderApi } from './providers/api.ts';
 

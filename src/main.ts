@@ -6,7 +6,7 @@ import { type Actor, SERVER } from './audit/model.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
 import { threadedComposer } from './drafts/thread.ts';
-import { pathOf } from './http/request-log.ts';
+import { pathOf } from './http/request.ts';
 import { errorJson } from './http/respond.ts';
 import { listIntegrations } from './integrations/store.ts';
 import { embeddedKeys } from './keys/embedded.ts';
@@ -15,8 +15,8 @@ import { systemClock } from './lib/clock.ts';
 import { guardDescriptors } from './lib/descriptors.ts';
 import { tidings } from './lib/how-to-run.ts';
 import { randomIds } from './lib/ids.ts';
-import { createMetrics } from './lib/instruments.ts';
 import { openLog } from './lib/log.ts';
+import { createMetrics } from './lib/metrics.ts';
 import { fetchWithoutRedirects } from './lib/outgoing.ts';
 import { backupJobs } from './operate/backup/job.ts';
 import { type DataFolderOptions, databaseFile, freeBytes, openDataFolder } from './operate/data-folder.ts';
@@ -25,6 +25,7 @@ import { addProcessMetrics } from './operate/metrics/process.ts';
 import { createReadiness, STOPPING } from './operate/ready/readiness.ts';
 import { trackUptime, type Uptime } from './operate/uptime/pauses.ts';
 import { knownPublicUrl } from './operate/uptime/public-url.ts';
+import { providers } from './providers/index.ts';
 import { providerApis } from './providers/open-api.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
@@ -68,7 +69,7 @@ export async function openServices(
     clock: systemClock,
     ids: randomIds,
     log,
-    metrics: createMetrics(),
+    metrics: createMetrics(providers.map(({ id }) => id)),
     actor: actorOf(role),
   };
   const keys = await openKeys(base, config);

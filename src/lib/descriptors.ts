@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Deps } from '../deps.ts';
+import type { Logger } from './log.ts';
 
 /** Descriptors that connections may not take: for the database, its log, threads, DNS and providers. */
 const RESERVED = 64;
@@ -7,10 +7,10 @@ const RESERVED = 64;
 /** How often to look, in milliseconds. */
 const EVERY_MS = 500;
 
-/** Where Linux tells a process about itself. Other systems have none, and no guard. */
+/** Linux only. Other systems have no guard. */
 const SELF = '/proc/self';
 
-/** How many file descriptors the process may have open; null where the system does not say. */
+/** The limit on open file descriptors; null when the system does not report it. */
 export function readDescriptorLimit(): number | null {
   try {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync(`${SELF}/limits`, 'utf8')) ?? [];
@@ -20,7 +20,7 @@ export function readDescriptorLimit(): number | null {
   }
 }
 
-/** How many are open. With none left, even looking fails: then all of them. */
+/** Open descriptors. With none left, even counting fails. */
 function countDescriptors(limit: number): number {
   try {
     return readdirSync(`${SELF}/fd`).length;
@@ -30,17 +30,17 @@ function countDescriptors(limit: number): number {
 }
 
 export interface DescriptorGuard {
-  /** Whether new requests should be refused, because their connections take what the server needs itself. */
+  /** New requests should be refused, because their connections use up the descriptors. */
   isFull(): boolean;
   stop(): void;
 }
 
 /**
- * Keeps connections from taking every file descriptor. Above the limit it closes idle connections and asks the server to
- * refuse requests. `limit` and `count` differ in tests.
+ * Keeps connections from using every file descriptor. Above the limit it closes idle connections and reports that it is
+ * full. Tests replace `limit` and `count`.
  */
 export function guardDescriptors(
-  { log }: Pick<Deps, 'log'>,
+  { log }: { log: Logger },
   closeIdle: () => number,
   limit = readDescriptorLimit(),
   count = countDescriptors,

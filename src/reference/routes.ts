@@ -2,8 +2,7 @@ import { Elysia } from 'elysia';
 import { WebhookReceived } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { buildOpenApi, type DocumentedApp, ErrorBody } from '../http/openapi.ts';
-import { publicContent, redirect } from '../http/respond.ts';
-import { type Rendered, rendered } from '../lib/rendered.ts';
+import { publicContent, type Rendered, redirect, rendered } from '../http/respond.ts';
 import { Pagination, Post, PostList, PostResult } from '../posts/model.ts';
 import { renderReference, styleHash } from './page.tsx';
 

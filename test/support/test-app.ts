@@ -6,14 +6,15 @@ import { composeDraft } from '../../src/drafts/compose.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import type { CreatedKey } from '../../src/keys/model.ts';
 import type { KeyService } from '../../src/keys/service.ts';
-import { createMetrics } from '../../src/lib/instruments.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { createMetrics } from '../../src/lib/metrics.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import type { Organization, OrganizationCreation } from '../../src/organizations/model.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
-import type { OwnedPost } from '../../src/posts/store.ts';
-import { savePosts } from '../../src/posts/store.ts';
+import type { OwnedPost } from '../../src/posts/model.ts';
+import { savePosts } from '../../src/posts/service.ts';
 import type { OpenProviderApi } from '../../src/providers/api.ts';
+import { providers } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { fixedClock, type MovableClock } from './clock.ts';
 import { conformance } from './conformance.ts';
@@ -60,7 +61,7 @@ export function createTestApp(
     clock,
     ids: countingIds(),
     log,
-    metrics: createMetrics(),
+    metrics: createMetrics(providers.map(({ id }) => id)),
     actor: SERVER,
     secrets,
     fetch: (request: Request) => app.fetch(request),
