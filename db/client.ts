@@ -75,8 +75,8 @@ function openReader(writer: Sqlite, role: Role): Sqlite {
 const openedFiles = new WeakMap<Sqlite, { ino: number; dev: number }>();
 
 /**
- * Whether the path still leads to the open file. After somebody deletes or replaces the file, SQLite keeps writing to
- * one that nobody will ever open again (sqlite.org/howtocorrupt.html, 2.4).
+ * False after somebody deleted or replaced the file: SQLite keeps writing to one that nobody will ever open again
+ * (sqlite.org/howtocorrupt.html, 2.4).
  */
 function isInPlace(sqlite: Sqlite): boolean {
   const opened = openedFiles.get(sqlite);
@@ -110,7 +110,7 @@ export function closeDatabase(db: Database): void {
   db.$client.close();
 }
 
-/** Whether another process held the database's lock for too long. */
+/** Another process held the database's lock for too long. */
 export function isLocked(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
 }
@@ -119,8 +119,8 @@ const SYSTEM_CODES =
   /^(SQLITE_(BUSY|CANTOPEN|CORRUPT|FULL|IOERR|LOCKED|NOMEM|NOTADB|PROTOCOL|READONLY)|EDQUOT$|EIO$|EMFILE$|ENFILE$|ENOMEM$|ENOSPC$|EROFS$)/;
 
 /**
- * Whether the system failed and not the work: a full disk, a locked or damaged database, no memory, no file
- * descriptors. The same work succeeds once that ends.
+ * The system failed and not the work: a full disk, a locked or damaged database, no memory, no file descriptors. The
+ * same work succeeds once that ends.
  */
 export function isSystemFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -43,7 +43,7 @@ export interface Connections {
   writer: Drizzle;
   /** Opens a connection of its own for reads. Null: reads and writes take turns on `writer`. */
   openReader: (() => Drizzle) | null;
-  /** Whether the path still leads to the open file. */
+  /** False after the file was deleted or replaced. */
   isInPlace(): boolean;
 }
 
@@ -81,8 +81,8 @@ export function createStorage({
   const queue: Pending[] = [];
   let reader: Drizzle | null = null;
 
-  async function read<Result>(work: (tx: ReadTx) => Result | Promise<Result>): Promise<Result> {
-    return await readTurns.take(async () => {
+  function read<Result>(work: (tx: ReadTx) => Result | Promise<Result>): Promise<Result> {
+    return readTurns.take(async () => {
       reader ??= openReader?.() ?? writer;
       const { $client } = reader;
       $client.query('BEGIN').run();

@@ -176,7 +176,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     port: config.port,
     fetch(request) {
       if (isStopping) return whileStopping(request);
-      if (descriptors.isFull()) {
+      if (descriptors.isFull) {
         return errorJson(503, 'Too many open connections', { connection: 'close', 'retry-after': '1' });
       }
       return app.fetch(request);

@@ -22,12 +22,12 @@ export const integrations = sqliteTable(
     type: text({ enum: ['github', 'linear'] }).notNull(),
     enabled: integer({ mode: 'boolean' }).notNull(),
     secret: blob({ mode: 'buffer' }).notNull(),
-    /** The secret before the last rotation, taken until the time beside it. */
+    /** The secret before the last rotation, accepted until `previousSecretUntil`. */
     previousSecret: blob('previous_secret', { mode: 'buffer' }),
     previousSecretUntil: text('previous_secret_until'),
-    /** What Tidings may ask the provider's API with. Null: the webhook is set up by hand. */
+    /** For the provider's API. Null: the webhook is set up by hand. */
     token: blob({ mode: 'buffer' }),
-    /** When somebody last looked for deliveries that never arrived. */
+    /** Time of the last check for missed deliveries. */
     missedCheckedAt: text('missed_checked_at'),
     createdAt: text('created_at').notNull(),
   },
@@ -47,7 +47,7 @@ export const repositories = sqliteTable(
       .references(() => integrations.id, { onDelete: 'cascade' }),
     /** `owner/name`. */
     fullName: text('full_name').notNull(),
-    /** The provider's own id, which survives renames. Null until the provider or a verified delivery says it. */
+    /** The provider's id, which survives renames. Null until the API or a verified delivery tells it. */
     providerId: integer('provider_id'),
     createdAt: text('created_at').notNull(),
   },
@@ -68,14 +68,14 @@ export const hooks = sqliteTable(
     placeId: text('place_id').notNull(),
     placeName: text('place_name').notNull(),
     repositoryId: text('repository_id').references(() => repositories.id, { onDelete: 'cascade' }),
-    /** The provider's id; null until it was made there. */
+    /** The provider's id; null until the hook exists there. */
     remoteId: text('remote_id'),
-    /** What was set at the provider: names of events, sorted. */
+    /** The events set at the provider, sorted by name. */
     events: text({ mode: 'json' }).$type<string[]>().notNull(),
-    /** Whether the integration's present secret was set at the provider. */
+    /** The provider has the integration's current secret. */
     hasPresentSecret: integer('has_present_secret', { mode: 'boolean' }).notNull(),
     problem: text(),
-    /** When to try again, in milliseconds since 1970. */
+    /** Time of the next attempt, in milliseconds since 1970. */
     retryAt: integer('retry_at'),
     attempts: integer().notNull(),
     createdAt: text('created_at').notNull(),
@@ -83,10 +83,10 @@ export const hooks = sqliteTable(
   (table) => [primaryKey({ columns: [table.integrationId, table.placeId] })],
 );
 
-// Neither table refers to another: the log outlives an integration that was disconnected. Times that the sweeper
-// and the claim compare are milliseconds since 1970.
+// The next two tables refer to no other: the log outlives a disconnected integration. Times that are compared are
+// milliseconds since 1970.
 
-/** Which deliveries were taken, so that none is processed twice. */
+/** The ids of accepted deliveries, so that none is processed twice. */
 export const deliveryClaims = sqliteTable(
   'delivery_claims',
   {
@@ -100,7 +100,7 @@ export const deliveryClaims = sqliteTable(
   ],
 );
 
-/** The delivery log: one entry for each arrival, or for all of one kind that were refused in one minute. */
+/** The delivery log: one entry for each arrival, or for all refusals of one kind in a minute. */
 export const deliveries = sqliteTable(
   'deliveries',
   {
@@ -117,16 +117,16 @@ export const deliveries = sqliteTable(
     event: text(),
     action: text(),
     data: text({ mode: 'json' }).$type<Record<string, unknown>>(),
-    /** What the provider said of the delivery, of a verified one; never a signature. */
+    /** Headers of a verified delivery; never a signature. */
     headers: text({ mode: 'json' }).$type<Record<string, string>>(),
-    /** In words, for anything that was not processed. */
+    /** A sentence, for every status but `processed`. */
     reason: text(),
-    /** How many arrivals the entry stands for. */
+    /** The number of arrivals behind the entry. */
     count: integer().notNull(),
     bodyHash: blob('body_hash', { mode: 'buffer' }),
-    /** The delivery id under which the same body was taken before. */
+    /** The delivery id under which the same body was accepted before. */
     sameBodyAs: text('same_body_as'),
-    /** The entry that this one ran again. */
+    /** The replayed entry. */
     replayOf: text('replay_of'),
     durationMs: integer('duration_ms').notNull(),
     retentionDays: integer('retention_days').notNull(),
@@ -135,9 +135,9 @@ export const deliveries = sqliteTable(
   },
   (table) => [
     index('deliveries_by_organization').on(table.organizationId, table.createdAt, table.id),
-    // With the status, so that days are counted without looking at their entries.
+    // With the status, so that counting the entries of a day reads only the index.
     index('deliveries_by_integration').on(table.integrationId, table.createdAt, table.id, table.status),
-    // What needs attention is rare: it is found without reading all that went well.
+    // Problems are rare, so this index finds them without reading the other entries.
     index('deliveries_by_problem')
       .on(table.organizationId, table.status, table.createdAt, table.id)
       .where(sql`${table.status} <> 'processed'`),
@@ -154,8 +154,8 @@ export const deliveries = sqliteTable(
 );
 
 /**
- * What was shipped: the newest version of each event, whatever number of deliveries told of it. Drafts are made from
- * these rows, so they outlive the log; they go with their integration. `repositoryId` is empty where there is none.
+ * The newest version of each event. Drafts are made from these rows, so they outlive the log and are deleted with their
+ * integration. `repositoryId` is empty for an issue tracker.
  */
 export const events = sqliteTable(
   'events',
@@ -174,7 +174,7 @@ export const events = sqliteTable(
     version: text().notNull(),
     repository: text(),
     deliveryId: text('delivery_id').notNull(),
-    /** Of a release. It stands before the long text, so that a list of releases reads none of their notes. */
+    /** Of a release. Stored before the long text, so that a list of releases reads none of their notes. */
     isPrerelease: integer('is_prerelease', { mode: 'boolean' }).generatedAlwaysAs(
       sql`json_extract("data", '$.isPrerelease')`,
       { mode: 'stored' },
@@ -187,12 +187,12 @@ export const events = sqliteTable(
   ],
 );
 
-/** When the server ran: between two of these, deliveries may have been missed. */
+/** Periods in which the server ran. Between two of them, deliveries may have been missed. */
 export const serverRuns = sqliteTable('server_runs', {
   id: text().primaryKey(),
-  /** What its links began with. */
+  /** The start of its links. */
   publicUrl: text('public_url').notNull(),
   startedAt: text('started_at').notNull(),
-  /** The last time that it was known to run. */
+  /** The last heartbeat. */
   aliveAt: text('alive_at').notNull(),
 });

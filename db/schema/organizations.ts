@@ -64,7 +64,7 @@ export const memberships = sqliteTable(
   ],
 );
 
-/** Who is signed in. The cookie's value is never stored: `hash` is its SHA-256. */
+/** Sign-ins. The cookie's value is never stored: `hash` is its SHA-256. */
 export const sessions = sqliteTable(
   'sessions',
   {
@@ -88,9 +88,9 @@ export const oneTimeLinks = sqliteTable(
   {
     hash: text().primaryKey(),
     purpose: text({ enum: ['setup', 'invitation', 'password'] }).notNull(),
-    /** Whose password is to be chosen. */
+    /** The owner of the new password. */
     userId: text('user_id').references(() => users.id, { onDelete: 'cascade' }),
-    /** What an invitation is to. */
+    /** The organization of an invitation. */
     organizationId: text('organization_id').references(() => organizations.id, { onDelete: 'cascade' }),
     role: text({ enum: ['owner', 'member'] }),
     createdAt: text('created_at').notNull(),
@@ -102,14 +102,11 @@ export const oneTimeLinks = sqliteTable(
   ],
 );
 
-/**
- * Who did what, and from where. No row refers to another table: it outlives the person, the organization and the thing
- * that it names.
- */
+/** The audit log. No row refers to another table, because it outlives the person, organization and thing that it names. */
 export const auditEvents = sqliteTable(
   'audit_events',
   {
-    // Ids only grow and are never reused, so they order the log.
+    // Ids grow and are never reused, so they order the log.
     id: integer().primaryKey({ autoIncrement: true }),
     /** Null for events of accounts and the server. */
     organizationId: text('organization_id'),
@@ -123,7 +120,7 @@ export const auditEvents = sqliteTable(
     targetType: text('target_type'),
     targetId: text('target_id'),
     summary: text().notNull(),
-    /** How many things or attempts the row stands for. */
+    /** The number of things or attempts behind the row. */
     count: integer().notNull(),
     createdAt: text('created_at').notNull(),
     /** Milliseconds since 1970. */

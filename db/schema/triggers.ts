@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { integrations, repositories } from './integrations.ts';
 
-/** Which events of an integration become drafts, and how. */
+/** Rules that turn events of an integration into drafts. */
 export const triggers = sqliteTable(
   'triggers',
   {
@@ -15,7 +15,7 @@ export const triggers = sqliteTable(
     event: text({
       enum: ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'],
     }).notNull(),
-    /** What it answers to and makes, as one text: no two triggers do the same. */
+    /** Its condition and result as one text, so that no two triggers do the same. */
     rule: text().notNull().unique(),
     /** An object with sorted names and values. */
     filters: text({ mode: 'json' }).notNull(),
@@ -49,17 +49,17 @@ export const triggerEvents = sqliteTable(
       enum: ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'],
     }).notNull(),
     key: text().notNull(),
-    /** Whether the trigger's filters have let the event through. */
+    /** The event passed the trigger's filters. */
     isMatch: integer('is_match', { mode: 'boolean' }).notNull(),
-    /** Whether its post is a draft even if the trigger publishes. */
+    /** Its post is a draft even if the trigger publishes. */
     draftOnly: integer('draft_only', { mode: 'boolean' }).notNull(),
   },
   (table) => [primaryKey({ columns: [table.triggerId, table.repositoryId, table.type, table.key] })],
 );
 
 /**
- * What the triggers have to do. A row stands for all events that touched a scope (a branch of a repository, a team)
- * since it was last done, and is deleted when it is done.
+ * The queue of runs. A row stands for all events in a scope (a branch of a repository, a team) since its last run, and
+ * is deleted after the run.
  */
 export const triggerRuns = sqliteTable(
   'trigger_runs',
@@ -68,13 +68,13 @@ export const triggerRuns = sqliteTable(
       .notNull()
       .references(() => triggers.id, { onDelete: 'cascade' }),
     scope: text().notNull(),
-    /** When the earliest of those events happened. */
+    /** Time of the earliest of those events. */
     since: text().notNull(),
-    /** Counts up with each event, so that what came while the run was under way is not taken for done. */
+    /** Grows with each event, so that an event during a run queues another one. */
     revision: integer().notNull(),
     status: text({ enum: ['queued', 'failed'] }).notNull(),
     attempts: integer().notNull(),
-    /** Not before then, in milliseconds since 1970. */
+    /** The earliest time of the run, in milliseconds since 1970. */
     dueAt: integer('due_at').notNull(),
     /** The provider's id of the delivery that queued it last. */
     deliveryId: text('delivery_id').notNull(),
@@ -89,8 +89,8 @@ export const triggerRuns = sqliteTable(
 );
 
 /**
- * What a trigger wrote: one row for each subject, such as a release. The post itself is no foreign key: a row without
- * its post says that a person deleted it, and that it is not to come back.
+ * The posts of a trigger: one row for each subject, such as a release. The post is no foreign key: a row without its
+ * post means that a person deleted it, and it must not come back.
  */
 export const drafts = sqliteTable(
   'drafts',
@@ -98,17 +98,17 @@ export const drafts = sqliteTable(
     triggerId: text('trigger_id')
       .notNull()
       .references(() => triggers.id, { onDelete: 'cascade' }),
-    /** Where subjects follow each other: a branch of a repository, a team. */
+    /** A branch of a repository, or a team. */
     scope: text().notNull(),
     subject: text().notNull(),
     postId: text('post_id').notNull(),
-    /** The hash of the text as it was written: a post that still has it was touched by nobody. */
+    /** The hash of the generated text. A post with the same hash was not edited. */
     writtenHash: text('written_hash').notNull(),
-    /** Which events it tells of; what was published of a rolling draft is not told again. */
+    /** Its events. Those of a published rolling draft are not repeated in the next one. */
     eventKeys: text('event_keys', { mode: 'json' }).$type<string[]>().notNull(),
-    /** When the newest of them happened. */
+    /** Time of the newest of them. */
     until: text().notNull(),
-    /** A newer text, beside a post that a person has edited or published. */
+    /** A newer text for a post that a person has edited or published. */
     suggestion: text({ mode: 'json' }).$type<{
       title: string;
       markdown: string;
@@ -117,7 +117,7 @@ export const drafts = sqliteTable(
       until: string;
     }>(),
     suggestedAt: text('suggested_at'),
-    /** The hash of the suggestion that was turned down last. */
+    /** The hash of the last dismissed suggestion. */
     dismissedHash: text('dismissed_hash'),
   },
   (table) => [

@@ -1,11 +1,15 @@
 import { Elysia } from 'elysia';
+import { MAX_KEY_LENGTH, type Verdict } from '../keys/model.ts';
+import type { KeyService } from '../keys/service.ts';
+import { AppError } from '../lib/app-error.ts';
 import type { Logger } from '../lib/log.ts';
 import { withoutSecrets } from '../lib/log.ts';
 import type { Count, Durations, Metrics } from '../lib/metrics.ts';
 import { declaresTooMuch, MAX_BODY_BYTES } from '../lib/upload.ts';
 import { errorJson } from './respond.ts';
 
-// Steps around every request: refuse a bad Host or an announced body that is too large, then measure and log.
+// Around every request: refuse a bad Host or an announced body that is too large, measure and log. For the API's routes:
+// require a key.
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
@@ -104,6 +108,51 @@ function refuseLargeBody(request: Request): Response | null {
   if (!request.headers.has('content-length') || !declaresTooMuch(request.headers, MAX_BODY_BYTES))
     return null;
   return pathOf(request).startsWith(READS_BODIES) ? null : errorJson(413, 'Payload too large');
+}
+
+/**
+ * Requires a key of the organization with `permission`. Throws `AppError` 401, 403, 429 or 503, in the order of
+ * section 7 of the spec.
+ */
+export async function requireApiKey(
+  { keys, metrics }: { keys: KeyService; metrics: Pick<Metrics, 'verifications' | 'verificationDurations'> },
+  headers: Headers,
+  organizationId: string,
+  permission: string,
+): Promise<void> {
+  const key = bearerToken(headers.get('authorization'));
+  if (key === null) throw unauthorized('Missing API key');
+  if (key.length > MAX_KEY_LENGTH) throw unauthorized('INVALID_KEY');
+
+  const startedAt = performance.now();
+  let verdict: Verdict | undefined;
+  try {
+    verdict = await keys.verifyKey(key, permission);
+  } finally {
+    metrics.verificationDurations.observe((performance.now() - startedAt) / 1000);
+    metrics.verifications[verdict?.outcome ?? 'unavailable'].value++;
+  }
+  switch (verdict.outcome) {
+    case 'invalid':
+      throw unauthorized('INVALID_KEY');
+    case 'limited':
+      throw new AppError(429, verdict.code, { headers: verdict.headers });
+    case 'forbidden':
+      throw new AppError(403, 'Forbidden');
+    case 'valid':
+      if (verdict.organizationId !== organizationId) {
+        throw new AppError(403, 'Forbidden: organization access denied');
+      }
+  }
+}
+
+/** The token of `Bearer <token>`; the scheme is case-insensitive. Null for anything else. */
+export function bearerToken(authorization: string | null): string | null {
+  return authorization?.match(/^bearer +(\S.*)$/i)?.[1] ?? null;
+}
+
+function unauthorized(message: string): AppError {
+  return new AppError(401, message, { headers: { 'www-authenticate': 'Bearer' } });
 }
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

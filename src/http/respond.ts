@@ -217,7 +217,7 @@ function gzipEtag(etag: string): string {
   return `${etag.slice(0, -1)}-gzip"`;
 }
 
-/** Whether `If-None-Match` names either representation. Weak comparison, by RFC 9110 section 13.1.2. */
+/** `If-None-Match` names either representation. Weak comparison, by RFC 9110 section 13.1.2. */
 export function matchesEtag(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false;
   const zipped = gzipEtag(etag);

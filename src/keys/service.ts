@@ -2,9 +2,8 @@ import type { Actor } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Ids } from '../lib/ids.ts';
-import type { Metrics } from '../lib/metrics.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { type ApiKey, type CreatedKey, MAX_KEY_LENGTH, type NewKey, type Verdict } from './model.ts';
+import type { ApiKey, CreatedKey, NewKey, Verdict } from './model.ts';
 
 export type KeyDeps = AuditDeps & { readonly ids: Ids };
 
@@ -39,51 +38,6 @@ export class KeyServiceUnavailable extends AppError {
   constructor(cause: unknown, headers: Record<string, string> = {}) {
     super(503, 'Authentication service unavailable', { cause, headers: { 'retry-after': '1', ...headers } });
   }
-}
-
-/**
- * Requires a key of the organization with `permission`. Throws `AppError` 401, 403, 429 or 503, in the order of
- * section 7 of the spec.
- */
-export async function requireApiKey(
-  { keys, metrics }: { keys: KeyService; metrics: Pick<Metrics, 'verifications' | 'verificationDurations'> },
-  headers: Headers,
-  organizationId: string,
-  permission: string,
-): Promise<void> {
-  const key = bearerToken(headers.get('authorization'));
-  if (key === null) throw unauthorized('Missing API key');
-  if (key.length > MAX_KEY_LENGTH) throw unauthorized('INVALID_KEY');
-
-  const startedAt = performance.now();
-  let verdict: Verdict | undefined;
-  try {
-    verdict = await keys.verifyKey(key, permission);
-  } finally {
-    metrics.verificationDurations.observe((performance.now() - startedAt) / 1000);
-    metrics.verifications[verdict?.outcome ?? 'unavailable'].value++;
-  }
-  switch (verdict.outcome) {
-    case 'invalid':
-      throw unauthorized('INVALID_KEY');
-    case 'limited':
-      throw new AppError(429, verdict.code, { headers: verdict.headers });
-    case 'forbidden':
-      throw new AppError(403, 'Forbidden');
-    case 'valid':
-      if (verdict.organizationId !== organizationId) {
-        throw new AppError(403, 'Forbidden: organization access denied');
-      }
-  }
-}
-
-/** The token of `Bearer <token>`; the scheme is case-insensitive. Null for anything else. */
-export function bearerToken(authorization: string | null): string | null {
-  return authorization?.match(/^bearer +(\S.*)$/i)?.[1] ?? null;
-}
-
-function unauthorized(message: string): AppError {
-  return new AppError(401, message, { headers: { 'www-authenticate': 'Bearer' } });
 }
 
 /** A key without a call for this many days counts as unused. */

@@ -31,7 +31,9 @@ function countDescriptors(limit: number): number {
 
 export interface DescriptorGuard {
   /** New requests should be refused, because their connections use up the descriptors. */
-  isFull(): boolean;
+  readonly isFull: boolean;
+  /** Counts now; otherwise twice a second. */
+  look(): void;
   stop(): void;
 }
 
@@ -44,15 +46,15 @@ export function guardDescriptors(
   closeIdle: () => number,
   limit = readDescriptorLimit(),
   count = countDescriptors,
-): DescriptorGuard & { look(): void } {
+): DescriptorGuard {
   // A very low limit still leaves half to connections.
   const allowed = limit === null ? null : Math.max(limit - RESERVED, Math.floor(limit / 2));
-  let isFull = false;
+  const guard = { isFull: false, look, stop: () => clearInterval(timer) };
   function look(): void {
     if (limit === null || allowed === null) return;
-    const wasFull = isFull;
-    isFull = count(limit) > allowed;
-    if (!isFull) return;
+    const wasFull = guard.isFull;
+    guard.isFull = count(limit) > allowed;
+    if (!guard.isFull) return;
     const closed = closeIdle();
     if (wasFull) return;
     log.warn(
@@ -61,5 +63,5 @@ export function guardDescriptors(
     );
   }
   const timer = setInterval(look, EVERY_MS);
-  return { isFull: () => isFull, look, stop: () => clearInterval(timer) };
+  return guard;
 }

@@ -158,7 +158,7 @@ export async function findPostIds(tx: ReadTx, match: string, limit: number): Pro
  */
 const isApplied = sql`(select ${imports.state} from ${imports}) = 'applying'`;
 
-/** Whether readers of the organization see staged posts now. */
+/** Readers of the organization see staged posts now. */
 function isApplying(tx: ReadTx, organizationId: string): boolean {
   const current = statements(tx).currentImport.get();
   return current?.state === 'applying' && current.organizationId === organizationId;

@@ -60,7 +60,7 @@ export async function findImport(tx: ReadTx): Promise<Import | null> {
   return statements(tx).current.get() ?? null;
 }
 
-/** Whether an import is in progress, or has left posts behind. */
+/** An import is in progress, or has left posts behind. */
 export async function isImporting(tx: ReadTx): Promise<boolean> {
   return (await findImport(tx)) !== null || statements(tx).anyStaged.get() !== undefined;
 }

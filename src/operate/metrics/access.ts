@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { bearerToken } from '../../keys/service.ts';
+import { bearerToken } from '../../http/request.ts';
 import { AppError } from '../../lib/app-error.ts';
 
 /** What a proxy says of whom it asks for. `X-Forwarded-…` has many endings; all count. */

@@ -69,7 +69,7 @@ export async function importInPieces<Piece>(
       await record(tx);
     });
   } catch (error) {
-    // When this fails too, such as on a full disk, the next import or the server does it.
+    // If this fails too, such as on a full disk, the next import or the server does it.
     await discardImport(deps, id).catch((err) => log.warn({ err }, 'a failed import is not removed yet'));
     throw error;
   }
