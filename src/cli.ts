@@ -4,6 +4,7 @@ import { addAuditCommands } from './cli/audit.ts';
 import { addBackupCommands } from './cli/backup.ts';
 import { type CliContext, WorkFailed } from './cli/context.ts';
 import { addDeliveryCommands } from './cli/delivery.ts';
+import { explain } from './cli/hints.ts';
 import { addIntegrationCommands } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
 import { addDoctorCommand, addHealthcheckCommand, addSweepCommand } from './cli/operate.ts';
@@ -27,7 +28,7 @@ const FAILED = 1;
 const MISUSED = 2;
 
 /** Errors that a person can fix, as one line. */
-const mendable = [AppError, BackupError, DataFolderError, WrongSecretKey];
+const mendable = [BackupError, DataFolderError, WrongSecretKey];
 
 /** Runs one command. Returns the exit code; never throws for what a person can mend. */
 export async function runCli(words: readonly string[], context: CliContext): Promise<number> {
@@ -38,6 +39,7 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
     if (error instanceof WorkFailed) return FAILED;
     if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
+    if (error instanceof AppError) return fail(context, explain(error), FAILED);
     if (mendable.some((kind) => error instanceof kind))
       return fail(context, (error as Error).message, FAILED);
     const trouble = describeSystemTrouble(error);

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
+import type { UnkeyConfig } from './keys/model.ts';
 import { OrganizationCreation } from './organizations/model.ts';
 
 // The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.
@@ -257,13 +258,6 @@ interface BackupsConfig {
   /** A cron expression, in UTC. */
   schedule: string;
   keep: number;
-}
-
-export interface UnkeyConfig {
-  rootKey: string;
-  apiId?: string | undefined;
-  baseUrl?: string | undefined;
-  timeoutMs: number;
 }
 
 /** A setting that is missing or wrong. The message names the variable and says what it must be. */

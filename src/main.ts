@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Role } from '../db/client.ts';
-import { copyName } from '../db/upgrade.ts';
+import { copyName } from '../db/migrate.ts';
 import { createApp } from './app.ts';
 import { type Actor, SERVER } from './audit/model.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
 import { threadedComposer } from './drafts/thread.ts';
-import { pathOf } from './http/request-log.ts';
+import { pathOf } from './http/request.ts';
 import { errorJson } from './http/respond.ts';
 import { listIntegrations } from './integrations/store.ts';
 import { embeddedKeys } from './keys/embedded.ts';
@@ -14,8 +14,8 @@ import type { KeyDeps, KeyService } from './keys/service.ts';
 import { systemClock } from './lib/clock.ts';
 import { tidings } from './lib/how-to-run.ts';
 import { randomIds } from './lib/ids.ts';
-import { createMetrics } from './lib/instruments.ts';
 import { openLog } from './lib/log.ts';
+import { createMetrics } from './lib/metrics.ts';
 import { fetchWithoutRedirects } from './lib/outgoing.ts';
 import { backupJobs } from './operate/backup/job.ts';
 import { type DataFolderOptions, databaseFile, freeBytes, openDataFolder } from './operate/data-folder.ts';
@@ -140,8 +140,6 @@ export async function startServer(services: Services, config: Config): Promise<R
   // Rehearsals and previews have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
   let isStopping = false;
-  /** Connections take nearly all file descriptors. */
-  let isFull = false;
   const whyNotReady = createReadiness({
     db: services.db,
     isStopping: () => isStopping,
@@ -178,7 +176,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     port: config.port,
     fetch(request) {
       if (isStopping) return whileStopping(request);
-      if (isFull) {
+      if (descriptors.isFull) {
         return errorJson(503, 'Too many open connections', { connection: 'close', 'retry-after': '1' });
       }
       return app.fetch(request);
@@ -190,12 +188,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     reusePort: false,
     development: false,
   });
-  const descriptors = guardDescriptors(services, {
-    closeIdle: () => server.closeIdleConnections(),
-    setFull: (full) => {
-      isFull = full;
-    },
-  });
+  const descriptors = guardDescriptors(services, () => server.closeIdleConnections());
   // Kept from the start: out of descriptors, a thread that has to be started takes the process with it.
   const composer = threadedComposer({ idleMs: null });
   const uptime = trackUptime({ ...services, publicUrl });

@@ -10,7 +10,7 @@ import { createLog } from '../../src/lib/log.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
-import { savePosts } from '../../src/posts/store.ts';
+import { savePosts } from '../../src/posts/service.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { hashOf } from '../../src/users/service.ts';
 import { insertSession } from '../../src/users/session-store.ts';

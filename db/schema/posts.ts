@@ -75,7 +75,7 @@ export const imports = sqliteTable(
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
     state: text({ enum: ['staging', 'applying'] }).notNull(),
-    /** When its process last wrote, in milliseconds since 1970: an old one has died. */
+    /** The last heartbeat of its process, in milliseconds since 1970. An old one means that the process died. */
     beatAt: integer('beat_at').notNull(),
   },
   (table) => [check('imports_state', sql`${table.state} in ('staging', 'applying')`)],
@@ -89,7 +89,7 @@ export const stagedPosts = sqliteTable(
     organizationId: text('organization_id')
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
-    /** Which commit wrote it, and moves it into `posts`. */
+    /** The number of the commit that wrote it; the same posts move into `posts` in one commit. */
     piece: integer().notNull(),
     status: text({ enum: ['draft', 'published'] }).notNull(),
     contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
-import type { Fetch } from '../http/request-log.ts';
+import type { Fetch } from '../http/request.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { UploadBudget } from '../lib/upload.ts';
 import type { Organization, OrganizationCreation } from '../organizations/model.ts';

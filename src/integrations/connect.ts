@@ -103,9 +103,9 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
     return { integrationId, places: await makeAndPing(deps, api, integration, hooks, startedAt) };
   } catch (error) {
     const left = await takeBack(deps, api, integration, await listHooks(deps.db, integrationId), error);
-    await deps.db.write(() => {
+    await deps.db.write(async (tx) => {
       deleteIntegration(deps.db, integrationId);
-      withdrawAudit(deps.db, deps, auditId);
+      await withdrawAudit(tx, deps, auditId);
     });
     throw withEnding(error, `${left}Nothing was connected.`);
   }

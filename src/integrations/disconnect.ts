@@ -43,7 +43,7 @@ export async function disconnectIntegration(
   const last = await db.write(() => {
     const deleted = deleteHooks(db, id);
     deleteIntegration(db, id);
-    recordIntegration(deps, 'integration.disconnected', integration, (name) => `disconnected ${name}`);
+    void recordIntegration(deps, 'integration.disconnected', integration, (name) => `disconnected ${name}`);
     return deleted;
   });
   // The job may have been in the midst of one, and have made it again.

@@ -74,10 +74,10 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
   } catch (error) {
     const made = (await listHooks(deps.db, integrationId)).filter(({ placeId }) => placeId === place.id);
     const left = await takeBack(deps, api, integration, made, error);
-    await deps.db.write(() => {
+    await deps.db.write(async (tx) => {
       deleteHook(deps.db, hook);
       if (repository !== null) deleteRepository(deps.db, repository.id);
-      withdrawAudit(deps.db, deps, auditId);
+      await withdrawAudit(tx, deps, auditId);
     });
     throw withEnding(error, `${left}Nothing was added.`);
   }
@@ -125,7 +125,7 @@ export async function removePlace(
     if (repository !== undefined) deleteRepository(deps.db, repository.id);
     const place = repository?.fullName ?? hook?.placeName ?? name;
     const describe = (integrationName: string) => `removed ${place} from ${integrationName}`;
-    recordIntegration(deps, 'integration.place_removed', integration, describe);
+    void recordIntegration(deps, 'integration.place_removed', integration, describe);
     return hook === undefined ? null : deleteHook(deps.db, hook);
   });
   // The job may have been in the midst of it, and have made it again.
@@ -176,7 +176,7 @@ async function addByHand(deps: HookNeeds, integration: Integration, name: string
   const repository = requireNewRepository(deps, integration, { id: name });
   await deps.db.write(() => {
     insertRepository(deps.db, repository);
-    recordAdded(deps, integration, name);
+    void recordAdded(deps, integration, name);
   });
   return {
     place: name,
@@ -185,7 +185,7 @@ async function addByHand(deps: HookNeeds, integration: Integration, name: string
   };
 }
 
-function recordAdded(deps: HookNeeds, integration: Integration, place: string): number {
+function recordAdded(deps: HookNeeds, integration: Integration, place: string): Promise<number> {
   const describe = (name: string) => `added ${place} to ${name}`;
   return recordIntegration(deps, 'integration.place_added', integration, describe);
 }

@@ -61,7 +61,7 @@ export async function rotateSecret(
     // What was set is not the present secret any more, and must not pass for it, whatever ends this process.
     const mark = () => {
       markSecretChanged(db, id, clock.now().getTime() + HANDS_OFF_MS);
-      withdrawAudit(deps.db, deps, auditId);
+      void withdrawAudit(deps.db, deps, auditId);
     };
     await restoreSecrets(db, id, restored, mark);
     await setBack(deps, api, integration, hooks, changed.length, isRefused);

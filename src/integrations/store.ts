@@ -21,7 +21,7 @@ export function insertIntegration(
   deps: AuditDeps,
   integration: NewIntegration,
   newRepositories: readonly NewRepository[],
-): number {
+): Promise<number> {
   const { db } = deps;
   db.insert(integrations).values(integration).run();
   for (const repository of newRepositories) db.insert(repositories).values(repository).run();
@@ -45,7 +45,7 @@ export function recordIntegration(
   action: Extract<AuditAction, `integration.${string}` | 'secret.rotated' | 'token.set'>,
   integration: Parameters<typeof nameIntegration>[0] & Pick<Integration, 'id' | 'organizationId'>,
   describe: (name: string) => string,
-): number {
+): Promise<number> {
   const { id, organizationId } = integration;
   const summary = describe(nameIntegration(integration));
   return recordAudit(deps.db, deps, { organizationId, action, target: { type: 'integration', id }, summary });
@@ -146,8 +146,8 @@ export async function setEnabled(deps: AuditDeps, id: string, enabled: boolean):
     const [before] = select(db, eq(integrations.id, id));
     if (before === undefined || before.enabled === enabled) return;
     db.update(integrations).set({ enabled }).where(eq(integrations.id, id)).run();
-    if (enabled) recordIntegration(deps, 'integration.enabled', before, (name) => `enabled ${name}`);
-    else recordIntegration(deps, 'integration.disabled', before, (name) => `disabled ${name}`);
+    if (enabled) void recordIntegration(deps, 'integration.enabled', before, (name) => `enabled ${name}`);
+    else void recordIntegration(deps, 'integration.disabled', before, (name) => `disabled ${name}`);
   });
   return getIntegration(db, id);
 }
@@ -223,7 +223,7 @@ export function setSealedToken(
     deps.db.update(integrations).set({ token }).where(eq(integrations.id, id)).run();
     also();
     const verb = hasToken ? 'replaced the provider token of' : 'set a provider token for';
-    recordIntegration(deps, 'token.set', integration, (name) => `${verb} ${name}`);
+    void recordIntegration(deps, 'token.set', integration, (name) => `${verb} ${name}`);
   });
 }
 

@@ -2,18 +2,18 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { AppError } from './app-error.ts';
 
-/** What is wrong with a value: the field's path with dots (`sourceMetadata.author`), and what it must be. */
+/** `field` is a path with dots, such as `sourceMetadata.author`; `message` completes the sentence. */
 export interface Problem {
   field: string;
   message: string;
 }
 
-/** Whether a value is an object with fields: no list, not null. */
+/** An object that is neither an array nor null. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The first thing that is wrong with `value`, or null. */
+/** The first problem of `value`, or null. */
 export function findProblem(schema: TSchema, value: unknown): Problem | null {
   const error = Value.Errors(schema, value).First();
   if (error === undefined) return null;
@@ -21,14 +21,19 @@ export function findProblem(schema: TSchema, value: unknown): Problem | null {
   return { field, message: describe(error.schema, error.value, error.message) };
 }
 
-/** `value` as the schema's type. Throws `AppError` 400 that names the first wrong field. */
+/** `value` as the schema's type. Throws `AppError` 400 with the first invalid field in `fields`. */
 export function requireValid<Schema extends TSchema>(schema: Schema, value: unknown): Static<Schema> {
   const problem = findProblem(schema, value);
-  if (problem !== null) throw new AppError(400, `${problem.field} ${problem.message}`);
+  if (problem !== null) throw invalidField(problem.field, problem.message);
   return value as Static<Schema>;
 }
 
-/** TypeBox's own messages speak of unions and patterns; people want the choices and the bounds. */
+/** `AppError` 400 about one field; `message` completes the sentence that the field's name begins. */
+export function invalidField(field: string, message: string): AppError {
+  return new AppError(400, `${field} ${message}`, { code: 'invalid_field', fields: { [field]: message } });
+}
+
+/** TypeBox's own messages name unions and patterns instead of the choices and bounds. */
 function describe(schema: TSchema, value: unknown, fallback: string): string {
   if (value === undefined) return 'is missing';
   const expected: unknown = schema.errorMessage;

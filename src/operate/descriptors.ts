@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Deps } from '../deps.ts';
+import type { Logger } from '../lib/log.ts';
 
 /** Descriptors that connections may not take: for the database, its log, threads, DNS and providers. */
 const RESERVED = 64;
@@ -7,10 +7,10 @@ const RESERVED = 64;
 /** How often to look, in milliseconds. */
 const EVERY_MS = 500;
 
-/** Linux only: on other systems there is no guard. */
+/** Linux only. Other systems have no guard. */
 const SELF = '/proc/self';
 
-/** How many file descriptors the process may have open; null where the system does not say. */
+/** The limit on open file descriptors; null when the system does not report it. */
 export function readDescriptorLimit(): number | null {
   try {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync(`${SELF}/limits`, 'utf8')) ?? [];
@@ -20,7 +20,7 @@ export function readDescriptorLimit(): number | null {
   }
 }
 
-/** How many are open. With none left, even looking fails: then all of them. */
+/** Open descriptors. With none left, even counting fails. */
 function countDescriptors(limit: number): number {
   try {
     return readdirSync(`${SELF}/fd`).length;
@@ -29,31 +29,32 @@ function countDescriptors(limit: number): number {
   }
 }
 
-export interface Connections {
-  /** Closes idle connections. Returns how many. */
-  closeIdle(): number;
-  /** Says if the server should refuse requests, to keep descriptors for its own files. Called on each change. */
-  setFull(isFull: boolean): void;
+export interface DescriptorGuard {
+  /** New requests should be refused, because their connections use up the descriptors. */
+  readonly isFull: boolean;
+  /** Counts now; otherwise twice a second. */
+  look(): void;
+  stop(): void;
 }
 
 /**
- * Keeps connections from taking every file descriptor. `look` checks at once; `limit` and `count` differ in tests.
+ * Keeps connections from using every file descriptor. Above the limit it closes idle connections and reports that it is
+ * full. Tests replace `limit` and `count`.
  */
 export function guardDescriptors(
-  { log }: Pick<Deps, 'log'>,
-  { closeIdle, setFull }: Connections,
+  { log }: { log: Logger },
+  closeIdle: () => number,
   limit = readDescriptorLimit(),
   count = countDescriptors,
-): { look(): void; stop(): void } {
+): DescriptorGuard {
   // A very low limit still leaves half to connections.
   const allowed = limit === null ? null : Math.max(limit - RESERVED, Math.floor(limit / 2));
-  let isFull = false;
+  const guard = { isFull: false, look, stop: () => clearInterval(timer) };
   function look(): void {
     if (limit === null || allowed === null) return;
-    const wasFull = isFull;
-    isFull = count(limit) > allowed;
-    if (isFull !== wasFull) setFull(isFull);
-    if (!isFull) return;
+    const wasFull = guard.isFull;
+    guard.isFull = count(limit) > allowed;
+    if (!guard.isFull) return;
     const closed = closeIdle();
     if (wasFull) return;
     log.warn(
@@ -62,5 +63,5 @@ export function guardDescriptors(
     );
   }
   const timer = setInterval(look, EVERY_MS);
-  return { look, stop: () => clearInterval(timer) };
+  return guard;
 }

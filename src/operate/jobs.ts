@@ -135,7 +135,7 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
   const deliveryIds = await drain(() => deleteExpiredClaims(db, asOf, BATCH), signal);
   const logs = await drain(() => deleteExpiredDeliveries(db, asOf, BATCH), signal);
   // Not counted: scripts read `logs` as entries of the delivery log.
-  await drain(() => deleteExpiredAudit(db, asOf, BATCH), signal);
+  await drain(() => db.write((tx) => deleteExpiredAudit(tx, asOf, BATCH)), signal);
   return { deliveryIds, logs, sessions: await deleteExpiredSessions(db, asOf) };
 }
 

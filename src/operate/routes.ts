@@ -3,8 +3,8 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
 import { bearerChallenge, documented, refusal } from '../http/openapi.ts';
+import { bearerToken } from '../http/request.ts';
 import { errorJson, json, plainText } from '../http/respond.ts';
-import { bearerToken } from '../keys/authorize.ts';
 import { AppError } from '../lib/app-error.ts';
 import { addDatabaseGauges } from './metrics.ts';
 

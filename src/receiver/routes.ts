@@ -1,11 +1,16 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
-import { MAX_BODY_BYTES, UNVERIFIED_UPLOAD_MS } from '../http/body-limit.ts';
 import { documented, refusal, webhookRefusals } from '../http/openapi.ts';
 import { json } from '../http/respond.ts';
 import { ID_PATTERN } from '../lib/ids.ts';
-import { declaresTooMuch, readUpload, type UploadBudget } from '../lib/upload.ts';
+import {
+  declaresTooMuch,
+  MAX_BODY_BYTES,
+  readUpload,
+  UNVERIFIED_UPLOAD_MS,
+  type UploadBudget,
+} from '../lib/upload.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Arrival } from './addressee.ts';
 import { createReceiver } from './receive.ts';

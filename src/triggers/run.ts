@@ -1,4 +1,5 @@
 import { isSystemFailure } from '../../db/client.ts';
+import type { WriteTx } from '../../db/storage.ts';
 import type { Actor } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -173,7 +174,7 @@ async function* makeDrafts(
       if (signal?.aborted === true) return;
       try {
         const text = draft.material === null ? null : await compose(recipeOf(trigger), draft.material);
-        const written = await deps.db.write(() => write(deps, trigger, run, draft, text));
+        const written = await deps.db.write((tx) => write(tx, deps, trigger, run, draft, text));
         isClosed ||= written === 'closed';
       } catch (error) {
         // It would befall the other drafts too.
@@ -197,17 +198,19 @@ function planRun({ db }: Needs, trigger: TriggerRow, { scope, since }: DueRun): 
   return kind.plan({ trigger, scope, since, events, told });
 }
 
-function write(
+async function write(
+  tx: WriteTx,
   deps: Needs,
   trigger: TriggerRow,
   { scope }: DueRun,
   { subject, eventKeys, until, draftOnly }: PlannedDraft,
   text: DraftText | null,
-): Written {
+): Promise<Written> {
   const { id: triggerId, organizationId, contentType, publish, event } = trigger;
   if (!isTriggerThere(deps.db, triggerId)) return 'unchanged';
   const actor: Actor = { type: 'trigger', id: triggerId, name: event.replaceAll('_', ' '), address: null };
   return writeDraft(
+    tx,
     { ...deps, actor },
     {
       name: { triggerId, scope, subject },

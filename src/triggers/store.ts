@@ -47,7 +47,7 @@ function recordTrigger(
   const name = `“${event} → ${contentType}”`.replaceAll('_', ' ');
   const verb = action.slice('trigger.'.length);
   const summary = `${verb} the trigger ${name}${publish ? ', which publishes at once' : ''}${more}`;
-  recordAudit(deps.db, deps, { organizationId, action, target: { type: 'trigger', id }, summary });
+  void recordAudit(deps.db, deps, { organizationId, action, target: { type: 'trigger', id }, summary });
 }
 
 /** False when another trigger has the same rule. */

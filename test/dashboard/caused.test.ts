@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { repositories } from '../../db/schema/index.ts';
+import { repositories } from '../../db/schema/integrations.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { editPost } from '../../src/posts/edit.ts';
-import { setPostStatus } from '../../src/posts/store.ts';
+import { editPost, setPostStatus } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { EventType } from '../../src/events/model.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { checkRecord } from '../../src/posts/import/record.ts';
 import type { Post } from '../../src/posts/model.ts';
+import { checkRecord } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { listRuns } from '../../src/triggers/store.ts';

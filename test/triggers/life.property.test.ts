@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Post } from '../../src/posts/model.ts';
-import { deletePost } from '../../src/posts/store.ts';
+import { deletePost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { changeTrigger, createTrigger, switchTrigger } from '../../src/triggers/service.ts';

@@ -55,9 +55,9 @@ export const secretChecks: readonly Check[] = [
 ];
 
 export const keyChecks: readonly Check[] = [
-  databaseCheck('keys', ({ db, clock, config }) => {
+  databaseCheck('keys', async ({ db, clock, config }) => {
     if (config.unkey !== undefined) return null;
-    const { all, ended } = countKeys(db, clock.now());
+    const { all, ended } = await db.read((tx) => countKeys(tx, clock.now()));
     return ok(`${counted(all, 'API key')} in the database; ${ended} of them expired or revoked`);
   }),
   check('unkey', (patient) => {
