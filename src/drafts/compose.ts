@@ -1,6 +1,7 @@
 import { cutText } from '../lib/text.ts';
-import { cutGraphemes, safeMarkdown } from '../markdown/markdown.ts';
 import { plainTextFor } from '../markdown/plain-text.ts';
+import { safeMarkdown } from '../markdown/safe.ts';
+import { cutGraphemes } from '../markdown/text.ts';
 import { MAX_LINKEDIN_LENGTH } from '../posts/model.ts';
 import { builtInTemplates } from './built-in.ts';
 import { versionOf } from './links.ts';

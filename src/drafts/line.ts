@@ -1,4 +1,4 @@
-import { inlineMarkdown } from '../markdown/markdown.ts';
+import { inlineMarkdown } from '../markdown/text.ts';
 import type { Change } from './changes/change.ts';
 
 /** A change as the text of a list item, in Markdown: `**engine:** Quiet mode ([#12](https://…))`. */

@@ -1,5 +1,6 @@
-import { cutGraphemes, safeMarkdown } from '../markdown/markdown.ts';
 import { toPlainText } from '../markdown/plain-text.ts';
+import { safeMarkdown } from '../markdown/safe.ts';
+import { cutGraphemes } from '../markdown/text.ts';
 import type { Change } from './changes/change.ts';
 import { changeOfIssue } from './changes/commits.ts';
 import { groupChanges, highlights, withoutRepetitions } from './changes/groups.ts';

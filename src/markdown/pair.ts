@@ -1,10 +1,25 @@
 import { PHRASING } from './html.ts';
-import type { KeptTag, Pieces } from './pieces.ts';
+
+/** A text that takes the place of a stretch of the source. */
+export interface Edit {
+  from: number;
+  to: number;
+  text: string;
+}
+
+/** A tag that stays if its other half is found. */
+export interface KeptTag {
+  edit: Edit;
+  name: string;
+  isEnd: boolean;
+  /** The block that it stands in: an index of `parents`. */
+  scope: number;
+}
 
 /** Deeper than this, tags are dropped: browsers flatten what is nested deeper than some hundred levels. */
 const MAX_OPEN = 40;
 
-/** What an element must stand in: a list item in somebody else's list would end the item that holds the post. */
+/** A list item in somebody else's list would end the item that holds the post, so these need their parent. */
 const PARENTS: Record<string, readonly string[]> = {
   li: ['ul', 'ol'],
   dt: ['dl'],
@@ -32,50 +47,49 @@ const ENDED_BY: Record<string, readonly string[]> = {
 };
 
 /**
- * Leaves only tags that have their other half within the same paragraph, or within the same quote or list item. A
- * tag without one is taken out; elements of the whole text that stay open are closed at its end.
+ * Drops the tags that have no other half in the same paragraph, quote or list item, and closes elements where HTML
+ * lets their end tags be left out. `parents` holds, for each scope, the one around it. Returns the end tags of
+ * elements that are still open at the end of the text (scope 0).
  */
-export function pairTags(pieces: Pieces, scopes: readonly number[]): void {
+export function pairTags(tags: readonly KeptTag[], parents: readonly number[]): string[] {
   const open: KeptTag[] = [];
-  const drop = (tag: KeptTag | undefined) => tag !== undefined && pieces.set(tag.at, tag.unpaired);
-  for (const tag of pieces.tags) {
-    while (open.length > 0 && !isWithin(tag.scope, open.at(-1)?.scope ?? 0, scopes)) drop(open.pop());
-    if (tag.isEnd) end(tag, open, pieces, drop);
-    else start(tag, open, pieces, drop);
+  for (const tag of tags) {
+    for (let last = open.at(-1); last && !isWithin(tag.scope, last.scope, parents); last = open.at(-1)) {
+      drop(last);
+      open.pop();
+    }
+    if (tag.isEnd) close(tag, open);
+    else start(tag, open);
   }
-  closeAtEnd(open, pieces, drop);
+  const stays = (tag: KeptTag) => tag.scope === 0 && !PHRASING.has(tag.name);
+  for (const tag of open) if (!stays(tag)) drop(tag);
+  return open
+    .filter(stays)
+    .reverse()
+    .map(({ name }) => `</${name}>`);
 }
 
-type Drop = (tag: KeptTag | undefined) => void;
-
-function start(tag: KeptTag, open: KeptTag[], pieces: Pieces, drop: Drop): void {
+function start(tag: KeptTag, open: KeptTag[]): void {
   const parents = PARENTS[tag.name];
-  if (
-    parents !== undefined &&
-    !open.some(({ name, scope }) => scope === tag.scope && parents.includes(name))
-  ) {
+  const isMisplaced =
+    parents !== undefined && !open.some(({ name, scope }) => scope === tag.scope && parents.includes(name));
+  if (isMisplaced) {
     drop(tag);
     return;
   }
+  const ends = ({ name, scope }: KeptTag) =>
+    scope === tag.scope && ENDED_BY[name]?.includes(tag.name) === true;
   let closers = '';
-  for (
-    let last = open.at(-1);
-    last?.scope === tag.scope && isEndedBy(last.name, tag.name);
-    last = open.at(-1)
-  ) {
+  for (let last = open.at(-1); last !== undefined && ends(last); last = open.at(-1)) {
     closers += `</${last.name}>`;
     open.pop();
   }
-  if (closers !== '') pieces.putBefore(tag.at, closers);
+  tag.edit.text = closers + tag.edit.text;
   if (open.length < MAX_OPEN) open.push(tag);
   else drop(tag);
 }
 
-function isEndedBy(name: string, next: string): boolean {
-  return ENDED_BY[name]?.includes(next) ?? false;
-}
-
-function end(tag: KeptTag, open: KeptTag[], pieces: Pieces, drop: Drop): void {
+function close(tag: KeptTag, open: KeptTag[]): void {
   const at = open.findLastIndex(({ name, scope }) => name === tag.name && scope === tag.scope);
   // An end tag of words must not end the blocks in which it stands.
   const crosses = PHRASING.has(tag.name) && open.slice(at + 1).some(({ name }) => !PHRASING.has(name));
@@ -83,22 +97,16 @@ function end(tag: KeptTag, open: KeptTag[], pieces: Pieces, drop: Drop): void {
     drop(tag);
     return;
   }
-  let closers = '';
-  for (const inner of open.splice(at).slice(1).reverse()) {
-    if (inner.name in ENDED_BY) closers += `</${inner.name}>`;
+  for (const inner of open.splice(at).slice(1)) {
+    if (inner.name in ENDED_BY) tag.edit.text = `</${inner.name}>${tag.edit.text}`;
     else drop(inner);
   }
-  if (closers !== '') pieces.putBefore(tag.at, closers);
 }
 
-function closeAtEnd(open: KeptTag[], pieces: Pieces, drop: Drop): void {
-  const stays = (tag: KeptTag) => tag.scope === 0 && !PHRASING.has(tag.name);
-  for (const tag of open) if (!stays(tag)) drop(tag);
-  const closers = open.filter(stays).reverse();
-  if (closers.length > 0) pieces.add(`\n\n${closers.map(({ name }) => `</${name}>`).join('\n')}`);
+function drop({ edit }: KeptTag): void {
+  edit.text = '';
 }
 
-/** Whether a scope is another one, or in it. */
 function isWithin(scope: number, outer: number, parents: readonly number[]): boolean {
   let current: number | undefined = scope;
   while (current !== undefined && current > outer) current = parents[current];

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { isHarmless } from '../../src/markdown/check.ts';
+import { isHarmless } from '../../src/markdown/safe.ts';
 
 // What the rewriting lets slip must be seen by the check of its result, so it is tried on what was not rewritten.
 

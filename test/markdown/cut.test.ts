@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { cutGraphemes } from '../../src/markdown/markdown.ts';
+import { cutGraphemes } from '../../src/markdown/text.ts';
 
 const family = '👩‍👩‍👧‍👦';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { safeMarkdown } from '../../src/markdown/markdown.ts';
+import { safeMarkdown } from '../../src/markdown/safe.ts';
 
 test.each([
   ['comments', 'a <!-- b --> c', 'a  c'],
@@ -98,6 +98,11 @@ test.each([
     'reads no Markdown in them',
     '<details>\n`<script>x</script>` a < b <img src=x onerror=y\n</details>',
     '<details>\n`` a &lt; b &lt;img src=x onerror=y\n</details>',
+  ],
+  [
+    'breaks links in them to elsewhere',
+    '<details>\n[a](javascript:x) [b](https://x.test)\n</details>',
+    '<details>\n[a]&#40;javascript:x) [b](https://x.test)\n</details>',
   ],
   [
     'keeps them together where a tag went',

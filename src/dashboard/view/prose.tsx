@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { VNode } from 'preact';
-import { renderMarkdown } from '../../drafts/prose.ts';
 import { AppError } from '../../lib/app-error.ts';
+import { renderMarkdown } from '../../markdown/render.ts';
 import type { DashboardDeps } from '../page.ts';
 
 /** Longer texts are rendered in the thread: 200,000 characters of nothing but list items take half a second. */

@@ -7,8 +7,8 @@ import {
   UndefinedVariableError,
 } from 'liquidjs';
 import { cutLine } from '../../lib/text.ts';
-import { inlineMarkdown } from '../../markdown/markdown.ts';
 import { toPlainText } from '../../markdown/plain-text.ts';
+import { inlineMarkdown } from '../../markdown/text.ts';
 import { formatDate } from './dates.ts';
 import { requireBounded } from './limits.ts';
 import { Problem, quote } from './problem.ts';

@@ -1,4 +1,4 @@
-import { safeMarkdown } from '../markdown/markdown.ts';
+import { safeMarkdown } from './safe.ts';
 
 /** What may stand in a post as it is shown: elements of text, nothing that runs, loads or asks for something. */
 const ELEMENTS = new Set(
