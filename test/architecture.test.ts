@@ -105,7 +105,6 @@ const upward: readonly string[] = [
   'src/keys/unkey.ts -> src/config.ts',
   'src/lib/descriptors.ts -> src/deps.ts',
   'src/lib/instruments.ts -> src/keys/model.ts',
-  'src/markdown/plain-text.ts -> src/posts/model.ts',
   'src/organizations/service.ts -> src/deps.ts',
   'src/providers/api.ts -> src/integrations/model.ts',
   'src/providers/github/samples/repository.ts -> src/integrations/model.ts',

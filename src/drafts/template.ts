@@ -1,5 +1,5 @@
 import { cutLine } from '../lib/text.ts';
-import { cleanText } from '../markdown/text.ts';
+import { cleanText } from '../markdown/plain-text.ts';
 import { collapseBlankLines } from './templates/blank-lines.ts';
 import { requireKnown } from './templates/check.ts';
 import { compile, run } from './templates/engine.ts';

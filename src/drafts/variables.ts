@@ -1,13 +1,11 @@
-import { toPlainText } from '../markdown/plain-text.ts';
+import { cutGraphemes, toPlainText } from '../markdown/plain-text.ts';
 import { safeMarkdown } from '../markdown/safe.ts';
-import { cutGraphemes } from '../markdown/text.ts';
 import type { Change } from './changes/change.ts';
 import { changeOfIssue } from './changes/commits.ts';
 import { groupChanges, highlights, withoutRepetitions } from './changes/groups.ts';
 import { changesOfNotes } from './changes/notes.ts';
 import { changesOf } from './changes/reached.ts';
-import { changeLine } from './line.ts';
-import { compareUrl, repositoryUrl, versionOf } from './links.ts';
+import { changeLine, compareUrl, repositoryUrl, versionOf } from './links.ts';
 import type { Material, Shipped } from './model.ts';
 
 /** How many changes a short post tells of. */

@@ -1,4 +1,4 @@
-// Raw HTML and addresses in untrusted Markdown: what may stay, and how to read it.
+// Raw HTML and addresses in untrusted Markdown: tags that may stay, how they are read, written and paired.
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
@@ -62,11 +62,11 @@ export const SPECIAL = new RegExp(`^(?:${special('*?')})`, 'i');
 
 /** Everything in HTML that begins with `<`, as leniently as browsers read it. Bounded, since many may have no end. */
 export const MARKUP = new RegExp(
-  `${special('{0,4000}?')}|</?[a-z](?:"[^"]{0,4000}"|'[^']{0,4000}'|[^'"<>]){0,1000}>|<`,
+  `${special('{0,1000}?')}|</?[a-z](?:"[^"]{0,4000}"|'[^']{0,4000}'|[^'"<>]){0,1000}>|<`,
   'gi',
 );
 
-/** Where the elements of a text end. */
+/** Finds end tags. */
 export class EndTags {
   private readonly ends: ReadonlyMap<string, { at: number; end: number }[]>;
 
@@ -103,6 +103,21 @@ export function escapeHtml(text: string): string {
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;');
+}
+
+/** Browsers read `</br>` as a line break, too. */
+export function voidTag({ name, isEnd }: Tag, source: string): string {
+  if (isEnd) return name === 'br' ? '<br>' : '';
+  return source === `<${name}/>` || source === `<${name} />` ? source : `<${name}>`;
+}
+
+export function writeImage({ attributes }: Tag, isHtml: boolean): string {
+  const src = attributes.get('src')?.trim() ?? '';
+  const alt = (attributes.get('alt') ?? '').replaceAll(/[\s\p{Cc}]+/gu, ' ');
+  const label = alt.replaceAll(/[\\`*_[\]<>&|~!]/g, '\\$&');
+  if (!isWebAddress(src)) return isHtml ? escapeHtml(alt) : label;
+  if (isHtml) return `<img src="${escapeHtml(src)}" alt="${escapeHtml(alt)}">`;
+  return `![${label}](${toDestination(src)})`;
 }
 
 const SAFE_SCHEMES = names('http https mailto');
@@ -148,4 +163,133 @@ export function toDestination(address: string): string {
       return code < 0x80 ? `%${code.toString(16).toUpperCase().padStart(2, '0')}` : encodeURI(character);
     })
     .replaceAll(/&(?=#|[a-z][a-z\d]*;)/gi, '&amp;');
+}
+
+export function withoutEscapes(address: string): string {
+  return address.replaceAll(/\\(?=[!-/:-@[-`{-~])/g, '');
+}
+
+/** A link's destination, as it is written where that does no harm; null when it must go. */
+export function cleanAddress(written: string): string | null {
+  const isPointed = written.startsWith('<');
+  const address = isPointed ? written.slice(1, -1) : written;
+  if (!isSafeAddress(withoutEscapes(address))) return null;
+  // HTML could be read in brackets around something else than a plain address.
+  const isPlain = isPointed
+    ? /^(?:https?:[^\s\\`]*|[^a-z/!?\\`][^\\`]*)$/i.test(address)
+    : !/[<>`]/.test(address);
+  return isPlain ? written : toDestination(address);
+}
+
+/** A text that takes the place of a stretch of the source. */
+export interface Edit {
+  from: number;
+  to: number;
+  text: string;
+}
+
+/** A tag that stays if its other half is found. */
+export interface KeptTag {
+  edit: Edit;
+  name: string;
+  isEnd: boolean;
+  /** The block that it stands in: an index of `parents`. */
+  scope: number;
+}
+
+/** Deeper than this, tags are dropped: browsers flatten what is nested deeper than some hundred levels. */
+const MAX_OPEN = 40;
+
+/** A list item in somebody else's list would end the item that holds the post, so these need their parent. */
+const PARENTS: Record<string, readonly string[]> = {
+  li: ['ul', 'ol'],
+  dt: ['dl'],
+  dd: ['dl'],
+  caption: ['table'],
+  thead: ['table'],
+  tbody: ['table'],
+  tfoot: ['table'],
+  tr: ['table'],
+  th: ['tr'],
+  td: ['tr'],
+};
+
+/** Elements whose end tags may be left out, and the start tags before which they end. */
+const ENDED_BY: Record<string, readonly string[]> = {
+  li: ['li'],
+  dt: ['dt', 'dd'],
+  dd: ['dt', 'dd'],
+  p: ['p'],
+  th: ['th', 'td', 'tr', 'tbody', 'tfoot'],
+  td: ['th', 'td', 'tr', 'tbody', 'tfoot'],
+  tr: ['tr', 'tbody', 'tfoot'],
+  thead: ['tbody', 'tfoot'],
+  tbody: ['tbody', 'tfoot'],
+};
+
+/**
+ * Drops the tags that have no other half in the same paragraph, quote or list item, and closes elements where HTML
+ * lets their end tags be left out. `parents` holds, for each scope, the one around it. Returns the end tags of
+ * elements that are still open at the end of the text (scope 0).
+ */
+export function pairTags(tags: readonly KeptTag[], parents: readonly number[]): string[] {
+  const open: KeptTag[] = [];
+  for (const tag of tags) {
+    for (let last = open.at(-1); last && !isWithin(tag.scope, last.scope, parents); last = open.at(-1)) {
+      drop(last);
+      open.pop();
+    }
+    if (tag.isEnd) close(tag, open);
+    else start(tag, open);
+  }
+  const stays = (tag: KeptTag) => tag.scope === 0 && !PHRASING.has(tag.name);
+  for (const tag of open) if (!stays(tag)) drop(tag);
+  return open
+    .filter(stays)
+    .reverse()
+    .map(({ name }) => `</${name}>`);
+}
+
+function start(tag: KeptTag, open: KeptTag[]): void {
+  const parents = PARENTS[tag.name];
+  const isMisplaced =
+    parents !== undefined && !open.some(({ name, scope }) => scope === tag.scope && parents.includes(name));
+  if (isMisplaced) {
+    drop(tag);
+    return;
+  }
+  const ends = ({ name, scope }: KeptTag) =>
+    scope === tag.scope && ENDED_BY[name]?.includes(tag.name) === true;
+  let closers = '';
+  for (let last = open.at(-1); last !== undefined && ends(last); last = open.at(-1)) {
+    closers += `</${last.name}>`;
+    open.pop();
+  }
+  tag.edit.text = closers + tag.edit.text;
+  if (open.length < MAX_OPEN) open.push(tag);
+  else drop(tag);
+}
+
+function close(tag: KeptTag, open: KeptTag[]): void {
+  const at = open.findLastIndex(({ name, scope }) => name === tag.name && scope === tag.scope);
+  // An end tag of words must not end the blocks in which it stands.
+  const crosses = PHRASING.has(tag.name) && open.slice(at + 1).some(({ name }) => !PHRASING.has(name));
+  if (at === -1 || crosses) {
+    drop(tag);
+    return;
+  }
+  for (const inner of open.splice(at).slice(1)) {
+    if (inner.name in ENDED_BY) tag.edit.text = `</${inner.name}>${tag.edit.text}`;
+    else drop(inner);
+  }
+}
+
+function drop({ edit }: KeptTag): void {
+  edit.text = '';
+}
+
+function isWithin(scope: number, outer: number, parents: readonly number[]): boolean {
+  let current: number | undefined = scope;
+  while (current !== undefined && current > outer) current = parents[current];
+  return current === outer;
 }

@@ -1,56 +1,26 @@
-import { type InlineContext, type MarkdownConfig, parser, Table } from '@lezer/markdown';
 import {
+  cleanAddress,
+  type Edit,
   EndTags,
   escapeHtml,
   isKept,
   isSafeAddress,
   isWebAddress,
+  type KeptTag,
   MARKUP,
   OPAQUE,
+  pairTags,
   readTag,
   SPECIAL,
   STRUCTURE,
   type Tag,
   toDestination,
   VOID,
+  voidTag,
+  withoutEscapes,
+  writeImage,
 } from './html.ts';
-import { type Edit, type KeptTag, pairTags } from './pair.ts';
-
-/** Brackets, backticks and tags times characters of one paragraph. The parser takes the square of them at worst. */
-const MAX_COST = 4_000_000;
-
-/** Leaves a paragraph unread that would take long to read. */
-function skipCostly(cx: InlineContext, _next: number, at: number): number {
-  if (at > cx.offset) return -1;
-  const specials = cx.text.match(/[[\]<`]/g)?.length ?? 0;
-  return specials * cx.text.length > MAX_COST ? cx.end : -1;
-}
-
-/** Finds each `<` that is no markup here, but could be where a lenient parser reads it. */
-function findLess(cx: InlineContext, next: number, at: number): number {
-  const isLess = next === 60 && /[a-z/!?]/i.test(cx.slice(at + 1, at + 2));
-  return isLess ? cx.addElement(cx.elt('Less', at, at + 1)) : -1;
-}
-
-const config: MarkdownConfig = {
-  remove: ['Emphasis', 'HardBreak', 'Entity'],
-  defineNodes: ['Less'],
-  parseInline: [
-    { name: 'Costly', parse: skipCostly, before: 'Escape' },
-    { name: 'Less', parse: findLess, after: 'HTMLTag' },
-  ],
-};
-const reader = parser.configure([Table, config]);
-/** Reads blocks of HTML as Markdown, which they become when their tags go. */
-const inlineReader = reader.configure({ remove: ['HTMLBlock'] });
-
-type Tree = ReturnType<typeof reader.parse>;
-type SyntaxNode = Tree['topNode'];
-/** A node of a tree, which `node` reads with its surroundings. */
-type NodeRef = Pick<SyntaxNode, 'type' | 'name' | 'from' | 'to' | 'node'>;
-
-/** Quotes and lists that nest more deeply than any that people write. */
-const TOO_DEEP = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))){25}/m;
+import { inlineReader, limitNesting, type NodeRef, reader, type SyntaxNode, type Tree } from './parse.ts';
 
 /** The paragraph, link or block of HTML in which a tag stands. */
 interface Place {
@@ -73,7 +43,9 @@ interface Anchor {
  * it until nothing changes. Null when quotes and lists nest too deeply.
  */
 export function rewrite(source: string, keepsTags: boolean): string | null {
-  return TOO_DEEP.test(source) ? null : new Rewriter(source, keepsTags).run();
+  if (limitNesting(source) !== source) return null;
+  // All that is edited contains one of these.
+  return /[<[`~]/.test(source) ? new Rewriter(source, keepsTags).run() : source;
 }
 
 class Rewriter {
@@ -88,7 +60,7 @@ class Rewriter {
   private anchor: Anchor | null = null;
   private links = 0;
   private imageEnd = 0;
-  /** Where the last stretch ends that was removed. */
+  /** The end of the stretch that was removed last. */
   private removedEnd = 0;
   /** Closes the fence that is open at the end. */
   private closing = '';
@@ -276,7 +248,7 @@ class Rewriter {
       if (end !== null && end <= place.to) this.remove(from, end);
       else this.escape(from, place);
     } else if (from < this.imageEnd) this.replace(from, to, '');
-    else if (name === 'img' && !isEnd) this.replace(from, to, writeImage(tag, place));
+    else if (name === 'img' && !isEnd) this.replace(from, to, writeImage(tag, place.isHtml));
     else if (name === 'a') this.readAnchor(tag, from, to, place);
     else if (this.isType(tag, from)) this.escape(from, place);
     else if (!isKept(name) || !this.keepsTags) this.replace(from, to, name === 'br' ? ' ' : '');
@@ -287,7 +259,7 @@ class Rewriter {
     }
   }
 
-  /** Whether it is rather a type's argument, as in `List<Button>`. */
+  /** True for a type's argument, as in `List<Button>`. */
   private isType({ name, isEnd, attributes }: Tag, at: number): boolean {
     const isGlued = /[\p{L}\p{N}_]/u.test(this.source[at - 1] ?? '');
     if (isEnd || !isGlued || attributes.size > 0 || STRUCTURE.has(name) || VOID.has(name)) return false;
@@ -387,35 +359,4 @@ function trimLike(source: string, text: string): string {
   if (!source.startsWith('\n')) while (text[start] === '\n') start++;
   if (!source.endsWith('\n')) while (end > start && text[end - 1] === '\n') end--;
   return text.slice(start, end);
-}
-
-/** Browsers read `</br>` as a line break, too. */
-function voidTag({ name, isEnd }: Tag, source: string): string {
-  if (isEnd) return name === 'br' ? '<br>' : '';
-  return source === `<${name}/>` || source === `<${name} />` ? source : `<${name}>`;
-}
-
-function writeImage({ attributes }: Tag, { isHtml }: Place): string {
-  const src = attributes.get('src')?.trim() ?? '';
-  const alt = (attributes.get('alt') ?? '').replaceAll(/[\s\p{Cc}]+/gu, ' ');
-  const label = alt.replaceAll(/[\\`*_[\]<>&|~!]/g, '\\$&');
-  if (!isWebAddress(src)) return isHtml ? escapeHtml(alt) : label;
-  if (isHtml) return `<img src="${escapeHtml(src)}" alt="${escapeHtml(alt)}">`;
-  return `![${label}](${toDestination(src)})`;
-}
-
-function withoutEscapes(address: string): string {
-  return address.replaceAll(/\\(?=[!-/:-@[-`{-~])/g, '');
-}
-
-/** A link's destination, as it is written where that does no harm; null when it must go. */
-function cleanAddress(written: string): string | null {
-  const isPointed = written.startsWith('<');
-  const address = isPointed ? written.slice(1, -1) : written;
-  if (!isSafeAddress(withoutEscapes(address))) return null;
-  // HTML could be read in brackets around something else than a plain address.
-  const isPlain = isPointed
-    ? /^(?:https?:[^\s\\`]*|[^a-z/!?\\`][^\\`]*)$/i.test(address)
-    : !/[<>`]/.test(address);
-  return isPlain ? written : toDestination(address);
 }

@@ -1,8 +1,7 @@
 import { cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
 import { isKept, isSafeAddress, PHRASING, VOID } from './html.ts';
-import { toPlainText } from './plain-text.ts';
+import { cleanText, escapeLines, toPlainText } from './plain-text.ts';
 import { rewrite } from './rewrite.ts';
-import { cleanText, escapeLines } from './text.ts';
 
 // Drafts are made of text that strangers write, and rendered by sites that we do not know, perhaps with raw HTML let
 // through. So the text is rewritten, and then rendered and checked; text that fails the check becomes plain words.

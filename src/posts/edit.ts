@@ -1,7 +1,7 @@
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
-import { plainTextFor } from '../markdown/plain-text.ts';
+import { toPlainText } from '../markdown/plain-text.ts';
 import { checkRecord } from './import/record.ts';
 import type { ContentType, Post, PostStatus } from './model.ts';
 import { getPost, readPost, recordPost, writePost } from './store.ts';
@@ -64,4 +64,9 @@ function checkText(given: { title: string; markdown: string }) {
   const checked = checkRecord(text);
   if ('problem' in checked) throw new AppError(400, `${checked.problem.field} ${checked.problem.message}`);
   return text;
+}
+
+/** A post's `content`, as it is derived from its Markdown. LinkedIn has no lists: there a bullet reads better. */
+export function plainTextFor(contentType: ContentType, markdown: string): string {
+  return toPlainText(markdown, contentType === 'linkedin_post' ? '•' : '-');
 }

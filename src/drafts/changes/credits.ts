@@ -1,4 +1,4 @@
-import { type Addresses, labelOfAddress } from './addresses.ts';
+import { type Addresses, labelOfAddress } from '../links.ts';
 import { eachOnce, type Reference } from './change.ts';
 
 /** A line without what it says of who did it and where to read on. */

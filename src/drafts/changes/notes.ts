@@ -1,12 +1,11 @@
 import { MAX_BODY_LENGTH } from '../../lib/text.ts';
+import { MAX_ITEM_LENGTH, outlineOf } from '../../markdown/outline.ts';
 import { toPlainText } from '../../markdown/plain-text.ts';
-import { addressesIn } from './addresses.ts';
+import { addressesIn } from '../links.ts';
 import { type Change, groupWhenBreaking } from './change.ts';
 import { takeCredits } from './credits.ts';
 import { type Section, sectionOf } from './headings.ts';
 import { authorsOf, lineOf } from './line.ts';
-import { definitionsIn, withDefinitions } from './link-definitions.ts';
-import { MAX_ITEM_LENGTH, outlineOf } from './outline.ts';
 import { readTitle } from './titles.ts';
 import { groupOfType } from './types.ts';
 import { groupOfWords } from './words.ts';
@@ -29,7 +28,6 @@ const BOLD_SCOPE = /^\*\*([^*\s]{1,100}?)(?::\*\*|\*\*:) +/;
  */
 export function changesOfNotes(markdown: string): Change[] {
   const notes = markdown.slice(0, MAX_BODY_LENGTH);
-  const definitions = definitionsIn(notes);
   const sections: { level: number; section: Section }[] = [];
   return outlineOf(notes, MAX_ITEMS).flatMap((part) => {
     const outer = () => sections.at(-1)?.section ?? NO_SECTION;
@@ -38,7 +36,7 @@ export function changesOfNotes(markdown: string): Change[] {
       sections.push({ level: part.level, section: sectionOf(part.text) ?? outer() });
       return [];
     }
-    return outer().isOfChanges ? changeOfItem(withDefinitions(part.text, definitions), outer()) : [];
+    return outer().isOfChanges ? changeOfItem(part.text, outer()) : [];
   });
 }
 

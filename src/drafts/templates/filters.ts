@@ -7,8 +7,7 @@ import {
   UndefinedVariableError,
 } from 'liquidjs';
 import { cutLine } from '../../lib/text.ts';
-import { toPlainText } from '../../markdown/plain-text.ts';
-import { inlineMarkdown } from '../../markdown/text.ts';
+import { inlineMarkdown, toPlainText } from '../../markdown/plain-text.ts';
 import { formatDate } from './dates.ts';
 import { requireBounded } from './limits.ts';
 import { Problem, quote } from './problem.ts';
