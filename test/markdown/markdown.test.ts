@@ -123,6 +123,12 @@ test.each([
   expect(safeMarkdown(safe)).toBe(safe);
 });
 
+test('a paragraph that would take long to parse stays when it is harmless, and the rest is cleaned', () => {
+  const costly = '[](a '.repeat(2000);
+  expect(safeMarkdown(`${costly}\n\na <!-- b --> c`)).toBe(`${costly}\n\na  c`);
+  expect(safeMarkdown(`${costly}<img src=x onerror=y>`)).not.toContain('<');
+});
+
 test('a long text is cut, and the fence and the tags that were open are closed', () => {
   const safe = safeMarkdown(`<details>\n\n\`\`\`\n${'a\n'.repeat(400_000)}\`\`\`\n\n</details>`);
   expect(safe.length).toBeLessThanOrEqual(200_000);
