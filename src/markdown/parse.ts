@@ -12,7 +12,7 @@ export function limitNesting(markdown: string): string {
 }
 
 /** Bounds the brackets, backticks and tags of a paragraph times its length: at worst the parser looks at each pair. */
-const MAX_COST = 2_000_000;
+const MAX_COST = 1_000_000;
 
 /** Leaves a paragraph unread that would take long to read. */
 function skipCostly(cx: InlineContext, _next: number, at: number): number {
