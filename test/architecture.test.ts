@@ -84,7 +84,6 @@ const upward: readonly string[] = [
   'src/integrations/sync.ts -> src/triggers/store.ts',
   'src/integrations/wish.ts -> src/triggers/model.ts',
   'src/integrations/wish.ts -> src/triggers/store.ts',
-  'src/markdown/plain-text.ts -> src/posts/model.ts',
 ];
 
 function violations(rule: (module: Module, imported: string) => boolean): string[] {

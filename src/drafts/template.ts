@@ -1,5 +1,5 @@
 import { cutLine } from '../lib/text.ts';
-import { cleanText } from '../markdown/clean.ts';
+import { cleanText } from '../markdown/plain-text.ts';
 import { requireKnown } from './templates/check.ts';
 import { compile, run } from './templates/engine.ts';
 import { TemplateError, toTemplateError } from './templates/problem.ts';

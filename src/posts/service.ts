@@ -7,7 +7,7 @@ import { AppError, notFound } from '../lib/app-error.ts';
 import { ID_PATTERN, ID_RULE, type Ids } from '../lib/ids.ts';
 import { parseTime } from '../lib/time.ts';
 import { findProblem, invalidField, type Problem } from '../lib/validation.ts';
-import { plainTextFor } from '../markdown/plain-text.ts';
+import { toPlainText } from '../markdown/plain-text.ts';
 import { ContentType, type OwnedPost, type Post, PostStatus } from './model.ts';
 import { getPost, readPost } from './store.ts';
 import {
@@ -204,4 +204,9 @@ function depthOf(json: string): number {
     deepest = Math.max(deepest, depth);
   }
   return deepest;
+}
+
+/** A post's `content`, derived from its Markdown. LinkedIn has no lists: there a bullet reads better. */
+export function plainTextFor(contentType: ContentType, markdown: string): string {
+  return toPlainText(markdown, contentType === 'linkedin_post' ? '•' : '-');
 }

@@ -1,6 +1,7 @@
 import { MAX_BODY_LENGTH } from '../../lib/text.ts';
+import { MAX_ITEM_LENGTH, outlineOf } from '../../markdown/outline.ts';
 import { toPlainText } from '../../markdown/plain-text.ts';
-import { type Addresses, addressesIn, labelOfAddress } from './addresses.ts';
+import { type Addresses, addressesIn, labelOfAddress } from '../links.ts';
 import {
   type Change,
   eachOnce,
@@ -10,8 +11,6 @@ import {
   type Reference,
 } from './groups.ts';
 import { type Section, sectionOf } from './headings.ts';
-import { definitionsIn, withDefinitions } from './link-definitions.ts';
-import { MAX_ITEM_LENGTH, outlineOf } from './outline.ts';
 import { authorsOf, lineOf, readTitle } from './titles.ts';
 
 /** As many items of one release's notes are read. */
@@ -32,7 +31,6 @@ const BOLD_SCOPE = /^\*\*([^*\s]{1,100}?)(?::\*\*|\*\*:) +/;
  */
 export function changesOfNotes(markdown: string): Change[] {
   const notes = markdown.slice(0, MAX_BODY_LENGTH);
-  const definitions = definitionsIn(notes);
   const sections: { level: number; section: Section }[] = [];
   return outlineOf(notes, MAX_ITEMS).flatMap((part) => {
     const outer = () => sections.at(-1)?.section ?? NO_SECTION;
@@ -41,7 +39,7 @@ export function changesOfNotes(markdown: string): Change[] {
       sections.push({ level: part.level, section: sectionOf(part.text) ?? outer() });
       return [];
     }
-    return outer().isOfChanges ? changeOfItem(withDefinitions(part.text, definitions), outer()) : [];
+    return outer().isOfChanges ? changeOfItem(part.text, outer()) : [];
   });
 }
 

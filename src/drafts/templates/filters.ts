@@ -8,8 +8,7 @@ import {
 } from 'liquidjs';
 import { cutLine } from '../../lib/text.ts';
 import { parseTime } from '../../lib/time.ts';
-import { inlineMarkdown } from '../../markdown/markdown.ts';
-import { toPlainText } from '../../markdown/plain-text.ts';
+import { inlineMarkdown, toPlainText } from '../../markdown/plain-text.ts';
 import { requireBounded } from './limits.ts';
 import { Problem, quote } from './problem.ts';
 

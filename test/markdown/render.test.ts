@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
-import { allowOnly, renderMarkdown } from '../../src/drafts/prose.ts';
+import { allowOnly, renderMarkdown } from '../../src/markdown/render.ts';
 import { findActive } from '../support/active-html.ts';
 import { attacks } from '../support/attacks.ts';
 
-/** What in a page of the dashboard could run, load, lead astray or ask another site for something. */
+/** Things in a page of the dashboard that could run, load, mislead or request something of another site. */
 function dangersIn(html: string): string[] {
   const found = findActive(html.replaceAll(' rel="noopener nofollow"', ''));
   for (const [tag] of html.matchAll(
@@ -23,8 +23,8 @@ test.each(attacks)('nothing active is in the preview of %j', (attack) => {
   }
 });
 
-test.each(attacks)('the second wall holds by itself against %j', (attack) => {
-  // As HTML, and as a renderer would make it of Markdown that nobody has looked at.
+test.each(attacks)('the second wall alone stops %j', (attack) => {
+  // As HTML, and as a renderer makes it of unchecked Markdown.
   for (const html of [`<p>${attack}</p>\n`, Bun.markdown.html(attack, { autolinks: true })]) {
     // An end tag without a beginning does nothing; only text that was made safe first is sure to have none.
     const passed = allowOnly(`${html}"'>-->`).replaceAll(/<\/[^>]*>/g, '');
@@ -41,7 +41,7 @@ test.each([
   ],
   ['https://x.test', '<p><a href="https://x.test" rel="noopener nofollow">https://x.test</a></p>\n'],
   ['[a](mailto:ann@x.test)', '<p><a href="mailto:ann@x.test" rel="noopener nofollow">a</a></p>\n'],
-  // What is relative would lead into the dashboard.
+  // Relative addresses would lead into the dashboard.
   [
     '[a](/dashboard/~/account) [b](#c)',
     '<p><a rel="noopener nofollow">a</a> <a rel="noopener nofollow">b</a></p>\n',
@@ -64,7 +64,7 @@ test.each([
   ],
   ['```js\na < b\n```', '<pre><code class="language-js">a &lt; b\n</code></pre>\n'],
   ['a<br>b <kbd>c</kbd>', '<p>a<br>b <kbd>c</kbd></p>\n'],
-])('%s is shown as it is meant', (markdown, html) => {
+])('%s renders', (markdown, html) => {
   expect(renderMarkdown(markdown)).toBe(html);
 });
 

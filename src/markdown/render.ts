@@ -1,6 +1,6 @@
-import { safeMarkdown } from '../markdown/markdown.ts';
+import { safeMarkdown } from './safe.ts';
 
-/** What may stand in a post as it is shown: elements of text, nothing that runs, loads or asks for something. */
+/** Elements of text. None of them runs, loads or asks for something. */
 const ELEMENTS = new Set(
   (
     'h1 h2 h3 h4 h5 h6 p br hr ul ol li dl dt dd blockquote pre code kbd samp var sub sup b i em strong del ins s u ' +
@@ -8,7 +8,7 @@ const ELEMENTS = new Set(
   ).split(' '),
 );
 
-/** Elements whose content is not text for people. */
+/** Elements that go with their content. */
 const SWALLOWED = new Set(
   'script style template noscript iframe object embed svg math title textarea select xmp plaintext head'.split(
     ' ',
@@ -27,17 +27,17 @@ const ATTRIBUTES: Readonly<Record<string, (value: string, element: string) => bo
 };
 
 /**
- * Markdown as HTML that can be put into a page of ours, whoever wrote it. It is made safe as text first; what is
- * rendered then goes through a second wall that knows nothing of the first.
+ * Renders anybody's Markdown as HTML for the dashboard. The text is made safe first. The result then passes a second
+ * wall, which is independent of the first.
  */
 export function renderMarkdown(markdown: string): string {
   const safe = safeMarkdown(markdown);
   const linked = Bun.markdown.html(safe, { autolinks: true });
-  // Linking an address may lose the end of the emphasis around it, which would then reach beyond the post.
+  // Bun may lose the end of emphasis around an address that it links. The emphasis would reach beyond the post.
   return allowOnly(isBalanced(linked) ? linked : Bun.markdown.html(safe));
 }
 
-/** HTML with nothing in it but what is listed above. Pictures become links: the page asks no other site for anything. */
+/** Drops everything that is not listed above. Pictures become links, since the page requests nothing of other sites. */
 export function allowOnly(html: string): string {
   let openLinks = 0;
   return new HTMLRewriter()
@@ -79,7 +79,7 @@ function keepAllowed(element: HTMLRewriterTypes.Element): void {
   }
 }
 
-/** The words of a picture, as a link to it where it is not in a link already. */
+/** The description of a picture, with a link to it outside of links. */
 function pictureLink(element: HTMLRewriterTypes.Element, isInLink: boolean): string {
   const words = quotable(element.getAttribute('alt') ?? '').trim() || 'Picture';
   const address = element.getAttribute('src') ?? '';
@@ -91,17 +91,17 @@ function isTaskBox(element: HTMLRewriterTypes.Element): boolean {
   return element.getAttribute('type') === 'checkbox';
 }
 
-/** An address of http, https or mailto, written out: what is relative would lead into the dashboard. */
+/** Refuses relative addresses, which would lead into the dashboard. */
 function isWebAddress(address: string): boolean {
   return /^(?:https?:\/\/|mailto:)[^\s\p{Cc}]+$/iu.test(address);
 }
 
-/** A raw attribute, whose entities stay, as text or as an attribute again. */
+/** Escapes a raw attribute, whose entities stay, for text and attributes. */
 function quotable(raw: string): string {
   return raw.replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Whether every element that is opened is closed too, of those that can be. */
+/** True when every element with content is closed. */
 function isBalanced(html: string): boolean {
   const open = new Map<string, number>();
   for (const [, slash, name = ''] of html.matchAll(/<(\/?)([a-z][a-z\d]*)\b[^>]*>/g)) {
