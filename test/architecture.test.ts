@@ -148,7 +148,7 @@ test('only data names a provider outside of src/providers', () => {
     'db/schema/integrations.ts',
     'src/config.ts',
     'src/deliveries/model.ts',
-    'src/drafts/changes/addresses.ts',
+    'src/drafts/links.ts',
     'src/operate/demo/posts.ts',
     'src/posts/model.ts',
   ]);
