@@ -145,6 +145,8 @@ function decodeEntities(text: string): string {
 
 /** Links may lead to http, https, mailto, or an address relative to the page. */
 export function isSafeAddress(address: string): boolean {
+  // Hot path: no colon, not even as an entity, means no scheme.
+  if (!/[:&]/.test(address)) return true;
   const plain = decodeEntities(address).replaceAll(/[\s\p{Cc}\p{Cf}]/gu, '');
   const scheme = /^[^/?#:]*(?=:)/.exec(plain)?.[0];
   return scheme === undefined || SAFE_SCHEMES.has(scheme.toLowerCase());
