@@ -6,7 +6,7 @@ import { type CliContext, WorkFailed } from './cli/context.ts';
 import { addDeliveryCommands } from './cli/delivery.ts';
 import { addDoctorCommand } from './cli/doctor.ts';
 import { addHealthcheckCommand } from './cli/healthcheck.ts';
-import { addIntegrationCommands } from './cli/integration.ts';
+import { addIntegrationCommands, integrationHint } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
 import { addPostCommands } from './cli/post.ts';
@@ -30,7 +30,7 @@ const FAILED = 1;
 const MISUSED = 2;
 
 /** What a person can mend, told in one line. */
-const mendable = [AppError, BackupError, DataFolderError, WrongSecretKey];
+const mendable = [BackupError, DataFolderError, WrongSecretKey];
 
 /** Runs one command. Returns the exit code; never throws for what a person can mend. */
 export async function runCli(words: readonly string[], context: CliContext): Promise<number> {
@@ -41,6 +41,11 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
     if (error instanceof WorkFailed) return FAILED;
     if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
+    if (error instanceof AppError) {
+      const isMissing = error.code === 'integration_not_found';
+      const hint = isMissing ? '; "integration list" shows those there are' : integrationHint(error);
+      return fail(context, `${error.message}${hint}`, FAILED);
+    }
     if (mendable.some((kind) => error instanceof kind))
       return fail(context, (error as Error).message, FAILED);
     const trouble = describeSystemTrouble(error);

@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import { connectByHand } from '../integrations/by-hand.ts';
-import { type ConnectedHooks, connectWithToken } from '../integrations/connect.ts';
+import { type ConnectedHooks, connectByHand, connectWithToken, listPlaces } from '../integrations/connect.ts';
+import { isLocal } from '../integrations/doctor.ts';
 import { type Connected, type IntegrationType, providerNames } from '../integrations/model.ts';
-import { listPlaces } from '../integrations/places.ts';
-import { isLocal } from '../integrations/reach.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import type { Place } from '../providers/api.ts';

@@ -17,9 +17,9 @@ import {
 import { deleteTrigger } from '../triggers/store.ts';
 import { describeFilters } from '../triggers/words.ts';
 import { type CliContext, withServices } from './context.ts';
+import { repositoryNames } from './integration.ts';
 import { whole } from './options.ts';
 import { fields, print, table } from './output.ts';
-import { repositoryNames } from './repositories.ts';
 import { filtersOf, type RuleFlags, ruleOptions, templatesOf } from './trigger-options.ts';
 import { addRunCommands } from './trigger-runs.ts';
 import { addTryCommands } from './trigger-try.ts';

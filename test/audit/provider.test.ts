@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { listAuditEvents } from '../../src/audit/store.ts';
-import { connectWithToken } from '../../src/integrations/connect.ts';
-import { disconnectIntegration } from '../../src/integrations/disconnect.ts';
-import { addPlace, removePlace } from '../../src/integrations/places.ts';
+import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
+import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { connectIntegration, revealSecret } from '../../src/integrations/service.ts';
-import { setToken } from '../../src/integrations/set-token.ts';
+import { revealSecret } from '../../src/integrations/secrets.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
+import { setToken } from '../../src/integrations/token.ts';
 import { createHookWorld, type HookWorld } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { revealSecret } from '../../src/integrations/service.ts';
+import { revealSecret } from '../../src/integrations/secrets.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
 import { cookieOf, form, signedIn, type Visit } from '../support/dashboard.ts';
 import { logOf } from '../support/deliveries.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { listHooks } from '../../src/integrations/hook-store.ts';
-import { revealSecret } from '../../src/integrations/service.ts';
+import { revealSecret } from '../../src/integrations/secrets.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
 import { insertMembership } from '../../src/users/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit, visitor } from '../support/dashboard.ts';
@@ -187,7 +187,7 @@ describe('what cannot be connected is refused, the choice stays, and nothing is 
     const foreign = github.addRepository('acme/foreign', { rights: { ann: 'admin' } });
     const fields = await chosen(['acme/rocket', 'acme/foreign']);
     foreign.rights = { ann: 'write' };
-    await expectNothing(await connect(fields), 'may not administer acme/foreign');
+    await expectNothing(await connect(fields), 'may not administer the webhooks of acme/foreign');
   });
 
   test('nothing is chosen', async () => {
@@ -203,7 +203,7 @@ describe('what cannot be connected is refused, the choice stays, and nothing is 
     const refused = await connect(fields);
     expect(refused.status).toBe(400);
     const html = await refused.text();
-    expect(html).toContain(`acme/rocket is connected already, by ${integrationId}.`);
+    expect(html).toContain(`Integration ${integrationId} already has acme/rocket.`);
     expect(html).toContain(`<a href="${LIST}/${integrationId}">Connected already</a>`);
     expect(html).not.toContain('tidings integration');
     expect(rocket.hooks).toEqual([]);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import { listHooks, updateHook } from '../../src/integrations/hook-store.ts';
-import { acceptedSecrets, revealSecret } from '../../src/integrations/service.ts';
+import { acceptedSecrets, revealSecret } from '../../src/integrations/secrets.ts';
 import { getIntegration, getReceivingIntegration, listIntegrations } from '../../src/integrations/store.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
@@ -69,12 +69,14 @@ describe('the webhooks of an integration', () => {
     if (hook === undefined) return expect.unreachable();
     expect(await textOf()).toContain('As it should be');
     expect(await textOf()).toContain('pull_request, push, release');
-    await updateHook(app.db, hook, { hasPresentSecret: false });
+    await app.db.write((tx) => updateHook(tx, hook, { hasPresentSecret: false }));
     expect(await textOf()).toContain('It is yet to be given the present secret.');
-    await updateHook(app.db, hook, { remoteId: null });
+    await app.db.write((tx) => updateHook(tx, hook, { remoteId: null }));
     expect(await textOf()).toContain('It is yet to be made there.');
     const retryAt = app.clock.now().getTime() + 600_000;
-    await updateHook(app.db, hook, { problem: 'GitHub failed with <b>status</b> 500.', retryAt });
+    await app.db.write((tx) =>
+      updateHook(tx, hook, { problem: 'GitHub failed with <b>status</b> 500.', retryAt }),
+    );
     const html = await textOf();
     expect(html).toContain('GitHub failed with &lt;b>status&lt;/b> 500.');
     expect(html).toMatch(/Tried again <time[^>]*>in 10 min<\/time>/);
@@ -159,10 +161,7 @@ describe('setting up anew', () => {
   test('by hand there is nothing to set up', async () => {
     const { integrationId } = await connectGithub(started.app, 'org_a', 'acme/by-hand');
     const refused = await visit(`${LIST}/${integrationId}/repair`, {});
-    await expectRefused(
-      refused,
-      `Integration ${integrationId} was connected by hand, or its token cannot be read.`,
-    );
+    await expectRefused(refused, `Integration ${integrationId} has no GitHub token that Tidings can read.`);
   });
 });
 
@@ -203,7 +202,7 @@ describe('a token', () => {
     started.github.failNext('answers 500', { after: 1 });
     const html = await expectRefused(
       await visit(`${path}/token`, { apiToken: newer }),
-      'The token is kept, but not all is done yet: GitHub failed with status 500',
+      'GitHub failed with status 500. Try again later. The token is stored, and Tidings keeps trying to set the webhooks.',
     );
     expect(html).toContain('Replace the token');
   });
@@ -228,7 +227,7 @@ describe('repositories', () => {
 
   test.each([
     ['nothing', {}, 'Choose a repository.'],
-    ['what is there', { place: 'acme/rocket' }, 'has acme/rocket already'],
+    ['what is there', { place: 'acme/rocket' }, 'already has acme/rocket'],
     ['what the token cannot see', { place: 'acme/nothing' }, 'no repository acme/nothing'],
     ['what is no name', { place: 'x' }, 'OWNER/NAME'],
   ])('%s cannot be added', async (_, fields: Record<string, string>, says) => {
@@ -256,7 +255,7 @@ describe('repositories', () => {
 
   test('are not removed when GitHub does not delete their webhook, nor the last one', async () => {
     const only = await visit(`${path}/remove`, { place: 'acme/rocket' });
-    await expectRefused(only, `acme/rocket is all that ${id} is connected to.`);
+    await expectRefused(only, `acme/rocket is the only place of integration ${id}.`);
     const lander = await addLander();
     started.github.failNext('answers 500');
     const refused = await visit(`${path}/remove`, { place: 'acme/lander' });
@@ -301,7 +300,7 @@ describe('repositories', () => {
     const { integrationId } = await connectLinear(started.app, 'org_a');
     expect(await textOf(`${LIST}/${integrationId}`)).not.toContain('/add"');
     const refused = await visit(`${LIST}/${integrationId}/add`, { place: 'ENG' });
-    await expectRefused(refused, 'set up by hand at Linear');
+    await expectRefused(refused, 'set up by hand. Choose its teams at Linear.');
   });
 });
 

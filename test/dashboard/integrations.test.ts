@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { revealSecret } from '../../src/integrations/service.ts';
+import { revealSecret } from '../../src/integrations/secrets.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';

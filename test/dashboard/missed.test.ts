@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { connectWithToken } from '../../src/integrations/connect.ts';
+import { connectWithToken, setEnabled } from '../../src/integrations/connect.ts';
 import { addPlace } from '../../src/integrations/places.ts';
-import { setEnabled } from '../../src/integrations/store.ts';
 import { trackUptime } from '../../src/operate/uptime/pauses.ts';
 import { form, pageVisitor, signedIn, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, logOf } from '../support/deliveries.ts';
@@ -121,7 +120,7 @@ describe('missed deliveries', () => {
 
   test.each([
     ['nothing chosen', { which: 'chosen' }, 'Choose at least one delivery.'],
-    ['one that is not missing', { only: 'guid' }, 'Delivery guid is not among those that were missed'],
+    ['one that is not missing', { only: 'guid' }, 'Delivery guid is not missing.'],
   ])('%s: is refused, and nothing is asked for', async (_, fields: Record<string, string>, says) => {
     await miss(1);
     const refused = await visit(path, fields);
@@ -250,6 +249,6 @@ test('a repository whose webhook is gone is named, beside what is missing at the
   lander.hooks.splice(0);
   const [missing = ''] = await miss(1);
   const html = await textOf();
-  expect(html).toContain('Of acme/lander nothing is known: ');
+  expect(html).toContain('Deliveries of acme/lander are unknown: ');
   expect(html).toContain(missing);
 });

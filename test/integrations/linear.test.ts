@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { connectWithToken } from '../../src/integrations/connect.ts';
-import { disconnectIntegration } from '../../src/integrations/disconnect.ts';
+import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { findMissed } from '../../src/integrations/missed.ts';
-import { addPlace, removePlace } from '../../src/integrations/places.ts';
+import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { connectIntegration, revealSecret } from '../../src/integrations/service.ts';
-import { setToken } from '../../src/integrations/set-token.ts';
+import { revealSecret } from '../../src/integrations/secrets.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
+import { setToken } from '../../src/integrations/token.ts';
 import { ALL_PUBLIC_TEAMS, type ProblemKind } from '../../src/providers/api.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
@@ -85,14 +84,14 @@ test('chosen teams, a webhook each; one is added and taken away', async () => {
 
 test('a team that is connected already is refused; all public teams may be those of another workspace', async () => {
   const { integrationId } = await connect(['ENG']);
-  const refused = connect(['DES', 'Engineering']).then(
-    () => null,
-    (error: Error) => error.message,
-  );
-  expect(await refused).toContain(`Engineering (ENG) is connected already, by ${integrationId}. To give it`);
+  expect(await rejection(connect(['DES', 'Engineering']))).toMatchObject({
+    problem: { code: 'place_connected', place: 'Engineering (ENG)', integrationId, hasToken: true },
+  });
   expect(atLinear()).toHaveLength(1);
   const publicTeams = await connect();
-  expect(String(await rejection(connect()))).toContain(`connected already, by ${publicTeams.integrationId}`);
+  expect(await rejection(connect())).toMatchObject({
+    problem: { code: 'place_connected', integrationId: publicTeams.integrationId },
+  });
   expect(atLinear()).toHaveLength(2);
   const other = world.linear.addWorkspace();
   await connect([], other.addKey({ admin: true }));
@@ -191,11 +190,16 @@ test('the doctor sees what was changed at Linear; what is missing Linear does no
   if (hook === undefined) throw new Error('the hook is missing');
   hook.enabled = false;
   hook.resourceTypes = ['Issue'];
-  const { ok, checks } = await diagnose(deps, integrationId);
+  const { ok, findings } = await diagnose(deps, integrationId);
   expect(ok).toBe(false);
-  expect(checks.find(({ name }) => name === 'hook')?.message).toBe(
-    `The webhook ${hook.id} is switched off; it does not deliver InitiativeUpdate, Project, ProjectUpdate, which triggers need`,
-  );
-  expect(String(await rejection(findMissed(world.deps, integrationId)))).toContain('Linear tells nobody');
+  expect(findings.find(({ name }) => name === 'hook')).toMatchObject({
+    code: 'hook_differs',
+    hookId: hook.id,
+    differs: [
+      { code: 'inactive' },
+      { code: 'missing_events', events: ['InitiativeUpdate', 'Project', 'ProjectUpdate'] },
+    ],
+  });
+  expect(await rejection(findMissed(world.deps, integrationId))).toMatchObject({ code: 'no_delivery_list' });
   expect((await world.hooks(integrationId))[0]?.placeId).toBe(ALL_PUBLIC_TEAMS);
 });

@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { connectWithToken } from '../../src/integrations/connect.ts';
-import { disconnectIntegration } from '../../src/integrations/disconnect.ts';
+import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
 import { recordMade } from '../../src/integrations/hook-store.ts';
-import { addPlace, removePlace } from '../../src/integrations/places.ts';
+import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { connectIntegration, revealSecret } from '../../src/integrations/service.ts';
-import { setToken } from '../../src/integrations/set-token.ts';
+import { revealSecret } from '../../src/integrations/secrets.ts';
 import { getReceivingIntegration, listIntegrations } from '../../src/integrations/store.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
+import { setToken } from '../../src/integrations/token.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';
@@ -65,9 +64,9 @@ describe('two people at once', () => {
   test('a repository of another integration is not added to this one', async () => {
     const id = await world.connect('acme/engine');
     const other = await world.connect('acme/rocket');
-    expect(String(await rejection(addPlace(world.deps, id, 'acme/rocket')))).toContain(
-      `acme/rocket is connected already, by ${other}`,
-    );
+    expect(await rejection(addPlace(world.deps, id, 'acme/rocket'))).toMatchObject({
+      problem: { code: 'place_connected', place: 'acme/rocket', integrationId: other },
+    });
     expect(world.rocket.hooks).toHaveLength(1);
   });
 
@@ -166,7 +165,11 @@ describe('what is half done', () => {
   test('a disconnection that fails at the second webhook: the first is made again', async () => {
     const id = await world.connect('acme/engine', 'acme/rocket');
     world.github.failNext('answers 500', { after: 1 });
-    expect(String(await rejection(disconnectIntegration(world.deps, id)))).toContain(
+    const error = await rejection(disconnectIntegration(world.deps, id));
+    expect(error).toMatchObject({
+      outcome: { code: 'not_disconnected', deleted: ['acme/engine'], mayBeGone: 'acme/rocket' },
+    });
+    expect(String(error)).toEndWith(
       'The integration is still connected. Tidings restores the deleted webhooks of acme/engine within a minute, and that of acme/rocket if it is gone.',
     );
     expect([world.engine.hooks.length, world.rocket.hooks.length]).toEqual([0, 1]);
@@ -193,11 +196,12 @@ describe('what is half done', () => {
     const id = await world.connect();
     const [hook] = await world.hooks(id);
     if (hook === undefined) throw new Error('there is no hook');
-    const { secret } = await getReceivingIntegration(world.db, id);
-    const made = { remoteId: hook.remoteId ?? '', events: hook.events };
-    expect((await recordMade(world.db, hook, { ...made, secret }))?.hasPresentSecret).toBe(true);
+    const { secret } = await world.db.read((tx) => getReceivingIntegration(tx, id));
+    const made = { remoteId: hook.remoteId ?? '', events: hook.events, secret };
+    const record = () => world.db.write((tx) => recordMade(tx, hook, made));
+    expect((await record())?.hasPresentSecret).toBe(true);
     await rotateSecret(world.deps, id);
-    expect((await recordMade(world.db, hook, { ...made, secret }))?.hasPresentSecret).toBe(false);
+    expect((await record())?.hasPresentSecret).toBe(false);
     expect(await syncHooks(world.deps)).toBe(1);
   });
 });

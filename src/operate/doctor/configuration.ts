@@ -1,5 +1,5 @@
 import { variableNames } from '../../config.ts';
-import { isLocal } from '../../integrations/reach.ts';
+import { isLocal } from '../../integrations/doctor.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import { knownPublicUrl } from '../uptime/public-url.ts';
 import { type Check, check, databaseCheck, failed, ok, unchecked, warning } from './check.ts';

@@ -1,5 +1,6 @@
 import { diagnose } from '../../integrations/doctor.ts';
 import { listIntegrations } from '../../integrations/store.ts';
+import { describeFinding } from '../../integrations/words.ts';
 import { tidings } from '../../lib/how-to-run.ts';
 import { providerApis } from '../../providers/open-api.ts';
 import { knownPublicUrl } from '../uptime/public-url.ts';
@@ -22,9 +23,10 @@ export const providerChecks: readonly Check[] = [
     // By what is wrong: an address that nobody answers at is the trouble of them all, and told once.
     const troubled = new Map<string, string[]>();
     for (const { id } of kept.slice(0, MAX_ASKED)) {
-      const { checks } = await diagnose(deps, id);
-      for (const { status, message } of checks) {
-        if (status === 'failed') troubled.set(message, [...(troubled.get(message) ?? []), id]);
+      const { findings } = await diagnose(deps, id);
+      for (const finding of findings) {
+        const message = describeFinding(finding);
+        if (finding.status === 'failed') troubled.set(message, [...(troubled.get(message) ?? []), id]);
       }
     }
     return troubled.size === 0

@@ -1,4 +1,4 @@
-import { secretsOpen } from '../../integrations/service.ts';
+import { secretsOpen } from '../../integrations/secrets.ts';
 import { findReceivingIntegration, listIntegrations } from '../../integrations/store.ts';
 import { tidings } from '../../lib/how-to-run.ts';
 import { type Check, counted, databaseCheck, failed, ok, unchecked } from './check.ts';

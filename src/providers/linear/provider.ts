@@ -14,6 +14,7 @@ export const linear: Provider<'linear'> = {
   id: 'linear',
   name: 'Linear',
   hasRepositories: false,
+  requiresHttps: true,
   events,
   triggerEvents: {
     issue: ['Issue'],

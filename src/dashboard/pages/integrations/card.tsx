@@ -3,8 +3,7 @@
 import { countDays } from '../../../deliveries/count-store.ts';
 import { listLogPage } from '../../../deliveries/log-store.ts';
 import type { Integration } from '../../../integrations/model.ts';
-import { providerNames } from '../../../integrations/model.ts';
-import { webhookUrl } from '../../../integrations/service.ts';
+import { providerNames, webhookUrl } from '../../../integrations/model.ts';
 import type { Pause } from '../../../operate/uptime/pauses.ts';
 import type { MemberVisit } from '../../page.ts';
 import { ToCopy } from '../../view/copy.tsx';

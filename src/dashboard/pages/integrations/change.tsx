@@ -1,15 +1,17 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { disconnectIntegration } from '../../../integrations/disconnect.ts';
+
+import { setEnabled } from '../../../integrations/connect.ts';
 import { type Integration, providerNames } from '../../../integrations/model.ts';
-import { endedNow, rotateSecret } from '../../../integrations/rotate.ts';
-import { setEnabled } from '../../../integrations/store.ts';
+import { disconnectIntegration } from '../../../integrations/places.ts';
+import { rotateSecret } from '../../../integrations/rotate.ts';
+import { describeOldSecret } from '../../../integrations/words.ts';
 import { once } from '../../once.ts';
 import { type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { ToCopy } from '../../view/copy.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
 import { showIntegration } from './one.tsx';
-import { problemOf } from './problem.ts';
+import { problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId';
 
@@ -38,7 +40,7 @@ export const changeIntegration: readonly Page[] = [
       );
       return tellRotated(visit, integration, rotated, now);
     } catch (error) {
-      return showIntegration(visit, { about: 'secret', message: problemOf(error) });
+      return showIntegration(visit, { about: 'secret', message: problemOf(error, integration.type) });
     }
   }),
 
@@ -51,7 +53,7 @@ export const changeIntegration: readonly Page[] = [
       const rest = left.length === 0 ? '' : ` A webhook was left at ${left.join(', ')}: delete it there.`;
       return redirect(`${base}/integrations`, `${integrationName(integration)} is disconnected.${rest}`);
     } catch (error) {
-      return showIntegration(visit, { about: 'disconnect', message: problemOf(error) });
+      return showIntegration(visit, { about: 'disconnect', message: problemOf(error, integration.type) });
     }
   }),
 ];
@@ -73,7 +75,7 @@ function tellRotated(
         : 'This form was sent before, and no other secret was made. If you did not copy the one that it made, make a new one.',
     );
   }
-  const old = now ? endedNow(provider, rotated.isSetAtProvider) : 'The old one works for another 24 hours.';
+  const old = describeOldSecret(integration.type, now, rotated.isSetAtProvider);
   // There may be a token that cannot be read any more: then a person has to set it.
   if (rotated.isSetAtProvider) {
     return redirect(page, `A new secret was made and set at ${provider}. ${old}`);

@@ -1,13 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import { type IntegrationType, providerNames } from '../../../integrations/model.ts';
+import { placeNouns } from '../../../integrations/words.ts';
 import { ALL_PUBLIC_TEAMS } from '../../../providers/api.ts';
 import { newMark } from '../../once.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';
 import { Field, FormError } from '../../view/form.tsx';
 import type { Offer } from './form-token.ts';
 import { findConnected, Places } from './places.tsx';
-import { placeWords } from './words.ts';
 
 /** What to connect with the token that was given. `sealed`: the offer, for the form that follows. */
 export async function showChoice(
@@ -18,7 +18,7 @@ export async function showChoice(
   error?: string,
 ): Promise<View> {
   const { deps, organization, base, form } = visit;
-  const { one, many } = placeWords[type];
+  const { one, many } = placeNouns(type);
   const connected = await findConnected(deps, organization.id, type);
   const places = offer.places.filter(({ id }) => id !== ALL_PUBLIC_TEAMS);
   const list = (

@@ -1,6 +1,6 @@
-import { connectWithToken } from '../../../integrations/connect.ts';
+import { connectWithToken, listPlaces } from '../../../integrations/connect.ts';
 import type { IntegrationType } from '../../../integrations/model.ts';
-import { listPlaces } from '../../../integrations/places.ts';
+import { placeNouns } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { ALL_PUBLIC_TEAMS } from '../../../providers/api.ts';
 import { once } from '../../once.ts';
@@ -8,9 +8,8 @@ import { type MemberVisit, type Page, post, redirect, type View } from '../../pa
 import { showChoice } from './choice.tsx';
 import { openOffer, sealOffer } from './form-token.ts';
 import { showIntegrations } from './list.tsx';
-import { problemOf } from './problem.ts';
 import { TOKEN_FIELD } from './token-field.tsx';
-import { placeWords, sayConnected } from './words.ts';
+import { describeConnected, problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations';
 
@@ -34,7 +33,7 @@ async function readToken(visit: MemberVisit, type: IntegrationType): Promise<Vie
     const offer = { token, ...seen };
     return await showChoice(visit, type, offer, sealOffer(visit, type, offer));
   } catch (error) {
-    return showIntegrations(visit, { field: `${type}-token`, message: problemOf(error) });
+    return showIntegrations(visit, { field: `${type}-token`, message: problemOf(error, type) });
   }
 }
 
@@ -59,10 +58,13 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType) {
     const connected = await once(deps.db, form.get('mark'), () => connectWithToken(deps, request));
     return connected === null
       ? redirect(`${base}/integrations`, 'This form was sent before, and nothing more was connected.')
-      : redirect(`${base}/integrations/${connected.integrationId}`, sayConnected(type, connected.places));
+      : redirect(
+          `${base}/integrations/${connected.integrationId}`,
+          describeConnected(type, connected.places),
+        );
   } catch (error) {
     // What was sealed goes on as it is: another try makes it no younger.
-    return showChoice(visit, type, offer, sealed, problemOf(error));
+    return showChoice(visit, type, offer, sealed, problemOf(error, type));
   }
 }
 
@@ -71,7 +73,7 @@ function chosenOf(form: URLSearchParams, type: IntegrationType): string[] {
   if (type === 'linear' && form.get('which') !== 'chosen') return [ALL_PUBLIC_TEAMS];
   const chosen = [...form.getAll('place'), ...otherNames(form)];
   if (chosen.length > 0) return chosen;
-  throw new AppError(400, `Choose at least one ${placeWords[type].one}. Nothing was connected.`);
+  throw new AppError(400, `Choose at least one ${placeNouns(type).one}. Nothing was connected.`);
 }
 
 function otherNames(form: URLSearchParams): string[] {

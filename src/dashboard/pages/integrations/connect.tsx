@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { connectIntegration } from '../../../integrations/connect.ts';
 import type { Connected, IntegrationType } from '../../../integrations/model.ts';
-import { connectIntegration } from '../../../integrations/service.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { once } from '../../once.ts';
 import { type MemberVisit, type Page, post, redirect, view } from '../../page.ts';

@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
+import type { Hook } from '../../../integrations/model.ts';
 import { type Integration, providerNames } from '../../../integrations/model.ts';
-import type { Hook } from '../../../providers/api.ts';
+import { placeNouns } from '../../../integrations/words.ts';
 import { Action, FormError } from '../../view/form.tsx';
 import { HookTable, Remove } from './hook-table.tsx';
-import { placeWords } from './words.ts';
 
 export interface HooksProps {
   integration: Integration;
@@ -45,7 +45,7 @@ export function Hooks({ integration, hooks, base, now, isOwner, error, unremoved
           : `The ${placeCount > 1 ? 'webhooks were' : 'webhook was'} set up by hand: with a token, Tidings could look after ${placeCount > 1 ? 'them' : 'it'}.`}
       </p>
       {hasToken ? (
-        <HookTable hooks={hooks} path={path} now={now} noun={placeWords[type].one} canRemove={canRemove} />
+        <HookTable hooks={hooks} path={path} now={now} noun={placeNouns(type).one} canRemove={canRemove} />
       ) : null}
       {!hasToken && canRemove ? (
         <ul class="card rows">
@@ -77,7 +77,7 @@ function HookActions({ integration: { type, hasToken }, path }: { integration: I
       )}
       {hasToken || type === 'github' ? (
         <a class="button" href={`${path}/add`}>
-          Add a {placeWords[type].one}
+          Add a {placeNouns(type).one}
         </a>
       ) : null}
       {hasToken && type === 'github' ? (

@@ -3,6 +3,7 @@ import { MAX_REDELIVERED, type Redelivered } from '../../../integrations/missed.
 import type { Integration } from '../../../integrations/model.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';
 import { integrationName } from '../deliveries/rows.tsx';
+import { problemOf } from './words.ts';
 
 /** What was asked for, and what the provider said. The deliveries themselves come by the usual way, a moment later. */
 export function showAsked(
@@ -11,8 +12,10 @@ export function showAsked(
   results: readonly Redelivered[],
 ): View {
   const path = `${base}/integrations/${integration.id}`;
-  const asked = results.filter(({ isAsked }) => isAsked).length;
-  const refused = results.filter(({ isAsked }) => !isAsked);
+  const asked = results.filter(({ problem }) => problem === null).length;
+  const refused = results.flatMap(({ deliveryId, problem }) =>
+    problem === null ? [] : [{ deliveryId, message: problemOf(problem, integration.type) }],
+  );
   const title = results.length === 0 ? 'No delivery is missing any more' : titleOf(asked);
   return view(
     title,
@@ -31,9 +34,9 @@ export function showAsked(
         <div class="problem" role="alert">
           <p>{refused.length === 1 ? 'One is not sent again:' : `${refused.length} are not sent again:`}</p>
           <ul>
-            {refused.map(({ deliveryId, problem }) => (
+            {refused.map(({ deliveryId, message }) => (
               <li>
-                <span class="mono">{deliveryId}</span>: {problem}
+                <span class="mono">{deliveryId}</span>: {message}
               </li>
             ))}
           </ul>

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type Comparison, findMissed, redeliverMissed } from '../../../integrations/missed.ts';
-import { type Integration, providerNames } from '../../../integrations/model.ts';
+import { type Integration, type IntegrationType, providerNames } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { once } from '../../once.ts';
 import {
@@ -19,7 +19,7 @@ import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
 import { showAsked } from './missed-asked.tsx';
 import { MissedForm } from './missed-form.tsx';
-import { forPeople, problemOf } from './problem.ts';
+import { problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/missed';
 
@@ -43,7 +43,7 @@ async function sendAgain(visit: MemberVisit, integration: Integration): Promise<
         )
       : showAsked(visit, integration, results);
   } catch (error) {
-    return showMissed(visit, integration, problemOf(error));
+    return showMissed(visit, integration, problemOf(error, integration.type));
   }
 }
 
@@ -67,13 +67,13 @@ async function showMissed(visit: MemberVisit, integration: Integration, error?: 
         <a href={`${base}/integrations`}>Integrations</a> / <a href={path}>{integrationName(integration)}</a>
       </p>
       <h1>Missed deliveries</h1>
-      {await answer(visit, integration, error)}
+      {await renderMissed(visit, integration, error)}
     </>,
     { section: 'integrations', ...(error === undefined ? {} : { status: 400 }) },
   );
 }
 
-async function answer(visit: MemberVisit, integration: Integration, error: string | undefined) {
+async function renderMissed(visit: MemberVisit, integration: Integration, error: string | undefined) {
   const { base, deps } = visit;
   const path = `${base}/integrations/${integration.id}`;
   if (integration.type === 'linear') {
@@ -99,11 +99,11 @@ async function answer(visit: MemberVisit, integration: Integration, error: strin
   }
   try {
     const compared = await findMissed(deps, integration.id);
-    return <Compared compared={compared} visit={visit} path={path} error={error} />;
+    return <Compared compared={compared} type={integration.type} visit={visit} path={path} error={error} />;
   } catch (failure) {
     return (
       <>
-        <FormError error={problemOf(failure)} />
+        <FormError error={problemOf(failure, integration.type)} />
         <p>What is missing is not known. Nothing was changed.</p>
         <a class="button" href={`${path}/missed`}>
           Look again
@@ -114,12 +114,14 @@ async function answer(visit: MemberVisit, integration: Integration, error: strin
 }
 
 function Compared({
-  compared: { counts, missed, since, isCut, untold },
+  compared: { counts, missed, since, isCut, unknown },
+  type,
   visit: { deps, form },
   path,
   error,
 }: {
   compared: Comparison;
+  type: IntegrationType;
   visit: MemberVisit;
   path: string;
   error: string | undefined;
@@ -135,9 +137,9 @@ function Compared({
         <time datetime={since}>{exactly(new Date(since))}</time>.
         {isCut ? ' There are more, and older ones, than GitHub was asked for.' : ''}
       </p>
-      {untold.map(({ place, reason }) => (
+      {unknown.map(({ place, problem }) => (
         <p class="note">
-          Of {place} nothing is known: {forPeople(reason)}
+          Deliveries of {place} are unknown: {problemOf(problem, type)}
         </p>
       ))}
       <FormError error={error} />
