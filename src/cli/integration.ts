@@ -212,12 +212,10 @@ export function integrationHint(error: unknown): string {
   if (!(error instanceof IntegrationProblem)) return '';
   const { problem } = error;
   switch (problem.code) {
-    case 'place_connected': {
-      const purpose = problem.hasToken ? 'give it another token' : 'let Tidings manage its webhook';
-      return ` To ${purpose}: ${setTokenCommand(problem.integrationId)}`;
-    }
+    case 'place_connected':
+      return ` To give it a token: ${setTokenCommand(problem.integrationId)}`;
     case 'no_token':
-      return ` To store one: ${setTokenCommand(problem.integrationId)}`;
+      return ` To give it one: ${setTokenCommand(problem.integrationId)}`;
     case 'last_place':
       return ` ${tidings} integration disconnect ${problem.integrationId}`;
     case 'unknown_place':
@@ -227,4 +225,4 @@ export function integrationHint(error: unknown): string {
   }
 }
 
-const setTokenCommand = (id: string) => `${tidings} integration set-token ${id} --token TOKEN`;
+const setTokenCommand = (id: string | number) => `${tidings} integration set-token ${id} --token TOKEN`;

@@ -143,8 +143,7 @@ export async function requireUnconnected(
   const except = inserted.map(({ id }) => id);
   const connected = await findConnectedPlace(tx, organizationId, placeIds, except);
   if (connected === null) return;
-  const { name: place, integrationId, hasToken } = connected;
-  throw new IntegrationProblem({ code: 'place_connected', place, integrationId, hasToken });
+  throw new IntegrationProblem({ code: 'place_connected', ...connected });
 }
 
 /**
@@ -165,8 +164,7 @@ async function requireOtherWorkspace(
     (each) => each.type === api.type && urls.has(urlOf(deps, each, { repositoryId: null })),
   );
   if (connected === undefined) return;
-  const { id: integrationId, hasToken } = connected;
-  throw new IntegrationProblem({ code: 'place_connected', place: all.name, integrationId, hasToken });
+  throw new IntegrationProblem({ code: 'place_connected', place: all.name, integrationId: connected.id });
 }
 
 type ManualNeeds = Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'actor' | 'secrets' | 'publicUrl'>;

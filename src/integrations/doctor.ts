@@ -11,7 +11,7 @@ import type { EnabledTrigger, Hook, Integration, IntegrationType } from './model
 import { isProblem } from './problems.ts';
 import { getIntegration } from './store.ts';
 import { findApi } from './token.ts';
-import type { Difference, FindingCode, Unreachable } from './words.ts';
+import type { Difference, FindingCode } from './words.ts';
 
 /** The way to correct a finding. */
 export type Fix =
@@ -84,18 +84,8 @@ export async function diagnose(deps: Needs, integrationId: string): Promise<Diag
 /** Whether `PUBLIC_URL` is an address that a provider can use, and responds from here. */
 async function checkReach({ publicUrl, fetch }: Needs, { type }: Integration): Promise<Finding> {
   const url = publicUrl();
-  const cause = await pingService(fetch, url);
   const about = { name: 'reachability', url } as const;
-  if (cause !== null) return { ...about, code: 'unreachable', cause, status: 'failed', fix: 'start_server' };
-  if (isLocal(url)) return { ...about, code: 'local_address', status: 'warning', fix: 'set_public_url' };
-  if (providerOf(type).requiresHttps === true && !url.startsWith('https:')) {
-    return { ...about, code: 'needs_https', type, status: 'warning', fix: 'use_https' };
-  }
-  return { ...about, code: 'reachable', status: 'ok' };
-}
-
-/** Null if Tidings responds there. */
-async function pingService(fetch: Deps['fetch'], url: string): Promise<Unreachable | null> {
+  const unreachable = { ...about, status: 'failed', fix: 'start_server' } as const;
   try {
     const response = await fetch(
       new Request(`${url}/ping`, { signal: AbortSignal.timeout(REACH_TIMEOUT_MS) }),
@@ -105,16 +95,24 @@ async function pingService(fetch: Deps['fetch'], url: string): Promise<Unreachab
     const { value } = (await reader?.read()) ?? {};
     await reader?.cancel();
     const text = new TextDecoder().decode(value?.subarray(0, 100));
-    if (response.ok && text === 'pong') return null;
-    const location = response.headers.get('location');
-    if (location !== null) return { code: 'redirect', location };
-    return { code: 'other_server', statusCode: response.status };
+    if (!response.ok || text !== 'pong') {
+      const location = response.headers.get('location');
+      return location === null
+        ? { ...unreachable, code: 'other_server', statusCode: response.status }
+        : { ...unreachable, code: 'redirect', location };
+    }
   } catch (error) {
-    if (!(error instanceof Error)) return { code: 'no_connection', systemCode: String(error) };
-    if (error.name === 'TimeoutError') return { code: 'timeout', timeoutMs: REACH_TIMEOUT_MS };
-    const systemCode = 'code' in error && typeof error.code === 'string' ? error.code : error.message;
-    return { code: 'no_connection', systemCode };
+    if (error instanceof Error && error.name === 'TimeoutError') {
+      return { ...unreachable, code: 'no_response', seconds: REACH_TIMEOUT_MS / 1000 };
+    }
+    const systemCode = error instanceof Error && 'code' in error ? error.code : error;
+    return { ...unreachable, code: 'no_connection', systemCode: String(systemCode) };
   }
+  if (isLocal(url)) return { ...about, code: 'local_address', status: 'warning', fix: 'set_public_url' };
+  if (providerOf(type).requiresHttps === true && !url.startsWith('https:')) {
+    return { ...about, code: 'needs_https', type, status: 'warning', fix: 'use_https' };
+  }
+  return { ...about, code: 'reachable', status: 'ok' };
 }
 
 const privateAddresses = new BlockList();
@@ -174,33 +172,37 @@ async function checkHook(
 ): Promise<Finding[]> {
   const { placeName: place, problem, remoteId: hookId } = hook;
   const about = { name: 'hook', place } as const;
-  if (hookId === null)
-    return [{ ...about, code: 'hook_not_created', problem, status: 'failed', fix: 'repair' }];
+  const findings: Finding[] = [];
+  if (problem !== null) {
+    findings.push({ ...about, code: 'hook_update_failed', problem, status: 'warning', fix: 'repair' });
+  }
+  if (hookId === null) {
+    return [{ ...about, code: 'hook_not_created', status: 'failed', fix: 'repair' }, ...findings];
+  }
   const remote = await api.findHook(hook.placeId, hookId);
   if (remote === null) return [{ ...about, code: 'hook_deleted', hookId, status: 'failed', fix: 'repair' }];
-  const differs = compareHook(
+  const differences = compareHook(
     remote,
     hook,
     urlOf(deps, integration, hook),
     eventsFor(integration.type, hook, triggers),
   );
-  const findings: Finding[] = [
-    differs.length === 0
+  findings.unshift(
+    differences.length === 0
       ? { ...about, code: 'hook_correct', hookId, events: remote.events, status: 'ok' }
-      : { ...about, code: 'hook_differs', hookId, differs, status: 'failed', fix: 'repair' },
-  ];
-  if (problem !== null) {
-    findings.push({ ...about, code: 'hook_update_failed', problem, status: 'warning', fix: 'repair' });
-  }
+      : { ...about, code: 'hook_differs', hookId, differences, status: 'failed', fix: 'repair' },
+  );
   if (remote.lastResponse !== null) {
-    const { statusCode } = remote.lastResponse;
+    const { lastResponse: response } = remote;
+    const isOk = response.statusCode !== null && response.statusCode < 300;
+    const { type } = integration;
     findings.push({
       name: 'last-delivery',
       code: 'last_response',
-      type: integration.type,
-      ...remote.lastResponse,
+      type,
+      response,
       place,
-      status: statusCode !== null && statusCode < 300 ? 'ok' : 'failed',
+      status: isOk ? 'ok' : 'failed',
     });
   }
   if (api.pingHook === undefined) return findings;
@@ -261,24 +263,24 @@ function checkRepository(entries: readonly Delivery[]): Finding[] {
 async function checkMissed(
   deps: Needs,
   api: ProviderApi | null,
-  integration: Integration,
+  { id, type }: Integration,
 ): Promise<Finding[]> {
   if (api?.listAttempts === undefined) return [];
   const about = { name: 'missed' } as const;
   try {
-    const { counts, missed, since, unknown } = await compareDeliveries(deps, integration.id);
+    const { counts, missed, since, unknown } = await compareDeliveries(deps, id);
+    const { arrived, failed, 'never-arrived': neverArrived } = counts;
+    const compared = { ...about, arrived, failed, neverArrived, since };
     if (missed.length > 0) {
-      return [
-        { ...about, code: 'deliveries_missed', counts, since, status: 'failed', fix: 'redeliver', missed },
-      ];
+      return [{ ...compared, code: 'deliveries_missed', status: 'failed', fix: 'redeliver', missed }];
     }
     if (unknown.length > 0) {
       const places = unknown.map(({ place }) => place);
       return [{ ...about, code: 'partly_compared', places, status: 'warning' }];
     }
-    return counts.arrived === 0
-      ? [{ ...about, code: 'only_pings', type: integration.type, since, status: 'ok' }]
-      : [{ ...about, code: 'none_missed', counts, since, status: 'ok' }];
+    return arrived === 0
+      ? [{ ...about, code: 'only_pings', type, since, status: 'ok' }]
+      : [{ ...compared, code: 'none_missed', status: 'ok' }];
   } catch (error) {
     if (!isProblem(error)) throw error;
     return [{ ...about, code: 'not_compared', problem: error, status: 'warning' }];

@@ -205,14 +205,15 @@ function fateOf(
   newest: RemoteAttempt,
   entry: Logged | undefined,
 ): { fate: Fate; cause: MissedCause | null } {
-  if (entry !== undefined && isTaken(entry.status)) return { fate: 'arrived', cause: null };
   if (entry !== undefined) {
-    return { fate: 'failed', cause: { code: 'logged', status: entry.status, reason: entry.reason } };
+    const { status, reason } = entry;
+    if (isTaken(status)) return { fate: 'arrived', cause: null };
+    const cause: MissedCause =
+      reason === null ? { code: 'logged_without_reason', status } : { code: 'logged', reason };
+    return { fate: 'failed', cause };
   }
-  const answered = attempts.find(({ statusCode }) => statusCode !== null);
-  if (answered === undefined) {
-    return { fate: 'never-arrived', cause: { code: 'no_response', message: newest.status } };
-  }
-  const { statusCode, status: message } = answered;
-  return { fate: 'failed', cause: { code: 'not_logged', statusCode, message } };
+  const { statusCode, status: message } = attempts.find((attempt) => attempt.statusCode !== null) ?? newest;
+  const response = { statusCode, message };
+  if (statusCode === null) return { fate: 'never-arrived', cause: { code: 'no_response', response } };
+  return { fate: 'failed', cause: { code: statusCode < 300 ? 'answered_by_other' : 'refused', response } };
 }

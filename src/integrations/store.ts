@@ -154,12 +154,11 @@ export async function findConnectedPlace(
   organizationId: string,
   placeIds: readonly string[],
   except: readonly string[] = [],
-): Promise<{ integrationId: string; name: string; hasToken: boolean } | null> {
+): Promise<{ integrationId: string; place: string } | null> {
   const isOfOrganization = eq(integrations.organizationId, organizationId);
   const names = placeIds.map((name) => name.toLowerCase());
-  const hasToken = sql<boolean>`${integrations.token} is not null`.mapWith(Boolean);
   const repository = tx
-    .select({ integrationId: integrations.id, name: repositories.fullName, hasToken })
+    .select({ integrationId: integrations.id, place: repositories.fullName })
     .from(repositories)
     .innerJoin(integrations, eq(integrations.id, repositories.integrationId))
     .where(
@@ -172,7 +171,7 @@ export async function findConnectedPlace(
     .get();
   if (repository !== undefined) return repository;
   const hook = tx
-    .select({ integrationId: integrations.id, name: hooks.placeName, hasToken })
+    .select({ integrationId: integrations.id, place: hooks.placeName })
     .from(hooks)
     .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
     .where(and(isOfOrganization, isNull(hooks.repositoryId), inArray(hooks.placeId, [...placeIds])))

@@ -1,127 +1,140 @@
-import type { DeliveryStatus } from '../deliveries/model.ts';
-import type { ProviderProblem } from '../providers/api.ts';
+import { ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import type { IntegrationType } from './model.ts';
 
 // Codes, and the sentences that the command line and the dashboard share. Each adds its own commands or buttons.
+// `{name}` stands for a value: `{type}` for the provider's name, `{at}` and `{since}` for times.
+
+/** Reasons for refusing a change. */
+const problems = {
+  integration_not_found: 'Integration {integrationId} not found',
+  unknown_place: 'Integration {integrationId} has no {place}',
+  delivery_not_missed: 'Delivery {deliveryId} is not missing. Check for missed deliveries again.',
+  invalid_token:
+    'The token must be 1 to {maxLength} characters without spaces. Paste it as the provider showed it.',
+  no_places: 'Name at least one repository, as OWNER/NAME.',
+  too_many_places: 'At most {max} can be connected at once, not {count}.',
+  no_token: 'Integration {integrationId} has no {type} token that Tidings can read.',
+  place_connected: 'Integration {integrationId} already has {place}.',
+  place_added_before: 'Integration {integrationId} already has {place}.',
+  last_place: '{place} is the only place of integration {integrationId}. Disconnect the integration instead.',
+  integration_full: 'An integration holds at most {max}. Connect another one.',
+  manual_places: 'This webhook was set up by hand. Choose its teams at {type}.',
+  name_reused:
+    '{type} has another repository under the name {place} now. Remove it from the integration and add it again.',
+  rotation_in_progress:
+    'The webhooks of {integrationId} are being changed, or a process ended while it changed them. Wait two minutes, then try again.',
+  disconnected_meanwhile: '{place} was disconnected meanwhile. Its webhook was deleted again.',
+  no_delivery_list: '{type} does not list its deliveries. It retries failed ones by itself.',
+} as const;
+
+/** Reasons why the log does not have a delivery as taken. */
+const missedCauses = {
+  logged: '{reason}',
+  logged_without_reason: 'The log has it as {status}',
+  answered_by_other:
+    'Answered {response} and not in the log: another server answered, or the data was restored from a backup',
+  refused: 'Answered {response} and not in the log: Tidings or a proxy in front of it rejected the request',
+  no_response: '{response}',
+} as const;
+
+/** Differences between a hook at the provider and its desired state. */
+const differences = {
+  inactive: 'is switched off',
+  other_url: 'delivers to {actual}, not to {desired}',
+  missing_events: 'does not deliver {events}, which triggers need',
+  not_json: 'delivers forms instead of JSON',
+  no_secret: 'has no secret',
+  old_secret: 'does not have the current secret yet',
+} as const;
+
+/** Results of the integration doctor. */
+const findings = {
+  enabled: 'The integration accepts deliveries',
+  disabled: 'The integration is disabled: deliveries are refused with 403',
+  reachable: '{url} responds',
+  local_address: '{url} responds, but only this machine or network can reach it',
+  needs_https: '{url} responds, but {type} delivers only over https',
+  no_response: '{url} cannot be reached from here: no response within {seconds} seconds',
+  redirect:
+    '{url} cannot be reached from here: it redirects to {location}, and providers follow no redirects',
+  other_server: '{url} cannot be reached from here: something else than Tidings answered, with {statusCode}',
+  no_connection: '{url} cannot be reached from here: nothing answers ({systemCode})',
+  manual_hook: 'The webhook was set up by hand: without a token, Tidings cannot check it at {type}',
+  hook_not_created: 'The webhook does not exist yet',
+  hook_deleted: 'Somebody deleted the webhook {hookId} there',
+  hook_correct: 'The webhook {hookId} is active and delivers {events}',
+  hook_differs: 'The webhook {hookId} {differences}',
+  hook_update_failed: 'The last update there failed: {problem}',
+  hook_check_failed: '{problem}',
+  last_response: '{type} reports for its last delivery: {response}',
+  ping_arrived: 'The last ping arrived at {at}',
+  no_ping: 'The log has no ping',
+  secret_accepted: 'The newest delivery, at {at}, was signed with the right secret',
+  secret_refused: 'The newest delivery was refused for its signature, at {at}. {reason}',
+  secret_unproven: 'No delivery has arrived yet that proves the secret right',
+  other_repository: 'A delivery about another repository was refused, at {at}. {reason}',
+  deliveries_missed:
+    'Deliveries are missing: {arrived} arrived, {failed} failed, {neverArrived} never arrived since {since}',
+  none_missed:
+    'No delivery is missing: {arrived} arrived, {failed} failed, {neverArrived} never arrived since {since}',
+  only_pings: '{type} has delivered nothing but pings since {since}',
+  partly_compared: 'Missing deliveries of {places} are unknown',
+  not_compared: 'Missing deliveries are unknown: {problem}',
+} as const;
+
+type NamesIn<Sentence extends string> = Sentence extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : never;
+
+/** Values other than text and numbers. */
+interface Special {
+  type: IntegrationType;
+  events: readonly string[];
+  places: readonly string[];
+  reason: string | null;
+  response: Response;
+  differences: readonly Difference[];
+  problem: string | ProviderProblem;
+}
+
+/** A code of a table, with the values of its sentence. */
+type Coded<Table extends Record<string, string>> = {
+  [Code in keyof Table]: { code: Code } & {
+    [Name in NamesIn<Table[Code]>]: Name extends keyof Special ? Special[Name] : string | number;
+  };
+}[keyof Table];
+
+export type Problem = Coded<typeof problems>;
+export type MissedCause = Coded<typeof missedCauses>;
+export type FindingCode = Coded<typeof findings>;
+export type Difference = Coded<typeof differences>;
 
 /** Turns an ISO 8601 time into text. */
 export type FormatTime = (time: string) => string;
 
 const asIs: FormatTime = (time) => time;
 
-type Sentences = Readonly<Record<string, (data: never, time: FormatTime) => string>>;
-
-/** A code of a table, with the data of its sentence. */
-type Coded<Table extends Sentences> = {
-  [Code in keyof Table]: { code: Code } & (Parameters<Table[Code]> extends []
-    ? unknown
-    : Parameters<Table[Code]>[0]);
-}[keyof Table];
-
-function describe<Table extends Sentences>(table: Table, coded: Coded<Table>, time: FormatTime): string {
-  const sentence = table[coded.code] as (data: unknown, time: FormatTime) => string;
-  return sentence(coded, time);
+function render(sentence: string, values: object, time: FormatTime): string {
+  const given = values as Record<string, unknown> & Special;
+  const textOf = (name: string): string => {
+    const value = given[name];
+    if (name === 'type') return providerOf(given.type).name;
+    if (name === 'at' || name === 'since') return time(String(value));
+    if (name === 'response') return describeResponse(given.response);
+    if (name === 'differences') {
+      return given.differences.map((each) => render(differences[each.code], each, time)).join('; it ');
+    }
+    if (value instanceof ProviderProblem) return value.message;
+    return Array.isArray(value) ? value.join(', ') : String(value ?? '');
+  };
+  return sentence.replaceAll(/\{(\w+)\}/g, (_, name: string) => textOf(name)).trim();
 }
 
-const nameOf = (type: IntegrationType) => providerOf(type).name;
-
-interface OfPlace {
-  place: string;
-  integrationId: string;
-}
-
-interface OfType {
-  type: IntegrationType;
-}
-
-/** The nouns for a provider's places. */
-export function placeNouns(type: IntegrationType): { one: string; many: string } {
-  return providerOf(type).hasRepositories
-    ? { one: 'repository', many: 'repositories' }
-    : { one: 'team', many: 'teams' };
-}
-
-/** Reasons for refusing a change. */
-const problems = {
-  integration_not_found: ({ integrationId }: Pick<OfPlace, 'integrationId'>) =>
-    `Integration ${integrationId} not found`,
-  unknown_place: ({ place, integrationId }: OfPlace) => `Integration ${integrationId} has no ${place}`,
-  delivery_not_missed: ({ deliveryId }: { deliveryId: string }) =>
-    `Delivery ${deliveryId} is not missing. Check for missed deliveries again.`,
-  invalid_token: ({ maxLength }: { maxLength: number }) =>
-    `The token must be 1 to ${maxLength} characters without spaces. Paste it as the provider showed it.`,
-  no_places: () => 'Name at least one repository, as OWNER/NAME.',
-  too_many_places: ({ max, count }: { max: number; count: number }) =>
-    `At most ${max} can be connected at once, not ${count}.`,
-  no_token: ({ type, integrationId }: OfType & Pick<OfPlace, 'integrationId'>) =>
-    `Integration ${integrationId} has no ${nameOf(type)} token that Tidings can read.`,
-  place_connected: ({ place, integrationId }: OfPlace & { hasToken: boolean }) =>
-    `Integration ${integrationId} already has ${place}.`,
-  place_added_before: ({ place, integrationId }: OfPlace) =>
-    `Integration ${integrationId} already has ${place}.`,
-  last_place: ({ place, integrationId }: OfPlace) =>
-    `${place} is the only place of integration ${integrationId}. Disconnect the integration instead.`,
-  integration_full: ({ max }: { max: number }) => `An integration holds at most ${max}. Connect another one.`,
-  manual_places: ({ type }: OfType) =>
-    `This webhook was set up by hand. Choose its teams at ${nameOf(type)}.`,
-  name_reused: ({ type, place }: OfType & { place: string }) =>
-    `${nameOf(type)} has another repository under the name ${place} now. Remove it from the integration and add it again.`,
-  rotation_in_progress: ({ integrationId }: Pick<OfPlace, 'integrationId'>) =>
-    `The webhooks of ${integrationId} are being changed, or a process ended while it changed them. Wait two minutes, then try again.`,
-  disconnected_meanwhile: ({ place }: { place: string }) =>
-    `${place} was disconnected meanwhile. Its webhook was deleted again.`,
-  no_delivery_list: ({ type }: OfType) =>
-    `${nameOf(type)} does not list its deliveries. It retries failed ones by itself.`,
-};
-
-export type Problem = Coded<typeof problems>;
-
-export const describeProblem = (problem: Problem): string => describe(problems, problem, asIs);
-
-/** The provider's own words, except for a rate limit, whose time is formatted. */
-export function describeProviderProblem(
-  { kind, message, retryAt }: ProviderProblem,
-  type: IntegrationType,
-  time: FormatTime,
-): string {
-  if (kind !== 'rate-limited' || retryAt === null) return message;
-  return `${nameOf(type)} takes no more requests from this token until ${time(retryAt.toISOString())}. Try again then.`;
-}
-
-const RESTORES = 'If the webhook is gone at the provider, Tidings restores it within a minute.';
-
-const maybeLeft = (places: readonly string[]) =>
-  places
-    .map((place) => `Check the webhooks of ${place}: one may remain that Tidings could not delete. `)
-    .join('');
-
-/** The state after a change that the provider refused or failed. `left`: places where a hook may remain. */
-const outcomes = {
-  not_connected: ({ left }: { left: readonly string[] }) => `${maybeLeft(left)}Nothing was connected.`,
-  not_added: ({ left }: { left: readonly string[] }) => `${maybeLeft(left)}Nothing was added.`,
-  not_removed: ({ mayBeGone }: { mayBeGone: boolean }) =>
-    `Nothing was removed.${mayBeGone ? ` ${RESTORES}` : ''}`,
-  not_disconnected: ({ deleted, mayBeGone }: { deleted: readonly string[]; mayBeGone: string | null }) => {
-    if (deleted.length === 0) return `Nothing was disconnected.${mayBeGone === null ? '' : ` ${RESTORES}`}`;
-    const last = mayBeGone === null ? '' : `, and that of ${mayBeGone} if it is gone`;
-    return `The integration is still connected. Tidings restores the deleted webhooks of ${deleted.join(', ')} within a minute${last}.`;
-  },
-  not_rotated: () => 'The secret was not rotated.',
-  token_stored: () => 'The token is stored, and Tidings keeps trying to set the webhooks.',
-};
-
-export type Outcome = Coded<typeof outcomes>;
-
-export const describeOutcome = (outcome: Outcome): string => describe(outcomes, outcome, asIs);
-
-/** The effect of a rotation on the old secret. */
-export function describeOldSecret(type: IntegrationType, endsNow: boolean, isSetAtProvider: boolean): string {
-  if (!endsNow) return 'The old one works for another 24 hours.';
-  return isSetAtProvider
-    ? `The old one no longer works. A delivery that ${nameOf(type)} signed with it and that had not arrived yet is refused.`
-    : `The old one no longer works: deliveries are refused until you set the new one at ${nameOf(type)}.`;
-}
+export const describeProblem = (problem: Problem) => render(problems[problem.code], problem, asIs);
+export const describeMissed = (cause: MissedCause) => render(missedCauses[cause.code], cause, asIs);
+export const describeFinding = (finding: FindingCode, time = asIs) =>
+  render(findings[finding.code], finding, time);
 
 interface Response {
   /** Null if nothing responded. */
@@ -136,110 +149,67 @@ export function describeResponse({ statusCode, message }: Response): string {
   return message === `Invalid HTTP Response: ${statusCode}` ? String(statusCode) : `${statusCode} ${message}`;
 }
 
-/** Reasons why the log does not have a delivery as taken. */
-const missedCauses = {
-  logged: ({ status, reason }: { status: DeliveryStatus; reason: string | null }) =>
-    reason ?? `The log has it as ${status}`,
-  not_logged: (response: Response) =>
-    (response.statusCode ?? 0) < 300
-      ? `Answered ${describeResponse(response)} and not in the log: another server answered, or the data was restored from a backup`
-      : `Answered ${describeResponse(response)} and not in the log: Tidings or a proxy in front of it rejected the request`,
-  no_response: ({ message }: { message: string }) => message,
-};
+/** The state after a change that the provider refused or failed. */
+export type Outcome =
+  /** `left`: places where a hook may remain. */
+  | { code: 'not_connected' | 'not_added'; left: readonly string[] }
+  | { code: 'not_removed'; mayBeGone: boolean }
+  /** The job creates the hooks at `deleted` again, and the one at `mayBeGone` if it is gone. */
+  | { code: 'not_disconnected'; deleted: readonly string[]; mayBeGone: string | null }
+  | { code: 'not_rotated' | 'token_stored' };
 
-export type MissedCause = Coded<typeof missedCauses>;
+const RESTORES = 'If the webhook is gone at the provider, Tidings restores it within a minute.';
 
-export const describeMissed = (cause: MissedCause): string => describe(missedCauses, cause, asIs);
-
-/** Differences between a hook at the provider and its desired state. */
-const differences = {
-  inactive: () => 'is switched off',
-  other_url: ({ actual, desired }: { actual: string; desired: string }) =>
-    `delivers to ${actual}, not to ${desired}`,
-  missing_events: ({ events }: { events: readonly string[] }) =>
-    `does not deliver ${events.join(', ')}, which triggers need`,
-  not_json: () => 'delivers forms instead of JSON',
-  no_secret: () => 'has no secret',
-  old_secret: () => 'does not have the current secret yet',
-};
-
-export type Difference = Coded<typeof differences>;
-
-const unreachable = {
-  timeout: ({ timeoutMs }: { timeoutMs: number }) => `no response within ${timeoutMs / 1000} seconds`,
-  redirect: ({ location }: { location: string }) =>
-    `it redirects to ${location}, and providers follow no redirects`,
-  other_server: ({ statusCode }: { statusCode: number }) =>
-    `something else than Tidings answered, with ${statusCode}`,
-  /** The system's code, such as `ECONNREFUSED`. */
-  no_connection: ({ systemCode }: { systemCode: string }) => `nothing answers (${systemCode})`,
-};
-
-export type Unreachable = Coded<typeof unreachable>;
-
-interface Counted {
-  counts: Readonly<Record<'arrived' | 'failed' | 'never-arrived', number>>;
-  since: string;
+export function describeOutcome(outcome: Outcome): string {
+  switch (outcome.code) {
+    case 'not_connected':
+    case 'not_added': {
+      const left = outcome.left.map(
+        (place) => `Check the webhooks of ${place}: one may remain that Tidings could not delete. `,
+      );
+      return `${left.join('')}Nothing was ${outcome.code === 'not_added' ? 'added' : 'connected'}.`;
+    }
+    case 'not_removed':
+      return outcome.mayBeGone ? `Nothing was removed. ${RESTORES}` : 'Nothing was removed.';
+    case 'not_disconnected': {
+      const { deleted, mayBeGone } = outcome;
+      if (deleted.length === 0)
+        return `Nothing was disconnected. ${mayBeGone === null ? '' : RESTORES}`.trim();
+      const last = mayBeGone === null ? '' : `, and that of ${mayBeGone} if it is gone`;
+      return `The integration is still connected. Tidings restores the deleted webhooks of ${deleted.join(', ')} within a minute${last}.`;
+    }
+    case 'not_rotated':
+      return 'The secret was not rotated.';
+    case 'token_stored':
+      return 'The token is stored, and Tidings keeps trying to set the webhooks.';
+  }
 }
 
-const counted = ({ counts, since }: Counted, time: FormatTime) =>
-  `${counts.arrived} arrived, ${counts.failed} failed, ${counts['never-arrived']} never arrived since ${time(since)}`;
-
-interface Refused {
-  at: string;
-  reason: string | null;
+/** The provider's own words, except for a rate limit, whose time is formatted. */
+export function describeProviderProblem(
+  { kind, message, retryAt }: ProviderProblem,
+  type: IntegrationType,
+  time: FormatTime,
+): string {
+  if (kind !== 'rate-limited' || retryAt === null) return message;
+  return `${providerOf(type).name} takes no more requests from this token until ${time(retryAt.toISOString())}. Try again then.`;
 }
 
-/** Results of the integration doctor. */
-const findings = {
-  enabled: () => 'The integration accepts deliveries',
-  disabled: () => 'The integration is disabled: deliveries are refused with 403',
-  reachable: ({ url }: { url: string }) => `${url} responds`,
-  local_address: ({ url }: { url: string }) =>
-    `${url} responds, but only this machine or network can reach it`,
-  needs_https: ({ url, type }: OfType & { url: string }) =>
-    `${url} responds, but ${nameOf(type)} delivers only over https`,
-  unreachable: ({ url, cause }: { url: string; cause: Unreachable }) =>
-    `${url} cannot be reached from here: ${describe(unreachable, cause, asIs)}`,
-  manual_hook: ({ type }: OfType) =>
-    `The webhook was set up by hand: without a token, Tidings cannot check it at ${nameOf(type)}`,
-  hook_not_created: ({ problem }: { problem: string | null }) =>
-    `The webhook does not exist yet${problem === null ? '' : `: ${problem}`}`,
-  hook_deleted: ({ hookId }: { hookId: string }) => `Somebody deleted the webhook ${hookId} there`,
-  hook_correct: ({ hookId, events }: { hookId: string; events: readonly string[] }) =>
-    `The webhook ${hookId} is active and delivers ${events.join(', ')}`,
-  hook_differs: ({ hookId, differs }: { hookId: string; differs: readonly Difference[] }) =>
-    `The webhook ${hookId} ${differs.map((each) => describe(differences, each, asIs)).join('; it ')}`,
-  hook_update_failed: ({ problem }: { problem: string }) => `The last update there failed: ${problem}`,
-  hook_check_failed: ({ problem }: { problem: ProviderProblem }) => problem.message,
-  last_response: ({ type, ...response }: OfType & Response) =>
-    `${nameOf(type)} reports for its last delivery: ${describeResponse(response)}`,
-  ping_arrived: ({ at }: { at: string }, time: FormatTime) => `The last ping arrived at ${time(at)}`,
-  no_ping: () => 'The log has no ping',
-  secret_accepted: ({ at }: { at: string }, time: FormatTime) =>
-    `The newest delivery, at ${time(at)}, was signed with the right secret`,
-  secret_refused: ({ at, reason }: Refused, time: FormatTime) =>
-    `The newest delivery was refused for its signature, at ${time(at)}. ${reason ?? ''}`.trim(),
-  secret_unproven: () => 'No delivery has arrived yet that proves the secret right',
-  other_repository: ({ at, reason }: Refused, time: FormatTime) =>
-    `A delivery about another repository was refused, at ${time(at)}. ${reason ?? ''}`.trim(),
-  deliveries_missed: (data: Counted, time: FormatTime) => {
-    const count = data.counts.failed + data.counts['never-arrived'];
-    return `${count === 1 ? '1 delivery is' : `${count} deliveries are`} missing: ${counted(data, time)}`;
-  },
-  none_missed: (data: Counted, time: FormatTime) => `No delivery is missing: ${counted(data, time)}`,
-  only_pings: ({ type, since }: OfType & { since: string }, time: FormatTime) =>
-    `${nameOf(type)} has delivered nothing but pings since ${time(since)}`,
-  partly_compared: ({ places }: { places: readonly string[] }) =>
-    `Missing deliveries of ${places.join(', ')} are unknown`,
-  not_compared: ({ problem }: { problem: ProviderProblem }) =>
-    `Missing deliveries are unknown: ${problem.message}`,
-};
+/** The effect of a rotation on the old secret. */
+export function describeOldSecret(type: IntegrationType, endsNow: boolean, isSetAtProvider: boolean): string {
+  if (!endsNow) return 'The old one works for another 24 hours.';
+  const { name } = providerOf(type);
+  return isSetAtProvider
+    ? `The old one no longer works. A delivery that ${name} signed with it and that had not arrived yet is refused.`
+    : `The old one no longer works: deliveries are refused until you set the new one at ${name}.`;
+}
 
-export type FindingCode = Coded<typeof findings>;
-
-export const describeFinding = (finding: FindingCode, time: FormatTime = asIs): string =>
-  describe(findings, finding, time);
+/** The nouns for a provider's places. */
+export function placeNouns(type: IntegrationType): { one: string; many: string } {
+  return providerOf(type).hasRepositories
+    ? { one: 'repository', many: 'repositories' }
+    : { one: 'team', many: 'teams' };
+}
 
 /** Fixes that need neither a command nor a button. */
 export const fixes: Readonly<Record<string, string>> = {

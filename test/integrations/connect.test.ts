@@ -214,7 +214,7 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
     const again = await rejection(connect(['acme/engine', 'acme/rocket']));
     expect(again).toMatchObject({
       status: 409,
-      problem: { code: 'place_connected', place: 'acme/rocket', integrationId: id, hasToken: true },
+      problem: { code: 'place_connected', place: 'acme/rocket', integrationId: id },
     });
     expect(world.engine.hooks).toEqual([]);
   });

@@ -152,7 +152,7 @@ describe('what is wrong is told, with what to do', () => {
         world.comeBack();
       },
       'missed',
-      'failed: 1 delivery is missing: 0 arrived, 0 failed, 1 never arrived',
+      'failed: Deliveries are missing: 0 arrived, 0 failed, 1 never arrived',
     ],
     [
       'the last delivery failed',

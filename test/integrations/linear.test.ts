@@ -85,7 +85,7 @@ test('chosen teams, a webhook each; one is added and taken away', async () => {
 test('a team that is connected already is refused; all public teams may be those of another workspace', async () => {
   const { integrationId } = await connect(['ENG']);
   expect(await rejection(connect(['DES', 'Engineering']))).toMatchObject({
-    problem: { code: 'place_connected', place: 'Engineering (ENG)', integrationId, hasToken: true },
+    problem: { code: 'place_connected', place: 'Engineering (ENG)', integrationId },
   });
   expect(atLinear()).toHaveLength(1);
   const publicTeams = await connect();
@@ -195,7 +195,7 @@ test('the doctor sees what was changed at Linear; what is missing Linear does no
   expect(findings.find(({ name }) => name === 'hook')).toMatchObject({
     code: 'hook_differs',
     hookId: hook.id,
-    differs: [
+    differences: [
       { code: 'inactive' },
       { code: 'missing_events', events: ['InitiativeUpdate', 'Project', 'ProjectUpdate'] },
     ],

@@ -44,7 +44,7 @@ test('of an hour in which the server was away exactly what was sent then is miss
     action: 'published',
     fate: 'never-arrived',
     attempts: 1,
-    cause: { code: 'no_response', message: 'failed to connect to host' },
+    cause: { code: 'no_response', response: { message: 'failed to connect to host' } },
   });
   expect(shipped()).toBe(before.length + after.length);
 
@@ -85,9 +85,9 @@ test('what somebody answered, and the log does not have as taken, has failed', a
   expect(counts).toEqual({ arrived: 0, failed: 3, 'never-arrived': 0 });
   expect(idsOf(missed)).toEqual([refused, ...answered]);
   expect(missed.map(({ cause }) => cause)).toMatchObject([
-    { code: 'not_logged', statusCode: 403 },
-    { code: 'not_logged', statusCode: 503 },
-    { code: 'not_logged', statusCode: 200 },
+    { code: 'refused', response: { statusCode: 403 } },
+    { code: 'refused', response: { statusCode: 503 } },
+    { code: 'answered_by_other', response: { statusCode: 200 } },
   ]);
 });
 
