@@ -3,7 +3,8 @@ import { prepared } from '../../db/client.ts';
 import { hooks, integrations, triggers } from '../../db/schema/index.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
-import type { EnabledTrigger, Hook, IntegrationType } from './model.ts';
+import type { EnabledTrigger, Hook, Integration, IntegrationType } from './model.ts';
+import { getIntegration } from './store.ts';
 
 const columns = {
   integrationId: hooks.integrationId,
@@ -44,6 +45,14 @@ export async function listHooks(tx: ReadTx, integrationId: string): Promise<Hook
     .where(eq(hooks.integrationId, integrationId))
     .orderBy(asc(hooks.placeName), asc(hooks.placeId))
     .all();
+}
+
+/** Throws `IntegrationProblem` `integration_not_found`. */
+export async function getWithHooks(
+  tx: ReadTx,
+  id: string,
+): Promise<{ integration: Integration; hooks: Hook[] }> {
+  return { integration: await getIntegration(tx, id), hooks: await listHooks(tx, id) };
 }
 
 /** The columns that decide whether a hook needs work. */
@@ -116,6 +125,14 @@ export async function updateHook(
   changes: Partial<Pick<Hook, 'remoteId' | 'hasPresentSecret' | 'problem' | 'retryAt' | 'attempts'>>,
 ): Promise<void> {
   tx.update(hooks).set(changes).where(isHook(key)).run();
+}
+
+/** Restores `hasPresentSecret` and the time of the next attempt. */
+export async function restoreHook(
+  tx: WriteTx,
+  { hasPresentSecret, retryAt, attempts, ...key }: Hook,
+): Promise<void> {
+  await updateHook(tx, key, { hasPresentSecret, retryAt, attempts });
 }
 
 /**

@@ -4,10 +4,10 @@ import type { Deps } from '../deps.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { letOthersIn } from '../lib/turns.ts';
 import type { ProviderApi, ProviderProblem, RemoteAttempt } from '../providers/api.ts';
-import { listHooks } from './hook-store.ts';
+import { getWithHooks } from './hook-store.ts';
 import type { Hook } from './model.ts';
 import { IntegrationProblem, isProblem } from './problems.ts';
-import { getIntegration, updateIntegration } from './store.ts';
+import { updateIntegration } from './store.ts';
 import { requireApi } from './token.ts';
 import type { MissedCause } from './words.ts';
 
@@ -126,10 +126,8 @@ async function redeliver(api: ProviderApi, hook: Hook, attemptId: string): Promi
 
 /** Oldest first. */
 async function compare(deps: Needs, integrationId: string) {
-  const { integration, hooks } = await deps.db.read(async (tx) => ({
-    integration: await getIntegration(tx, integrationId),
-    hooks: (await listHooks(tx, integrationId)).filter(({ remoteId }) => remoteId !== null),
-  }));
+  const { integration, hooks: all } = await deps.db.read((tx) => getWithHooks(tx, integrationId));
+  const hooks = all.filter(({ remoteId }) => remoteId !== null);
   const api = await requireApi(deps, integration);
   if (api.listAttempts === undefined) {
     throw new IntegrationProblem({ code: 'no_delivery_list', type: integration.type });

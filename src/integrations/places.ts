@@ -3,7 +3,15 @@ import { requireValid } from '../lib/validation.ts';
 import type { Place, ProviderApi } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import { newRepository, requireUnconnected } from './connect.ts';
-import { deleteHooks, insertHooks, listHooks, markSecretChanged, updateHook } from './hook-store.ts';
+import {
+  deleteHooks,
+  getWithHooks,
+  insertHooks,
+  listHooks,
+  markSecretChanged,
+  restoreHook,
+  updateHook,
+} from './hook-store.ts';
 import {
   getAdministrable,
   HANDS_OFF_MS,
@@ -25,7 +33,7 @@ import {
   webhookUrl,
 } from './model.ts';
 import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
-import { deleteIntegration, deleteRepository, getIntegration, insertRepository } from './store.ts';
+import { deleteIntegration, deleteRepository, insertRepository } from './store.ts';
 import { findApi, requireApi } from './token.ts';
 
 // Each change records first that the hook needs work. If the process ends before it is through, the job finishes it.
@@ -34,19 +42,13 @@ import { findApi, requireApi } from './token.ts';
 export type AddedPlace = Omit<ConnectedPlace, 'hookId' | 'hasPinged'> &
   Partial<Pick<ConnectedPlace, 'hookId' | 'hasPinged'>>;
 
-const getWithHooks = ({ db }: Pick<HookNeeds, 'db'>, integrationId: string) =>
-  db.read(async (tx) => ({
-    integration: await getIntegration(tx, integrationId),
-    hooks: await listHooks(tx, integrationId),
-  }));
-
 /**
  * Adds a repository or a team to an integration. With a token, creates its hook at the provider and pings it; adds
  * nothing if that fails. Throws `ProviderProblem`, `ChangeFailed`, and `AppError` 400, 404 and 409.
  */
 export async function addPlace(deps: HookNeeds, integrationId: string, name: string): Promise<AddedPlace> {
   const { db, clock } = deps;
-  const { integration, hooks } = await getWithHooks(deps, integrationId);
+  const { integration, hooks } = await db.read((tx) => getWithHooks(tx, integrationId));
   const api = await findApi(deps, integration);
   if (api === null) return addByHand(deps, integration, name);
   const place = await getAdministrable(api, name);
@@ -139,7 +141,7 @@ export async function removePlace(
   { force = false }: { force?: boolean } = {},
 ): Promise<{ isLeft: boolean }> {
   const { db, clock } = deps;
-  const { integration, hooks } = await getWithHooks(deps, integrationId);
+  const { integration, hooks } = await db.read((tx) => getWithHooks(tx, integrationId));
   const { repository, hook } = findPlace(integration, hooks, name);
   if (repository === undefined && hook === undefined) {
     throw new IntegrationProblem({ code: 'unknown_place', integrationId, place: name });
@@ -214,9 +216,7 @@ async function restoreHooks(
 ): Promise<void> {
   await db.write(async (tx) => {
     for (const [index, hook] of hooks.entries()) {
-      const { hasPresentSecret, retryAt, attempts } = hook;
-      const before = { hasPresentSecret, retryAt, attempts };
-      await updateHook(tx, hook, index < changedCount ? { retryAt: null } : before);
+      await (index < changedCount ? updateHook(tx, hook, { retryAt: null }) : restoreHook(tx, hook));
     }
   });
 }
@@ -233,7 +233,7 @@ export async function disconnectIntegration(
   { force = false }: { force?: boolean } = {},
 ): Promise<{ left: string[] }> {
   const { db, clock } = deps;
-  const { integration, hooks } = await getWithHooks(deps, id);
+  const { integration, hooks } = await db.read((tx) => getWithHooks(tx, id));
   const api = await findApi(deps, integration);
   await db.write((tx) => markSecretChanged(tx, id, clock.now().getTime() + HANDS_OFF_MS));
   const left: string[] = [];

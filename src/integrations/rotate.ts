@@ -1,8 +1,14 @@
 import { recordAudit, withdrawAudit } from '../audit/store.ts';
 import { DAY_MS } from '../lib/time.ts';
-import type { ProviderApi } from '../providers/api.ts';
-import { ProviderProblem } from '../providers/api.ts';
-import { isBeingRotated, listHooks, markSecretChanged, updateHook } from './hook-store.ts';
+import { type ProviderApi, ProviderProblem } from '../providers/api.ts';
+import {
+  getWithHooks,
+  isBeingRotated,
+  listHooks,
+  markSecretChanged,
+  restoreHook,
+  updateHook,
+} from './hook-store.ts';
 import { HANDS_OFF_MS, type HookNeeds, makeAndPing, makeHook } from './hooks.ts';
 import { auditEventOf, type ConnectedPlace, type Hook, type Integration } from './model.ts';
 import { changeFailed, IntegrationProblem } from './problems.ts';
@@ -92,8 +98,7 @@ async function setBack(
       });
     } else {
       const hasPresentSecret = hook.hasPresentSecret && (index > changedCount || isRefused);
-      const { retryAt, attempts } = hook;
-      await deps.db.write((tx) => updateHook(tx, hook, { hasPresentSecret, retryAt, attempts }));
+      await deps.db.write((tx) => restoreHook(tx, { ...hook, hasPresentSecret }));
     }
   }
 }
@@ -103,10 +108,7 @@ async function setBack(
  * `ProviderProblem`, and `IntegrationProblem` `integration_not_found` and `no_token`.
  */
 export async function repairHooks(deps: HookNeeds, integrationId: string): Promise<ConnectedPlace[]> {
-  const { integration, hooks } = await deps.db.read(async (tx) => ({
-    integration: await getIntegration(tx, integrationId),
-    hooks: await listHooks(tx, integrationId),
-  }));
+  const { integration, hooks } = await deps.db.read((tx) => getWithHooks(tx, integrationId));
   const api = await requireApi(deps, integration);
   return makeAndPing(deps, api, integration, hooks, deps.clock.now());
 }

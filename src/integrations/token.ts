@@ -2,12 +2,12 @@ import { recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { ALL_PUBLIC_TEAMS, MAX_TOKEN_LENGTH, type Place, type ProviderApi } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
-import { insertHooks, listHooks, updateHook } from './hook-store.ts';
+import { getWithHooks, insertHooks, listHooks, updateHook } from './hook-store.ts';
 import { getAdministrable, HANDS_OFF_MS, type HookNeeds, makeAndPing, newHook, urlOf } from './hooks.ts';
 import { auditEventOf, type ConnectedPlace, type Hook, type Integration } from './model.ts';
 import { changeFailed, IntegrationProblem } from './problems.ts';
 import { openOrNull } from './secrets.ts';
-import { findSealedToken, getIntegration, learnRepository, updateIntegration } from './store.ts';
+import { findSealedToken, learnRepository, updateIntegration } from './store.ts';
 
 type ApiNeeds = Pick<Deps, 'db' | 'secrets' | 'openProviderApi'>;
 
@@ -62,10 +62,7 @@ export async function setToken(
 ): Promise<ConnectedPlace[]> {
   const { db, clock } = deps;
   const token = requireToken(text);
-  const { integration, known } = await db.read(async (tx) => ({
-    integration: await getIntegration(tx, integrationId),
-    known: await listHooks(tx, integrationId),
-  }));
+  const { integration, hooks: known } = await db.read((tx) => getWithHooks(tx, integrationId));
   const api = await deps.openProviderApi(integration.type, token);
   const startedAt = clock.now();
   const targets = await findTargets(deps, api, integration, known);
