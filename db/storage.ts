@@ -36,7 +36,7 @@ const MAX_BATCH = 128;
 /** How soon to try again while another process writes, in milliseconds. */
 const RETRY_MS = 10;
 
-/** How long work waits for another process's write by default. Linear gives up on a response after five seconds. */
+/** How long work waits for another process's write by default. Some providers give up on a response after five seconds. */
 const GIVE_UP_MS = 4_000;
 
 interface Pending {

@@ -192,7 +192,10 @@ export const settings = {
 } as const satisfies Record<string, Setting>;
 
 type SettingName = keyof typeof settings;
-type ServiceUrlName = 'UNKEY_BASE_URL' | 'GITHUB_API_URL' | 'LINEAR_API_URL' | 'BACKUP_S3_ENDPOINT';
+type ServiceUrlName = 'UNKEY_BASE_URL' | (typeof PROVIDER_URLS)[number] | 'BACKUP_S3_ENDPOINT';
+
+/** The settings of the providers' APIs. */
+export const PROVIDER_URLS = ['GITHUB_API_URL', 'LINEAR_API_URL'] as const;
 
 const PLAIN_HTTP = 'anyone on the network can read plain http';
 
@@ -224,7 +227,8 @@ export interface Config {
   /** Present when Unkey keeps the keys. */
   unkey?: UnkeyConfig | undefined;
   /** Where providers' own APIs are, without a trailing slash. */
-  providerApis: Readonly<Record<'github' | 'linear', string>>;
+  /** By the provider's id. */
+  providerApis: Readonly<Record<string, string>>;
   /** Present when the server makes backups by itself. */
   backups?: BackupsConfig | undefined;
   /** How the store of `s3://…` backups is reached. */

@@ -25,6 +25,7 @@ import { addProcessMetrics } from './operate/metrics/process.ts';
 import { createReadiness, STOPPING } from './operate/ready/readiness.ts';
 import { trackUptime, type Uptime } from './operate/uptime/pauses.ts';
 import { knownPublicUrl } from './operate/uptime/public-url.ts';
+import { providerOf, providers } from './providers/index.ts';
 import { providerApis } from './providers/open-api.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
@@ -68,7 +69,7 @@ export async function openServices(
     clock: systemClock,
     ids: randomIds,
     log,
-    metrics: createMetrics(),
+    metrics: createMetrics(providers.map(({ id }) => id)),
     actor: actorOf(role),
   };
   const keys = await openKeys(base, config);
@@ -162,7 +163,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     metricsToken: config.metricsToken,
     clientIpHeader: config.clientIpHeader,
     organizationCreation: config.organizationCreation,
-    hasOwnGithub: new URL(config.providerApis.github).host !== 'api.github.com',
+    providerUrls: config.providerApis,
   });
   if (config.publicUrl?.startsWith('https:') && config.clientIpHeader === undefined) {
     services.log.warn(
@@ -237,7 +238,9 @@ async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
   const pause = await uptime.begin();
   if (pause === null) return;
   const integrations = await listIntegrations(db);
-  const asked = integrations.filter(({ type, hasToken }) => type === 'github' && hasToken);
+  const asked = integrations.filter(
+    ({ type, hasToken }) => hasToken && providerOf(type).api?.listsDeliveries === true,
+  );
   if (asked.length === 0) return;
   log.warn(
     { pause, integrations: asked.map(({ id }) => id) },

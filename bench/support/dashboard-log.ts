@@ -2,8 +2,7 @@ import type { Database } from '../../db/client.ts';
 import type { IntegrationType } from '../../src/integrations/model.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { providers } from '../../src/providers/index.ts';
-import { sampleOf } from '../../src/providers/samples.ts';
+import { providers, sampleFor } from '../../src/providers/index.ts';
 import { BenchError } from './bench-error.ts';
 
 /** Whose entries they are, and how many of ten. */
@@ -29,7 +28,7 @@ const told = {
 };
 
 function sampleData(type: IntegrationType, event: string): string {
-  const payload = sampleOf({ type, repositories: [] }, event, { now: systemClock.now() });
+  const payload = sampleFor({ type, repositories: [] }, event, { now: systemClock.now() });
   const handler = providers.find(({ id }) => id === type)?.events[event];
   const result = payload === null ? undefined : handler?.prepare(payload)();
   if (result?.outcome !== 'processed') throw new BenchError(`a sample ${event} is not processed`);

@@ -8,7 +8,7 @@ export const hooks = sqliteTable(
     integrationId: text('integration_id')
       .notNull()
       .references(() => integrations.id, { onDelete: 'cascade' }),
-    /** `owner/name` at GitHub; at Linear a team's id, or `all-public-teams`. */
+    /** `owner/name` of a repository, a team's id, or `all-public-teams`. */
     placeId: text('place_id').notNull(),
     placeName: text('place_name').notNull(),
     repositoryId: text('repository_id').references(() => repositories.id, { onDelete: 'cascade' }),

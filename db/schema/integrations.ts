@@ -2,6 +2,9 @@ import { sql } from 'drizzle-orm';
 import { blob, check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import { organizations } from './organizations.ts';
 
+/** The ids of the providers. */
+export const PROVIDER_IDS = ['github', 'linear'] as const;
+
 /** A connected provider. Secrets are encrypted under the key of the data folder, never in the clear. */
 export const integrations = sqliteTable(
   'integrations',
@@ -10,7 +13,7 @@ export const integrations = sqliteTable(
     organizationId: text('organization_id')
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
-    type: text({ enum: ['github', 'linear'] }).notNull(),
+    type: text({ enum: PROVIDER_IDS }).notNull(),
     enabled: integer({ mode: 'boolean' }).notNull(),
     secret: blob({ mode: 'buffer' }).notNull(),
     /** The secret before the last rotation, taken until the time beside it. */

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { blob, check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { PROVIDER_IDS } from './integrations.ts';
 
 // Neither table refers to another: the log outlives an integration that was disconnected. Times that the sweeper
 // and the claim compare are milliseconds since 1970.
@@ -25,7 +26,7 @@ export const deliveries = sqliteTable(
     id: text().primaryKey(),
     organizationId: text('organization_id').notNull(),
     integrationId: text('integration_id').notNull(),
-    integrationType: text('integration_type', { enum: ['github', 'linear'] }).notNull(),
+    integrationType: text('integration_type', { enum: PROVIDER_IDS }).notNull(),
     repositoryId: text('repository_id'),
     title: text().notNull(),
     status: text({ enum: ['processed', 'ignored', 'duplicate', 'rejected', 'failed'] }).notNull(),

@@ -57,7 +57,7 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
       });
       print(context.terminal, command, entries, (all) =>
         all.length === 0
-          ? 'No deliveries here. What GitHub and Linear send appears as soon as it arrives; "send" sends a test.'
+          ? 'No deliveries here. Deliveries appear as soon as they arrive; "send" sends a test.'
           : table(['TIME', 'STATUS', 'EVENT', 'WHAT HAPPENED', 'ID'], all.map(row)),
       );
     });

@@ -10,7 +10,7 @@ import {
 import type { IntegrationType } from '../integrations/model.ts';
 import { describeFinding, describeMissed, fixes } from '../integrations/words.ts';
 import { tidings } from '../lib/how-to-run.ts';
-import { sampleEvents } from '../providers/samples.ts';
+import { providerOf } from '../providers/index.ts';
 import { type CliContext, WorkFailed, withServices } from './context.ts';
 import { oneLine, print, table } from './output.ts';
 
@@ -85,7 +85,7 @@ function commandFor(fix: Fix, id: string, type: IntegrationType): string {
     case 'redeliver':
       return `${integration} missed ${id} --redeliver`;
     case 'send_test':
-      return `Trigger an event at the provider, or send a test event: ${tidings} send ${type} ${sampleEvents[type][0]} --integration ${id}`;
+      return `Trigger an event at the provider, or send a test event: ${tidings} send ${type} ${providerOf(type).exampleEvent} --integration ${id}`;
     default:
       return `${integration} ${fix} ${id}`;
   }

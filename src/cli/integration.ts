@@ -11,7 +11,7 @@ import { describeOldSecret } from '../integrations/words.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { providerOf } from '../providers/index.ts';
+import { listProviders, providerOf, providers } from '../providers/index.ts';
 import { type CliContext, withServices } from './context.ts';
 import { addConnectCommands, ONCE } from './integration-connect.ts';
 import { addDoctorCommands } from './integration-doctor.ts';
@@ -19,7 +19,7 @@ import { readToken } from './options.ts';
 import { fields, print, table } from './output.ts';
 
 export function addIntegrationCommands(program: Command, context: CliContext): void {
-  const group = program.command('integration').description('connect GitHub and Linear');
+  const group = program.command('integration').description(`connect ${listProviders('and')}`);
   addConnectCommands(group, context);
 
   group
@@ -36,7 +36,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
         integrations.map(({ integration }) => integration),
         () =>
           integrations.length === 0
-            ? `No integration yet. Make one: ${tidings} integration connect github --organization ID --repository OWNER/NAME`
+            ? `No integration yet. Make one: ${tidings} integration connect ${providers[0]?.id} --organization ID --repository OWNER/NAME`
             : table(
                 ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],
                 integrations.map(row),

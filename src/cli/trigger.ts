@@ -5,6 +5,7 @@ import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';
+import { providers } from '../providers/index.ts';
 import { countRequests } from '../triggers/arrival-store.ts';
 import { MAX_LAST, type Trigger } from '../triggers/model.ts';
 import {
@@ -51,7 +52,9 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
       .option('--repository <owner/name>', 'only this repository of it')
       .requiredOption(
         '--event <event>',
-        'release, push or pull_request of GitHub; issue, project or project_update of Linear',
+        providers
+          .map(({ name, triggerEvents }) => `${Object.keys(triggerEvents).join(', ')} of ${name}`)
+          .join('; '),
       )
       .option('--action <action>', 'what the event came to (default: the one that posts are made of)')
       .addOption(contentTypeOption().default('changelog')),

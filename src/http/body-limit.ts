@@ -3,10 +3,10 @@ import { declaresTooMuch, UploadBudget } from '../lib/upload.ts';
 import { type Fetch, pathOf } from './request-log.ts';
 import { errorJson } from './respond.ts';
 
-/** No provider sends more (GitHub's own cap), and nothing else is sent to us at all. */
+/** No provider sends more, and nothing else is sent to us at all. */
 export const MAX_BODY_BYTES = 25 * 1024 * 1024;
 
-/** How long a sender may take before it is verified. GitHub gives up after 10 s, Linear after 5 s. */
+/** How long a sender may take before it is verified. Providers give up after 5 to 10 s. */
 export const UNVERIFIED_UPLOAD_MS = 15_000;
 
 /** Two of the largest deliveries, and room for small ones. */

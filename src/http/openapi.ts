@@ -1,6 +1,7 @@
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { version } from '../lib/build.ts';
+import { providers } from '../providers/index.ts';
 
 // The OpenAPI document is made from the routes and the TypeBox models, so that it cannot say anything else.
 
@@ -126,7 +127,7 @@ const limitHeaders = {
 export const webhookRefusals: Record<number, ResponseDocumentation> = {
   400: refusal('The path, a header or the payload is invalid.', [
     'Invalid webhook parameters',
-    'Missing or invalid header: X-GitHub-Event',
+    `Missing or invalid header: ${providers[0]?.headerNames.event}`,
     'Malformed payload: release.tag_name is missing',
     'Upload aborted',
   ]),

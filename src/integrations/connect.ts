@@ -37,14 +37,14 @@ import {
 } from './store.ts';
 import { requireToken, sealToken } from './token.ts';
 
-/** The maximum for one request: each place takes two writes, and GitHub allows a token 80 writes a minute. */
+/** The maximum for one request: each place takes two writes, and providers limit writes by the minute. */
 const MAX_AT_ONCE = 30;
 
 export interface ConnectRequest {
   type: IntegrationType;
   organizationId: string;
   token: string;
-  /** Names or ids. Empty: all public teams, at a provider without repositories. */
+  /** Names or ids. Empty: all places, if the provider has a name for them. */
   places: readonly string[];
 }
 
@@ -113,8 +113,13 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
 }
 
 async function findPlaces(api: ProviderApi, { type, places }: ConnectRequest): Promise<Place[]> {
-  const names = places.length === 0 && !providerOf(type).hasRepositories ? [ALL_PUBLIC_TEAMS] : places;
-  if (names.length === 0) throw new IntegrationProblem({ code: 'no_places' });
+  const { api: support, words } = providerOf(type);
+  const all = support?.allPlaces ?? null;
+  const names = places.length === 0 && all !== null ? [all] : places;
+  if (names.length === 0) {
+    const { one: place, pattern } = words.place;
+    throw new IntegrationProblem({ code: 'no_places', place, pattern });
+  }
   requireCount(names.length, MAX_AT_ONCE);
   const found = new Map<string, Place>();
   for (const name of names) {

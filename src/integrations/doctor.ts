@@ -109,7 +109,7 @@ async function checkReach({ publicUrl, fetch }: Needs, { type }: Integration): P
     return { ...unreachable, code: 'no_connection', systemCode: String(systemCode) };
   }
   if (isLocal(url)) return { ...about, code: 'local_address', status: 'warning', fix: 'set_public_url' };
-  if (providerOf(type).requiresHttps === true && !url.startsWith('https:')) {
+  if (providerOf(type).requiresHttps && !url.startsWith('https:')) {
     return { ...about, code: 'needs_https', type, status: 'warning', fix: 'use_https' };
   }
   return { ...about, code: 'reachable', status: 'ok' };
@@ -146,7 +146,16 @@ async function checkHooks(
   triggers: readonly EnabledTrigger[],
 ): Promise<Finding[]> {
   const { type } = integration;
-  if (api === null) return [{ name: 'hook', code: 'manual_hook', type, status: 'warning', fix: 'set_token' }];
+  if (api === null)
+    return [
+      {
+        name: 'hook',
+        code: 'manual_hook',
+        type,
+        status: 'warning',
+        ...(providerOf(type).api !== null && { fix: 'set_token' }),
+      },
+    ];
   const findings: Finding[] = [];
   for (const hook of hooks) {
     const place = hook.placeName;

@@ -49,10 +49,8 @@ export function newHook(
 export async function getAdministrable(api: ProviderApi, name: string): Promise<Place> {
   const place = await api.getPlace(name);
   if (place.canAdminister) return place;
-  throw new ProviderProblem(
-    'missing-permission',
-    `The owner of the token may not administer the webhooks of ${place.name}. Use the token of an admin.`,
-  );
+  const words = providerOf(api.type).api?.words;
+  throw new ProviderProblem('missing-permission', words?.noPermission(place.name) ?? '');
 }
 
 export function urlOf(

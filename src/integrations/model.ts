@@ -107,7 +107,7 @@ export interface EnabledTrigger {
   event: EventType;
 }
 
-/** Such as `the GitHub integration acme/rocket and 2 more`. */
+/** The provider and its repositories, for a summary: the first by its name, the others by their number. */
 export function nameIntegration({
   type,
   repositories,

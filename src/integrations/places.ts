@@ -90,7 +90,10 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
 
 async function addByHand(deps: HookNeeds, integration: Integration, name: string): Promise<AddedPlace> {
   const { id, type, organizationId } = integration;
-  if (!providerOf(type).hasRepositories) throw new IntegrationProblem({ code: 'manual_places', type });
+  const { hasRepositories, words } = providerOf(type);
+  if (!hasRepositories) {
+    throw new IntegrationProblem({ code: 'manual_places', type, places: [words.place.many] });
+  }
   requireValid(RepositoryName, { repository: name });
   requireRoom(integration.repositories.length);
   const repository = requireNewRepository(deps, integration, { id: name });

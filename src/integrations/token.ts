@@ -41,7 +41,9 @@ export async function requireApi(
 ): Promise<ProviderApi> {
   const api = await findApi(deps, integration);
   if (api !== null) return api;
-  throw new IntegrationProblem({ code: 'no_token', integrationId: integration.id, type: integration.type });
+  const { id, type } = integration;
+  if (providerOf(type).api === null) throw new IntegrationProblem({ code: 'no_api', type });
+  throw new IntegrationProblem({ code: 'no_token', integrationId: id, type });
 }
 
 /** A place that the token can administer, and the repository of the integration that stands for it. */

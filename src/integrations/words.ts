@@ -12,20 +12,21 @@ const problems = {
   delivery_not_missed: 'Delivery {deliveryId} is not missing. Check for missed deliveries again.',
   invalid_token:
     'The token must be 1 to {maxLength} characters without spaces. Paste it as the provider showed it.',
-  no_places: 'Name at least one repository, as OWNER/NAME.',
+  no_places: 'Name at least one {place}, as {pattern}.',
   too_many_places: 'At most {max} can be connected at once, not {count}.',
+  no_api: 'Tidings cannot manage webhooks at {type}. Set them up there by hand.',
   no_token: 'Integration {integrationId} has no {type} token that Tidings can read.',
   place_connected: 'Integration {integrationId} already has {place}.',
   place_added_before: 'Integration {integrationId} already has {place}.',
   last_place: '{place} is the only place of integration {integrationId}. Disconnect the integration instead.',
   integration_full: 'An integration holds at most {max}. Connect another one.',
-  manual_places: 'This webhook was set up by hand. Choose its teams at {type}.',
+  manual_places: 'This webhook was set up by hand. Choose its {places} at {type}.',
   name_reused:
     '{type} has another repository under the name {place} now. Remove it from the integration and add it again.',
   rotation_in_progress:
     'The webhooks of {integrationId} are being changed, or a process ended while it changed them. Wait two minutes, then try again.',
   disconnected_meanwhile: '{place} was disconnected meanwhile. Its webhook was deleted again.',
-  no_delivery_list: '{type} does not list its deliveries. It retries failed ones by itself.',
+  no_delivery_list: '{type} does not list its deliveries.',
 } as const;
 
 /** Reasons why the log does not have a delivery as taken. */
@@ -202,13 +203,6 @@ export function describeOldSecret(type: IntegrationType, endsNow: boolean, isSet
   return isSetAtProvider
     ? `The old one no longer works. A delivery that ${name} signed with it and that had not arrived yet is refused.`
     : `The old one no longer works: deliveries are refused until you set the new one at ${name}.`;
-}
-
-/** The nouns for a provider's places. */
-export function placeNouns(type: IntegrationType): { one: string; many: string } {
-  return providerOf(type).hasRepositories
-    ? { one: 'repository', many: 'repositories' }
-    : { one: 'team', many: 'teams' };
 }
 
 /** Fixes that need neither a command nor a button. */

@@ -24,7 +24,8 @@ export interface Metrics {
   readonly jobs: Series<Count>;
 }
 
-export function createMetrics(): Metrics {
+/** `providers`: their ids, each with its counters from the beginning. */
+export function createMetrics(providers: readonly string[] = []): Metrics {
   const registry = createRegistry();
   const requests = registry.counter('tidings_http_requests_total', 'Requests that were answered.', [
     'route',
@@ -47,8 +48,8 @@ export function createMetrics(): Metrics {
     'Deliveries that reached a known integration, by what became of them.',
     ['provider', 'outcome'],
   );
-  // From the beginning, so that the first failure is seen to be one more than none.
-  for (const provider of ['github', 'linear']) {
+  // Start at 0, so that the first failure counts as an increase.
+  for (const provider of providers) {
     for (const outcome of ['processed', 'ignored', 'duplicate', 'rejected', 'failed'])
       deliveries(provider, outcome);
   }

@@ -10,7 +10,7 @@ const SECRETS: [pattern: RegExp, replacement: string][] = [
   [/\b(bearer|basic)\s+[^\s"',;]+/gi, '$1 …'],
   [/([?&](?:token|key|secret|password|code)=)[^&\s"']+/gi, '$1…'],
   [/\bsha256=[0-9a-f]{8,}/gi, 'sha256=…'],
-  [/\b(gh[a-z]_|github_pat_|lin_[a-z]+_|unkey_)\w+/g, '$1…'],
+  [/\b(gh[a-z]_|[a-z]+_pat_|lin_[a-z]+_|unkey_)\w+/g, '$1…'],
   [/\b(tidings_[a-z]+=)[^;\s"']+/g, '$1…'],
 ];
 

@@ -19,7 +19,7 @@ const TOO_DEEP =
   /^((?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))){50})(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t])))+/gm;
 
 /**
- * Markdown (GitHub's flavour) as text that reads well where nothing renders it: list markers and line breaks
+ * Markdown (GFM) as text that reads well where nothing renders it: list markers and line breaks
  * stay, markup and HTML tags go, a link keeps its address where the text alone would not do.
  */
 export function toPlainText(markdown: string): string {

@@ -1,3 +1,4 @@
+import { providers } from '../providers/index.ts';
 import type { Post } from './model.ts';
 
 /** Where a post came from, as far as its metadata tells it in a way that can be shown. */
@@ -15,14 +16,11 @@ export interface Origin {
 const MAX_LENGTH = 200;
 const MAX_URL_LENGTH = 2_000;
 
-const PLATFORMS: Readonly<Record<string, string>> = { github: 'GitHub', linear: 'Linear' };
-
 /** Metadata is a free-form object that anybody may have imported: what is no plain text is left out. */
 export function originOf({ sourceMetadata }: Pick<Post, 'sourceMetadata'>): Origin {
   const platform = textOf(sourceMetadata, 'platform');
   return {
-    platform:
-      platform === null || !Object.hasOwn(PLATFORMS, platform) ? platform : (PLATFORMS[platform] ?? null),
+    platform: providers.find(({ id }) => id === platform)?.name ?? platform,
     repository: textOf(sourceMetadata, 'repository'),
     version: textOf(sourceMetadata, 'version'),
     author: textOf(sourceMetadata, 'author'),

@@ -23,7 +23,7 @@ import type { Diagnose } from './signature-doctor.ts';
 
 // What a delivery must pass, in the order in which the receiver asks. Each throws `Refusal`.
 
-/** As much of a name as a log entry quotes. GitHub's are shorter. */
+/** As much of a name as a log entry quotes. Real ones are shorter. */
 const MAX_NAME_LENGTH = 200;
 
 type Needs = Pick<Deps, 'db' | 'clock' | 'secrets'>;

@@ -190,7 +190,7 @@ async function* makeDrafts(
 function planRun({ db }: Needs, trigger: TriggerRow, { scope, since }: DueRun): Promise<PlannedDraft[]> {
   const { integrationId } = trigger;
   const kind = kinds[trigger.event];
-  const repositoryId = kind.provider === 'github' ? repositoryOf(scope) : null;
+  const repositoryId = kind.isOfBranch ? repositoryOf(scope) : null;
   const source = { integrationId, repositoryId, triggerId: trigger.id };
   const events = eventReader(db, source);
   const told = listTold(db, source, { triggerId: trigger.id, scope });

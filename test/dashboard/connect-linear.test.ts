@@ -52,7 +52,9 @@ describe('Linear', () => {
     expect(html).toContain('At Linear');
     expect(html).toContain('As it should be');
     expect(html).not.toContain('/missed"');
-    expect(await (await visit(`${LIST}/${id}/missed`)).text()).toContain('Linear tells nobody');
+    expect(await (await visit(`${LIST}/${id}/missed`)).text()).toContain(
+      'Linear has no list of its deliveries',
+    );
     expect(await logOf(app)).toEqual([]);
 
     const again = await (await visit(CHOOSE, form({ apiToken: linear.adminKey }))).text();
@@ -80,7 +82,11 @@ describe('Linear', () => {
   });
 
   test.each([
-    ['of a member', () => started.linear.workspace.addKey(), 'Linear lets only admins do that'],
+    [
+      'of a member',
+      () => started.linear.workspace.addKey(),
+      'Linear lets only admins of the workspace do that',
+    ],
     ['that is unknown', () => 'lin_api_unknown', 'Linear refused the token'],
   ])('a key %s is refused where it was typed', async (_, given, says) => {
     const apiToken = given();

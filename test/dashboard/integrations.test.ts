@@ -86,7 +86,7 @@ describe('connecting', () => {
       const refused = await visit(`${LIST}/github`, { repository });
       expect(refused.status).toBe(400);
       const html = await refused.text();
-      expect(html).toContain('id="field-repository-error"');
+      expect(html).toContain('id="field-repository-github-error"');
       expect(html).toContain('must be OWNER/NAME');
       expect(isHarmed(html)).toBe(false);
       if (repository === 'acme') expect(html).toContain('value="acme"');

@@ -154,7 +154,9 @@ describe('missed deliveries', () => {
 
   test('Linear tells nobody; by hand nobody can be asked', async () => {
     const linear = await connectLinear(started.app, 'org_a');
-    expect(await textOf(`${LIST}/${linear.integrationId}/missed`)).toContain('Linear tells nobody');
+    expect(await textOf(`${LIST}/${linear.integrationId}/missed`)).toContain(
+      'Linear has no list of its deliveries',
+    );
     const github = await connectGithub(started.app, 'org_a', 'acme/by-hand');
     expect(await textOf(`${LIST}/${github.integrationId}/missed`)).toContain('Give it a token');
     for (const { integrationId } of [linear, github]) {

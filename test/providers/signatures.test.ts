@@ -3,9 +3,8 @@ import { createHmac } from 'node:crypto';
 import { LinearWebhookClient } from '@linear/sdk/webhooks';
 import { sign, verify } from '@octokit/webhooks-methods';
 import { github } from '../../src/providers/github/provider.ts';
-import { githubSamples, sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { sampleEvents, samplePayload } from '../../src/providers/index.ts';
 import { linear } from '../../src/providers/linear/provider.ts';
-import { linearSamples, sampleLinear } from '../../src/providers/linear/samples/index.ts';
 import { hmacSha256 } from '../../src/providers/signature.ts';
 
 const secret = 'wh_4Zk2 über 🚀';
@@ -28,8 +27,8 @@ const bodies = [
   '{}',
   '{"title":"Größe, 尺寸, 🚀, \u2028"}',
   '{"id":12345678901234567890,"pad": 1.0}',
-  ...githubSamples.map((event) =>
-    JSON.stringify(sampleGithub(event, { repository: 'acme/rocket', now }), null, 1),
+  ...sampleEvents('github').map((event) =>
+    JSON.stringify(samplePayload('github', event, { repository: 'acme/rocket', now }), null, 1),
   ),
 ];
 
@@ -40,9 +39,9 @@ test.each(bodies)('GitHub’s own library signs and verifies as we do: %.40s', a
   expect(await verify(secret, body, `sha256=${hmacSha256(secret, bytes(body))}`)).toBe(true);
 });
 
-describe.each(linearSamples)('Linear’s own SDK and %s', (event) => {
+describe.each(sampleEvents('linear'))('Linear’s own SDK and %s', (event) => {
   const client = new LinearWebhookClient(secret);
-  const payload = sampleLinear(event, { now }) ?? {};
+  const payload = samplePayload('linear', event, { now }) ?? {};
   const body = Buffer.from(JSON.stringify(payload));
 
   test('takes what we sign, and reads the same', () => {

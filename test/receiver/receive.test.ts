@@ -4,8 +4,7 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { deleteIntegration, deleteRepository } from '../../src/integrations/store.ts';
 import { UploadError, type UploadProblem } from '../../src/lib/upload.ts';
 import { setPlan } from '../../src/organizations/store.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
-import { providers } from '../../src/providers/index.ts';
+import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createReceiver } from '../../src/receiver/receive.ts';
 import {
@@ -525,7 +524,8 @@ describe('while it is being disconnected', () => {
   /** Disconnects once the body is read, which is after the integration and its repository were found. */
   function receiveWhile(disconnect: () => void, event: string, delivery: string = crypto.randomUUID()) {
     const { integrationId, repositoryId } = connected;
-    const sample = sampleGithub(event, { repository: 'acme/rocket', now: app.clock.now() }) ?? ping;
+    const sample =
+      samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() }) ?? ping;
     const [, init] = githubRequest(connected, sample, { event, delivery });
     return createReceiver(
       app.deps,

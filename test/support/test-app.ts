@@ -14,6 +14,7 @@ import { createOrganization } from '../../src/organizations/service.ts';
 import type { OwnedPost } from '../../src/posts/store.ts';
 import { savePosts } from '../../src/posts/store.ts';
 import type { OpenProviderApi } from '../../src/providers/api.ts';
+import { providers } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { fixedClock, type MovableClock } from './clock.ts';
 import { conformance } from './conformance.ts';
@@ -44,7 +45,7 @@ export function createTestApp(
     clock?: MovableClock;
     openProviderApi?: OpenProviderApi;
     publicUrl?: () => string;
-    hasOwnGithub?: boolean;
+    providerUrls?: Record<string, string>;
     clientIpHeader?: string;
     organizationCreation?: OrganizationCreation;
     render?: (markdown: string) => Promise<string>;
@@ -60,7 +61,7 @@ export function createTestApp(
     clock,
     ids: countingIds(),
     log,
-    metrics: createMetrics(),
+    metrics: createMetrics(providers.map(({ id }) => id)),
     actor: SERVER,
     secrets,
     fetch: (request: Request) => app.fetch(request),
@@ -75,7 +76,7 @@ export function createTestApp(
       ...deps,
       compose: async (recipe, material) => composeDraft(recipe, material),
       ...(overrides.render === undefined ? {} : { render: overrides.render }),
-      hasOwnGithub: overrides.hasOwnGithub ?? false,
+      ...(overrides.providerUrls === undefined ? {} : { providerUrls: overrides.providerUrls }),
       clientIpHeader: overrides.clientIpHeader,
       organizationCreation: overrides.organizationCreation ?? 'owners',
     },

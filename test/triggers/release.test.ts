@@ -3,7 +3,7 @@ import { dismissSuggestion, getSuggestion, takeSuggestion } from '../../src/draf
 import type { Connected } from '../../src/integrations/model.ts';
 import { editPost } from '../../src/posts/edit.ts';
 import { deletePost, setPostStatus } from '../../src/posts/store.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { listRuns } from '../../src/triggers/store.ts';
@@ -32,7 +32,7 @@ function trigger(given: Partial<NewTrigger> = {}) {
 }
 
 function sample(changes: Record<string, unknown> = {}): Payload {
-  const release = sampleGithub('release', { repository: 'acme/rocket', now: app.clock.now() });
+  const release = samplePayload('github', 'release', { repository: 'acme/rocket', now: app.clock.now() });
   return changed(release ?? {}, changes);
 }
 

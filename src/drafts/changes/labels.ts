@@ -28,7 +28,7 @@ export function wordsOf(text: string): string {
   return rest.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim() || words;
 }
 
-/** The group that labels give, or null. Knows the labels that GitHub and Linear begin with, and common others. */
+/** The group that labels give, or null. Knows the default labels of the providers, and common others. */
 export function groupOfLabels(labels: string[]): GroupName | null {
   const names = new Set(labels.map(nameOf));
   return labelsOf.find(([, known]) => known.some((name) => names.has(name)))?.[0] ?? null;

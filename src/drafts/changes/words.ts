@@ -28,7 +28,7 @@ const PLACE = /^(?:\[[^\]]{1,50}\]:?|[A-Z]{1,10}-\d{1,9}:?|[^\s:]{1,50}:) /;
 const NEW_VERSION =
   /^(?:update|bump|upgrade)[sd]? .*(?:\bdependenc(?:y|ies)\b|\bfrom v?\d\S* to v?\d| to v\d\S*$)/i;
 
-/** `Update README.md`, `Delete old.txt`: what GitHub proposes for a change that is made on its site. */
+/** `Update README.md`, `Delete old.txt`: the default message of an edit in the browser. */
 const FILE_ALONE =
   /^(?:create|update|delete)[sd]? `?[\w./-]{0,200}\.[a-z\d]{1,10}`?$|^add files via upload$/i;
 

@@ -1,5 +1,6 @@
 import type { Database } from '../../../db/client.ts';
 import type { Environment, ExaminedConfig } from '../../config.ts';
+import { PROVIDER_URLS } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import type { SecretBox } from '../../lib/secret-box.ts';
 
@@ -83,7 +84,7 @@ export const warning = (message: string, advice: string): Finding => found('warn
 export const failed = (message: string, advice: string): Finding => found('failed', message, advice);
 
 export const UNKEY_SETTINGS = 'an UNKEY_* setting';
-export const PROVIDER_SETTINGS = 'GITHUB_API_URL or LINEAR_API_URL';
+export const PROVIDER_SETTINGS = PROVIDER_URLS.join(' or ');
 
 /** The check needs a setting that is wrong. Judging by a default would ask or examine something else. */
 export function unchecked(settings: string): Finding {

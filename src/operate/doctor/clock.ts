@@ -13,7 +13,7 @@ import {
   warning,
 } from './check.ts';
 
-/** Linear's deliveries may come from at most this far in the future. */
+/** Some providers sign a time; their deliveries may come from at most this far in the future. */
 const MAX_OFF_MS = 60_000;
 /** The `Date` header counts seconds, and the answer takes its time. */
 const HARDLY_OFF_MS = 10_000;
@@ -44,12 +44,12 @@ export const clockChecks: readonly Check[] = [
   }),
 ];
 
-/** The server to ask for the time: Unkey where it keeps the keys, or else GitHub. Null: none. */
+/** The server to ask for the time: Unkey if it keeps the keys, or else a provider. Null: none. */
 function otherServer({ config: { unkey, providerApis }, isOffline }: Patient): string | Finding | null {
   if (unkey === null) return unchecked(UNKEY_SETTINGS);
   if (unkey !== undefined) return unkey.baseUrl ?? 'https://api.unkey.com';
   if (isOffline) return null;
-  return providerApis === null ? unchecked(PROVIDER_SETTINGS) : providerApis.github;
+  return providerApis === null ? unchecked(PROVIDER_SETTINGS) : (Object.values(providerApis)[0] ?? null);
 }
 
 /** Milliseconds since 1970 by a server's `Date`; null when it cannot be reached or says none. */

@@ -3,7 +3,7 @@ import { hasSuggestionFor } from '../../../src/drafts/suggestions.ts';
 import type { Connected } from '../../../src/integrations/model.ts';
 import { editPost } from '../../../src/posts/edit.ts';
 import { readPost } from '../../../src/posts/store.ts';
-import { sampleGithub } from '../../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../../src/providers/index.ts';
 import { createTrigger } from '../../../src/triggers/service.ts';
 import { form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
 import { connectGithub, githubRequest, logOf } from '../../support/deliveries.ts';
@@ -20,7 +20,7 @@ let path: string;
 let id: string;
 
 async function deliver(changes: Record<string, unknown> = {}): Promise<void> {
-  const sample = sampleGithub('release', { repository: 'acme/rocket', now: app.clock.now() });
+  const sample = samplePayload('github', 'release', { repository: 'acme/rocket', now: app.clock.now() });
   const request = githubRequest(connected, changed(sample ?? {}, changes), { event: 'release' });
   expect((await app.request(...request)).status).toBe(200);
   await runAll(app);

@@ -3,9 +3,9 @@
 import { type Integration, providerNames } from '../../../integrations/model.ts';
 import { type AddedPlace, addPlace } from '../../../integrations/places.ts';
 import { requireApi } from '../../../integrations/token.ts';
-import { placeNouns } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { Place } from '../../../providers/api.ts';
+import { providerOf } from '../../../providers/index.ts';
 import { newMark, once } from '../../once.ts';
 import {
   type Answer,
@@ -21,7 +21,7 @@ import { Field, FormError } from '../../view/form.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
 import { findConnected, Places } from './places.tsx';
-import { describeConnected, problemOf } from './words.ts';
+import { describeConnected, placesLegend, placeWords, problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/add';
 
@@ -37,7 +37,7 @@ async function add(visit: MemberVisit, integration: Integration): Promise<Answer
   // What was typed stands for what is not in the list.
   const name = form.get('repository')?.trim() || (form.get('place') ?? '');
   try {
-    if (name === '') throw new AppError(400, `Choose a ${placeNouns(type).one}. Nothing was added.`);
+    if (name === '') throw new AppError(400, `Choose a ${placeWords(type).one}. Nothing was added.`);
     const added = await once(deps.db, form.get('mark'), () => addPlace(deps, id, name));
     return redirect(`${base}/integrations/${id}`, sayAdded(integration, added));
   } catch (error) {
@@ -64,12 +64,12 @@ async function showForm(visit: MemberVisit, integration: Integration, error?: Wr
   const { base } = visit;
   const { id, type, hasToken } = integration;
   const path = `${base}/integrations/${id}`;
-  const { one } = placeNouns(type);
+  const { one } = placeWords(type);
   const seen = hasToken
     ? await listSeen(visit, integration)
     : { places: [], isCut: true, problem: undefined };
   // Where all is listed there is nothing to type.
-  const isTyped = type === 'github' && seen.isCut;
+  const isTyped = providerOf(type).hasRepositories && seen.isCut;
   const fieldError = error?.repository ?? null;
   return view(
     `Add a ${one}`,
@@ -88,7 +88,7 @@ async function showForm(visit: MemberVisit, integration: Integration, error?: Wr
         <input type="hidden" name="mark" value={newMark()} />
         {seen.places.length === 0 ? null : (
           <Places
-            legend={type === 'github' ? 'Repositories that the token can see' : 'Teams'}
+            legend={placesLegend(type)}
             places={seen.places}
             connected={await findConnected(visit.deps, integration.organizationId, type)}
             chosen={visit.form.getAll('place')}

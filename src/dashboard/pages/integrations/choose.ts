@@ -1,20 +1,18 @@
 import { connectWithToken, listPlaces } from '../../../integrations/connect.ts';
-import type { IntegrationType } from '../../../integrations/model.ts';
-import { placeNouns } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { ALL_PUBLIC_TEAMS } from '../../../providers/api.ts';
+import { type IntegrationType, providerOf, providers } from '../../../providers/index.ts';
 import { once } from '../../once.ts';
 import { type MemberVisit, type Page, post, redirect, type View } from '../../page.ts';
 import { showChoice } from './choice.tsx';
 import { openOffer, sealOffer } from './form-token.ts';
 import { showIntegrations } from './list.tsx';
 import { TOKEN_FIELD } from './token-field.tsx';
-import { describeConnected, problemOf } from './words.ts';
+import { describeConnected, placeWords, problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations';
 
 /** Connecting with a token: the first form gives it, the second says what to connect with it. */
-export const choose: readonly Page[] = (['github', 'linear'] as const).flatMap((type) => [
+export const choose: readonly Page[] = providers.flatMap(({ id: type }) => [
   post(`${PATH}/${type}/choose`, 'owner', (visit) => readToken(visit, type)),
   post(`${PATH}/${type}/connect`, 'owner', (visit) => connectChosen(visit, type)),
 ]);
@@ -23,17 +21,15 @@ async function readToken(visit: MemberVisit, type: IntegrationType): Promise<Vie
   const token = visit.form.get(TOKEN_FIELD)?.trim() ?? '';
   try {
     const seen = await listPlaces(visit.deps, type, token);
-    // At Linear that is the same for every team: there is nothing to choose.
-    if (type === 'linear' && !seen.places.some(({ canAdminister }) => canAdminister)) {
-      throw new AppError(
-        400,
-        'The owner of this key may not administer webhooks: Linear lets only admins do that.',
-      );
+    const { api } = providerOf(type);
+    // Where one place stands for all, the permission is the same for each: there is nothing to choose.
+    if (api?.allPlaces != null && !seen.places.some(({ canAdminister }) => canAdminister)) {
+      throw new AppError(400, api.words.noPermission(''));
     }
     const offer = { token, ...seen };
     return await showChoice(visit, type, offer, sealOffer(visit, type, offer));
   } catch (error) {
-    return showIntegrations(visit, { field: `${type}-token`, message: problemOf(error, type) });
+    return showIntegrations(visit, { type, field: 'token', message: problemOf(error, type) });
   }
 }
 
@@ -43,7 +39,8 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType) {
   const offer = openOffer(visit, type, sealed);
   if (offer === null) {
     return showIntegrations(visit, {
-      field: `${type}-token`,
+      type,
+      field: 'token',
       message:
         'The token was given too long ago, or by somebody else. Nothing was connected: give it once more.',
     });
@@ -70,10 +67,11 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType) {
 
 /** Throws `AppError` 400 when nothing was chosen. */
 function chosenOf(form: URLSearchParams, type: IntegrationType): string[] {
-  if (type === 'linear' && form.get('which') !== 'chosen') return [ALL_PUBLIC_TEAMS];
+  const all = providerOf(type).api?.allPlaces ?? null;
+  if (all !== null && form.get('which') !== 'chosen') return [all];
   const chosen = [...form.getAll('place'), ...otherNames(form)];
   if (chosen.length > 0) return chosen;
-  throw new AppError(400, `Choose at least one ${placeNouns(type).one}. Nothing was connected.`);
+  throw new AppError(400, `Choose at least one ${placeWords(type).one}. Nothing was connected.`);
 }
 
 function otherNames(form: URLSearchParams): string[] {

@@ -2,9 +2,10 @@
 
 import type { Hook } from '../../../integrations/model.ts';
 import { type Integration, providerNames } from '../../../integrations/model.ts';
-import { placeNouns } from '../../../integrations/words.ts';
+import { providerOf } from '../../../providers/index.ts';
 import { Action, FormError } from '../../view/form.tsx';
 import { HookTable, Remove } from './hook-table.tsx';
+import { placeWords } from './words.ts';
 
 export interface HooksProps {
   integration: Integration;
@@ -45,7 +46,7 @@ export function Hooks({ integration, hooks, base, now, isOwner, error, unremoved
           : `The ${placeCount > 1 ? 'webhooks were' : 'webhook was'} set up by hand: with a token, Tidings could look after ${placeCount > 1 ? 'them' : 'it'}.`}
       </p>
       {hasToken ? (
-        <HookTable hooks={hooks} path={path} now={now} noun={placeNouns(type).one} canRemove={canRemove} />
+        <HookTable hooks={hooks} path={path} now={now} noun={placeWords(type).one} canRemove={canRemove} />
       ) : null}
       {!hasToken && canRemove ? (
         <ul class="card rows">
@@ -63,6 +64,7 @@ export function Hooks({ integration, hooks, base, now, isOwner, error, unremoved
 }
 
 function HookActions({ integration: { type, hasToken }, path }: { integration: Integration; path: string }) {
+  const provider = providerOf(type);
   return (
     <div class="bar">
       <a class="button" href={`${path}/check`}>
@@ -70,17 +72,17 @@ function HookActions({ integration: { type, hasToken }, path }: { integration: I
       </a>
       {hasToken ? (
         <Action to={`${path}/repair`} label="Set up anew" busy="Setting up…" isOnce />
-      ) : (
+      ) : provider.api === null ? null : (
         <a class="button" href={`${path}/token`}>
           Give it a token
         </a>
       )}
-      {hasToken || type === 'github' ? (
+      {hasToken || provider.hasRepositories ? (
         <a class="button" href={`${path}/add`}>
-          Add a {placeNouns(type).one}
+          Add a {placeWords(type).one}
         </a>
       ) : null}
-      {hasToken && type === 'github' ? (
+      {hasToken && provider.api?.listsDeliveries === true ? (
         <a class="button" href={`${path}/missed`}>
           Missed deliveries
         </a>

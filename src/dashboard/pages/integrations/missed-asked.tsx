@@ -1,6 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import { MAX_REDELIVERED, type Redelivered } from '../../../integrations/missed.ts';
 import type { Integration } from '../../../integrations/model.ts';
+import { providerOf } from '../../../providers/index.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';
 import { integrationName } from '../deliveries/rows.tsx';
 import { problemOf } from './words.ts';
@@ -16,7 +18,10 @@ export function showAsked(
   const refused = results.flatMap(({ deliveryId, problem }) =>
     problem === null ? [] : [{ deliveryId, message: problemOf(problem, integration.type) }],
   );
-  const title = results.length === 0 ? 'No delivery is missing any more' : titleOf(asked);
+  const title =
+    results.length === 0
+      ? 'No delivery is missing any more'
+      : titleOf(providerOf(integration.type).name, asked);
   return view(
     title,
     <>
@@ -58,7 +63,7 @@ export function showAsked(
   );
 }
 
-function titleOf(asked: number): string {
-  if (asked === 0) return 'GitHub does not send them again';
-  return asked === 1 ? 'GitHub sends 1 delivery again' : `GitHub sends ${asked} deliveries again`;
+function titleOf(provider: string, asked: number): string {
+  if (asked === 0) return `${provider} does not send them again`;
+  return asked === 1 ? `${provider} sends 1 delivery again` : `${provider} sends ${asked} deliveries again`;
 }

@@ -25,11 +25,11 @@ export function MissedForm({
       <input type="hidden" name="mark" value={newMark()} />
       <div class="bar">
         {missed.length === 1 ? null : (
-          <button type="submit" name="which" value="chosen" class="button" data-busy="Asking GitHub…">
+          <button type="submit" name="which" value="chosen" class="button" data-busy="Asking the provider…">
             Send the chosen again
           </button>
         )}
-        <button type="submit" name="which" value="all" class="button go" data-busy="Asking GitHub…">
+        <button type="submit" name="which" value="all" class="button go" data-busy="Asking the provider…">
           {missed.length === 1 ? 'Send it again' : `Send all ${missed.length} again`}
         </button>
       </div>

@@ -1,7 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import { type Comparison, findMissed, redeliverMissed } from '../../../integrations/missed.ts';
-import { type Integration, type IntegrationType, providerNames } from '../../../integrations/model.ts';
+import type { Integration, IntegrationType } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { providerOf } from '../../../providers/index.ts';
 import { once } from '../../once.ts';
 import {
   type Answer,
@@ -76,20 +78,14 @@ async function showMissed(visit: MemberVisit, integration: Integration, error?: 
 async function renderMissed(visit: MemberVisit, integration: Integration, error: string | undefined) {
   const { base, deps } = visit;
   const path = `${base}/integrations/${integration.id}`;
-  if (integration.type === 'linear') {
-    return (
-      <p class="lede">
-        Linear tells nobody what it delivered. What does not arrive it tries again by itself, for up to 7
-        hours.
-      </p>
-    );
-  }
+  const provider = providerOf(integration.type);
+  if (provider.api?.listsDeliveries !== true) return <p class="lede">{provider.words.redelivery}</p>;
   if (!integration.hasToken) {
     return (
       <>
         <p class="lede">
-          With a token, Tidings can ask {providerNames[integration.type]} what it delivered in the last three
-          days, and have it sent again.
+          With a token, Tidings can ask {provider.name} what it delivered in the last three days, and have it
+          sent again.
         </p>
         <a class="button go" href={`${path}/token`}>
           Give it a token
@@ -127,15 +123,14 @@ function Compared({
   error: string | undefined;
 }) {
   const now = deps.clock.now();
+  const provider = providerOf(type).name;
   return (
     <>
       <p class="lede">
-        {missed.length === 0
-          ? 'No delivery is missing: '
-          : 'What GitHub says that it delivered, beside the log: '}
+        {missed.length === 0 ? 'No delivery is missing: ' : `${provider} compared with the log: `}
         {counts.arrived} arrived, {counts.failed} failed, {counts['never-arrived']} never arrived since{' '}
         <time datetime={since}>{exactly(new Date(since))}</time>.
-        {isCut ? ' There are more, and older ones, than GitHub was asked for.' : ''}
+        {isCut ? ` ${provider} lists more, and older ones.` : ''}
       </p>
       {unknown.map(({ place, problem }) => (
         <p class="note">

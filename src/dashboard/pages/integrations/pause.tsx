@@ -1,9 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import type { Deps } from '../../../deps.ts';
 import { COMPARED_MS } from '../../../integrations/missed.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { findMissedCheckedAt, listIntegrations } from '../../../integrations/store.ts';
 import { findPause, type Pause } from '../../../operate/uptime/pauses.ts';
+import { providerOf } from '../../../providers/index.ts';
 import type { MemberVisit } from '../../page.ts';
 import { exactly } from '../../view/when.tsx';
 
@@ -16,9 +18,11 @@ export async function findPauses(
   integrations: readonly Integration[],
 ): Promise<Map<string, Pause>> {
   const pauses = new Map<string, Pause>();
-  // GitHub tells of no delivery that is older: there would be nothing to look for.
+  // Providers list no older deliveries.
   const since = new Date(deps.clock.now().getTime() - COMPARED_MS).toISOString();
-  const compared = integrations.filter(({ type, hasToken }) => type === 'github' && hasToken);
+  const compared = integrations.filter(
+    ({ type, hasToken }) => hasToken && providerOf(type).api?.listsDeliveries === true,
+  );
   const newest = compared.length === 0 ? null : await findPause(deps, since);
   if (newest === null) return pauses;
   for (const { id, createdAt } of compared) {

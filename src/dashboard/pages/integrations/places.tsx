@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Deps } from '../../../deps.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
-import type { IntegrationType } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { Place } from '../../../providers/api.ts';
+import type { IntegrationType } from '../../../providers/index.ts';
 
 /** From how many places on a field to filter them is worth its room. */
 const FILTERED_FROM = 9;

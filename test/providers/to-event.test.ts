@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test';
-import { type ProcessedDelivery, toEvent } from '../../src/events/extract.ts';
 import { github } from '../../src/providers/github/provider.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
 import type { IntegrationType } from '../../src/providers/index.ts';
+import { samplePayload, toEvent } from '../../src/providers/index.ts';
 import { linear } from '../../src/providers/linear/provider.ts';
-import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
-import type { Provider } from '../../src/providers/provider.ts';
+import type { ProcessedDelivery, Provider } from '../../src/providers/provider.ts';
 import { changed, readEvent } from '../support/payloads.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
@@ -15,8 +13,8 @@ const RECEIVED = '2026-11-20T12:00:05.000Z';
 function keptOf(provider: Provider<IntegrationType>, event: string, changes: Record<string, unknown> = {}) {
   const sample =
     provider.id === 'github'
-      ? sampleGithub(event, { repository: 'acme/rocket', now })
-      : sampleLinear(event, { now });
+      ? samplePayload('github', event, { repository: 'acme/rocket', now })
+      : samplePayload('linear', event, { now });
   const result = readEvent(provider, event, changed(sample ?? {}, changes));
   if (result.outcome !== 'processed') throw new Error(result.outcome);
   const { action, data } = result.processed;
