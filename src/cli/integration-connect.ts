@@ -116,8 +116,8 @@ async function showPlaces(
   command: Command,
   { terminal }: CliContext,
 ): Promise<void> {
-  const found = await listPlaces(services, type, token);
-  print(terminal, command, found.places, (places) => describePlaces(type, places, found.isCut));
+  const { places, isCut } = await listPlaces(services, type, token);
+  print(terminal, command, places, () => describePlaces(type, places, isCut));
 }
 
 function describePlaces(type: IntegrationType, places: readonly Place[], isCut: boolean): string {
@@ -164,7 +164,7 @@ function describeManaged(type: IntegrationType, { integrationId, places }: Conne
   ].join('\n');
 }
 
-/** What is pasted at the provider works only where the provider can reach it. */
+/** Warns of a webhook URL that the provider cannot reach. */
 function warnOfAddress(type: IntegrationType, webhookUrl: string): string[] {
   if (!isLocal(webhookUrl)) return [];
   return [

@@ -121,12 +121,12 @@ async function findPlaces(api: ProviderApi, { type, places }: ConnectRequest): P
     throw new IntegrationProblem({ code: 'no_places', place, pattern });
   }
   requireCount(names.length, MAX_AT_ONCE);
-  const found = new Map<string, Place>();
+  const distinct = new Map<string, Place>();
   for (const name of names) {
     const place = await getAdministrable(api, name);
-    found.set(place.id, place);
+    distinct.set(place.id, place);
   }
-  return [...found.values()];
+  return [...distinct.values()];
 }
 
 function requireCount(count: number, max: number): void {

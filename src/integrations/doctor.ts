@@ -38,7 +38,7 @@ export type Finding = FindingCode & {
 export interface Diagnosis {
   integrationId: string;
   type: IntegrationType;
-  /** Whether nothing has failed; there may be warnings. */
+  /** True if nothing has failed; there may be warnings. */
   ok: boolean;
   findings: Finding[];
 }
@@ -81,7 +81,7 @@ export async function diagnose(deps: Needs, integrationId: string): Promise<Diag
   return { integrationId, type, ok: findings.every(({ status }) => status !== 'failed'), findings };
 }
 
-/** Whether `PUBLIC_URL` is an address that a provider can use, and responds from here. */
+/** True if `PUBLIC_URL` is an address that a provider can use, and responds from here. */
 async function checkReach({ publicUrl, fetch }: Needs, { type }: Integration): Promise<Finding> {
   const url = publicUrl();
   const about = { name: 'reachability', url } as const;
@@ -130,7 +130,7 @@ privateAddresses.addAddress('::1', 'ipv6');
 privateAddresses.addSubnet('fc00::', 7, 'ipv6');
 privateAddresses.addSubnet('fe80::', 10, 'ipv6');
 
-/** Whether only this machine or network can reach the host. */
+/** True if only this machine or network can reach the host. */
 export function isLocal(url: string): boolean {
   const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
   const family = isIP(host);
@@ -237,12 +237,12 @@ function compareHook(remote: RemoteHook, hook: Hook, url: string, needed: readon
   return differences.filter((difference) => difference !== false);
 }
 
-/** Whether the sender proved to have the secret. Entries of older versions have no headers. */
+/** True if the sender proved to have the secret. Entries of older versions have no headers. */
 function isVerified({ headers, status }: Delivery): boolean {
   return headers !== null || isTaken(status);
 }
 
-/** Whether the newest delivery was signed with the right secret. */
+/** True if the newest delivery was signed with the right secret. */
 function checkSecret(entries: readonly Delivery[]): Finding {
   const verified = entries.find(isVerified);
   const refused = entries.find(({ statusCode }) => statusCode === 401);

@@ -174,7 +174,7 @@ export async function recordMade(
   return row ?? null;
 }
 
-/** Whether a rotation is in progress, so that the provider may still sign with the previous secret. */
+/** True if a rotation is in progress, so that the provider may still sign with the previous secret. */
 export async function isBeingRotated(tx: ReadTx, integrationId: string, now: Date): Promise<boolean> {
   const row = tx
     .select({ placeId: hooks.placeId })

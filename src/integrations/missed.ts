@@ -46,7 +46,7 @@ export interface Comparison {
   counts: Record<Fate, number>;
   /** Deliveries that the log does not have as taken, oldest first. */
   missed: ComparedDelivery[];
-  /** Whether the provider listed only the newest deliveries. */
+  /** True if the provider listed only the newest deliveries. */
   isCut: boolean;
   /** Places whose deliveries the provider did not list, for example after somebody deleted the hook there. */
   unknown: { place: string; problem: ProviderProblem }[];

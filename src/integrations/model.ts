@@ -28,7 +28,7 @@ export interface Integration {
   type: IntegrationType;
   enabled: boolean;
   repositories: Repository[];
-  /** Whether Tidings manages its webhooks at the provider, with a token. Otherwise a person sets them up. */
+  /** True if Tidings manages its webhooks at the provider, with a token. Otherwise a person sets them up. */
   hasToken: boolean;
   createdAt: string;
 }
@@ -76,7 +76,7 @@ export interface ConnectedPlace {
   repositoryId?: string;
   webhookUrl: string;
   hookId: string;
-  /** Whether the provider's ping arrived; null if the provider sends none. */
+  /** True if the provider's ping arrived; null for a provider without pings. */
   hasPinged: boolean | null;
 }
 
@@ -91,7 +91,7 @@ export interface Hook {
   remoteId: string | null;
   /** The events that were set at the provider. */
   events: readonly string[];
-  /** Whether the integration's current secret was set at the provider. */
+  /** True if the integration's current secret was set at the provider. */
   hasPresentSecret: boolean;
   /** A sentence about the last failed update; null after a success. */
   problem: string | null;

@@ -33,7 +33,7 @@ export function changeFailed(error: unknown, outcome: Outcome): unknown {
   return error instanceof ProviderProblem ? new ChangeFailed(error, outcome) : error;
 }
 
-/** Whether it is a provider's problem, of one of these kinds if any are given. */
+/** True if it is a provider's problem, of one of these kinds if any are given. */
 export function isProblem(error: unknown, ...kinds: ProblemKind[]): error is ProviderProblem {
   return error instanceof ProviderProblem && (kinds.length === 0 || kinds.includes(error.kind));
 }

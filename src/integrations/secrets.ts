@@ -57,7 +57,7 @@ function openPrevious(
   return previousSecret === null ? null : openOrNull(() => secrets.open(previousSecret, contextOf(id)));
 }
 
-/** Whether each stored secret can be decrypted with the key of the data folder. */
+/** True if each stored secret can be decrypted with the key of the data folder. */
 export function secretsOpen({ secrets }: Pick<Deps, 'secrets'>, given: ReceivingIntegration): boolean {
   const { id, secret, previousSecret } = given;
   return [secret, previousSecret].every(

@@ -32,7 +32,7 @@ export async function syncHooks(given: Needs, signal?: AbortSignal): Promise<num
     ...given,
     openProviderApi: (type, token) => given.openProviderApi(type, token, signal),
   };
-  // A failure that every hook of an integration would have: the provider is asked once.
+  // Failures that every hook of an integration would have. Send no more requests for it.
   const failures = new Map<string, ProviderProblem>();
   let changed = 0;
   for (const due of await listOutdated(deps)) {

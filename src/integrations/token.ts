@@ -98,7 +98,7 @@ export async function setToken(
   }
 }
 
-/** Where the integration's hooks are, or are to be created. */
+/** The places of the integration's hooks, existing or to be created. */
 async function findTargets(
   deps: HookNeeds,
   api: ProviderApi,

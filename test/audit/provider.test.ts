@@ -50,7 +50,7 @@ test('a token that is kept is an event, also when its webhooks cannot be made ye
   // The repository is found; what makes the webhook fails.
   world.github.failNext('answers 500', { after: 1, times: Number.POSITIVE_INFINITY });
   await rejection(setToken(world.deps, integrationId, world.token));
-  const [integration] = await listIntegrations(world.db, 'org_a');
+  const [integration] = await world.db.read((tx) => listIntegrations(tx, 'org_a'));
   expect(integration?.hasToken).toBe(true);
   expect((await summaries())[0]).toBe(
     'token.set: set a provider token for the GitHub integration acme/rocket',
@@ -74,7 +74,7 @@ test('a connect that fails at the provider leaves neither an integration nor an 
       () => true,
       () => false,
     );
-    expect((await listIntegrations(world.db, 'org_a')).length).toBe(isConnected ? 1 : 0);
+    expect((await world.db.read((tx) => listIntegrations(tx, 'org_a'))).length).toBe(isConnected ? 1 : 0);
     expect((await summaries()).length).toBe(isConnected ? 1 : 0);
     if (isConnected) break;
   }

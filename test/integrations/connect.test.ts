@@ -24,7 +24,7 @@ const connect = (places: string[], token = world.token) =>
 
 const count = (table: string) => allRows(world.db)[table]?.length;
 
-/** What stands on both sides. */
+/** The state of both sides. */
 const standing = () => ({
   atGithub: world.github.repositories.flatMap(({ hooks }) => hooks.map(({ config }) => config.url)),
   integrations: count('integrations'),
@@ -34,17 +34,16 @@ const standing = () => ({
 
 /** The names and GitHub's ids of an integration's repositories. */
 const identities = async (integrationId: string) =>
-  (await getIntegration(world.db, integrationId)).repositories.map(({ fullName, providerId }) => [
-    fullName,
-    providerId,
-  ]);
+  (await world.db.read((tx) => getIntegration(tx, integrationId))).repositories.map(
+    ({ fullName, providerId }) => [fullName, providerId],
+  );
 
 const NOTHING = { atGithub: [], integrations: 0, repositories: 0, hooks: 0 };
 
 describe('connecting', () => {
-  test('makes the webhook as it should be, and its ping arrives', async () => {
+  test('creates the webhook in the desired state, and its ping arrives', async () => {
     const { integrationId, places } = await connect(['Acme/Rocket']);
-    const integration = await getIntegration(world.db, integrationId);
+    const integration = await world.db.read((tx) => getIntegration(tx, integrationId));
     expect(integration).toMatchObject({ hasToken: true, enabled: true, type: 'github' });
     // GitHub's own spelling of the name is kept.
     expect(integration.repositories.map(({ fullName }) => fullName)).toEqual(['acme/rocket']);
@@ -65,14 +64,14 @@ describe('connecting', () => {
     expect(log.every(({ status, payload }) => status === 'processed' && payload.event === 'ping')).toBe(true);
   });
 
-  test('what happens there from then on is taken', async () => {
+  test('later events are processed', async () => {
     await world.connect();
     const [attempt] = await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
     expect(attempt).toMatchObject({ statusCode: 200, status: 'OK' });
     expect((await logOf(world))[0]).toMatchObject({ status: 'processed', referenceId: attempt?.guid ?? '' });
   });
 
-  test('several repositories stand in one integration, each with its own URL and the same secret', async () => {
+  test('several repositories share an integration and its secret, each with its own URL', async () => {
     const { places } = await connect(['acme/rocket', 'acme/engine', 'acme/rocket']);
     expect(places.map(({ place }) => place)).toEqual(['acme/rocket', 'acme/engine']);
     const [rocket, engine] = [world.rocket.hooks[0], world.engine.hooks[0]];
@@ -81,7 +80,7 @@ describe('connecting', () => {
     expect(standing()).toMatchObject({ integrations: 1, repositories: 2, hooks: 2 });
   });
 
-  test('neither token nor secret lies in the database in the clear, or in the log', async () => {
+  test('neither the database nor the log has the token or the secret in plain text', async () => {
     await world.connect();
     const secret = world.rocket.hooks[0]?.config.secret ?? '';
     const database = Buffer.from(world.db.$client.serialize()).toString('latin1');
@@ -93,7 +92,7 @@ describe('connecting', () => {
   });
 });
 
-describe('a refusal says what to do, and leaves nothing on either side', () => {
+describe('a refusal says what to do and leaves nothing on either side', () => {
   test.each<[Fault, ProblemKind, string]>([
     ['answers 401', 'bad-token', 'Make a new one at'],
     ['answers 403 for the permission', 'missing-permission', '"Webhooks: read and write"'],
@@ -148,7 +147,7 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
     expect(standing()).toEqual(NOTHING);
   });
 
-  test('too many webhooks at the second repository: the first is taken back', async () => {
+  test('too many webhooks at the second repository delete the first webhook again', async () => {
     for (let number = 0; number < 20; number++) {
       await connectOther(number);
     }
@@ -160,7 +159,7 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
     expect(count('integrations')).toBe(0);
   });
 
-  test('nobody answers at the URL: GitHub says so after its ping', async () => {
+  test('a URL without a server fails with the result of the ping', async () => {
     world.goAway();
     const error = await rejection(connect(['acme/rocket']));
     expect(error).toMatchObject({ kind: 'unreachable-url' });
@@ -170,7 +169,7 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
     expect(standing()).toEqual(NOTHING);
   });
 
-  test('the answer to the making is lost: the webhook is looked for, and deleted', async () => {
+  test('a webhook whose creation had no response is found and deleted', async () => {
     world.github.failNext(
       async (request) => {
         await fetch(request.url, { method: 'POST', headers: request.headers, body: lastBody() });
@@ -187,7 +186,7 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
     ]);
   });
 
-  test('when it cannot be taken back either, the message says where to look', async () => {
+  test('the error names the places whose webhook could not be deleted', async () => {
     world.github.failNext('answers 403 for the permission', { after: 4, times: Number.POSITIVE_INFINITY });
     const error = await rejection(connect(['acme/rocket', 'acme/engine']));
     expect(error).toMatchObject({ outcome: { code: 'not_connected', left: ['acme/rocket'] } });
@@ -199,7 +198,7 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
     expect(world.github.requests).toEqual([]);
   });
 
-  test('no repository, too many of them, no organization, one that is connected already', async () => {
+  test('no repository, too many, an unknown organization, and a connected repository are refused', async () => {
     expect(await rejection(connect([]))).toMatchObject({ status: 400, code: 'no_places' });
     const many = Array.from({ length: 101 }, (_, index) => `acme/r${index}`);
     expect(await rejection(connect(many))).toMatchObject({ code: 'too_many_places', details: { max: 30 } });
@@ -220,7 +219,7 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
   });
 });
 
-test('too many repositories by hand leave nothing', async () => {
+test('too many repositories by hand connect nothing', async () => {
   const names = Array.from({ length: 101 }, (_, number) => `acme/r${number}`);
   const refused = await rejection(connectByHand(world.deps, 'github', 'org_a', names));
   expect(refused).toMatchObject({ status: 400, problem: { code: 'too_many_places', max: 100, count: 101 } });
@@ -239,7 +238,7 @@ describe('an integration that was connected by hand', () => {
     return made;
   }
 
-  test('gets a token: the webhook that is there is taken over and set right', async () => {
+  test('gets a token, which takes over its webhook and corrects it', async () => {
     const { integrationId, secret } = await byHand();
     const hookId = world.rocket.hooks[0]?.id;
     const [place] = await setToken(world.deps, integrationId, ` ${world.token}\n`);
@@ -250,10 +249,10 @@ describe('an integration that was connected by hand', () => {
       events: ['pull_request', 'push', 'release'],
     });
     expect(world.rocket.hooks[0]?.config).toMatchObject({ content_type: 'json', secret });
-    expect(await getIntegration(world.db, integrationId)).toMatchObject({ hasToken: true });
+    expect(await world.db.read((tx) => getIntegration(tx, integrationId))).toMatchObject({ hasToken: true });
   });
 
-  test('gets a token when one of its repositories has another name by now', async () => {
+  test('gets a token after one of its repositories was renamed', async () => {
     const names = ['acme/rocket', 'acme/engine'];
     const { integrationId, repositories } = await connectByHand(world.deps, 'github', 'org_a', names);
     world.github.rename(world.rocket, 'acme/spaceship');
@@ -268,7 +267,7 @@ describe('an integration that was connected by hand', () => {
     ]);
   });
 
-  test('is refused a token when GitHub gave the name to another repository', async () => {
+  test('gets no token if GitHub has another repository under the name', async () => {
     const integrationId = await world.connect();
     world.github.rename(world.rocket, 'acme/spaceship');
     world.rocket.formerNames.splice(0);
@@ -281,17 +280,17 @@ describe('an integration that was connected by hand', () => {
     expect(await identities(integrationId)).toEqual([['acme/rocket', world.rocket.id]]);
   });
 
-  test('a token that may not do it is not kept', async () => {
+  test('does not keep a token that lacks the permission', async () => {
     const { integrationId } = await byHand();
     const weak = world.github.addToken({ user: 'bob', permissions: { repository_hooks: 'write' } });
     expect(await rejection(setToken(world.deps, integrationId, weak))).toMatchObject({
       kind: 'missing-permission',
     });
-    expect(await getIntegration(world.db, integrationId)).toMatchObject({ hasToken: false });
+    expect(await world.db.read((tx) => getIntegration(tx, integrationId))).toMatchObject({ hasToken: false });
     expect(count('hooks')).toBe(0);
   });
 
-  test('without a token nothing is asked of GitHub, and it is said how it could be', async () => {
+  test('without a token, sends no request to GitHub', async () => {
     const { integrationId } = await connectIntegration(world.deps, 'github', 'org_a', 'acme/rocket');
     expect(await rejection(repairHooks(world.deps, integrationId))).toMatchObject({
       status: 409,
@@ -306,7 +305,7 @@ describe('an integration that was connected by hand', () => {
 });
 
 describe('repositories of an integration', () => {
-  test("GitHub's ids of them are kept from the beginning, and one is not added twice under two names", async () => {
+  test("have GitHub's ids from the start, so that a renamed one is not added twice", async () => {
     const id = await world.connect();
     await addPlace(world.deps, id, 'acme/engine');
     expect(await identities(id)).toEqual([
@@ -318,7 +317,7 @@ describe('repositories of an integration', () => {
     expect(await identities(id)).toHaveLength(2);
   });
 
-  test('one is added with its webhook, and taken away with it', async () => {
+  test('are added and removed with their webhook', async () => {
     const id = await world.connect();
     const added = await addPlace(world.deps, id, 'acme/engine');
     expect(added).toMatchObject({ place: 'acme/engine', hasPinged: true });
@@ -328,12 +327,12 @@ describe('repositories of an integration', () => {
     await removePlace(world.deps, id, 'Acme/Engine');
     expect(world.engine.hooks).toEqual([]);
     expect(world.rocket.hooks).toHaveLength(1);
-    expect((await getIntegration(world.db, id)).repositories.map(({ fullName }) => fullName)).toEqual([
-      'acme/rocket',
-    ]);
+    expect(
+      (await world.db.read((tx) => getIntegration(tx, id))).repositories.map(({ fullName }) => fullName),
+    ).toEqual(['acme/rocket']);
   });
 
-  test('what cannot be added leaves nothing, what cannot be removed stays', async () => {
+  test('that cannot be added leave nothing, and those that cannot be removed stay', async () => {
     const id = await world.connect();
     world.github.failNext('answers 403 for the permission', { after: 1 });
     const error = await rejection(addPlace(world.deps, id, 'acme/engine'));
@@ -349,7 +348,7 @@ describe('repositories of an integration', () => {
     expect(standing()).toMatchObject({ repositories: 2, hooks: 2 });
   });
 
-  test('a repository that is gone at GitHub is removed all the same, when it is forced', async () => {
+  test('that are gone at GitHub are removed with force', async () => {
     const id = await world.connect('acme/rocket', 'acme/engine');
     world.github.repositories.splice(world.github.repositories.indexOf(world.engine), 1);
     const error = await rejection(removePlace(world.deps, id, 'acme/engine'));
@@ -362,7 +361,7 @@ describe('repositories of an integration', () => {
     expect(standing()).toMatchObject({ repositories: 1, hooks: 1 });
   });
 
-  test('the last one is not removed, one that it does not have neither', async () => {
+  test('cannot be removed if there is only one, or if it is unknown', async () => {
     const id = await world.connect();
     expect(await rejection(removePlace(world.deps, id, 'acme/rocket'))).toMatchObject({ code: 'last_place' });
     expect(await rejection(removePlace(world.deps, id, 'acme/boat'))).toMatchObject({
@@ -373,14 +372,14 @@ describe('repositories of an integration', () => {
 });
 
 describe('disconnecting', () => {
-  test('deletes the webhooks, also when one is gone already', async () => {
+  test('deletes the webhooks, even if one is already gone', async () => {
     const id = await world.connect('acme/rocket', 'acme/engine');
     world.engine.hooks.splice(0);
     expect(await disconnectIntegration(world.deps, id)).toEqual({ left: [] });
     expect(standing()).toEqual(NOTHING);
   });
 
-  test('is not done when GitHub does not delete them, unless it is forced', async () => {
+  test('fails if GitHub does not delete them, unless it is forced', async () => {
     const id = await world.connect();
     world.github.tokens.delete(world.token);
     const error = await rejection(disconnectIntegration(world.deps, id));
@@ -391,12 +390,12 @@ describe('disconnecting', () => {
     expect(standing()).toMatchObject({ integrations: 1, hooks: 1 });
 
     expect(await disconnectIntegration(world.deps, id, { force: true })).toEqual({ left: ['acme/rocket'] });
-    expect(await listIntegrations(world.db)).toEqual([]);
+    expect(await world.db.read((tx) => listIntegrations(tx))).toEqual([]);
     expect(world.rocket.hooks).toHaveLength(1);
   });
 });
 
-test('repairing sets everything right, whatever somebody did at GitHub', async () => {
+test('repairing brings every webhook to the desired state', async () => {
   const id = await world.connect('acme/rocket', 'acme/engine');
   const [before] = await world.hooks(id);
   const [rocket] = world.rocket.hooks;

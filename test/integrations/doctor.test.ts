@@ -24,7 +24,7 @@ const messages = (findings: readonly Finding[], name: Finding['name']) =>
     .filter((finding) => finding.name === name)
     .map((finding) => `${finding.status}: ${describeFinding(finding)}`);
 
-test('when all is well every check says so, and nothing is changed', async () => {
+test('a healthy integration has no failed finding, and the doctor changes nothing', async () => {
   const id = await world.connect();
   await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
   const before = allRows(world.db);
@@ -43,7 +43,7 @@ test('when all is well every check says so, and nothing is changed', async () =>
   expect(allRows(world.db)).toEqual(before);
 });
 
-test('a stranger who sends no signature does not make a wrong secret look right', async () => {
+test('an unsigned request does not hide a wrong secret', async () => {
   const id = await world.connect();
   const [hook] = world.rocket.hooks;
   if (hook === undefined) throw new Error('the hook is missing');
@@ -82,7 +82,7 @@ test('a delivery about another repository is a problem until one about the right
   expect(messages((await doctor(id)).findings, 'repository')).toEqual([`warning: ${refused}`]);
 });
 
-describe('what is wrong is told, with what to do', () => {
+describe('each problem has a finding', () => {
   const rocketHook = () => {
     const [hook] = world.rocket.hooks;
     if (hook === undefined) throw new Error('the hook is missing');
@@ -172,7 +172,7 @@ describe('what is wrong is told, with what to do', () => {
     expect(messages(findings, name).join('\n')).toContain(words);
   });
 
-  test('all that is wrong with one webhook stands in one sentence', async () => {
+  test('all differences of one webhook are one finding', async () => {
     const id = await world.connect();
     Object.assign(rocketHook(), {
       isActive: false,
@@ -185,7 +185,7 @@ describe('what is wrong is told, with what to do', () => {
     );
   });
 
-  test('what the job could not do yet is a warning beside it', async () => {
+  test('a failed update of the job is a warning', async () => {
     const id = await world.connect();
     await createTrigger(world.deps, { integrationId: id, event: 'pull_request', contentType: 'changelog' });
     world.db.$client.run("UPDATE hooks SET problem = 'GitHub failed with status 500'");
@@ -193,13 +193,13 @@ describe('what is wrong is told, with what to do', () => {
     expect(found.at(-1)).toContain('warning: The last update there failed: GitHub failed with status 500');
   });
 
-  test('one provider failure is told once, whatever number of repositories', async () => {
+  test('a provider failure is reported once for any number of repositories', async () => {
     const id = await world.connect('acme/rocket', 'acme/engine');
     world.github.tokens.clear();
     expect(messages((await doctor(id)).findings, 'hook')).toHaveLength(1);
   });
 
-  test('something else answers at the address', async () => {
+  test('another server at the address is a problem', async () => {
     const id = await world.connect();
     const { findings } = await diagnose({ ...world.deps, fetch: () => new Response('hello') }, id);
     expect(messages(findings, 'reachability')[0]).toContain('something else than Tidings answered, with 200');
@@ -213,7 +213,7 @@ describe('what is wrong is told, with what to do', () => {
   });
 });
 
-test('by hand, what can be told without the provider is told', async () => {
+test('without a token, the doctor checks everything but the provider', async () => {
   const { integrationId } = await connectIntegration(world.deps, 'github', 'org_a', 'acme/rocket');
   const { ok, findings } = await doctor(integrationId);
   expect(ok).toBe(true);

@@ -45,7 +45,7 @@ function killedAt(deps: Deps, number: number, when: When): { deps: Deps; dead: P
 const two = ['acme/engine', 'acme/rocket'];
 const asked = (token: string) => ({ type: 'github', organizationId: 'org_a', token, places: two }) as const;
 
-/** What is done, on what was there before. */
+/** The changes, and the state before each. */
 const doings: Record<
   string,
   {
@@ -110,7 +110,7 @@ function failingAt(deps: Deps, number: number, times: number, when: When): Deps 
 
 /** One webhook for each that is known, which GitHub delivers to with a secret that is taken. */
 async function expectTogether(world: HookWorld, about: string): Promise<void> {
-  const integrations = await listIntegrations(world.db);
+  const integrations = await world.db.read((tx) => listIntegrations(tx));
   expect(integrations.length, about).toBeLessThan(2);
   const id = integrations[0]?.id ?? '';
   const known = (await world.hooks(id)).map(({ placeId, remoteId }) => `${placeId} ${remoteId}`);
@@ -128,7 +128,7 @@ async function expectTogether(world: HookWorld, about: string): Promise<void> {
 }
 
 test.each(Object.keys(doings))(
-  '%s, killed at any of its requests: the job ends it well',
+  '%s, killed at any of its requests, is finished by the job',
   async (name) => {
     const { before, act } = doings[name] ?? expect.unreachable();
     for (const when of ['before', 'after'] as const) {
@@ -155,12 +155,12 @@ test.each(Object.keys(doings))(
   300_000,
 );
 
-/** What GitHub has: each webhook by its repository. */
+/** The repositories of GitHub's webhooks. */
 const atGithub = (world: HookWorld) =>
   world.github.repositories.flatMap(({ name, hooks }) => hooks.map(() => name)).sort();
 
 test.each(Object.keys(doings))(
-  '%s, while GitHub fails: what it says is true, and a minute later both sides are together',
+  '%s, while GitHub fails, reports the true outcome, and both sides agree a minute later',
   async (name) => {
     const { before, act } = doings[name] ?? expect.unreachable();
     for (const when of ['before', 'after'] as const) {
@@ -185,7 +185,7 @@ test.each(Object.keys(doings))(
               mayBeLeft = outcome.left.length > 0;
               if (!mayBeLeft) expect(atGithub(world), about).toEqual(places);
               if (outcome.code === 'not_connected')
-                expect(await listIntegrations(world.db), about).toEqual([]);
+                expect(await world.db.read((tx) => listIntegrations(tx)), about).toEqual([]);
               break;
             case 'not_rotated':
               expect(await revealSecret(world.deps, id), about).toBe(secret);

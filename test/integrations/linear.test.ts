@@ -54,7 +54,7 @@ async function complete(key: string): Promise<number[]> {
   return sent.map(({ status }) => status);
 }
 
-test('all public teams in one webhook, with our secret, and what happens there is taken', async () => {
+test('all public teams share one webhook with our secret, and its events are processed', async () => {
   const { integrationId, places } = await connect();
   expect(places).toMatchObject([{ place: 'All public teams', hasPinged: null }]);
   const [hook] = atLinear();
@@ -71,7 +71,7 @@ test('all public teams in one webhook, with our secret, and what happens there i
   expect(await logOf(world)).toMatchObject([{ status: 'processed', payload: { action: 'completed' } }]);
 });
 
-test('chosen teams, a webhook each; one is added and taken away', async () => {
+test('chosen teams have a webhook each; one is added and removed', async () => {
   const { integrationId } = await connect(['eng', 'Vault']);
   expect(atLinear().map(({ allPublicTeams }) => allPublicTeams)).toEqual([false, false]);
   expect([await complete('ENG'), await complete('VLT'), await complete('DES')]).toEqual([[200], [200], []]);
@@ -82,7 +82,7 @@ test('chosen teams, a webhook each; one is added and taken away', async () => {
   expect(atLinear()).toHaveLength(2);
 });
 
-test('a team that is connected already is refused; all public teams may be those of another workspace', async () => {
+test('a connected team is refused; all public teams may be those of another workspace', async () => {
   const { integrationId } = await connect(['ENG']);
   expect(await rejection(connect(['DES', 'Engineering']))).toMatchObject({
     problem: { code: 'place_connected', place: 'Engineering (ENG)', integrationId },
@@ -98,7 +98,7 @@ test('a team that is connected already is refused; all public teams may be those
   expect(other.hooks).toHaveLength(1);
 });
 
-test('triggers decide what is delivered', async () => {
+test('triggers decide which events are delivered', async () => {
   const { integrationId } = await connect();
   await createTrigger(world.deps, { integrationId, event: 'Project', contentType: 'changelog' });
   expect(await syncHooks(world.deps)).toBe(1);
@@ -106,7 +106,7 @@ test('triggers decide what is delivered', async () => {
   expect(atLinear()[0]?.secret).toBe(await revealSecret(world.deps, integrationId));
 });
 
-test('rotation under a stream of deliveries refuses none', async () => {
+test('a rotation during a stream of deliveries refuses none', async () => {
   const { integrationId } = await connect();
   let isOver = false;
   const answers: number[] = [];
@@ -123,7 +123,7 @@ test('rotation under a stream of deliveries refuses none', async () => {
   expect(answers.filter((status) => status !== 200)).toEqual([]);
 });
 
-test('disconnecting deletes the webhook; a key that was revoked does not, unless it is forced', async () => {
+test('disconnecting deletes the webhook; a revoked key cannot, unless it is forced', async () => {
   const { integrationId } = await connect();
   world.linear.workspace.revoke(world.linear.adminKey);
   expect(await rejection(disconnectIntegration(world.deps, integrationId))).toMatchObject({
@@ -136,7 +136,7 @@ test('disconnecting deletes the webhook; a key that was revoked does not, unless
   expect([atLinear().length, count('integrations'), count('hooks')]).toEqual([0, 0, 0]);
 });
 
-test('a webhook that was set up by hand is found by its URL and taken over, where it stands', async () => {
+test('a webhook that was set up by hand is found by its URL and taken over', async () => {
   const { integrationId, webhookUrl } = await connectIntegration(world.deps, 'linear', 'org_a');
   const { teams, hooks } = world.linear.workspace;
   const teamId = teams.find(({ key }) => key === 'DES')?.id ?? null;
@@ -153,7 +153,7 @@ test('a webhook that was set up by hand is found by its URL and taken over, wher
   expect(hooks[0]?.secret).toBe(await revealSecret(world.deps, integrationId));
 });
 
-describe('a refusal says what to do, and leaves nothing on either side', () => {
+describe('a refusal leaves nothing on either side', () => {
   test.each<[Fault, ProblemKind]>([
     ['answers 503 with a page', 'provider-failed'],
     ['answers 500 with an error of its own', 'provider-failed'],
@@ -181,7 +181,7 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
   });
 });
 
-test('the doctor sees what was changed at Linear; what is missing Linear does not tell', async () => {
+test('the doctor finds changes at Linear, which does not list its deliveries', async () => {
   const { integrationId } = await connect();
   await complete('ENG');
   const deps = { ...world.deps, fetch: (request: Request) => fetch(request) };

@@ -24,7 +24,7 @@ async function release(tag: string, repository = world.rocket): Promise<string> 
 
 const shipped = () => allRows(world.db).events?.length;
 
-test('of an hour in which the server was away exactly what was sent then is missing, and comes in once', async () => {
+test('deliveries of an hour without the server are missed, and redelivered once', async () => {
   const id = await world.connect('acme/rocket', 'acme/engine');
   const before = [await release('v1.0.0'), await release('v1.0.1', world.engine)];
   world.goAway();
@@ -62,7 +62,7 @@ test('of an hour in which the server was away exactly what was sent then is miss
   expect(await redeliverMissed(world.deps, id, 'all')).toEqual([]);
 });
 
-test('what somebody answered, and the log does not have as taken, has failed', async () => {
+test('a delivery that was answered but is not in the log has failed', async () => {
   const id = await world.connect();
   await setEnabled(world.deps, id, false);
   const refused = await release('v1.0.0');
@@ -91,7 +91,7 @@ test('what somebody answered, and the log does not have as taken, has failed', a
   ]);
 });
 
-test('one is sent again, the others wait; what was not missed is not asked for', async () => {
+test('only chosen deliveries are redelivered, and only missed ones', async () => {
   const id = await world.connect();
   const arrived = await release('v1.0.0');
   world.goAway();
@@ -103,7 +103,7 @@ test('one is sent again, the others wait; what was not missed is not asked for',
   expect(idsOf((await findMissed(world.deps, id)).missed)).toEqual([first]);
 });
 
-test('a delivery whose second attempt arrived has arrived; one that failed twice counts both', async () => {
+test('a delivery has arrived if any attempt did, and counts all its attempts', async () => {
   const id = await world.connect();
   world.goAway();
   const first = await release('v1.0.0');
@@ -116,7 +116,7 @@ test('a delivery whose second attempt arrived has arrived; one that failed twice
   expect(await findMissed(world.deps, id)).toMatchObject({ counts: { arrived: 1 }, missed: [] });
 });
 
-test('what was delivered more than three days ago is not compared', async () => {
+test('deliveries of more than three days ago are not compared', async () => {
   const id = await world.connect();
   world.goAway();
   await release('v1.0.0');
@@ -127,7 +127,7 @@ test('what was delivered more than three days ago is not compared', async () => 
   expect(idsOf((await findMissed(world.deps, id)).missed)).toEqual([late]);
 });
 
-test('the first failure that would befall all of them ends the asking', async () => {
+test('a failure that affects all deliveries ends the redelivery', async () => {
   const id = await world.connect();
   world.goAway();
   await release('v1.0.0');
@@ -139,7 +139,7 @@ test('the first failure that would befall all of them ends the asking', async ()
   expect(results[0]?.problem).toMatchObject({ kind: 'rate-limited' });
 });
 
-test('by hand, at Linear, and without the provider it cannot be told', async () => {
+test('without a token or the provider, missed deliveries are unknown', async () => {
   const byHand = await connectIntegration(world.deps, 'github', 'org_a', 'acme/engine');
   expect(await rejection(findMissed(world.deps, byHand.integrationId))).toMatchObject({ code: 'no_token' });
   const id = await world.connect();
@@ -148,7 +148,7 @@ test('by hand, at Linear, and without the provider it cannot be told', async () 
   expect(await rejection(findMissed(world.deps, 'int_none'))).toMatchObject({ status: 404 });
 });
 
-test('a webhook that was deleted at GitHub hides only its own deliveries; when all are, that is said', async () => {
+test('a deleted webhook hides only its own deliveries; without any webhook the comparison fails', async () => {
   const id = await world.connect('acme/rocket', 'acme/engine');
   world.goAway();
   const missing = await release('v1.0.0');

@@ -43,7 +43,7 @@ export async function createHookWorld(): Promise<HookWorld> {
     engine: github.addRepository('acme/engine', { rights }),
     goAway: started.goAway,
     comeBack: started.comeBack,
-    hooks: (integrationId) => listHooks(app.db, integrationId),
+    hooks: (integrationId) => app.db.read((tx) => listHooks(tx, integrationId)),
     async connect(...repositories) {
       const places = repositories.length === 0 ? ['acme/rocket'] : repositories;
       const request = { type: 'github', organizationId: 'org_a', token, places } as const;

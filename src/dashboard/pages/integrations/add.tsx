@@ -34,7 +34,7 @@ export const addPages: readonly Page[] = [
 async function add(visit: MemberVisit, integration: Integration): Promise<Answer> {
   const { deps, form, base } = visit;
   const { id, type } = integration;
-  // What was typed stands for what is not in the list.
+  // A typed name is for a repository that the list lacks.
   const name = form.get('repository')?.trim() || (form.get('place') ?? '');
   try {
     if (name === '') throw new AppError(400, `Choose a ${placeWords(type).one}. Nothing was added.`);
@@ -54,7 +54,7 @@ function sayAdded({ type }: Integration, added: AddedPlace | null): string {
   return `${place} is added. Set up its webhook at ${providerNames[type]} with its URL below and the secret of this integration. If you no longer have the secret, rotate it.`;
 }
 
-/** What was wrong with the form, and with its field for a repository. */
+/** The error of the form, and of its field for a repository. */
 interface Wrong {
   message: string;
   repository: string | null;
@@ -68,7 +68,7 @@ async function showForm(visit: MemberVisit, integration: Integration, error?: Wr
   const seen = hasToken
     ? await listSeen(visit, integration)
     : { places: [], isCut: true, problem: undefined };
-  // Where all is listed there is nothing to type.
+  // A complete list needs no field.
   const isTyped = providerOf(type).hasRepositories && seen.isCut;
   const fieldError = error?.repository ?? null;
   return view(
@@ -121,7 +121,7 @@ interface Seen {
   problem: string | undefined;
 }
 
-/** What the integration's token can see. Where it cannot be listed, a repository can be typed. */
+/** The places that the integration's token can see. Without a list, a person types a name. */
 async function listSeen({ deps }: MemberVisit, integration: Integration): Promise<Seen> {
   try {
     const { places, isCut } = await (await requireApi(deps, integration)).listPlaces();

@@ -33,12 +33,12 @@ export const changeIntegration: readonly Page[] = [
     const integration = await requireIntegration(visit);
     const { deps, form } = visit;
     try {
-      // A reload must not make another: the provider's present one would then be the last but one, and refused.
+      // A reload must not rotate again: the receiver would then refuse the secret that the provider has.
       const now = form.get('now') === 'yes';
       const rotated = await once(deps.db, form.get('mark'), () =>
         rotateSecret(deps, integration.id, { now }),
       );
-      return tellRotated(visit, integration, rotated, now);
+      return showRotated(visit, integration, rotated, now);
     } catch (error) {
       return showIntegration(visit, { about: 'secret', message: problemOf(error, integration.type) });
     }
@@ -58,8 +58,8 @@ export const changeIntegration: readonly Page[] = [
   }),
 ];
 
-/** Where Tidings keeps the webhooks it has set the secret there; otherwise this is the one time that it is told. */
-function tellRotated(
+/** Shows the new secret once, unless Tidings has set it at the provider. */
+function showRotated(
   { base }: MemberVisit,
   integration: Integration,
   rotated: { secret: string; isSetAtProvider: boolean } | null,
@@ -76,7 +76,7 @@ function tellRotated(
     );
   }
   const old = describeOldSecret(integration.type, now, rotated.isSetAtProvider);
-  // There may be a token that cannot be read any more: then a person has to set it.
+  // With an unreadable token, a person has to set it.
   if (rotated.isSetAtProvider) {
     return redirect(page, `A new secret was made and set at ${provider}. ${old}`);
   }

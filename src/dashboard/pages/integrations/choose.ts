@@ -22,7 +22,7 @@ async function readToken(visit: MemberVisit, type: IntegrationType): Promise<Vie
   try {
     const seen = await listPlaces(visit.deps, type, token);
     const { api } = providerOf(type);
-    // Where one place stands for all, the permission is the same for each: there is nothing to choose.
+    // If one place stands for all, the permission is the same for each.
     if (api?.allPlaces != null && !seen.places.some(({ canAdminister }) => canAdminister)) {
       throw new AppError(400, api.words.noPermission(''));
     }
@@ -60,7 +60,7 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType) {
           describeConnected(type, connected.places),
         );
   } catch (error) {
-    // What was sealed goes on as it is: another try makes it no younger.
+    // Keep the sealed offer, so that another try does not extend it.
     return showChoice(visit, type, offer, sealed, problemOf(error, type));
   }
 }

@@ -3,7 +3,7 @@ import type { Hook } from '../../../integrations/model.ts';
 import { Action } from '../../view/form.tsx';
 import { When } from '../../view/when.tsx';
 
-/** Where the webhooks stand, how they are, and what they deliver. */
+/** The webhooks by place, with their state and events. */
 export function HookTable({
   hooks,
   path,

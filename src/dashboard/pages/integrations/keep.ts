@@ -10,7 +10,7 @@ import { describeConnected, problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId';
 
-/** What is done about the webhooks at the provider. */
+/** Changes of the webhooks at the provider. */
 export const keepHooks: readonly Page[] = [
   post(`${PATH}/repair`, 'owner', async (visit) => {
     const { id, type } = await requireIntegration(visit);

@@ -15,7 +15,7 @@ export const integrationList: Page = get('/dashboard/:organizationId/integration
   showIntegrations(visit),
 );
 
-/** What is connected, and how to connect more. `problem` is about what was typed to connect. */
+/** The integrations, and forms to connect more. `problem` is about one of these forms. */
 export async function showIntegrations(visit: MemberVisit, problem?: ConnectProblem): Promise<View> {
   const { deps, organization, base, role } = visit;
   const all = await deps.db.read((tx) => listIntegrations(tx, organization.id));

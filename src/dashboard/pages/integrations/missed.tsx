@@ -19,13 +19,13 @@ import { FormError } from '../../view/form.tsx';
 import { exactly } from '../../view/when.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
-import { showAsked } from './missed-asked.tsx';
+import { showRedelivered } from './missed-asked.tsx';
 import { MissedForm } from './missed-form.tsx';
 import { problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/missed';
 
-/** What the provider delivered and the log does not have, and having it sent again. */
+/** Missed deliveries, and requests to send them again. */
 export const missedPages: readonly Page[] = [
   get(PATH, 'owner', async (visit) => showMissed(visit, await requireIntegration(visit))),
   post(PATH, 'owner', async (visit) => sendAgain(visit, await requireIntegration(visit))),
@@ -43,7 +43,7 @@ async function sendAgain(visit: MemberVisit, integration: Integration): Promise<
           `${base}/integrations/${integration.id}/missed`,
           'This form was sent before, and is done once.',
         )
-      : showAsked(visit, integration, results);
+      : showRedelivered(visit, integration, results);
   } catch (error) {
     return showMissed(visit, integration, problemOf(error, integration.type));
   }
@@ -56,7 +56,7 @@ function wantedOf(form: URLSearchParams): string[] | 'all' {
   if (form.get('which') === 'all') return 'all';
   const chosen = form.getAll('delivery');
   if (chosen.length > 0) return chosen;
-  throw new AppError(400, 'Choose at least one delivery. Nothing was asked for.');
+  throw new AppError(400, 'Choose at least one delivery. Nothing was requested.');
 }
 
 async function showMissed(visit: MemberVisit, integration: Integration, error?: string): Promise<View> {

@@ -17,11 +17,11 @@ import { Hooks } from './hooks.tsx';
 import { findPauses, PauseNote } from './pause.tsx';
 import { TestEvent } from './test-event.tsx';
 
-/** What went wrong with one of the page's forms. */
+/** The error of one of the page's forms. */
 export interface Problem {
   about: 'hooks' | 'secret' | 'disconnect';
   message: string;
-  /** What the provider would not let go of: it can be removed all the same. */
+  /** A place whose hook the provider did not delete. It can be removed nevertheless. */
   unremoved?: { place: string; name: string } | undefined;
 }
 
