@@ -217,7 +217,7 @@ export function integrationHint(error: unknown): string {
     case 'no_token':
       return ` To give it one: ${setTokenCommand(problem.integrationId)}`;
     case 'last_place':
-      return ` ${tidings} integration disconnect ${problem.integrationId}`;
+      return `: ${tidings} integration disconnect ${problem.integrationId}`;
     case 'unknown_place':
       return '; "integration list" shows what it has';
     default:

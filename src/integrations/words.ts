@@ -18,7 +18,7 @@ const problems = {
   no_token: 'Integration {integrationId} has no {type} token that Tidings can read.',
   place_connected: 'Integration {integrationId} already has {place}.',
   place_added_before: 'Integration {integrationId} already has {place}.',
-  last_place: '{place} is the only place of integration {integrationId}. Disconnect the integration instead.',
+  last_place: '{place} is the only place of integration {integrationId}. Disconnect the integration instead',
   integration_full: 'An integration holds at most {max}. Connect another one.',
   manual_places: 'This webhook was set up by hand. Choose its {places} at {type}.',
   name_reused:
