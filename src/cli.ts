@@ -5,7 +5,7 @@ import { addBackupCommands } from './cli/backup.ts';
 import { type CliContext, WorkFailed } from './cli/context.ts';
 import { addDeliveryCommands } from './cli/delivery.ts';
 import { explain } from './cli/hints.ts';
-import { addIntegrationCommands } from './cli/integration.ts';
+import { addIntegrationCommands, integrationHint } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
 import { addDoctorCommand, addHealthcheckCommand, addSweepCommand } from './cli/operate.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
@@ -39,7 +39,7 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
     if (error instanceof WorkFailed) return FAILED;
     if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
-    if (error instanceof AppError) return fail(context, explain(error), FAILED);
+    if (error instanceof AppError) return fail(context, `${explain(error)}${integrationHint(error)}`, FAILED);
     if (mendable.some((kind) => error instanceof kind))
       return fail(context, (error as Error).message, FAILED);
     const trouble = describeSystemTrouble(error);

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/client.ts';
 import { SERVER } from '../../src/audit/model.ts';
 import { saveDraft } from '../../src/drafts/store.ts';
-import { connectIntegration } from '../../src/integrations/service.ts';
+import { connectIntegration } from '../../src/integrations/connect.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import { READ_PERMISSION } from '../../src/keys/model.ts';
 import { systemClock } from '../../src/lib/clock.ts';

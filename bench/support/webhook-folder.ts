@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { SERVER } from '../../src/audit/model.ts';
-import { connectIntegration } from '../../src/integrations/service.ts';
+import { connectIntegration } from '../../src/integrations/connect.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { randomIds } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';

@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import { connectByHand } from '../integrations/by-hand.ts';
-import { type ConnectedHooks, connectWithToken } from '../integrations/connect.ts';
+import { type ConnectedHooks, connectByHand, connectWithToken, listPlaces } from '../integrations/connect.ts';
+import { isLocal } from '../integrations/doctor.ts';
 import type { Connected } from '../integrations/model.ts';
-import { listPlaces } from '../integrations/places.ts';
-import { isLocal } from '../integrations/reach.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import type { Place } from '../providers/api.ts';
@@ -117,8 +115,8 @@ async function showPlaces(
   command: Command,
   { terminal }: CliContext,
 ): Promise<void> {
-  const found = await listPlaces(services, type, token);
-  print(terminal, command, found.places, (places) => describePlaces(type, places, found.isCut));
+  const { places, isCut } = await listPlaces(services, type, token);
+  print(terminal, command, places, () => describePlaces(type, places, isCut));
 }
 
 function describePlaces(type: IntegrationType, places: readonly Place[], isCut: boolean): string {
@@ -165,7 +163,7 @@ function describeManaged(type: IntegrationType, { integrationId, places }: Conne
   ].join('\n');
 }
 
-/** Warn: a provider can deliver only to an address that it can reach. */
+/** Warns of a webhook URL that the provider cannot reach. */
 function warnOfAddress(type: IntegrationType, webhookUrl: string): string[] {
   if (!isLocal(webhookUrl)) return [];
   return [

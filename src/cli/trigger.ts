@@ -18,8 +18,8 @@ import {
 import { deleteTrigger } from '../triggers/store.ts';
 import { describeFilters } from '../triggers/words.ts';
 import { type CliContext, whole, withServices } from './context.ts';
+import { repositoryNames } from './integration.ts';
 import { fields, print, table } from './output.ts';
-import { repositoryNames } from './repositories.ts';
 import { filtersOf, type RuleFlags, ruleOptions, templatesOf } from './trigger-options.ts';
 import { addRunCommands } from './trigger-runs.ts';
 import { addTryCommands } from './trigger-try.ts';

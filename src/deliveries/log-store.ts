@@ -2,6 +2,7 @@ import { and, desc, eq, gte, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { type Database, prepared } from '../../db/client.ts';
 import { deliveries } from '../../db/schema/index.ts';
+import type { ReadTx } from '../../db/storage.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { IntegrationType } from '../providers/index.ts';
 import { type Delivery, type DeliveryStatus, isTaken } from './model.ts';
@@ -68,7 +69,7 @@ export const MAX_LOOKED_AT = 20_000;
  * entries fit, the look ends after `MAX_LOOKED_AT`, and `next` is where it ended: a page is quick in any log.
  */
 export async function listLogPage(
-  db: Database,
+  db: ReadTx,
   organizationId: string,
   filter: LogFilter,
   { limit, before }: { limit: number; before?: LogPosition | null },
@@ -202,7 +203,7 @@ export function listLastOutcomes(
 
 /** The newest ping that was taken at `since` or later; of one repository where one is given. */
 export async function findPing(
-  db: Database,
+  db: ReadTx,
   integrationId: string,
   repositoryId: string | null,
   since: Date,
@@ -227,7 +228,7 @@ export async function findPing(
 
 /** What the log says of deliveries: the entry of each that says most, what was taken before what was not. */
 export async function listLogged(
-  db: Database,
+  db: ReadTx,
   integrationId: string,
   deliveryIds: readonly string[],
 ): Promise<Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>> {

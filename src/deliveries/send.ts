@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
-import { revealSecret, webhookUrl } from '../integrations/service.ts';
+import { webhookUrl } from '../integrations/model.ts';
+import { revealSecret } from '../integrations/secrets.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/how-to-run.ts';

@@ -6,7 +6,7 @@ import {
   type RepositoryIdentity,
   RepositoryName,
 } from '../integrations/model.ts';
-import { acceptedSecrets } from '../integrations/service.ts';
+import { acceptedSecrets } from '../integrations/secrets.ts';
 import { findRepository } from '../integrations/store.ts';
 import { cutLine } from '../lib/text.ts';
 import { UploadError } from '../lib/upload.ts';

@@ -1,3 +1,4 @@
+import type { WriteTx } from '../../db/storage.ts';
 import { retentionDaysOf } from '../deliveries/model.ts';
 import { type NewDelivery, type Outcome, takeDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
@@ -74,7 +75,8 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
       const now = deps.clock.now();
       const take = () => {
         result = process();
-        if (connected !== null && learned !== null) learnRepository(deps.db, connected.id, learned);
+        if (connected !== null && learned !== null)
+          void learnRepository(deps.db as unknown as WriteTx, connected.id, learned);
         if (result.outcome === 'processed') {
           const repository = learned?.fullName ?? connected?.fullName ?? null;
           const { deliveryId } = headers;

@@ -162,13 +162,6 @@ function select(db: Database, filter: SQL | undefined): TriggerRow[] {
   }));
 }
 
-/** What the enabled triggers of all integrations listen to. */
-export async function listNeeds(
-  db: Database,
-): Promise<Pick<Trigger, 'integrationId' | 'repositoryId' | 'event'>[]> {
-  return statements(db).needs.all();
-}
-
 /** The triggers that an event of this source may mean something to. Synchronous, for the delivery's transaction. */
 export function listEnabledTriggers(
   db: Database,
@@ -318,15 +311,6 @@ export function retryRuns(db: Database, triggerId: string | undefined, now: Date
 }
 
 const statements = prepared((db) => ({
-  needs: db
-    .select({
-      integrationId: triggers.integrationId,
-      repositoryId: triggers.repositoryId,
-      event: triggers.event,
-    })
-    .from(triggers)
-    .where(eq(triggers.enabled, true))
-    .prepare(),
   enabled: db
     .select({
       id: triggers.id,

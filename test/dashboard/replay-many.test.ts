@@ -60,7 +60,7 @@ test.each([{ status: 'ignored' }, { event: 'star' }, { integration: 'int_other' 
 );
 
 test('what a disconnected integration sent is passed over', async () => {
-  await deleteIntegration(app.db, connected.integrationId);
+  await app.db.write((tx) => deleteIntegration(tx, connected.integrationId));
   expect((await visit(`${LOG}/replay`, {})).status).toBe(303);
   expect(await replayed()).toEqual([]);
 });

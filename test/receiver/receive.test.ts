@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
+import { setEnabled } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { deleteIntegration, deleteRepository, setEnabled } from '../../src/integrations/store.ts';
+import { deleteIntegration, deleteRepository } from '../../src/integrations/store.ts';
 import { UploadError, type UploadProblem } from '../../src/lib/upload.ts';
 import { setPlan } from '../../src/organizations/service.ts';
 import { providers, samplePayload } from '../../src/providers/index.ts';
@@ -516,8 +517,8 @@ describe('deliveries that fail in a row', () => {
 
 describe('while it is being disconnected', () => {
   const disconnected = {
-    integration: () => deleteIntegration(app.db, connected.integrationId),
-    repository: () => deleteRepository(app.db, connected.repositoryId as string),
+    integration: () => app.db.write((tx) => deleteIntegration(tx, connected.integrationId)),
+    repository: () => app.db.write((tx) => deleteRepository(tx, connected.repositoryId as string)),
   };
 
   /** Disconnects once the body is read, which is after the integration and its repository were found. */

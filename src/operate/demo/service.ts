@@ -4,7 +4,7 @@ import { getDelivery } from '../../deliveries/log-store.ts';
 import type { Delivery } from '../../deliveries/model.ts';
 import { type SentDelivery, sendDelivery } from '../../deliveries/send.ts';
 import type { Deps } from '../../deps.ts';
-import { connectIntegration } from '../../integrations/service.ts';
+import { connectIntegration } from '../../integrations/connect.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import { READ_PERMISSION } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';

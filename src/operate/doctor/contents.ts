@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { listLastOutcomes } from '../../deliveries/log-store.ts';
 import { diagnose } from '../../integrations/doctor.ts';
 import type { Integration } from '../../integrations/model.ts';
-import { secretsOpen } from '../../integrations/service.ts';
+import { secretsOpen } from '../../integrations/secrets.ts';
 import { findReceivingIntegration, listIntegrations } from '../../integrations/store.ts';
+import { describeFinding } from '../../integrations/words.ts';
 import { countKeys } from '../../keys/store.ts';
 import { tidings } from '../../lib/how-to-run.ts';
 import { DAY_MS } from '../../lib/time.ts';
@@ -157,9 +158,10 @@ export const providerChecks: readonly Check[] = [
     // By what is wrong: an address that nobody answers at is the trouble of them all, and told once.
     const troubled = new Map<string, string[]>();
     for (const { id } of kept.slice(0, MAX_ASKED)) {
-      const { checks } = await diagnose(deps, id);
-      for (const { status, message } of checks) {
-        if (status === 'failed') troubled.set(message, [...(troubled.get(message) ?? []), id]);
+      const { findings } = await diagnose(deps, id);
+      for (const finding of findings) {
+        const message = describeFinding(finding);
+        if (finding.status === 'failed') troubled.set(message, [...(troubled.get(message) ?? []), id]);
       }
     }
     return troubled.size === 0

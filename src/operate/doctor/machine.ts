@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { findDamage, openForInspection } from '../../../db/client.ts';
 import { migrations, readVersion } from '../../../db/migrate.ts';
 import { findNewestDeliveryTime } from '../../deliveries/count-store.ts';
-import { isLocal } from '../../integrations/reach.ts';
+import { isLocal } from '../../integrations/doctor.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import { tidings } from '../../lib/how-to-run.ts';
 import { freeBytes, listLeftovers, megabytes, modeForOthers } from '../data-folder.ts';

@@ -10,7 +10,7 @@ import type { Offer } from './form-token.ts';
 import { findConnected, Places } from './places.tsx';
 import { placesLegend } from './words.ts';
 
-/** What to connect with the token that was given. `sealed`: the offer, for the form that follows. */
+/** The places to connect with the token. `sealed`: the offer, for the next form. */
 export async function showChoice(
   visit: MemberVisit,
   type: IntegrationType,

@@ -1,5 +1,4 @@
-import { connectWithToken } from '../../../integrations/connect.ts';
-import { listPlaces } from '../../../integrations/places.ts';
+import { connectWithToken, listPlaces } from '../../../integrations/connect.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { type IntegrationType, providerOf, providers } from '../../../providers/index.ts';
 import { once } from '../../once.ts';
@@ -7,9 +6,8 @@ import { type MemberVisit, type Page, post, redirect, type View } from '../../pa
 import { showChoice } from './choice.tsx';
 import { openOffer, sealOffer } from './form-token.ts';
 import { showIntegrations } from './list.tsx';
-import { problemOf } from './problem.ts';
 import { TOKEN_FIELD } from './token-field.tsx';
-import { placeWords, sayConnected } from './words.ts';
+import { describeConnected, placeWords, problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations';
 
@@ -24,14 +22,14 @@ async function readToken(visit: MemberVisit, type: IntegrationType): Promise<Vie
   try {
     const seen = await listPlaces(visit.deps, type, token);
     const { api } = providerOf(type);
-    // Where one place stands for all, the permission is the same for each: there is nothing to choose.
+    // If one place stands for all, the permission is the same for each.
     if (api?.allPlaces != null && !seen.places.some(({ canAdminister }) => canAdminister)) {
       throw new AppError(400, api.words.noPermission(''));
     }
     const offer = { token, ...seen };
     return await showChoice(visit, type, offer, sealOffer(visit, type, offer));
   } catch (error) {
-    return showIntegrations(visit, { type, field: 'token', message: problemOf(error) });
+    return showIntegrations(visit, { type, field: 'token', message: problemOf(error, type) });
   }
 }
 
@@ -57,10 +55,13 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType) {
     const connected = await once(deps.db, form.get('mark'), () => connectWithToken(deps, request));
     return connected === null
       ? redirect(`${base}/integrations`, 'This form was sent before, and nothing more was connected.')
-      : redirect(`${base}/integrations/${connected.integrationId}`, sayConnected(type, connected.places));
+      : redirect(
+          `${base}/integrations/${connected.integrationId}`,
+          describeConnected(type, connected.places),
+        );
   } catch (error) {
-    // What was sealed goes on as it is: another try makes it no younger.
-    return showChoice(visit, type, offer, sealed, problemOf(error));
+    // Keep the sealed offer, so that another try does not extend it.
+    return showChoice(visit, type, offer, sealed, problemOf(error, type));
   }
 }
 

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { connectIntegration } from '../../../integrations/connect.ts';
 import type { Connected } from '../../../integrations/model.ts';
-import { connectIntegration } from '../../../integrations/service.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { type IntegrationType, providerOf, providers } from '../../../providers/index.ts';
 import { once } from '../../once.ts';

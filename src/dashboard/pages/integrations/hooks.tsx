@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
+import type { Hook } from '../../../integrations/model.ts';
 import { type Integration, providerNames } from '../../../integrations/model.ts';
-import type { Hook } from '../../../providers/api.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { Action, FormError } from '../../view/form.tsx';
 import { HookTable, Remove } from './hook-table.tsx';
@@ -13,12 +13,12 @@ export interface HooksProps {
   base: string;
   now: Date;
   isOwner: boolean;
-  /** What went wrong with what was asked for here. */
+  /** The error of a form in this section. */
   error: string | undefined;
   unremoved: { place: string; name: string } | undefined;
 }
 
-/** Who keeps the webhooks at the provider, and how they are. */
+/** The webhooks at the provider, and their state. */
 export function Hooks({ integration, hooks, base, now, isOwner, error, unremoved }: HooksProps) {
   const { id, type, hasToken, repositories } = integration;
   const path = `${base}/integrations/${id}`;

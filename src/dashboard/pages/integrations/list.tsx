@@ -15,10 +15,10 @@ export const integrationList: Page = get('/dashboard/:organizationId/integration
   showIntegrations(visit),
 );
 
-/** What is connected, and how to connect more. `problem` is about what was typed to connect. */
+/** The integrations, and forms to connect more. `problem` is about one of these forms. */
 export async function showIntegrations(visit: MemberVisit, problem?: ConnectProblem): Promise<View> {
   const { deps, organization, base, role } = visit;
-  const all = await listIntegrations(deps.db, organization.id);
+  const all = await deps.db.read((tx) => listIntegrations(tx, organization.id));
   const pauses = await findPauses(deps, all.slice(0, MAX_CARDS));
   const cards: Awaited<ReturnType<typeof cardOf>>[] = [];
   for (const each of all.slice(0, MAX_CARDS)) {
