@@ -4,8 +4,7 @@ import { drizzle } from 'drizzle-orm/bun-sqlite';
 import { upgrade } from './migrate.ts';
 import { createStorage, DatabaseMoved, type Drizzle, type Storage } from './storage.ts';
 
-export { DatabaseMoved, type Drizzle, prepared } from './storage.ts';
-export type { Sqlite };
+export { DatabaseMoved, prepared } from './storage.ts';
 
 /** The open database: `read` and `write` for all work. `$client` is the connection that writes, for this folder alone. */
 export type Database = Drizzle & Storage & { closeReader(): void };

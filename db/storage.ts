@@ -17,7 +17,7 @@ declare const writes: unique symbol;
 /** A transaction that may write. Only `write` makes one, so a write outside of a transaction does not compile. */
 export type WriteTx = Drizzle & { readonly [writes]: true };
 
-export interface WriteOptions {
+interface WriteOptions {
   /** Work of one key keeps its order. SQLite has a single writer, which keeps the order of all work. */
   key?: string;
   /** How long to wait while another process writes, in milliseconds. */
@@ -79,19 +79,23 @@ export function createStorage({
   const writeTurns = createTurns();
   const readTurns = openReader === null ? writeTurns : createTurns();
   const queue: Pending[] = [];
-  let reader: Drizzle | null = null;
+  let reader: ReturnType<typeof openReads> | null = null;
 
-  function read<Result>(work: (tx: ReadTx) => Result | Promise<Result>): Promise<Result> {
-    return readTurns.take(async () => {
-      reader ??= openReader?.() ?? writer;
-      const { $client } = reader;
-      $client.query('BEGIN').run();
+  /** Hot path: every request of the content API reads twice. */
+  async function read<Result>(work: (tx: ReadTx) => Result | Promise<Result>): Promise<Result> {
+    const turn = readTurns.enter();
+    if (turn !== null) await turn;
+    try {
+      reader ??= openReads(openReader?.() ?? writer);
+      reader.begin.run();
       try {
-        return await work(reader);
+        return await work(reader.tx);
       } finally {
-        if ($client.inTransaction) $client.query('ROLLBACK').run();
+        if (reader.tx.$client.inTransaction) reader.rollback.run();
       }
-    });
+    } finally {
+      readTurns.leave();
+    }
   }
 
   function write<Result>(
@@ -106,14 +110,18 @@ export function createStorage({
         if (at !== -1) queue.splice(at, 1);
         reject(error);
       });
-      if (queue.length === 1) setImmediate(startBatch);
+      if (queue.length === 1) setImmediate(() => void startBatch());
     });
   }
 
-  function startBatch(): void {
-    writeTurns.take(commitBatch).catch((error: unknown) => {
+  async function startBatch(): Promise<void> {
+    try {
+      await writeTurns.enter();
+    } catch (error) {
       for (const { reject } of queue.splice(0)) reject(error);
-    });
+      return;
+    }
+    await commitBatch().finally(writeTurns.leave);
   }
 
   async function commitBatch(): Promise<void> {
@@ -138,7 +146,7 @@ export function createStorage({
       for (const { reject } of batch) reject(error);
     }
     queue.splice(0, batch.length);
-    if (queue.length > 0) setImmediate(startBatch);
+    if (queue.length > 0) setImmediate(() => void startBatch());
   }
 
   /** Nothing could begin. While another process writes, all wait except those that have waited long enough. */
@@ -151,59 +159,70 @@ export function createStorage({
       return waits;
     });
     queue.push(...waiting);
-    if (queue.length > 0) setTimeout(startBatch, RETRY_MS);
+    if (queue.length > 0) setTimeout(() => void startBatch(), RETRY_MS);
   }
 
   return {
     read,
     write,
     closeReader() {
-      if (openReader !== null) reader?.$client.close();
+      if (openReader !== null) reader?.tx.$client.close();
     },
   };
 }
 
-/** Runs one piece of work at a time on a connection. Idle, it starts the work in the same turn of the event loop. */
+function openReads(tx: Drizzle) {
+  return { tx, begin: tx.$client.query('BEGIN'), rollback: tx.$client.query('ROLLBACK') };
+}
+
+/** Lets one piece of work at a time use a connection. Each calls `enter`, and `leave` when it is done. */
 function createTurns() {
   const waiting: (() => void)[] = [];
-  let running = 0;
+  /** The number of the present work; 0 when idle. */
+  let present = 0;
   let count = 0;
+
+  /** Null: idle, the work begins at once. Rejects when the present work is stuck. */
+  function enter(): Promise<void> | null {
+    if (present === 0) {
+      present = ++count;
+      return null;
+    }
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        present = ++count;
+        resolve();
+      };
+      waiting.push(begin);
+      whenStuck((error) => {
+        const at = waiting.indexOf(begin);
+        if (at === -1) return;
+        waiting.splice(at, 1);
+        reject(error);
+      });
+    });
+  }
+
+  function leave(): void {
+    const next = waiting.shift();
+    if (next === undefined) present = 0;
+    else next();
+  }
 
   /**
    * Calls `refuse` when the present work is still running in the next turn of the event loop. It waits for something
    * other than a store then, such as a read or write inside another one, which would wait for itself forever.
    */
   function whenStuck(refuse: (error: Error) => void): void {
-    const present = running;
-    if (present === 0) return;
+    const watched = present;
+    if (watched === 0) return;
     setImmediate(() => {
-      if (running === present)
+      if (present === watched)
         refuse(new Error('a body of read or write waits for something other than a store'));
     });
   }
 
-  async function take<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (running !== 0) {
-      await new Promise<void>((resolve, reject) => {
-        waiting.push(resolve);
-        whenStuck((error) => {
-          const at = waiting.indexOf(resolve);
-          if (at !== -1) waiting.splice(at, 1);
-          reject(error);
-        });
-      });
-    }
-    running = ++count;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running = 0;
-      else next();
-    }
-  }
-
-  return { take, whenStuck };
+  return { enter, leave, whenStuck };
 }
 
 /** The effects of the work that is running on a connection. */

@@ -18,7 +18,7 @@ export interface Durations {
 }
 
 /** Creates or finds the series of these label values, in the order of the label names. */
-export type Series<Kind> = (...labelValues: string[]) => Kind;
+type Series<Kind> = (...labelValues: string[]) => Kind;
 
 export interface Registry {
   /** The name ends in `_total`. */

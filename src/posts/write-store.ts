@@ -21,7 +21,7 @@ export async function settleStagedPost(tx: WriteTx, postId: string): Promise<voi
 }
 
 /** Inserts or replaces a post in `posts`. False when another organization has the id. */
-export async function savePost(tx: WriteTx, post: OwnedPost): Promise<boolean> {
+async function savePost(tx: WriteTx, post: OwnedPost): Promise<boolean> {
   return statements(tx).save.all({ ...post }).length > 0;
 }
 
