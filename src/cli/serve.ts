@@ -5,7 +5,7 @@ import { actorOf, openServices, type Services, startServer } from '../main.ts';
 import { warnOfModes } from '../operate/data-folder.ts';
 import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../operate/demo/service.ts';
 import { warnOfClock } from '../receiver/clock-check.ts';
-import { createSetupLink } from '../users/service.ts';
+import { createSetupLink } from '../users/links.ts';
 import { addSettings, type CliContext, flagsOf } from './context.ts';
 
 export function addServeCommand(program: Command, context: CliContext): void {

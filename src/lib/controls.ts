@@ -12,9 +12,6 @@ const CONTROLS_AND_BREAKS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028
 /** What `JSON.stringify` leaves as it is. */
 const UNESCAPED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Overrides, embeddings and isolates: without them, text cannot reorder what stands outside its element. */
-const REORDERING = /[\u202a-\u202e\u2066-\u2069]/;
-
 export function withoutControls(text: string): string {
   return text.replaceAll(CONTROLS, '');
 }
@@ -26,12 +23,4 @@ export function onOneLine(text: string): string {
 /** The same JSON value in characters that no terminal interprets. */
 export function escapeControls(json: string): string {
   return json.replaceAll(UNESCAPED, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-/** HTML whose text cannot reorder the text beside it. Forms keep every character that they hold. */
-export function withoutReordering(html: string): string {
-  if (!REORDERING.test(html)) return html;
-  return html.replaceAll(/<textarea\b[^>]*>[^<]*|\bvalue="[^"]*"|[\u202a-\u202e\u2066-\u2069]/g, (each) =>
-    each.length > 1 ? each : '',
-  );
 }

@@ -88,7 +88,7 @@ describe('full, with something to see:', () => {
     async () => {
       await open('posts?q=own+words');
       await followFirst(page, 'posts/post_');
-      await page.getByRole('region', { name: 'There is a newer text for this post.' }).waitFor();
+      await page.getByRole('region', { name: 'There is a new version of this post.' }).waitFor();
       await expectFine(page);
     },
     PATIENCE_MS,

@@ -189,7 +189,7 @@ test('from a draft to a published post, and to the newer text that is suggested 
   await send(
     changed(edited, { 'release.name': 'Lander 1.0', 'release.body': '- Wider pads\n- Longer legs' }),
   );
-  const suggestion = page.getByRole('region', { name: 'There is a newer text for this post.' });
+  const suggestion = page.getByRole('region', { name: 'There is a new version of this post.' });
   await appears(page, suggestion);
   expect(await page.getByLabel('Title').inputValue()).toBe('Lander, at last');
   await suggestion.getByText('What it would change').waitFor();
@@ -199,7 +199,7 @@ test('from a draft to a published post, and to the newer text that is suggested 
     '- Wider pads',
     '- Longer legs',
   ]);
-  await button('Take the new text').click();
+  await button('Use new version').click();
   await page.getByText('The post has the new text.').waitFor();
   expect(await suggestion.count()).toBe(0);
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('- Wider pads\n- Longer legs');

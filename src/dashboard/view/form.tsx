@@ -1,8 +1,48 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
-import { newMark } from '../once.ts';
+import { newMark } from '../submission.ts';
 
-/** A field with its label, a hint below, and what is wrong with what was typed. */
+/** A form with its button. `formState` and `submit` of `submission.ts` fill it in and read it. */
+export function Form({
+  to,
+  problem,
+  button,
+  kind = 'go',
+  layout = 'stack',
+  isOnce = false,
+  id,
+  children,
+}: {
+  to: string;
+  problem: string | null;
+  /** The button's label. */
+  button: string;
+  kind?: '' | 'go';
+  layout?: string;
+  /** The response shows something once, so sending the form again must do nothing. */
+  isOnce?: boolean;
+  id?: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <form method="post" action={to} class={layout} id={id} data-once={isOnce ? '' : undefined}>
+      <FormError error={problem} />
+      {isOnce ? <input type="hidden" name="mark" value={newMark()} /> : null}
+      {children}
+      <button type="submit" class={`button ${kind}`.trim()}>
+        {button}
+      </button>
+    </form>
+  );
+}
+
+/** What a screen reader reads with the field: its hint and its error. */
+function described(id: string, hint: unknown, error: unknown) {
+  const by = [hint ? `${id}-hint` : null, error ? `${id}-error` : null].filter(Boolean).join(' ');
+  return { 'aria-describedby': by || undefined, 'aria-invalid': error ? ('true' as const) : undefined };
+}
+
+/** A field with its label, a hint below, and its error. */
 export function Field({
   label,
   name,
@@ -13,14 +53,15 @@ export function Field({
   hint,
   error,
   placeholder,
-  autoComplete,
+  autoComplete = 'off',
   required = true,
   autoFocus = false,
   id = `field-${name}`,
+  kind = '',
 }: {
   label: string;
   name: string;
-  /** Of its own where the page has another field of that name. */
+  /** For a page with another field of that name. */
   id?: string;
   type?: 'text' | 'email' | 'password' | 'date' | 'search' | 'number';
   value?: string;
@@ -32,10 +73,11 @@ export function Field({
   autoComplete?: string;
   required?: boolean;
   autoFocus?: boolean;
+  /** A class of the field. */
+  kind?: string;
 }) {
-  const describedBy = [hint ? `${id}-hint` : null, error ? `${id}-error` : null].filter(Boolean).join(' ');
   return (
-    <div class={error ? 'field wrong' : 'field'}>
+    <div class={`field ${kind} ${error ? 'wrong' : ''}`.replaceAll(/ +/g, ' ').trim()}>
       <label for={id}>{label}</label>
       <input
         id={id}
@@ -47,9 +89,8 @@ export function Field({
         placeholder={placeholder}
         required={required}
         autofocus={autoFocus}
-        autocomplete={autoComplete ?? 'off'}
-        aria-describedby={describedBy || undefined}
-        aria-invalid={error ? 'true' : undefined}
+        autocomplete={autoComplete}
+        {...described(id, hint, error)}
       />
       {hint ? (
         <p class="hint" id={`${id}-hint`}>
@@ -61,6 +102,71 @@ export function Field({
   );
 }
 
+/** A field of several lines. `more`: attributes of the element. */
+export function TextArea({
+  label,
+  name,
+  value = '',
+  hint,
+  error,
+  more = {},
+}: {
+  label: string;
+  name: string;
+  value?: string;
+  hint?: ComponentChildren;
+  error?: string | null;
+  more?: { class?: string; rows?: number; placeholder?: string; 'data-preview'?: string };
+}) {
+  const id = `field-${name}`;
+  return (
+    <div class={error ? 'field wrong' : 'field'}>
+      <label for={id}>{label}</label>
+      {/* An HTML parser drops one line break at the beginning: this one, and none of the value. */}
+      <textarea id={id} name={name} {...more} {...described(id, hint, error)}>
+        {`\n${value}`}
+      </textarea>
+      {hint ? (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      ) : null}
+      <FieldError id={`${id}-error`} error={error} />
+    </div>
+  );
+}
+
+/** Radio buttons, one for each value. */
+export function Choice<Value extends string>({
+  label,
+  name,
+  value,
+  options,
+  children,
+}: {
+  label: string;
+  name: string;
+  value?: string;
+  options: readonly { value: Value; label: ComponentChildren; hint: ComponentChildren }[];
+  children?: ComponentChildren;
+}) {
+  return (
+    <fieldset>
+      <legend class="label">{label}</legend>
+      {options.map((option) => (
+        <label class="check">
+          <input type="radio" name={name} value={option.value} checked={option.value === value} />
+          <span>
+            {option.label}
+            <span class="hint">{option.hint}</span>
+          </span>
+        </label>
+      ))}
+      {children}
+    </fieldset>
+  );
+}
+
 export function FieldError({ id, error }: { id: string; error?: string | null | undefined }) {
   return error ? (
     <p class="error" id={id}>
@@ -69,7 +175,7 @@ export function FieldError({ id, error }: { id: string; error?: string | null | 
   ) : null;
 }
 
-/** What went wrong with a form as a whole. */
+/** What is wrong with a form as a whole. */
 export function FormError({ error }: { error: string | null | undefined }) {
   return error ? (
     <p class="problem" role="alert">
@@ -78,7 +184,7 @@ export function FormError({ error }: { error: string | null | undefined }) {
   ) : null;
 }
 
-/** A form of one button, for what happens at once. */
+/** A form of one button, for something that happens at once. */
 export function Action({
   to,
   label,
@@ -91,9 +197,9 @@ export function Action({
   label: string;
   kind?: '' | 'go' | 'bad' | 'link';
   fields?: Readonly<Record<string, string>>;
-  /** Whether the answer shows something once, so that sending the form again must do nothing. */
+  /** The response shows something once, so sending the form again must do nothing. */
   isOnce?: boolean;
-  /** What the button says while the answer takes its time; the script says it. */
+  /** The button's label while the response takes its time. The script sets it. */
   busy?: string;
 }) {
   return (

@@ -2,7 +2,7 @@ import { deleteExpiredAudit } from '../../audit/store.ts';
 import { countExpired } from '../../deliveries/count-store.ts';
 import { deleteExpiredClaims, deleteExpiredDeliveries } from '../../deliveries/store.ts';
 import type { Deps } from '../../deps.ts';
-import { countExpiredSessions, deleteExpiredSessions } from '../../users/session-store.ts';
+import { countExpiredSessions, deleteExpiredSessions } from '../../users/store.ts';
 
 /** How much one batch deletes: about a millisecond, so that a request that comes in between hardly waits. */
 const BATCH = 100;
@@ -28,12 +28,15 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
   const logs = await drain(() => deleteExpiredDeliveries(db, asOf, BATCH), signal);
   // Not counted: scripts read `logs` as entries of the delivery log.
   await drain(() => deleteExpiredAudit(db, asOf, BATCH), signal);
-  return { deliveryIds, logs, sessions: await deleteExpiredSessions(db, asOf) };
+  return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
 }
 
 /** What `sweep` would remove. */
 export async function planSweep({ db }: Pick<Deps, 'db'>, asOf: Date): Promise<Swept> {
-  return { ...(await countExpired(db, asOf)), sessions: await countExpiredSessions(db, asOf) };
+  return {
+    ...(await countExpired(db, asOf)),
+    sessions: await db.read((tx) => countExpiredSessions(tx, asOf)),
+  };
 }
 
 async function drain(deleteBatch: () => Promise<number>, signal?: AbortSignal): Promise<number> {
