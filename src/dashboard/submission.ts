@@ -58,8 +58,7 @@ export async function readBody(from: 'user' | 'anyone', { request, deps }: Visit
 }
 
 /**
- * What a form's schema may say of a field, beside TypeBox's own options. `label` is required for a field that the page
- * shows with `formState`.
+ * Options of a field in a form's schema, beside TypeBox's own. A field that the page shows needs a `label`.
  */
 export interface FieldOptions {
   label?: string;
@@ -118,7 +117,7 @@ export interface FieldState extends Pick<FieldOptions, 'hint' | 'autoComplete'> 
 
 export interface FormState<Name extends string> {
   fields: Record<Name, FieldState>;
-  /** What is wrong with the form as a whole. */
+  /** A problem of the form as a whole, as a sentence. */
   problem: string | null;
 }
 

@@ -20,7 +20,7 @@ const MAX_PER_SOURCE = 3;
 export interface HashRequest {
   /** The client address group, or the known browser, session or link behind the request. */
   readonly source: string;
-  /** Whether the source has proved itself by a known browser, a session or a link. Goes before everybody else. */
+  /** The source has proved itself by a known browser, a session or a link, and goes before everybody else. */
   readonly isKnown: boolean;
   /** Aborted when the client closes the connection. */
   readonly signal: AbortSignal;

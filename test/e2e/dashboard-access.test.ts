@@ -197,7 +197,7 @@ test('what was typed when the session had ended is kept, and saved once signed i
   await signIn(tab);
   await tab.getByRole('heading', { name: 'Posts', level: 1 }).waitFor();
   await press(page, 'Send it again');
-  await page.getByText('Kept as a draft.').waitFor();
+  await page.getByText('Saved as a draft.').waitFor();
   expect(await page.getByLabel('Title').inputValue()).toBe('Long thought about');
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('\n\nOne line\nand "another" <b>');
   await context.close();
@@ -221,7 +221,7 @@ test('a text that is too long to be kept without a session is saved by reloading
   await signIn(tab);
   await tab.getByRole('heading', { name: 'Posts', level: 1 }).waitFor();
   await page.reload();
-  await page.getByText('Kept as a draft.').waitFor();
+  await page.getByText('Saved as a draft.').waitFor();
   expect(await page.getByLabel('Title').inputValue()).toBe('Very long');
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe(text);
   await context.close();

@@ -193,8 +193,8 @@ describe('full, with something to see:', () => {
     'an invitation, for who makes it and for who gets it',
     async () => {
       await open('settings/members');
-      await press('Make an invitation link');
-      await page.getByRole('heading', { name: 'Pass this link on' }).waitFor();
+      await press('Create invitation link');
+      await page.getByRole('heading', { name: 'Invitation link' }).waitFor();
       await expectFine(page);
       const link = (await page.locator('.once code').textContent()) ?? '';
       const guests = await dashboard.browser.newContext();

@@ -59,7 +59,7 @@ test('writing with the preview beside it, publishing, and finding it again', asy
   await page.getByLabel('Type').selectOption('linkedin_post');
   await page.getByText('8 of 3,000 characters').waitFor();
   await page.getByRole('button', { name: 'Save draft' }).click();
-  await page.getByText('Kept as a draft.').waitFor();
+  await page.getByText('Saved as a draft.').waitFor();
   expect(await page.getByRole('button', { name: 'Copy the text' }).isVisible()).toBe(true);
   await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await page.getByText('Published. The API returns it from now on.').waitFor();
@@ -90,7 +90,7 @@ test('no attack runs, in a saved post or while it is typed', async () => {
   await page.getByLabel('Text, in Markdown').fill(attacks.join('\n\n').replaceAll('\0', ''));
   await page.locator('#preview .prose').waitFor();
   await page.getByRole('button', { name: 'Save draft' }).click();
-  await page.getByText('Kept as a draft.').waitFor();
+  await page.getByText('Saved as a draft.').waitFor();
   for (const attack of attacks.slice(0, 20)) {
     const answered = page.waitForResponse(/\/preview$/);
     await page.getByLabel('Text, in Markdown').fill(`x ${attack}`.replaceAll('\0', ''));

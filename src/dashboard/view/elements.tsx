@@ -2,7 +2,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { DAY_MS } from '../../lib/time.ts';
 
-// What pages show: tables with filters and pages, times, statuses, and texts to copy.
+// Elements of pages: tables with filters and pages, times, statuses, and texts to copy.
 
 export interface Column<Row> {
   title: string;

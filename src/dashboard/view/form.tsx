@@ -36,13 +36,42 @@ export function Form({
   );
 }
 
-/** What a screen reader reads with the field: its hint and its error. */
+/** Names the hint and the error for screen readers. */
 function described(id: string, hint: unknown, error: unknown) {
-  const by = [hint ? `${id}-hint` : null, error ? `${id}-error` : null].filter(Boolean).join(' ');
+  const by = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   return { 'aria-describedby': by || undefined, 'aria-invalid': error ? ('true' as const) : undefined };
 }
 
-/** A field with its label, a hint below, and its error. */
+/** An input with its label above, and its hint and error below. */
+function Labeled({
+  id,
+  label,
+  hint,
+  error,
+  kind,
+  children,
+}: {
+  id: string;
+  label: string;
+  hint?: ComponentChildren;
+  error?: string | null | undefined;
+  kind?: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <div class={['field', kind, error && 'wrong'].filter(Boolean).join(' ')}>
+      <label for={id}>{label}</label>
+      {children}
+      {hint ? (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      ) : null}
+      <FieldError id={`${id}-error`} error={error} />
+    </div>
+  );
+}
+
 export function Field({
   label,
   name,
@@ -77,8 +106,7 @@ export function Field({
   kind?: string;
 }) {
   return (
-    <div class={`field ${kind} ${error ? 'wrong' : ''}`.replaceAll(/ +/g, ' ').trim()}>
-      <label for={id}>{label}</label>
+    <Labeled id={id} label={label} hint={hint} error={error ?? null} kind={kind}>
       <input
         id={id}
         name={name}
@@ -92,13 +120,7 @@ export function Field({
         autocomplete={autoComplete}
         {...described(id, hint, error)}
       />
-      {hint ? (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      ) : null}
-      <FieldError id={`${id}-error`} error={error} />
-    </div>
+    </Labeled>
   );
 }
 
@@ -120,19 +142,12 @@ export function TextArea({
 }) {
   const id = `field-${name}`;
   return (
-    <div class={error ? 'field wrong' : 'field'}>
-      <label for={id}>{label}</label>
+    <Labeled id={id} label={label} hint={hint} error={error ?? null}>
       {/* An HTML parser drops one line break at the beginning: this one, and none of the value. */}
       <textarea id={id} name={name} {...more} {...described(id, hint, error)}>
         {`\n${value}`}
       </textarea>
-      {hint ? (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      ) : null}
-      <FieldError id={`${id}-error`} error={error} />
-    </div>
+    </Labeled>
   );
 }
 
@@ -175,7 +190,7 @@ export function FieldError({ id, error }: { id: string; error?: string | null | 
   ) : null;
 }
 
-/** What is wrong with a form as a whole. */
+/** A problem of the form as a whole. */
 export function FormError({ error }: { error: string | null | undefined }) {
   return error ? (
     <p class="problem" role="alert">

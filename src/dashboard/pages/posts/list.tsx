@@ -111,7 +111,7 @@ async function findPage({ db }: Deps, organizationId: string, filter: Filter): P
 function Filters({ base, filter: { q, status, contentType }, filter }: { base: string; filter: Filter }) {
   return (
     <FilterBar path={`${base}/posts`} isFiltered={isFiltered(filter)}>
-      <div class="field grow">
+      <div class="field grow search">
         <label for="field-q" class="hidden">
           Search
         </label>
