@@ -45,11 +45,7 @@ const MAX_SUMMARY_LENGTH = 400;
  * Records an event in the transaction of the change, and logs it once that is committed: no change without its row,
  * and no row without its change. Call it inside the work of `write`. Returns the row's id.
  */
-export function recordAudit(
-  tx: Drizzle,
-  { clock, log, actor }: Omit<AuditDeps, 'db'>,
-  event: NewAuditEvent,
-): number {
+export function recordAudit(tx: Drizzle, { clock, log, actor }: Omit<AuditDeps, 'db'>, event: NewAuditEvent): number {
   const { organizationId, action, target } = event;
   const now = clock.now();
   const row = {
