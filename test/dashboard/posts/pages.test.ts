@@ -125,7 +125,7 @@ describe('the list', () => {
     expect(html).toContain('2.4.0 of acme/rocket on GitHub');
     expect(html).toContain('LinkedIn post');
     expect(html).toContain('<time datetime="2026-11-20T11:48:00.000Z"');
-    expect(html).toContain('1 draft waits for you; 1 post is published.');
+    expect(html).toContain('1 draft to review; 1 post published.');
     expect(html).toContain('<span class="tag draft">Draft</span>');
   });
 
@@ -248,7 +248,7 @@ describe('the editor', () => {
     expect(html).toContain('<strong>Bold</strong>');
     expect(html).toContain('written or imported by hand');
     expect(html).toContain('Publish');
-    expect(html).not.toContain('newer text');
+    expect(html).not.toContain('new version');
   });
 
   test.each([
@@ -351,7 +351,7 @@ describe('the editor', () => {
     expect(html).toContain('<div id="plain-text" class="prose plain">• &lt;one></div>');
     expect(html).toContain('7 of 3,000 characters');
     expect(html).toContain('data-copy="plain-text"');
-    expect(await read(`${ALL}/long`)).toContain('3,001 of 3,000 characters: more than LinkedIn takes.');
+    expect(await read(`${ALL}/long`)).toContain('3,001 of 3,000 characters: too long for LinkedIn.');
   });
 });
 
@@ -389,7 +389,9 @@ describe('the preview', () => {
   test('of too much or of nothing is none', async () => {
     const { status } = await visit(`${ALL}/~/preview`, form({ markdown: '<b>'.repeat(80_000) }));
     expect(status).toBe(200);
-    expect(await (await visit(`${ALL}/~/preview`, form())).text()).toContain('What you write shows here.');
+    expect(await (await visit(`${ALL}/~/preview`, form())).text()).toContain(
+      'The preview of your text appears here.',
+    );
   });
 });
 

@@ -70,13 +70,13 @@ test('a newer text stands beside what was edited, line by line, and can be taken
   await editPost(app.deps, id, { markdown: 'My words' });
   await edited(`Second words\n\n${hostile}`);
   const html = await (await visit(path)).text();
-  expect(html).toContain('There is a newer text for this post.');
+  expect(html).toContain('There is a new version of this post.');
   expect(html).toContain('<del>My words</del>');
   expect(html).toContain('<ins>Second words</ins>');
   expect(isHarmed(html)).toBe(false);
   expect((await choose(await choice('take'))).headers.get('location')).toBe(path);
   expect((await readPost(app.db, id))?.markdown).toStartWith('Second words');
-  expect(await (await visit(path)).text()).not.toContain('newer text');
+  expect(await (await visit(path)).text()).not.toContain('new version');
 });
 
 test('keeping the own text turns the newer one down', async () => {
