@@ -1,5 +1,4 @@
-import { sql } from 'drizzle-orm';
-import { blob, check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { blob, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import { organizations } from './organizations.ts';
 
 /** The ids of the providers. */
@@ -25,10 +24,7 @@ export const integrations = sqliteTable(
     missedCheckedAt: text('missed_checked_at'),
     createdAt: text('created_at').notNull(),
   },
-  (table) => [
-    index('integrations_by_organization').on(table.organizationId, table.createdAt),
-    check('integrations_type', sql`${table.type} in ('github', 'linear')`),
-  ],
+  (table) => [index('integrations_by_organization').on(table.organizationId, table.createdAt)],
 );
 
 /** A repository of a code-hosting integration. */
