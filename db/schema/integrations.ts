@@ -2,7 +2,7 @@ import { blob, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-or
 import { organizations } from './organizations.ts';
 
 /** The ids of the providers. */
-export const PROVIDER_IDS = ['github', 'linear'] as const;
+export const PROVIDER_IDS = ['github', 'linear', 'forgejo'] as const;
 
 /** A connected provider. Secrets are encrypted under the key of the data folder, never in the clear. */
 export const integrations = sqliteTable(
