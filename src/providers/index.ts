@@ -1,11 +1,12 @@
 import type { Event, EventType } from '../events/model.ts';
 import { isRecord } from '../lib/validation.ts';
 import { isoTime } from './fields.ts';
+import { forgejo } from './forgejo/provider.ts';
 import { github } from './github/provider.ts';
 import { linear } from './linear/provider.ts';
 import type { Payload, ProcessedDelivery, Provider } from './provider.ts';
 
-const list = [github, linear] as const;
+const list = [github, linear, forgejo] as const;
 
 /** Every provider. Another one is a folder beside these and an entry in the list. */
 export const providers: readonly Provider<IntegrationType>[] = list;

@@ -33,7 +33,7 @@ const rowsOf = (sqlite: Sqlite): Rows => {
   const names = sqlite
     .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
     .all()
-    .filter(({ name }) => !/^(post_search|post_counts|post_numbers)/.test(name));
+    .filter(({ name }) => !/^(post_search|post_counts|post_numbers|sqlite_)/.test(name));
   return Object.fromEntries(
     names.map(({ name }) => [
       name,
