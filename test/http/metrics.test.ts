@@ -128,7 +128,7 @@ describe('requests', () => {
       'route="none",method="DELETE",status="405"': 1,
       'route="none",method="GET",status="404"': 3,
       'route="none",method="POST",status="413"': 1,
-      // What conformance asked the app for.
+      // The requests of the conformance check.
       'route="/openapi.json",method="GET",status="200"': expect.any(Number),
     });
     const took = await valuesOf(app, 'tidings_http_request_duration_seconds_count');

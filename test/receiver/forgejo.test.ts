@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from 'bun:test';
-import type { Connected } from '../../src/integrations/model.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
+import type { Connected } from '../../src/integrations/model.ts';
 import { providerOf, samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
-import { type Payload, changed } from '../support/payloads.ts';
-import { PUBLIC_URL, type TestApp, createTestApp } from '../support/test-app.ts';
+import { changed, type Payload } from '../support/payloads.ts';
+import { createTestApp, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
 
 // A delivery of Forgejo from the request to the draft.
 

@@ -1,5 +1,5 @@
 import { pullRequest, push, release, repositoryOf } from '../git-events.ts';
-import { type EventHandler, type Provider, ignored, parseJsonObject } from '../provider.ts';
+import { type EventHandler, ignored, type Provider, parseJsonObject } from '../provider.ts';
 import { signedBy } from '../signature.ts';
 import { samples } from './samples.ts';
 
