@@ -20,10 +20,10 @@ export function providerOf(type: IntegrationType): Provider<IntegrationType> {
   return provider;
 }
 
-/** All names in a sentence, such as "GitHub and Linear". */
+/** All names in a sentence, such as "GitHub, Linear, and Forgejo". */
 export function listProviders(conjunction: 'and' | 'or'): string {
-  const names = providers.map(({ name }) => name);
-  return `${names.slice(0, -1).join(', ')} ${conjunction} ${names.at(-1)}`;
+  const format = new Intl.ListFormat('en', { type: conjunction === 'and' ? 'conjunction' : 'disjunction' });
+  return format.format(providers.map(({ name }) => name));
 }
 
 /** The events that a hook needs for these events of triggers; without any, for all that the provider has. Sorted. */
