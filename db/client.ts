@@ -6,8 +6,8 @@ import { createStorage, DatabaseMoved, type Drizzle, type Storage } from './stor
 
 export { DatabaseMoved, prepared } from './storage.ts';
 
-/** The open database: `read` and `write` for all work. `$client` is the connection that writes, for this folder alone. */
-export type Database = Drizzle & Storage & { closeReader(): void };
+/** The open database: `read` and `write` for all work. `$client` is the connection, for this folder alone. */
+export type Database = Drizzle & Storage;
 
 /**
  * How long a statement waits for another process's write before it fails with SQLITE_BUSY, holding the thread: right
@@ -42,32 +42,16 @@ export function openDatabase(
     sqlite.close();
     throw error;
   }
-  if (file === ':memory:') return withStorage(sqlite, null);
-  openedFiles.set(sqlite, statSync(file));
-  return withStorage(sqlite, () => openReader(sqlite, role));
+  if (file !== ':memory:') openedFiles.set(sqlite, statSync(file));
+  return withStorage(sqlite);
 }
 
-function withStorage(sqlite: Sqlite, openOther: (() => Sqlite) | null): Database {
-  const writer = drizzle({ client: sqlite });
-  const storage = createStorage({
-    writer,
-    openReader: openOther === null ? null : () => drizzle({ client: openOther() }),
-    isInPlace: () => isInPlace(sqlite),
-  });
-  return Object.assign(writer, storage);
-}
-
-/** A second connection to the same file, for reads. Throws `DatabaseMoved` when the path leads to another file. */
-function openReader(writer: Sqlite, role: Role): Sqlite {
-  const reader = new Sqlite(writer.filename, { readwrite: true, create: false, strict: true });
-  if (!isInPlace(writer)) {
-    reader.close();
-    throw new DatabaseMoved();
-  }
-  reader.run(`PRAGMA busy_timeout = ${busyTimeoutMs[role]}`);
-  reader.run('PRAGMA query_only = ON');
-  reader.run('PRAGMA temp_store = MEMORY');
-  return reader;
+function withStorage(sqlite: Sqlite): Database {
+  const connection = drizzle({ client: sqlite });
+  return Object.assign(
+    connection,
+    createStorage(connection, () => isInPlace(sqlite)),
+  );
 }
 
 /** The file behind each connection, as it was when the connection was opened. */
@@ -95,12 +79,11 @@ export function openForInspection(file: string): Database {
   const url = `${Bun.pathToFileURL(file).href}${isOpenElsewhere ? '' : '?immutable=1'}`;
   const sqlite = new Sqlite(url, flags);
   sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
-  return withStorage(sqlite, null);
+  return withStorage(sqlite);
 }
 
 /** Moves the write-ahead log into the file and closes the database. */
 export function closeDatabase(db: Database): void {
-  db.closeReader();
   // TRUNCATE holds the write lock and waits for readers. A running server must not stand still for that, so PASSIVE,
   // which blocks no writer, does most of the work, and TRUNCATE waits for nobody.
   db.$client.run('PRAGMA wal_checkpoint(PASSIVE)');

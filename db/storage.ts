@@ -26,25 +26,17 @@ interface WriteOptions {
 
 export interface Storage {
   /**
-   * Runs `work` on a snapshot: it sees no write in progress, and every earlier commit. Rejects when a body calls `read`
-   * or waits for anything but a store.
+   * Runs `work` on a snapshot: it sees no write in progress, and every earlier commit. Rejects when a body waits for
+   * anything but a store, such as another `read`.
    */
   read<Result>(work: (tx: ReadTx) => Result | Promise<Result>): Promise<Result>;
   /**
    * Runs `work` in a transaction, which it may share with other work of the same turn of the event loop, and resolves
    * when it is on the disk. Work that throws leaves nothing behind, rejects with what it threw, and does not affect the
    * others. While another process writes, it waits without holding the thread, and rejects after `giveUpMs`. Rejects
-   * with `DatabaseMoved` after the file was deleted or replaced, and when a body calls `write`.
+   * with `DatabaseMoved` after the file was deleted or replaced, and when a body waits for anything but a store.
    */
   write<Result>(work: (tx: WriteTx) => Result | Promise<Result>, options?: WriteOptions): Promise<Result>;
-}
-
-export interface Connections {
-  writer: Drizzle;
-  /** Opens a connection of its own for reads. Null: reads and writes take turns on `writer`. */
-  openReader: (() => Drizzle) | null;
-  /** False after the file was deleted or replaced. */
-  isInPlace(): boolean;
 }
 
 /** The database file was deleted or replaced while it was open, so every further write is lost. */
@@ -71,30 +63,30 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-export function createStorage({
-  writer,
-  openReader,
-  isInPlace,
-}: Connections): Storage & { closeReader(): void } {
-  const writeTurns = createTurns();
-  const readTurns = openReader === null ? writeTurns : createTurns();
+/**
+ * Reads and writes take turns on one connection: a second one would read through a page cache of its own, which each
+ * commit empties. `isInPlace` is false after the file was deleted or replaced.
+ */
+export function createStorage(connection: Drizzle, isInPlace: () => boolean): Storage {
+  const turns = createTurns();
   const queue: Pending[] = [];
-  let reader: ReturnType<typeof openReads> | null = null;
+  const { $client } = connection;
+  const begin = $client.query('BEGIN');
+  const rollback = $client.query('ROLLBACK');
 
   /** Hot path: every request of the content API reads twice. */
   async function read<Result>(work: (tx: ReadTx) => Result | Promise<Result>): Promise<Result> {
-    const turn = readTurns.enter();
+    const turn = turns.enter();
     if (turn !== null) await turn;
     try {
-      reader ??= openReads(openReader?.() ?? writer);
-      reader.begin.run();
+      begin.run();
       try {
-        return await work(reader.tx);
+        return await work(connection);
       } finally {
-        if (reader.tx.$client.inTransaction) reader.rollback.run();
+        if ($client.inTransaction) rollback.run();
       }
     } finally {
-      readTurns.leave();
+      turns.leave();
     }
   }
 
@@ -105,7 +97,7 @@ export function createStorage({
     return new Promise((resolve, reject) => {
       const pending = { work, givesUpAt: performance.now() + giveUpMs, resolve, reject };
       queue.push(pending);
-      writeTurns.whenStuck((error) => {
+      turns.whenStuck((error) => {
         const at = queue.indexOf(pending);
         if (at !== -1) queue.splice(at, 1);
         reject(error);
@@ -116,17 +108,17 @@ export function createStorage({
 
   async function startBatch(): Promise<void> {
     try {
-      await writeTurns.enter();
+      await turns.enter();
     } catch (error) {
       for (const { reject } of queue.splice(0)) reject(error);
       return;
     }
-    await commitBatch().finally(writeTurns.leave);
+    await commitBatch().finally(turns.leave);
   }
 
   async function commitBatch(): Promise<void> {
     if (queue.length === 0) return;
-    const run = (sql: string) => writer.$client.query(sql).run();
+    const run = (sql: string) => $client.query(sql).run();
     try {
       run('BEGIN IMMEDIATE');
     } catch (error) {
@@ -136,13 +128,13 @@ export function createStorage({
     const batch = queue.slice(0, MAX_BATCH);
     try {
       const settle: (() => void)[] = [];
-      for (const pending of batch) settle.push(await runOne(writer, pending, run));
+      for (const pending of batch) settle.push(await runOne(connection, pending, run));
       run('COMMIT');
       // Acknowledge nothing that was written to a file that was deleted or replaced.
       if (!isInPlace()) throw new DatabaseMoved();
       for (const resolve of settle) resolve();
     } catch (error) {
-      if (writer.$client.inTransaction) run('ROLLBACK');
+      if ($client.inTransaction) run('ROLLBACK');
       for (const { reject } of batch) reject(error);
     }
     queue.splice(0, batch.length);
@@ -162,20 +154,10 @@ export function createStorage({
     if (queue.length > 0) setTimeout(() => void startBatch(), RETRY_MS);
   }
 
-  return {
-    read,
-    write,
-    closeReader() {
-      if (openReader !== null) reader?.tx.$client.close();
-    },
-  };
+  return { read, write };
 }
 
-function openReads(tx: Drizzle) {
-  return { tx, begin: tx.$client.query('BEGIN'), rollback: tx.$client.query('ROLLBACK') };
-}
-
-/** Lets one piece of work at a time use a connection. Each calls `enter`, and `leave` when it is done. */
+/** Lets one piece of work at a time use the connection. Each calls `enter`, and `leave` when it is done. */
 function createTurns() {
   const waiting: (() => void)[] = [];
   /** The number of the present work; 0 when idle. */
@@ -240,15 +222,15 @@ export function afterCommit(tx: Pick<WriteTx, '$client'>, effect: () => void): v
 
 /** Returns a function that reports the outcome, to be called after the commit. */
 async function runOne(
-  writer: Drizzle,
+  connection: Drizzle,
   { work, resolve, reject }: Pending,
   run: (sql: string) => void,
 ): Promise<() => void> {
   const own: (() => void)[] = [];
   run('SAVEPOINT work');
-  effects.set(writer.$client, own);
+  effects.set(connection.$client, own);
   try {
-    const value = await work(writer as WriteTx);
+    const value = await work(connection as WriteTx);
     run('RELEASE work');
     return () => {
       for (const effect of own) runSafely(effect);
@@ -256,12 +238,12 @@ async function runOne(
     };
   } catch (error) {
     // On a full disk SQLite rolls back the whole transaction by itself: then all of its work has failed.
-    if (!writer.$client.inTransaction) throw error;
+    if (!connection.$client.inTransaction) throw error;
     run('ROLLBACK TO work');
     run('RELEASE work');
     return () => reject(error);
   } finally {
-    effects.delete(writer.$client);
+    effects.delete(connection.$client);
   }
 }
 
