@@ -93,7 +93,6 @@ const upward: readonly string[] = [
   'src/events/extract.ts -> src/providers/linear/events/project.ts',
   'src/events/extract.ts -> src/providers/linear/events/update.ts',
   'src/events/model.ts -> src/integrations/model.ts',
-  'src/events/store.ts -> src/triggers/arrival-store.ts',
   'src/integrations/sync.ts -> src/triggers/store.ts',
   'src/integrations/wish.ts -> src/triggers/kinds/index.ts',
   'src/integrations/wish.ts -> src/triggers/kinds/kind.ts',

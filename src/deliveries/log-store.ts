@@ -2,6 +2,7 @@ import { and, desc, eq, gte, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { type Database, prepared } from '../../db/client.ts';
 import { deliveries } from '../../db/schema/index.ts';
+import type { ReadTx } from '../../db/storage.ts';
 import type { IntegrationType } from '../integrations/model.ts';
 import { AppError } from '../lib/app-error.ts';
 import { type Delivery, type DeliveryStatus, isTaken } from './model.ts';
@@ -68,7 +69,7 @@ export const MAX_LOOKED_AT = 20_000;
  * entries fit, the look ends after `MAX_LOOKED_AT`, and `next` is where it ended: a page is quick in any log.
  */
 export async function listLogPage(
-  db: Database,
+  db: ReadTx,
   organizationId: string,
   filter: LogFilter,
   { limit, before }: { limit: number; before?: LogPosition | null },

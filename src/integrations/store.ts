@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, inArray, isNull, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { integrations, organizations, repositories } from '../../db/schema/index.ts';
+import type { ReadTx } from '../../db/storage.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -59,7 +60,7 @@ export async function listIntegrations(db: Database, organizationId?: string): P
   );
 }
 
-function select(db: Database, filter: SQL | undefined): Integration[] {
+function select(db: ReadTx, filter: SQL | undefined): Integration[] {
   const rows = db
     .select({ integration: integrations, repository: repositories })
     .from(integrations)
@@ -89,7 +90,7 @@ function select(db: Database, filter: SQL | undefined): Integration[] {
 }
 
 /** Throws `AppError` 404. */
-export async function getIntegration(db: Database, id: string): Promise<Integration> {
+export async function getIntegration(db: ReadTx, id: string): Promise<Integration> {
   const [integration] = select(db, eq(integrations.id, id));
   if (integration === undefined) throw integrationNotFound(id);
   return integration;

@@ -20,7 +20,7 @@ export interface PostEdit {
 export async function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promise<Post> {
   const { db, clock } = deps;
   await getPost(db, postId);
-  await db.write(() => {
+  await db.write((tx) => {
     const post = readPost(db, postId);
     if (post === null) return;
     const { title, markdown } = checkText({
@@ -36,7 +36,7 @@ export async function editPost(deps: AuditDeps, postId: string, edit: PostEdit):
     const content = markdown === post.markdown ? post.content : plainTextFor(post.contentType, markdown);
     writePost(db, { ...post, title, markdown, content, status, updatedAt: clock.now().toISOString() });
     if (status === post.status) return;
-    recordPost(deps, status === 'published' ? 'post.published' : 'post.unpublished', { ...post, title });
+    recordPost(tx, deps, status === 'published' ? 'post.published' : 'post.unpublished', { ...post, title });
   });
   return getPost(db, postId);
 }

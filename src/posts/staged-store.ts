@@ -1,6 +1,7 @@
 import { and, eq, inArray, min, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { imports, stagedPosts } from '../../db/schema/index.ts';
+import type { ReadTx } from '../../db/storage.ts';
 import { contentTypes, type PostSelection, postStatuses } from './model.ts';
 import type { OwnedPost, PostJson } from './store.ts';
 
@@ -10,7 +11,7 @@ import type { OwnedPost, PostJson } from './store.ts';
 
 export type Import = typeof imports.$inferSelect;
 
-export function findImport(db: Database): Import | null {
+export function findImport(db: ReadTx): Import | null {
   return statements(db).current.get() ?? null;
 }
 
@@ -55,7 +56,7 @@ export function takePiece(db: Database): OwnedPost[] {
 }
 
 /** Removes and returns the staged version of a post. */
-export function takeStagedPost(db: Database, postId: string): OwnedPost | undefined {
+export function takeStagedPost(db: ReadTx, postId: string): OwnedPost | undefined {
   return statements(db).take.get({ postId });
 }
 

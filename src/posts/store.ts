@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { postCounts, posts, stagedPosts } from '../../db/schema/index.ts';
+import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { type AuditAction, quote } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -75,7 +76,7 @@ export async function findPostJson(
 }
 
 /** Any organization's post. Throws `AppError` 404. */
-export async function getPost(db: Database, postId: string): Promise<Post> {
+export async function getPost(db: ReadTx, postId: string): Promise<Post> {
   const row = readPost(db, postId);
   if (row === null) throw postNotFound(postId);
   const { organizationId: _, ...post } = row;
@@ -86,7 +87,7 @@ export async function getPost(db: Database, postId: string): Promise<Post> {
 export type OwnedPost = Post & { organizationId: string };
 
 /** The posts with these ids that exist, of any organization. Synchronous, for a transaction of the caller's. */
-export function readPosts(db: Database, postIds: readonly string[]): OwnedPost[] {
+export function readPosts(db: ReadTx, postIds: readonly string[]): OwnedPost[] {
   const found: OwnedPost[] = [];
   for (let start = 0; start < postIds.length; start += MAX_VARIABLES) {
     const some = postIds.slice(start, start + MAX_VARIABLES);
@@ -136,7 +137,7 @@ export async function savePosts(db: Database, saved: readonly OwnedPost[]): Prom
  * A new post, or a new version of one; an import in progress does not overwrite it any more. Throws for an id of
  * another organization. Synchronous, for a transaction of the caller's.
  */
-export function writePost(db: Database, post: OwnedPost): void {
+export function writePost(db: ReadTx, post: OwnedPost): void {
   const staged = takeStagedPost(db, post.id);
   const isTheirs = staged !== undefined && staged.organizationId !== post.organizationId;
   if (isTheirs || statements(db).save.all({ ...post }).length === 0) {
@@ -152,16 +153,16 @@ export function movePiece(db: Database): number {
 }
 
 /** Synchronous, for a transaction of the caller's. */
-export function readPost(db: Database, postId: string): OwnedPost | null {
+export function readPost(db: ReadTx, postId: string): OwnedPost | null {
   const row = statements(db).read.get({ postId });
   return row === undefined ? null : { ...parsePost(row.json), organizationId: row.organizationId };
 }
 
 /** Whether there was one. Synchronous, for a transaction of the caller's. */
-export function removePost(deps: AuditDeps, postId: string): boolean {
-  settleStagedPost(deps.db, postId);
-  const removed = deps.db.delete(posts).where(eq(posts.id, postId)).returning(auditColumns).get();
-  if (removed !== undefined) recordPost(deps, 'post.deleted', removed);
+export function removePost(tx: WriteTx, deps: AuditDeps, postId: string): boolean {
+  settleStagedPost(tx, postId);
+  const removed = tx.delete(posts).where(eq(posts.id, postId)).returning(auditColumns).get();
+  if (removed !== undefined) recordPost(tx, deps, 'post.deleted', removed);
   return removed !== undefined;
 }
 
@@ -169,6 +170,7 @@ const auditColumns = { id: posts.id, organizationId: posts.organizationId, title
 
 /** Synchronous, for a transaction of the caller's. */
 export function recordPost(
+  tx: WriteTx,
   deps: AuditDeps,
   action: Extract<AuditAction, 'post.published' | 'post.unpublished' | 'post.deleted'>,
   { id, organizationId, title }: Pick<OwnedPost, 'id' | 'organizationId' | 'title'>,
@@ -178,11 +180,11 @@ export function recordPost(
     'post.unpublished': `turned the post ${quote(title)} back into a draft`,
     'post.deleted': `deleted the post ${quote(title)}`,
   }[action];
-  recordAudit(deps.db, deps, { organizationId, action, target: { type: 'post', id }, summary });
+  recordAudit(tx, deps, { organizationId, action, target: { type: 'post', id }, summary });
 }
 
 /** Before a write in place: an import that is applied has its version in `posts`, any other one has it no more. */
-function settleStagedPost(db: Database, postId: string): void {
+function settleStagedPost(db: ReadTx, postId: string): void {
   const staged = takeStagedPost(db, postId);
   if (staged !== undefined && findImport(db)?.state === 'applying') statements(db).save.all({ ...staged });
 }
@@ -190,7 +192,7 @@ function settleStagedPost(db: Database, postId: string): void {
 /** Throws `AppError` 404. A post that has the status already keeps its `updatedAt`. */
 export async function setPostStatus(deps: AuditDeps, postId: string, status: PostStatus): Promise<Post> {
   const { db, clock } = deps;
-  await db.write(() => {
+  await db.write((tx) => {
     settleStagedPost(db, postId);
     const changed = db
       .update(posts)
@@ -199,14 +201,14 @@ export async function setPostStatus(deps: AuditDeps, postId: string, status: Pos
       .returning(auditColumns)
       .get();
     if (changed === undefined) return;
-    recordPost(deps, status === 'published' ? 'post.published' : 'post.unpublished', changed);
+    recordPost(tx, deps, status === 'published' ? 'post.published' : 'post.unpublished', changed);
   });
   return getPost(db, postId);
 }
 
 /** Throws `AppError` 404. */
 export async function deletePost(deps: AuditDeps, postId: string): Promise<void> {
-  const wasThere = await deps.db.write(() => removePost(deps, postId));
+  const wasThere = await deps.db.write((tx) => removePost(tx, deps, postId));
   if (!wasThere) throw postNotFound(postId);
 }
 

@@ -1,3 +1,4 @@
+import type { WriteTx } from '../../db/storage.ts';
 import { retentionDaysOf } from '../deliveries/model.ts';
 import { type NewDelivery, type Outcome, takeDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
@@ -72,7 +73,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
 
       let result: EventResult | undefined;
       const now = deps.clock.now();
-      const take = () => {
+      const take = async (tx: WriteTx) => {
         result = process();
         if (connected !== null && learned !== null) learnRepository(deps.db, connected.id, learned);
         if (result.outcome === 'processed') {
@@ -81,7 +82,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
           const receivedAt = entry.createdAt;
           const { action, data } = result.processed;
           const told = { ...entry, repository, deliveryId, receivedAt, event: headers.event, action, data };
-          handOver(deps.db, told, now);
+          await handOver(tx, told, now);
         }
         return outcomeOf(result, headers.event);
       };

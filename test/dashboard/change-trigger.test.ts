@@ -165,7 +165,7 @@ describe('changing a trigger', () => {
     const same = await visit(path, { contentType: 'changelog', tag: 'v*' });
     expect([same.status, await same.text()]).toEqual([
       409,
-      expect.stringContaining('Another trigger does the same already.'),
+      expect.stringContaining('Another trigger has the same rule.'),
     ]);
     const publish = await visit(push.path, { publish: 'yes' });
     expect([publish.status, await publish.text()]).toEqual([

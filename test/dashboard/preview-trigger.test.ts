@@ -110,8 +110,8 @@ describe('the preview', () => {
   });
 
   test.each<[string, object, string]>([
-    ['release', {}, 'it changes no post, as things are'],
-    ['push', { filters: { branch: ['other'] } }, 'its event, its repository or the filters say otherwise'],
+    ['release', {}, 'it changes no post'],
+    ['push', { filters: { branch: ['other'] } }, 'its event, its repository or the filters do not match'],
   ])('of a %s trigger with %j says why a push makes no post', async (event, given, why) => {
     const path = await pathOf(event, 'changelog', given);
     const { id } = await send('push');
@@ -152,7 +152,7 @@ describe('the preview', () => {
     const other = await connectGithub(app, 'org_a', 'acme/other');
     await owner(`/dashboard/org_a/integrations/${other.integrationId}/test`, { event: 'release' });
     const elsewhere = await textOf(`${path}?preview=${(await newest()).id}`);
-    expect(elsewhere).toContain('No post: it is one of another integration.');
+    expect(elsewhere).toContain('No post: it belongs to another integration.');
   });
 
   test('shows hostile text as text, and so does the rehearsal', async () => {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { kinds } from '../../src/triggers/kinds/index.ts';
+import { delayRun, listRuns, postponeRun, queueRun } from '../../src/triggers/queue-store.ts';
 import { createTrigger, findTriggers } from '../../src/triggers/service.ts';
-import { delayRun, listRuns, postponeRun, queueRun } from '../../src/triggers/store.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
@@ -175,10 +175,10 @@ describe('a trigger', () => {
   test('that failed once is tried again by itself', async () => {
     const now = app.clock.now();
     const run = { triggerId, scope: 'main', since: now.toISOString(), deliveryId: 'd' };
-    await app.db.write(() => {
-      queueRun(app.db, run, now);
+    await app.db.write(async (tx) => {
+      await queueRun(tx, run, now);
       const due = { ...run, revision: 1, attempts: 0 } as Parameters<typeof postponeRun>[1];
-      postponeRun(app.db, due, 'no luck', new Date(now.getTime() + 10_000));
+      await postponeRun(tx, due, 'no luck', new Date(now.getTime() + 10_000));
     });
     const html = await textOf(one);
     expect(html).toContain('Tried again soon');
@@ -189,10 +189,10 @@ describe('a trigger', () => {
   test('that waits because the system failed says why, and counts no try', async () => {
     const now = app.clock.now();
     const run = { triggerId, scope: 'main', since: now.toISOString(), deliveryId: 'd' };
-    await app.db.write(() => {
-      queueRun(app.db, run, now);
+    await app.db.write(async (tx) => {
+      await queueRun(tx, run, now);
       const due = new Date(now.getTime() + 10_000);
-      delayRun(app.db, run as Parameters<typeof delayRun>[1], 'database or disk is full', due);
+      await delayRun(tx, run as Parameters<typeof delayRun>[1], 'database or disk is full', due);
     });
     const html = await textOf(one);
     expect(html).toContain('database or disk is full');
@@ -203,10 +203,10 @@ describe('a trigger', () => {
   test('that failed says why, and is tried again', async () => {
     const now = app.clock.now();
     const run = { triggerId, scope: hostile, since: now.toISOString(), deliveryId: hostile };
-    await app.db.write(() => {
-      queueRun(app.db, run, now);
+    await app.db.write(async (tx) => {
+      await queueRun(tx, run, now);
       const due = { ...run, revision: 1, attempts: 4 } as Parameters<typeof postponeRun>[1];
-      postponeRun(app.db, due, hostile, null);
+      await postponeRun(tx, due, hostile, null);
     });
     for (const at of [path, one]) {
       const html = await textOf(at);

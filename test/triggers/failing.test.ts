@@ -8,9 +8,15 @@ import { AppError } from '../../src/lib/app-error.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { listPostPage, parsePost } from '../../src/posts/store.ts';
 import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { listRuns, retryRuns } from '../../src/triggers/queue-store.ts';
 import { createTriggerWorker, runTriggers } from '../../src/triggers/run.ts';
-import { changeTrigger, createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
-import { deleteTrigger, listRuns, retryRuns } from '../../src/triggers/store.ts';
+import {
+  changeTrigger,
+  createTrigger,
+  deleteTrigger,
+  type NewTrigger,
+  switchTrigger,
+} from '../../src/triggers/service.ts';
 import { connectGithub, githubRequest } from '../support/deliveries.ts';
 import { changed } from '../support/payloads.ts';
 import { allRows } from '../support/rows.ts';
@@ -69,6 +75,7 @@ async function posts(): Promise<Post[]> {
 const madeBy = async () => (await posts()).map(({ sourceMetadata }) => sourceMetadata?.triggerId).sort();
 
 const runs = () => listRuns(app.db, {});
+const retry = (triggerId?: string) => app.db.write((tx) => retryRuns(tx, triggerId, app.clock.now()));
 
 describe('a trigger that fails holds up no other', () => {
   const bullets = (count: number) =>
@@ -228,12 +235,12 @@ describe('a run that fails', () => {
     await deliverRelease();
     await pass();
     app.clock.advance(400);
-    expect(await retryRuns(app.db, 'trg_none', app.clock.now())).toBe(0);
+    expect(await retry('trg_none')).toBe(0);
     expect(await pass()).toBe(0);
     // One that still waits for its next attempt is retried too.
-    expect(await retryRuns(app.db, failing.id, app.clock.now())).toBe(1);
+    expect(await retry(failing.id)).toBe(1);
     expect(await failUntilGivenUpOf(failing.id)).toBe(5);
-    expect(await retryRuns(app.db, undefined, app.clock.now())).toBe(2);
+    expect(await retry()).toBe(2);
     expect(await pass()).toBe(2);
     expect(await runs()).toMatchObject([
       { triggerId: failing.id, status: 'queued', attempts: 1 },
@@ -487,7 +494,7 @@ describe('a clock that was a year ahead', () => {
     app.clock.advance(-300_000);
     // Within the longest backoff the worker waits.
     expect(await pass()).toBe(0);
-    expect(await retryRuns(app.db, id, app.clock.now())).toBe(1);
+    expect(await retry(id)).toBe(1);
     expect(await pass()).toBe(1);
     expect(await posts()).toHaveLength(1);
   });
@@ -495,7 +502,7 @@ describe('a clock that was a year ahead', () => {
   test('a retry leaves a run that is due anyway', async () => {
     await create();
     await deliverRelease();
-    expect(await retryRuns(app.db, undefined, app.clock.now())).toBe(0);
+    expect(await retry()).toBe(0);
   });
 });
 

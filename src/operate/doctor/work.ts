@@ -1,5 +1,5 @@
 import { tidings } from '../../lib/how-to-run.ts';
-import { measureQueue } from '../../triggers/store.ts';
+import { measureQueue } from '../../triggers/queue-store.ts';
 import { planSweep } from '../jobs/sweep.ts';
 import { type Check, counted, databaseCheck, ok, warning } from './check.ts';
 

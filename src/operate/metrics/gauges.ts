@@ -2,7 +2,7 @@ import { fileSizes } from '../../../db/client.ts';
 import { countLiveClaims } from '../../deliveries/count-store.ts';
 import type { Deps } from '../../deps.ts';
 import { countProblems } from '../../integrations/hook-store.ts';
-import { measureQueue } from '../../triggers/store.ts';
+import { measureQueue } from '../../triggers/queue-store.ts';
 
 /**
  * What is read off the database when somebody asks for the metrics. To add one: a line here with its name, what it

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Integration } from '../../../integrations/model.ts';
 import { contentTypes } from '../../../posts/model.ts';
-import { kinds } from '../../../triggers/kinds/index.ts';
+import { kindsFor } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { Select } from '../../view/select.tsx';
 import { Status } from '../../view/status.tsx';
@@ -75,7 +75,5 @@ export function TriggerList({
 }
 
 function eventOptions({ type }: Integration) {
-  return Object.values(kinds)
-    .filter(({ provider }) => provider === type)
-    .map(({ event }) => ({ value: event, label: eventWords[event] }));
+  return kindsFor(type).map(({ event }) => ({ value: event, label: eventWords[event] }));
 }

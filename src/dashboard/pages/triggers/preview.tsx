@@ -4,7 +4,8 @@ import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { Delivery } from '../../../deliveries/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { Trigger } from '../../../triggers/model.ts';
-import { previewTrigger, type RehearsedPost, StartsNothing } from '../../../triggers/rehearse.ts';
+import { previewTrigger, type RehearsedPost } from '../../../triggers/rehearse.ts';
+import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
 import type { MemberVisit } from '../../page.ts';
 import { FormError } from '../../view/form.tsx';
 import { Select } from '../../view/select.tsx';
@@ -50,7 +51,7 @@ async function outcomeOf({ deps }: MemberVisit, { id }: Trigger, delivery: Deliv
   try {
     return { posts: await previewTrigger(deps, withinTime(deps.compose), id, delivery) };
   } catch (error) {
-    if (error instanceof StartsNothing) return { why: error.why };
+    if (isRefusal(error, 'no_post')) return { why: describeNoPost(error.details) };
     if (error instanceof AppError) return { error: error.message };
     throw error;
   }

@@ -1,19 +1,19 @@
 import type { EventType } from '../../../events/model.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { type ContentType, contentTypes } from '../../../posts/model.ts';
-import { kinds } from '../../../triggers/kinds/index.ts';
+import { kindsFor } from '../../../triggers/kinds/index.ts';
 import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
 import type { Trigger, TriggerFilters } from '../../../triggers/model.ts';
 import type { NewTrigger, TriggerChanges } from '../../../triggers/service.ts';
+import { isRefusal } from '../../../triggers/words.ts';
 import { readValues, writeValues } from './values.ts';
-import { filterWords } from './words.ts';
+import type { filterWords } from './words.ts';
 
 // What the form of a trigger says. Texts stay as they were typed, to be shown again.
 
-/** The kind that is asked for, of those that the provider has; the first of them otherwise. */
-export function kindOf(provider: string, event: string | null): TriggerKind | null {
-  const possible = Object.values(kinds).filter((kind) => kind.provider === provider);
-  return possible.find((kind) => kind.event === event) ?? null;
+/** The kind for an event, of those that work with this type of integration. */
+export function kindOf(type: string, event: string | null): TriggerKind | null {
+  return kindsFor(type).find((kind) => kind.event === event) ?? null;
 }
 
 export function contentTypeOf(text: string | null, otherwise: ContentType = 'changelog'): ContentType {
@@ -89,20 +89,22 @@ export function formOf({
   return form;
 }
 
-const SAME = 'Another trigger does the same already. Choose other filters, or delete that one first.';
-
-/** What to say of a refusal. */
-export function problemOf(error: AppError | undefined): string | undefined {
-  return error?.status === 409 ? SAME : error?.message;
+/** The problem with a form and its field; `field` is null when the problem concerns the whole form. */
+export interface FormProblem {
+  field: string | null;
+  text: string;
 }
 
-/** Which field a refusal is about; null for the form as a whole. */
-export function fieldOf(message: string): string | null {
-  if (message.startsWith('title')) return 'titleTemplate';
-  if (message.startsWith('body')) return 'bodyTemplate';
-  if (message.startsWith('The number of past releases')) return 'last';
-  const name = Object.keys(filterWords).find(
-    (each) => message.startsWith(`${each} `) || message.startsWith(`${each}.`),
-  );
-  return name ?? null;
+export function problemOf(error: AppError | undefined): FormProblem | null {
+  if (error === undefined) return null;
+  if (isRefusal(error, 'trigger_exists')) {
+    return {
+      field: null,
+      text: 'Another trigger has the same rule. Choose other filters, or delete that one first.',
+    };
+  }
+  // The path of a value leads into its filter: `tag.0`.
+  const [path, text] = Object.entries(error.fields)[0] ?? [];
+  const field = path?.split('.')[0] ?? null;
+  return field === null || text === undefined ? { field: null, text: error.message } : { field, text };
 }
