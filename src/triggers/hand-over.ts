@@ -28,10 +28,10 @@ export async function handOver(tx: WriteTx, delivery: ProcessedDelivery, now: Da
     const kind = kinds[trigger.event];
     if (kind.content.includes(event.type)) {
       const isMatch = kind.matches(filters, newest);
-      const source = { triggerId, repositoryId };
+      const key = { triggerId, repositoryId, type: event.type, key: event.key };
       // An edit makes no post, but it may make an event match that arrived before.
-      if (!isEdit(delivery, event)) await recordArrival(tx, source, event, isMatch);
-      else if (isMatch) await recordMatch(tx, source, event);
+      if (!isEdit(delivery, event)) await recordArrival(tx, { ...key, isMatch, draftOnly: false });
+      else if (isMatch) await recordMatch(tx, key);
     }
     const scopes = new Set(versions.map((each) => kind.scopeOf(filters, each, repositoryId)));
     for (const scope of scopes) {

@@ -3,17 +3,23 @@ import { prepared } from '../../db/client.ts';
 import { integrations, triggerEvents, triggerRuns, triggers } from '../../db/schema/index.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import type { Arrival, ShippedEvent } from '../events/model.ts';
-import { backOffMs, type RunStatus, type Trigger, type TriggerFilters, type TriggerRun } from './model.ts';
+import {
+  backOffMs,
+  type RunStatus,
+  type Trigger,
+  type TriggerFilters,
+  type TriggerOwner,
+  type TriggerRun,
+} from './model.ts';
+import { isOwnedBy } from './store.ts';
 
 // Arrivals are the events that a trigger may make posts of. Runs are its work on the scopes that they affect.
 
-/** A trigger, and the place of an event. */
-export interface ArrivalSource {
+/** An event for a trigger. */
+interface ArrivalKey extends Pick<ShippedEvent, 'type' | 'key'> {
   triggerId: string;
   repositoryId: string | null;
 }
-
-type EventId = Pick<ShippedEvent, 'type' | 'key'>;
 
 /** The enabled triggers that listen to this place. */
 export async function listEnabledTriggers(
@@ -27,30 +33,26 @@ export async function listEnabledTriggers(
     .map(({ id, event, filters }) => ({ id, event, filters: filters as TriggerFilters }));
 }
 
-/** Records that the event arrived while the trigger was enabled. A match of an earlier arrival stays. */
+/**
+ * Records that the event arrived while the trigger was enabled or, `draftOnly`, that a person requested a draft of it.
+ * A match of an earlier arrival stays.
+ */
 export async function recordArrival(
   tx: WriteTx,
-  source: ArrivalSource,
-  event: EventId,
-  isMatch: boolean,
+  { repositoryId, ...arrival }: ArrivalKey & { isMatch: boolean; draftOnly: boolean },
 ): Promise<void> {
-  statements(tx).record.run({ ...rowOf(source, event), isMatch, draftOnly: false });
-}
-
-/** Records that a person requested a draft of the event. */
-export async function recordRequest(tx: WriteTx, source: ArrivalSource, event: EventId): Promise<void> {
-  statements(tx).record.run({ ...rowOf(source, event), isMatch: true, draftOnly: true });
+  statements(tx).record.run({ ...arrival, repositoryId: repositoryId ?? '' });
 }
 
 /** Records that an edit made the event match the filters. Does nothing for an event that never arrived. */
-export async function recordMatch(tx: WriteTx, source: ArrivalSource, event: EventId): Promise<void> {
-  statements(tx).match.run(rowOf(source, event));
+export async function recordMatch(tx: WriteTx, { repositoryId, ...key }: ArrivalKey): Promise<void> {
+  statements(tx).match.run({ ...key, repositoryId: repositoryId ?? '' });
 }
 
 /** All arrivals of a place by event, as `type key`. */
 export async function listArrivals(
   tx: ReadTx,
-  { triggerId, repositoryId }: ArrivalSource,
+  { triggerId, repositoryId }: Pick<ArrivalKey, 'triggerId' | 'repositoryId'>,
 ): Promise<Map<string, Arrival & { isMatch: boolean }>> {
   const { type, key, isMatch, draftOnly } = triggerEvents;
   const rows = tx
@@ -71,10 +73,6 @@ export async function countRequests(tx: ReadTx, triggerId: string): Promise<numb
 export async function forgetUnmatched(tx: WriteTx, triggerId: string): Promise<void> {
   const isUnmatched = and(eq(triggerEvents.triggerId, triggerId), eq(triggerEvents.isMatch, false));
   tx.delete(triggerEvents).where(isUnmatched).run();
-}
-
-function rowOf({ triggerId, repositoryId }: ArrivalSource, { type, key }: EventId) {
-  return { triggerId, repositoryId: repositoryId ?? '', type, key };
 }
 
 /** Queues a run. A run that is queued already looks once more. */
@@ -155,31 +153,20 @@ const MAX_RUNS = 1_000;
 /** Oldest first. */
 export async function listRuns(
   tx: ReadTx,
-  filter: {
-    organizationId?: string | undefined;
-    integrationId?: string | undefined;
-    status?: RunStatus | undefined;
-  },
+  { status, ...owner }: TriggerOwner & { status?: RunStatus | undefined },
 ): Promise<TriggerRun[]> {
-  const { organizationId, integrationId, status } = filter;
   const rows = tx
     .select({ run: triggerRuns, organizationId: integrations.organizationId })
     .from(triggerRuns)
     .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
     .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
-    .where(
-      and(
-        organizationId === undefined ? undefined : eq(integrations.organizationId, organizationId),
-        integrationId === undefined ? undefined : eq(integrations.id, integrationId),
-        status === undefined ? undefined : eq(triggerRuns.status, status),
-      ),
-    )
+    .where(and(isOwnedBy(owner), status === undefined ? undefined : eq(triggerRuns.status, status)))
     .orderBy(asc(triggerRuns.queuedAt), asc(triggerRuns.triggerId), asc(triggerRuns.scope))
     .limit(MAX_RUNS)
     .all();
-  return rows.map(({ run: { since: _, revision: __, dueAt, ...run }, organizationId: owner }) => ({
+  return rows.map(({ run: { since: _, revision: __, dueAt, ...run }, organizationId }) => ({
     ...run,
-    organizationId: owner,
+    organizationId,
     nextAttemptAt: run.status === 'failed' ? null : new Date(dueAt).toISOString(),
   }));
 }

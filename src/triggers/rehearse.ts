@@ -15,9 +15,10 @@ import type { ContentType, PostStatus } from '../posts/model.ts';
 import { isEdit } from './hand-over.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf, type PlannedDraft } from './kinds/kind.ts';
+import type { Trigger } from './model.ts';
 import { listArrivals } from './queue-store.ts';
 import { recipeOf } from './run.ts';
-import { getTrigger, type TriggerRow } from './store.ts';
+import { getTrigger } from './store.ts';
 import { type NoPostReason, refusal } from './words.ts';
 
 /** Limits a rehearsal to the newest deliveries. */
@@ -93,7 +94,7 @@ async function planDelivery(
   tx: ReadTx,
   triggerId: string,
   delivery: Delivery,
-): Promise<{ trigger: TriggerRow; drafts: ScopedDraft[] }> {
+): Promise<{ trigger: Trigger; drafts: ScopedDraft[] }> {
   const trigger = await getTrigger(tx, triggerId);
   const { integrationId, filters } = trigger;
   if (delivery.integrationId !== integrationId) throw noPost(delivery, triggerId, 'other_integration');
@@ -131,7 +132,7 @@ function noPost({ id }: Delivery, triggerId: string, reason: NoPostReason, type 
 
 async function composePosts(
   compose: Compose,
-  trigger: TriggerRow,
+  trigger: Trigger,
   drafts: readonly ScopedDraft[],
 ): Promise<RehearsedPost[]> {
   const { contentType, publish } = trigger;
@@ -146,7 +147,7 @@ async function composePosts(
 }
 
 /** The events of the newest deliveries since then, oldest first. */
-async function eventsSince({ db }: Needs, trigger: TriggerRow, since: Date) {
+async function eventsSince({ db }: Needs, trigger: Trigger, since: Date) {
   const { organizationId, integrationId } = trigger;
   const { repositories } = await db.read((tx) => getIntegration(tx, integrationId));
   const filter = { integrationId, since, status: 'processed' } as const;
@@ -171,6 +172,6 @@ async function eventsSince({ db }: Needs, trigger: TriggerRow, since: Date) {
   return events.reverse();
 }
 
-function listensTo({ repositoryId }: TriggerRow, source: string | null): boolean {
+function listensTo({ repositoryId }: Trigger, source: string | null): boolean {
   return repositoryId === null || repositoryId === source;
 }

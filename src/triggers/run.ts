@@ -9,9 +9,9 @@ import { type Written, writeDraft } from '../drafts/write.ts';
 import { eventReader } from '../events/store.ts';
 import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft, repositoryOf } from './kinds/kind.ts';
-import { backOffMs } from './model.ts';
+import { backOffMs, type Trigger } from './model.ts';
 import { type DueRun, delayRun, findDueRun, finishRun, postponeRun } from './queue-store.ts';
-import { findTrigger, type TriggerRow } from './store.ts';
+import { findTrigger } from './store.ts';
 
 // A run makes the drafts of one scope: read the events, plan the drafts, compose each, write it.
 
@@ -186,7 +186,7 @@ async function* makeDrafts(
 async function planRun(
   tx: ReadTx,
   { triggerId, scope, since }: DueRun,
-): Promise<{ trigger: TriggerRow; drafts: PlannedDraft[] } | null> {
+): Promise<{ trigger: Trigger; drafts: PlannedDraft[] } | null> {
   const trigger = await findTrigger(tx, triggerId);
   if (trigger === null) return null;
   const { integrationId, filters } = trigger;
@@ -201,7 +201,7 @@ async function planRun(
 async function writePlanned(
   tx: WriteTx,
   deps: Needs,
-  { id: triggerId, organizationId, contentType, publish, event }: TriggerRow,
+  { id: triggerId, organizationId, contentType, publish, event }: Trigger,
   scope: string,
   { subject, eventKeys, until, draftOnly }: PlannedDraft,
   text: DraftText | null,
@@ -224,7 +224,7 @@ async function writePlanned(
 }
 
 /** How to compose the drafts of a trigger. */
-export function recipeOf(trigger: TriggerRow): Recipe {
+export function recipeOf(trigger: Trigger): Recipe {
   const { id, integrationType, event, contentType, titleTemplate, bodyTemplate } = trigger;
   return { triggerId: id, platform: integrationType, event, contentType, titleTemplate, bodyTemplate };
 }

@@ -3,7 +3,6 @@ import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { checkTemplates } from '../drafts/check.ts';
-import type { EventType } from '../events/model.ts';
 import { listReleases } from '../events/store.ts';
 import type { Integration } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
@@ -13,8 +12,8 @@ import type { ContentType } from '../posts/model.ts';
 import { fitsOne, matchesRelease } from './kinds/branch.ts';
 import { kinds, kindsFor } from './kinds/index.ts';
 import { branchScope, type TriggerKind } from './kinds/kind.ts';
-import { MAX_LAST, type Trigger, TriggerFilters } from './model.ts';
-import { forgetUnmatched, queueRun, recordRequest, retryRuns } from './queue-store.ts';
+import { MAX_LAST, type Trigger, TriggerFilters, type TriggerOwner } from './model.ts';
+import { forgetUnmatched, queueRun, recordArrival, retryRuns } from './queue-store.ts';
 import {
   findTriggerIdByRule,
   getTrigger,
@@ -22,8 +21,6 @@ import {
   listTriggers,
   removeTrigger,
   type StoredTrigger,
-  setTriggerEnabled,
-  type TriggerRow,
   updateTrigger,
 } from './store.ts';
 import { refusal } from './words.ts';
@@ -63,22 +60,21 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
   const integration = await db.read((tx) => getIntegration(tx, given.integrationId));
   const kind = requireKind(integration, given.event, given.action);
   const now = clock.now();
-  const trigger: StoredTrigger = {
+  const trigger = await requireRule({
     id: ids.newId('trg'),
     integrationId: integration.id,
     repositoryId: given.repository === undefined ? null : requireRepository(integration, given.repository),
     event: kind.event,
-    filters: requireFilters(kind, given.filters ?? {}),
+    filters: given.filters ?? {},
     contentType: given.contentType,
     titleTemplate: given.titleTemplate ?? null,
     bodyTemplate: given.bodyTemplate ?? null,
-    publish: requirePublishable(kind, given.publish ?? false),
+    publish: given.publish ?? false,
     enabled: given.enabled ?? true,
     createdAt: now.toISOString(),
     updatedAt: now.toISOString(),
-  };
+  });
   const last = requireLast(kind, given.last);
-  await requireTemplates(trigger);
   const rule = ruleOf(trigger);
   return db.write(async (tx) => {
     if (!(await insertTrigger(tx, trigger, rule))) {
@@ -87,7 +83,7 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
     if (last > 0) await requestReleases(tx, integration, trigger, last, now);
     const created = await getTrigger(tx, trigger.id);
     await record(tx, deps, 'trigger.created', created);
-    return withAction(created);
+    return created;
   });
 }
 
@@ -105,7 +101,8 @@ async function requestReleases(
   );
   for (const release of releases.slice(0, last)) {
     const { tag, branch, occurredAt: since, deliveryId } = release;
-    await recordRequest(tx, { triggerId, repositoryId: release.repositoryId }, { type: 'release', key: tag });
+    const event = { triggerId, repositoryId: release.repositoryId, type: 'release', key: tag } as const;
+    await recordArrival(tx, { ...event, isMatch: true, draftOnly: true });
     const scope = branchScope(release.repositoryId, branch);
     await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
   }
@@ -117,25 +114,23 @@ async function requestReleases(
  */
 export async function changeTrigger(deps: Needs, id: string, changes: TriggerChanges): Promise<Trigger> {
   const { db, clock } = deps;
-  const { organizationId: _, integrationType: __, ...current } = await db.read((tx) => getTrigger(tx, id));
-  const kind = kinds[current.event];
-  const now = clock.now();
-  const next: StoredTrigger = { ...current, ...changes, updatedAt: now.toISOString() };
-  next.filters = requireFilters(kind, next.filters);
-  requirePublishable(kind, next.publish);
-  await requireTemplates(next);
+  const current = await db.read((tx) => getTrigger(tx, id));
+  const next = await requireRule({ ...current, ...changes });
+  const { filters, contentType, titleTemplate, bodyTemplate, publish } = next;
   const rule = ruleOf(next);
+  const now = clock.now();
   return db.write(async (tx) => {
     const before = await getTrigger(tx, id);
     const otherId = await findTriggerIdByRule(tx, rule, id);
     if (otherId !== null) throw refusal('trigger_exists', { id: otherId });
-    if (!Bun.deepEquals(before.filters, next.filters)) await forgetUnmatched(tx, id);
-    await updateTrigger(tx, next, rule);
+    if (!Bun.deepEquals(before.filters, filters)) await forgetUnmatched(tx, id);
+    const updatedAt = now.toISOString();
+    const fields = { filters, contentType, titleTemplate, bodyTemplate, publish };
+    await updateTrigger(tx, id, { ...fields, updatedAt, rule });
     await retryRuns(tx, id, now);
-    const after = await getTrigger(tx, id);
-    const changed = changedFields(before, after);
-    if (changed !== '') await record(tx, deps, 'trigger.changed', after, `: ${changed}`);
-    return withAction(after);
+    const changed = changedFields(before, next);
+    if (changed !== '') await record(tx, deps, 'trigger.changed', next, `: ${changed}`);
+    return { ...before, ...fields, updatedAt };
   });
 }
 
@@ -144,11 +139,11 @@ export async function switchTrigger(deps: Needs, id: string, enabled: boolean): 
   return deps.db.write(async (tx) => {
     const before = await getTrigger(tx, id);
     const updatedAt = deps.clock.now().toISOString();
-    await setTriggerEnabled(tx, id, enabled, updatedAt);
+    await updateTrigger(tx, id, { enabled, updatedAt });
     if (before.enabled !== enabled) {
       await record(tx, deps, enabled ? 'trigger.enabled' : 'trigger.disabled', before);
     }
-    return withAction({ ...before, enabled, updatedAt });
+    return { ...before, enabled, updatedAt };
   });
 }
 
@@ -163,26 +158,19 @@ export async function deleteTrigger(deps: AuditDeps & Pick<Deps, 'db'>, id: stri
 
 /** Throws `AppError` 404. */
 export async function findTriggerById({ db }: Pick<Deps, 'db'>, id: string): Promise<Trigger> {
-  return withAction(await db.read((tx) => getTrigger(tx, id)));
+  return db.read((tx) => getTrigger(tx, id));
 }
 
 /** Of one organization or integration, or all; oldest first. */
-export async function findTriggers(
-  { db }: Pick<Deps, 'db'>,
-  filter: { organizationId?: string | undefined; integrationId?: string | undefined },
-): Promise<Trigger[]> {
-  return (await db.read((tx) => listTriggers(tx, filter))).map(withAction);
-}
-
-function withAction(row: TriggerRow): Trigger {
-  return { ...row, action: kinds[row.event].action };
+export async function findTriggers({ db }: Pick<Deps, 'db'>, owner: TriggerOwner): Promise<Trigger[]> {
+  return db.read((tx) => listTriggers(tx, owner));
 }
 
 async function record(
   tx: WriteTx,
   deps: AuditDeps,
   action: Extract<AuditAction, `trigger.${string}`>,
-  { id, organizationId, event, contentType, publish }: TriggerRow,
+  { id, organizationId, event, contentType, publish }: Trigger,
   more = '',
 ): Promise<void> {
   const name = `“${event} → ${contentType}”`.replaceAll('_', ' ');
@@ -199,7 +187,7 @@ const fieldNames = {
   publish: 'publishing',
 } as const;
 
-function changedFields(before: TriggerRow, after: TriggerRow): string {
+function changedFields(before: Trigger, after: Trigger): string {
   const fields = Object.keys(fieldNames) as (keyof typeof fieldNames)[];
   return fields
     .filter((field) => !Bun.deepEquals(before[field], after[field]))
@@ -214,10 +202,15 @@ function requireKind({ type }: Integration, name: string, action: string | undef
   const kind = possible.find((each) => each.event === event);
   if (kind === undefined) {
     const supported = possible.map((each) => each.event);
-    throw refusal('event_unsupported', { event: name, type, supported });
+    throw refusal('not_applicable', { field: 'event', value: name, to: `a ${type} integration`, supported });
   }
   if (action !== undefined && action !== kind.action) {
-    throw refusal('action_unsupported', { event: kind.event, action, supported: kind.action });
+    throw refusal('not_applicable', {
+      field: 'action',
+      value: action,
+      to: kind.event,
+      supported: [kind.action],
+    });
   }
   return kind;
 }
@@ -237,7 +230,7 @@ function requireFilters({ event, filters: supported }: TriggerKind, filters: Tri
   const entries = Object.entries(filters).filter(([, value]) => value !== undefined);
   for (const [filter] of entries) {
     if (!supported.includes(filter as keyof TriggerFilters)) {
-      throw refusal('filter_unsupported', { filter, event, supported });
+      throw refusal('not_applicable', { field: 'filter', value: filter, to: event, supported });
     }
   }
   return Object.fromEntries(
@@ -256,29 +249,25 @@ function requireLast({ event }: TriggerKind, last = 0): number {
   return last;
 }
 
-function requirePublishable({ event, isRolling }: TriggerKind, publish: boolean): boolean {
-  if (publish && isRolling) {
-    const whole = Object.values(kinds).filter((kind) => !kind.isRolling);
-    throw refusal('publish_unsupported', { event, supported: whole.map((kind) => kind.event) });
+/** The trigger with its filters in canonical form. The `fields` of the error name a template that cannot be used. */
+async function requireRule<Rule extends StoredTrigger>(trigger: Rule): Promise<Rule> {
+  const { event, publish } = trigger;
+  const filters = requireFilters(kinds[event], trigger.filters);
+  if (publish && kinds[event].isRolling) {
+    const whole = Object.values(kinds).filter(({ isRolling }) => !isRolling);
+    throw refusal('publish_unsupported', { event, supported: whole.map((each) => each.event) });
   }
-  return publish;
-}
-
-/** Throws `AppError` 400 whose `fields` name the template that cannot be used. */
-async function requireTemplates(
-  trigger: { event: EventType } & Pick<Trigger, 'titleTemplate' | 'bodyTemplate'>,
-): Promise<void> {
-  const none = { event: trigger.event, titleTemplate: null, bodyTemplate: null };
   for (const field of ['titleTemplate', 'bodyTemplate'] as const) {
     if (trigger[field] === null) continue;
     try {
-      await checkTemplates({ ...none, [field]: trigger[field] });
+      await checkTemplates({ event, titleTemplate: null, bodyTemplate: null, [field]: trigger[field] });
     } catch (cause) {
       if (!(cause instanceof AppError)) throw cause;
       const { message } = cause;
       throw new AppError(400, message, { code: 'invalid_template', fields: { [field]: message }, cause });
     }
   }
+  return { ...trigger, filters };
 }
 
 /** The parts of a trigger that no two triggers may share, as one text. */

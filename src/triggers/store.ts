@@ -1,14 +1,12 @@
 import { and, asc, eq, ne, type SQL } from 'drizzle-orm';
 import { integrations, triggers } from '../../db/schema/index.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
-import type { Trigger, TriggerFilters } from './model.ts';
+import { kinds } from './kinds/index.ts';
+import type { Trigger, TriggerFilters, TriggerOwner } from './model.ts';
 import { refusal } from './words.ts';
 
-/** The trigger's own row, without what its integration knows. */
+/** The trigger's own row, without what follows from its integration and event. */
 export type StoredTrigger = Omit<Trigger, 'organizationId' | 'integrationType' | 'action'>;
-
-/** A trigger without its action, which follows from the event. */
-export type TriggerRow = Omit<Trigger, 'action'>;
 
 /** False when another trigger has the same rule. */
 export async function insertTrigger(tx: WriteTx, trigger: StoredTrigger, rule: string): Promise<boolean> {
@@ -21,20 +19,12 @@ export async function insertTrigger(tx: WriteTx, trigger: StoredTrigger, rule: s
   return inserted.length > 0;
 }
 
-export async function updateTrigger(tx: WriteTx, trigger: StoredTrigger, rule: string): Promise<void> {
-  tx.update(triggers)
-    .set({ ...trigger, rule })
-    .where(eq(triggers.id, trigger.id))
-    .run();
-}
-
-export async function setTriggerEnabled(
+export async function updateTrigger(
   tx: WriteTx,
   id: string,
-  enabled: boolean,
-  updatedAt: string,
+  changes: Partial<StoredTrigger & { rule: string }>,
 ): Promise<void> {
-  tx.update(triggers).set({ enabled, updatedAt }).where(eq(triggers.id, id)).run();
+  tx.update(triggers).set(changes).where(eq(triggers.id, id)).run();
 }
 
 /** With its runs; its posts stay. */
@@ -49,34 +39,30 @@ export async function findTriggerIdByRule(tx: ReadTx, rule: string, exceptId = '
 }
 
 /** Oldest first. */
-export async function listTriggers(
-  tx: ReadTx,
-  {
-    organizationId,
-    integrationId,
-  }: { organizationId?: string | undefined; integrationId?: string | undefined },
-): Promise<TriggerRow[]> {
-  return select(
-    tx,
-    and(
-      organizationId === undefined ? undefined : eq(integrations.organizationId, organizationId),
-      integrationId === undefined ? undefined : eq(triggers.integrationId, integrationId),
-    ),
+export async function listTriggers(tx: ReadTx, owner: TriggerOwner): Promise<Trigger[]> {
+  return select(tx, isOwnedBy(owner));
+}
+
+/** For a query that joins triggers and their integrations. */
+export function isOwnedBy({ organizationId, integrationId }: TriggerOwner): SQL | undefined {
+  return and(
+    organizationId === undefined ? undefined : eq(integrations.organizationId, organizationId),
+    integrationId === undefined ? undefined : eq(integrations.id, integrationId),
   );
 }
 
-export async function findTrigger(tx: ReadTx, id: string): Promise<TriggerRow | null> {
+export async function findTrigger(tx: ReadTx, id: string): Promise<Trigger | null> {
   return select(tx, eq(triggers.id, id))[0] ?? null;
 }
 
 /** Throws `AppError` 404. */
-export async function getTrigger(tx: ReadTx, id: string): Promise<TriggerRow> {
+export async function getTrigger(tx: ReadTx, id: string): Promise<Trigger> {
   const trigger = await findTrigger(tx, id);
   if (trigger === null) throw refusal('trigger_not_found', { id });
   return trigger;
 }
 
-function select(tx: ReadTx, filter: SQL | undefined): TriggerRow[] {
+function select(tx: ReadTx, filter: SQL | undefined): Trigger[] {
   const rows = tx
     .select({ trigger: triggers, integration: integrations })
     .from(triggers)
@@ -88,6 +74,7 @@ function select(tx: ReadTx, filter: SQL | undefined): TriggerRow[] {
     ...trigger,
     organizationId: integration.organizationId,
     integrationType: integration.type,
+    action: kinds[trigger.event].action,
     filters: trigger.filters as TriggerFilters,
   }));
 }

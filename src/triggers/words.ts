@@ -20,6 +20,13 @@ export function describeNoPost({ reason, type }: { reason: NoPostReason; type: s
   return reasons[reason](type);
 }
 
+interface NotApplicable {
+  field: 'event' | 'action' | 'filter';
+  value: string;
+  to: string;
+  supported: readonly string[];
+}
+
 const refusals = {
   trigger_not_found: [404, ({ id }: { id: string }) => `Trigger ${id} not found`],
   trigger_exists: [
@@ -27,20 +34,10 @@ const refusals = {
     ({ id }: { id: string }) =>
       `Trigger ${id} has the same rule. Change that trigger, or choose other filters.`,
   ],
-  event_unsupported: [
+  not_applicable: [
     400,
-    ({ event, type, supported }: { event: string; type: string; supported: string[] }) =>
-      `A ${type} integration has no trigger event ${event}. Choose one of: ${supported.join(', ')}.`,
-  ],
-  action_unsupported: [
-    400,
-    ({ event, action, supported }: { event: string; action: string; supported: string }) =>
-      `The action of ${event} must be ${supported}, not ${action}. Later actions change the same draft.`,
-  ],
-  filter_unsupported: [
-    400,
-    ({ filter, event, supported }: { filter: string; event: string; supported: readonly string[] }) =>
-      `The filter ${filter} does not apply to ${event}. Choose from: ${supported.join(', ')}.`,
+    ({ field, value, to, supported }: NotApplicable) =>
+      `The ${field} ${value} does not apply to ${to}. Choose from: ${supported.join(', ')}.`,
   ],
   publish_unsupported: [
     400,
@@ -70,7 +67,8 @@ type RefusalDetails<Code extends RefusalCode> = Parameters<Refusals[Code][1]>[0]
 
 export function refusal<Code extends RefusalCode>(code: Code, details: RefusalDetails<Code>): AppError {
   const [status, describe] = refusals[code];
-  return new AppError(status, (describe as (values: typeof details) => string)(details), { code, details });
+  const message = (describe as (values: typeof details) => string)(details);
+  return new AppError(status, message, { code, details: { ...details } });
 }
 
 /** Narrows an error to a refusal with this code, and its details. */

@@ -210,17 +210,17 @@ Status  disabled
     [
       'an event of another provider',
       all('Issue'),
-      'A github integration has no trigger event Issue. Choose one of: release, push, pull_request.',
+      'The event Issue does not apply to a github integration. Choose from: release, push, pull_request.',
     ],
     [
       'no event',
       all('constructor'),
-      'A github integration has no trigger event constructor. Choose one of: release, push, pull_request.',
+      'The event constructor does not apply to a github integration. Choose from: release, push, pull_request.',
     ],
     [
       'an action that starts nothing',
       all('release', '--action', 'edited'),
-      'The action of release must be published, not edited. Later actions change the same draft.',
+      'The action edited does not apply to release. Choose from: published.',
     ],
     [
       'a filter that says nothing about the event',
