@@ -67,7 +67,7 @@ function noSuggestion(postId: string): AppError {
 /** With more differing lines, the whole text counts as replaced. */
 const MAX_EDIT_LENGTH = 2_000;
 
-/** What changes from one text of a post to another: the title, an empty line, and the Markdown, line by line. */
+/** The changes from one text of a post to another: the title, an empty line, and the Markdown, line by line. */
 export function compareTexts(one: PostText, other: PostText): SuggestedLine[] {
   const [before, after] = [wholeOf(one), wholeOf(other)];
   const parts = diffLines(before, after, { maxEditLength: MAX_EDIT_LENGTH }) ?? [

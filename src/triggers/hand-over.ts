@@ -7,8 +7,9 @@ import { type ProcessedDelivery, toEvent } from '../events/extract.ts';
 import type { ShippedEvent } from '../events/model.ts';
 import { recordEvent } from '../events/store.ts';
 import type { Repository } from '../integrations/model.ts';
+import { branchScope } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
-import { branchScope, keysOf } from './kinds/kind.ts';
+import { keysOf } from './kinds/kind.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
 
 /**
@@ -40,7 +41,7 @@ export async function handOver(tx: WriteTx, delivery: ProcessedDelivery, now: Da
   }
 }
 
-/** Whether the delivery changes something that was shipped before, such as the notes of a release. */
+/** An edit changes something that was shipped before, such as the notes of a release. */
 export function isEdit({ action }: Pick<ProcessedDelivery, 'action'>, { type }: ShippedEvent): boolean {
   return action !== kinds[type].action;
 }

@@ -106,7 +106,7 @@ export async function findDueRun(
   return rows.map(({ run }) => run).find((run) => !isUnderWay(run)) ?? null;
 }
 
-/** Removes the run, unless an event asked for another look since. */
+/** Removes the run, unless an event queued it again since. */
 export async function finishRun(tx: WriteTx, { triggerId, scope, revision }: DueRun): Promise<void> {
   tx.delete(triggerRuns)
     .where(and(isRun(triggerId, scope), eq(triggerRuns.revision, revision)))
@@ -114,8 +114,8 @@ export async function finishRun(tx: WriteTx, { triggerId, scope, revision }: Due
 }
 
 /**
- * Retries the run at `dueAt`, or gives it up when that is null. An event that asked for another look since is worth a
- * retry at once instead.
+ * Retries the run at `dueAt`, or gives it up when that is null. When an event queued it again
+ * since, retries it at once instead.
  */
 export async function postponeRun(
   tx: WriteTx,

@@ -9,9 +9,9 @@ import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { invalidField, requireValid } from '../lib/validation.ts';
 import type { ContentType } from '../posts/model.ts';
-import { fitsOne, matchesRelease } from './kinds/branch.ts';
+import { branchScope, fitsOne, matchesRelease } from './kinds/branch.ts';
 import { kinds, kindsFor } from './kinds/index.ts';
-import { branchScope, type TriggerKind } from './kinds/kind.ts';
+import type { TriggerKind } from './kinds/kind.ts';
 import { MAX_LAST, type Trigger, TriggerFilters, type TriggerOwner } from './model.ts';
 import { forgetUnmatched, queueRun, recordArrival, retryRuns } from './queue-store.ts';
 import {

@@ -339,7 +339,11 @@ const pushesIn = ({ markdown }: Post) =>
   Array.from(markdown.matchAll(/^- Push (\d+)/gm), ([, hour]) => Number(hour));
 
 test.each([
-  ['a post is made only of what arrived while its trigger was enabled, or was asked for', anyCommand, 60],
+  [
+    'a post is made only of events that arrived while its trigger was enabled, or were requested',
+    anyCommand,
+    60,
+  ],
   ['a rolling draft tells of every push that arrived once, however releases part it', anyRollingCommand, 20],
 ])(
   '%s',

@@ -53,7 +53,7 @@ async function only() {
   return post;
 }
 
-test('a release becomes a draft that says where it came from', async () => {
+test('a release becomes a draft with its source', async () => {
   const { id: triggerId } = await trigger();
   await deliver(sample(), DELIVERY);
   const url = 'https://github.com/acme/rocket/releases/tag/v2.4.0';
@@ -79,7 +79,7 @@ test('a release becomes a draft that says where it came from', async () => {
   expect(await listRuns(app.db, {})).toEqual([]);
 });
 
-test('told again under another delivery id it is still one draft, untouched', async () => {
+test('the same release under another delivery id changes nothing', async () => {
   await trigger();
   const payload = sample();
   await deliver(payload, DELIVERY);
@@ -89,7 +89,7 @@ test('told again under another delivery id it is still one draft, untouched', as
   expect(await only()).toEqual(before);
 });
 
-test('an edit changes the draft; one that comes before what it edits wins all the same', async () => {
+test('an edit changes the draft, even when it comes before the release', async () => {
   await trigger();
   await deliver(edited('Second words'));
   expect(await postsOf(app)).toEqual([]);
@@ -100,7 +100,7 @@ test('an edit changes the draft; one that comes before what it edits wins all th
 });
 
 describe('a person has', () => {
-  test('edited it: it stays, and the newer text is a suggestion that can be taken', async () => {
+  test('edited it: it stays, and the newer text becomes a suggestion', async () => {
     await trigger();
     await deliver(sample());
     const { id } = await only();
@@ -162,7 +162,7 @@ describe('a person has', () => {
     expect(await postsOf(app)).toEqual([]);
   });
 
-  test('come to the same words: they are the trigger’s own again', async () => {
+  test('written the same text: it is the trigger’s own again', async () => {
     await trigger();
     await deliver(sample());
     const { id } = await only();
@@ -196,7 +196,7 @@ test('filters: pre-releases, tags, branches', async () => {
   await only();
 });
 
-test('a release that turns out to be a pre-release takes its draft back, unless a person has touched it', async () => {
+test('a release that becomes a pre-release removes its draft, unless a person has edited it', async () => {
   await trigger({ filters: { prereleases: false } });
   await deliver(sample());
   await only();
@@ -209,7 +209,7 @@ test('a release that turns out to be a pre-release takes its draft back, unless 
   expect((await only()).title).toBe('Mine');
 });
 
-test('without a trigger a delivery makes no draft, and what it told is known to a later one', async () => {
+test('a delivery makes no draft without a trigger, and a later trigger knows its event', async () => {
   await deliver(sample());
   expect(await postsOf(app)).toEqual([]);
   await trigger();
@@ -229,7 +229,7 @@ test('without a trigger a delivery makes no draft, and what it told is known to 
   expect((await logOf(app)).map(({ replayOf }) => replayOf)).toEqual([delivery.id, delivery.id, null]);
 });
 
-test('a trigger that is disabled does its work once it is enabled', async () => {
+test('a trigger does its queued runs once it is enabled', async () => {
   const { id } = await trigger();
   await app.request(...githubRequest(connected, sample(), { event: 'release' }));
   await switchTrigger(app.deps, id, false);
@@ -240,7 +240,7 @@ test('a trigger that is disabled does its work once it is enabled', async () => 
   await only();
 });
 
-test('two triggers of one release make two posts', async () => {
+test('two triggers make two posts of one release', async () => {
   await trigger();
   await trigger({ contentType: 'linkedin_post' });
   await deliver(sample());
@@ -250,7 +250,7 @@ test('two triggers of one release make two posts', async () => {
   ]);
 });
 
-test('the same delivery writes nothing when it cannot be logged: event, runs and claim go together', async () => {
+test('a delivery that cannot be logged leaves no event, run or claim', async () => {
   await trigger();
   app.db.$client.run(
     "CREATE TRIGGER no_log BEFORE INSERT ON deliveries BEGIN SELECT raise(abort, 'full'); END",

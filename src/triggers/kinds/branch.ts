@@ -3,7 +3,6 @@ import type { Shipped } from '../../drafts/model.ts';
 import type { EventReader, EventType, ShippedEvent } from '../../events/model.ts';
 import type { TriggerFilters } from '../model.ts';
 import {
-  branchScope,
   draftOf,
   emptyDraft,
   isInClosedDraft,
@@ -144,6 +143,15 @@ function scopeOfBranch(
     : null;
 }
 
+/** The scope of a branch. Repository ids contain no space. */
+export function branchScope(repositoryId: string | null, branch: string): string {
+  return `${repositoryId} ${branch}`;
+}
+
+export function repositoryOf(scope: string): string {
+  return scope.slice(0, scope.indexOf(' '));
+}
+
 function branchOf(scope: string): string {
   return scope.slice(scope.indexOf(' ') + 1);
 }
@@ -164,7 +172,7 @@ export function matchesRelease(
   return (prereleases !== false || !isPrerelease) && fitsOne(patterns, tag);
 }
 
-/** Whether the text fits one of the patterns, in which `*` matches anything. Without patterns, true. */
+/** In a pattern `*` matches anything. Without patterns, true. */
 export function fitsOne(patterns: readonly string[] | undefined, text: string): boolean {
   return patterns === undefined || patterns.some((pattern) => fits(pattern, text));
 }

@@ -22,7 +22,7 @@ export interface TriggerKind {
   needs: readonly string[];
   /** The scope whose drafts an event affects; null when it affects none. */
   scopeOf(filters: TriggerFilters, event: ShippedEvent, repositoryId: string | null): string | null;
-  /** Whether the event is content of drafts and passes the filters. */
+  /** The event is content of drafts and passes the filters. */
   matches(filters: TriggerFilters, event: ShippedEvent): boolean;
   /** The drafts of a scope, oldest first. The order in which events arrived does not change the result. */
   plan(input: PlanInput): Promise<PlannedDraft[]>;
@@ -55,15 +55,6 @@ export interface PlannedDraft {
 /** The subject of the rolling draft that collects new events. */
 export const OPEN = 'open';
 
-/** The scope of a branch. Repository ids contain no space. */
-export function branchScope(repositoryId: string | null, branch: string): string {
-  return `${repositoryId} ${branch}`;
-}
-
-export function repositoryOf(scope: string): string {
-  return scope.slice(0, scope.indexOf(' '));
-}
-
 /** The keys that mark an event as used by a draft. A merged pull request is also the push that it made. */
 export function keysOf(event: ShippedEvent): string[] {
   const own = `${event.type} ${event.key}`;
@@ -72,7 +63,7 @@ export function keysOf(event: ShippedEvent): string[] {
     : [own];
 }
 
-/** Whether a rolling draft that a person closed has the event. */
+/** A rolling draft that a person closed has the event. */
 export function isInClosedDraft(event: ShippedEvent, { closedKeys }: ScopeDrafts): boolean {
   return keysOf(event).some((key) => closedKeys.has(key));
 }
@@ -111,7 +102,7 @@ export function emptyDraft(subject: string): PlannedDraft {
   return { subject, material: null, eventKeys: [], until: '', draftOnly: false };
 }
 
-/** Whether one of the names is in the filter, in any case. Without a filter, true. */
+/** Ignores case. Without a filter, true. */
 export function isOneOf(
   filter: readonly string[] | undefined,
   ...names: (string | null | undefined)[]

@@ -7,7 +7,7 @@ import { Select } from '../../view/select.tsx';
 import { Status } from '../../view/status.tsx';
 import { contentWords, eventWords, makes, whatOnly } from './words.ts';
 
-/** What an integration's events become, and the beginning of another trigger. */
+/** The triggers of an integration, and the start of a new one. */
 export function TriggerList({
   integration,
   triggers,
@@ -25,8 +25,7 @@ export function TriggerList({
       <h2 id="triggers">Triggers</h2>
       {triggers.length === 0 ? (
         <p class="hint">
-          A trigger makes posts of events. Without one, deliveries are taken and kept in the log, and nothing
-          is written.
+          A trigger turns events into posts. Without triggers, deliveries only appear in the log.
         </p>
       ) : (
         <div class="card">

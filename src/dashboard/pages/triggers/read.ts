@@ -9,7 +9,7 @@ import { isRefusal } from '../../../triggers/words.ts';
 import { readValues, writeValues } from './values.ts';
 import type { filterWords } from './words.ts';
 
-// What the form of a trigger says. Texts stay as they were typed, to be shown again.
+// Between the form of a trigger and the trigger.
 
 /** The kind for an event, of those that work with this type of integration. */
 export function kindOf(type: string, event: string | null): TriggerKind | null {
@@ -41,7 +41,7 @@ export function readTrigger(
   };
 }
 
-/** What can be changed of a trigger, all of it: what is empty is no filter, or the built-in template. */
+/** An empty field means no filter, or the built-in template. */
 export function readRule(
   form: URLSearchParams,
   kind: TriggerKind,
@@ -62,13 +62,13 @@ export function readRule(
   };
 }
 
-/** A form ends lines with CR LF. */
+/** Browsers send line breaks as CR LF. */
 function templateIn(form: URLSearchParams, name: string): string | null {
   const text = form.get(name) ?? '';
   return text.trim() === '' ? null : text.replaceAll('\r\n', '\n');
 }
 
-/** The form as it is filled in for a trigger: `readRule` reads the same from it. */
+/** The inverse of `readRule`. */
 export function formOf({
   filters,
   contentType,
