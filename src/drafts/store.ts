@@ -1,4 +1,4 @@
-import { and, desc, eq, exists, gte, like, lt, min, or, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, like, lt, min, or, sql } from 'drizzle-orm';
 import { drafts, events, posts, triggers } from '../../db/schema/index.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import type { EventSource, EventType } from '../events/model.ts';
@@ -85,28 +85,15 @@ export async function listPostsOfDelivery(
     .as('newest');
   const { id, title, status, contentType, updatedAt, sourceMetadata } = posts;
   const isNamedByIt = sql`json_extract(${sourceMetadata}, '$.deliveryId') = ${deliveryId}`;
-  // Search the keys in their JSON: a quoted text occurs there only as an element.
-  const hasKey =
-    content === null
-      ? undefined
-      : exists(
-          tx
-            .select({ postId: drafts.postId })
-            .from(drafts)
-            .where(
-              and(
-                sql`${drafts.postId} = ${newest.postId}`,
-                sql`instr(${drafts.eventKeys}, ${JSON.stringify(content.key)}) > 0`,
-              ),
-            ),
-        );
   const includesEvent =
     content === null
       ? undefined
       : and(
           content.scope === null ? undefined : eq(newest.scope, content.scope),
           content.event === null ? undefined : eq(newest.event, content.event),
-          hasKey,
+          // Search the keys in their JSON: a quoted text occurs there only as an element.
+          sql`exists (select 1 from ${drafts} where ${drafts.postId} = ${newest.postId}
+            and instr(${drafts.eventKeys}, ${JSON.stringify(content.key)}) > 0)`,
         );
   return tx
     .select({ id, title, status, contentType, updatedAt })

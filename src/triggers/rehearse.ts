@@ -127,7 +127,7 @@ async function planDelivery(
 }
 
 function noPost({ id }: Delivery, triggerId: string, reason: NoPostReason, type = '') {
-  return refusal('no_post', { deliveryId: id, triggerId, reason, type });
+  return refusal(409, 'no_post', { deliveryId: id, triggerId, reason, type });
 }
 
 async function composePosts(

@@ -122,7 +122,7 @@ function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH);
 }
 
-/** Throws when the system failed. */
+/** Ends a step after each draft that fails, and goes on with the next draft. Throws when the system failed. */
 async function* doRun(
   deps: Needs,
   compose: Compose,
@@ -132,10 +132,26 @@ async function* doRun(
   const { db, clock, log } = deps;
   const failures: unknown[] = [];
   try {
-    for await (const failure of makeDrafts(deps, compose, run, signal)) {
-      failures.push(failure);
-      yield;
+    let isClosed = true;
+    for (let plans = 0; isClosed && plans < MAX_PLANS; plans++) {
+      isClosed = false;
+      const planned = await db.read((tx) => planRun(tx, run));
+      if (planned === null) break;
+      const { trigger, drafts } = planned;
+      for (const draft of drafts) {
+        if (signal?.aborted === true) return;
+        try {
+          const text = draft.material === null ? null : await compose(recipeOf(trigger), draft.material);
+          const written = await db.write((tx) => writePlanned(tx, deps, trigger, run.scope, draft, text));
+          isClosed ||= written === 'closed';
+        } catch (error) {
+          if (isSystemFailure(error)) throw error;
+          failures.push(error);
+          yield;
+        }
+      }
     }
+    if (isClosed) failures.push(new Error('the draft was published or deleted again and again meanwhile'));
   } catch (error) {
     if (isSystemFailure(error)) throw error;
     failures.push(error);
@@ -151,36 +167,6 @@ async function* doRun(
   if (dueAt === null) log.error(context, 'a trigger run failed for the last time and was given up');
   else log.warn({ ...context, nextAttemptAt: dueAt.toISOString() }, 'a trigger run failed; retrying later');
   return db.write((tx) => postponeRun(tx, run, messageOf(failure), dueAt));
-}
-
-/** Makes each draft of the run's scope. Yields the error of one that cannot be made, and goes on with the next. */
-async function* makeDrafts(
-  deps: Needs,
-  compose: Compose,
-  run: DueRun,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<unknown, void> {
-  const { db } = deps;
-  for (let plans = 0; plans < MAX_PLANS; plans++) {
-    const planned = await db.read((tx) => planRun(tx, run));
-    if (planned === null) return;
-    const { trigger, drafts } = planned;
-    let isClosed = false;
-    for (const draft of drafts) {
-      if (signal?.aborted === true) return;
-      try {
-        const text = draft.material === null ? null : await compose(recipeOf(trigger), draft.material);
-        const written = await db.write((tx) => writePlanned(tx, deps, trigger, run.scope, draft, text));
-        isClosed ||= written === 'closed';
-      } catch (error) {
-        // The other drafts would fail the same way.
-        if (isSystemFailure(error)) throw error;
-        yield error;
-      }
-    }
-    if (!isClosed) return;
-  }
-  yield new Error('the draft was published or deleted again and again while it was made');
 }
 
 /** Null when the trigger was deleted. */

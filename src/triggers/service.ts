@@ -78,7 +78,7 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
   const rule = ruleOf(trigger);
   return db.write(async (tx) => {
     if (!(await insertTrigger(tx, trigger, rule))) {
-      throw refusal('trigger_exists', { id: (await findTriggerIdByRule(tx, rule)) ?? '' });
+      throw refusal(409, 'trigger_exists', { id: (await findTriggerIdByRule(tx, rule)) ?? '' });
     }
     if (last > 0) await requestReleases(tx, integration, trigger, last, now);
     const created = await getTrigger(tx, trigger.id);
@@ -122,7 +122,7 @@ export async function changeTrigger(deps: Needs, id: string, changes: TriggerCha
   return db.write(async (tx) => {
     const before = await getTrigger(tx, id);
     const otherId = await findTriggerIdByRule(tx, rule, id);
-    if (otherId !== null) throw refusal('trigger_exists', { id: otherId });
+    if (otherId !== null) throw refusal(409, 'trigger_exists', { id: otherId });
     if (!Bun.deepEquals(before.filters, filters)) await forgetUnmatched(tx, id);
     const updatedAt = now.toISOString();
     const fields = { filters, contentType, titleTemplate, bodyTemplate, publish };
@@ -202,10 +202,15 @@ function requireKind({ type }: Integration, name: string, action: string | undef
   const kind = possible.find((each) => each.event === event);
   if (kind === undefined) {
     const supported = possible.map((each) => each.event);
-    throw refusal('not_applicable', { field: 'event', value: name, to: `a ${type} integration`, supported });
+    throw refusal(400, 'not_applicable', {
+      field: 'event',
+      value: name,
+      to: `a ${type} integration`,
+      supported,
+    });
   }
   if (action !== undefined && action !== kind.action) {
-    throw refusal('not_applicable', {
+    throw refusal(400, 'not_applicable', {
       field: 'action',
       value: action,
       to: kind.event,
@@ -221,7 +226,7 @@ function requireRepository({ id, repositories }: Integration, repository: string
   );
   if (match !== undefined) return match.id;
   const known = repositories.map(({ fullName }) => fullName);
-  throw refusal('repository_not_found', { id, repository, known });
+  throw refusal(404, 'repository_not_found', { id, repository, known });
 }
 
 /** The filters in canonical form: names and values sorted, each value once. */
@@ -230,7 +235,7 @@ function requireFilters({ event, filters: supported }: TriggerKind, filters: Tri
   const entries = Object.entries(filters).filter(([, value]) => value !== undefined);
   for (const [filter] of entries) {
     if (!supported.includes(filter as keyof TriggerFilters)) {
-      throw refusal('not_applicable', { field: 'filter', value: filter, to: event, supported });
+      throw refusal(400, 'not_applicable', { field: 'filter', value: filter, to: event, supported });
     }
   }
   return Object.fromEntries(
@@ -242,7 +247,7 @@ function requireFilters({ event, filters: supported }: TriggerKind, filters: Tri
 
 function requireLast({ event }: TriggerKind, last = 0): number {
   if (last === 0) return 0;
-  if (event !== 'release') throw refusal('past_unsupported', { event });
+  if (event !== 'release') throw refusal(400, 'past_unsupported', { event });
   if (!Number.isInteger(last) || last < 1 || last > MAX_LAST) {
     throw invalidField('last', `must be a whole number from 1 to ${MAX_LAST}`);
   }
@@ -255,7 +260,7 @@ async function requireRule<Rule extends StoredTrigger>(trigger: Rule): Promise<R
   const filters = requireFilters(kinds[event], trigger.filters);
   if (publish && kinds[event].isRolling) {
     const whole = Object.values(kinds).filter(({ isRolling }) => !isRolling);
-    throw refusal('publish_unsupported', { event, supported: whole.map((each) => each.event) });
+    throw refusal(400, 'publish_unsupported', { event, supported: whole.map((each) => each.event) });
   }
   for (const field of ['titleTemplate', 'bodyTemplate'] as const) {
     if (trigger[field] === null) continue;

@@ -58,7 +58,7 @@ export async function findTrigger(tx: ReadTx, id: string): Promise<Trigger | nul
 /** Throws `AppError` 404. */
 export async function getTrigger(tx: ReadTx, id: string): Promise<Trigger> {
   const trigger = await findTrigger(tx, id);
-  if (trigger === null) throw refusal('trigger_not_found', { id });
+  if (trigger === null) throw refusal(404, 'trigger_not_found', { id });
   return trigger;
 }
 

@@ -1,9 +1,9 @@
 import { AppError } from '../lib/app-error.ts';
 import type { TriggerFilters } from './model.ts';
 
-// The sentences that the command line and the dashboard share, by the codes that services throw.
+// The sentences that the command line and the dashboard share, by the codes of refusals.
 
-const reasons = {
+const noPostReasons = {
   other_integration: () => 'it belongs to another integration',
   no_event: () => 'its event makes no posts',
   no_match: () => 'its event, its repository or the filters do not match',
@@ -13,69 +13,42 @@ const reasons = {
 };
 
 /** Why a trigger makes no post of a delivery. */
-export type NoPostReason = keyof typeof reasons;
+export type NoPostReason = keyof typeof noPostReasons;
 
 /** `type`: of the delivery's event. */
 export function describeNoPost({ reason, type }: { reason: NoPostReason; type: string }): string {
-  return reasons[reason](type);
+  return noPostReasons[reason](type);
 }
 
-interface NotApplicable {
-  field: 'event' | 'action' | 'filter';
-  value: string;
-  to: string;
-  supported: readonly string[];
-}
+const sentences = {
+  trigger_not_found: (it: { id: string }) => `Trigger ${it.id} not found`,
+  trigger_exists: (it: { id: string }) =>
+    `Trigger ${it.id} has the same rule. Change that trigger, or choose other filters.`,
+  not_applicable: (it: { field: string; value: string; to: string; supported: readonly string[] }) =>
+    `The ${it.field} ${it.value} does not apply to ${it.to}. Choose from: ${it.supported.join(', ')}.`,
+  publish_unsupported: (it: { event: string; supported: readonly string[] }) =>
+    `A draft of ${it.event} grows until it is closed, so it cannot be published at once. These can: ${it.supported.join(', ')}.`,
+  past_unsupported: (it: { event: string }) =>
+    `Only a release trigger can make drafts of past releases, not a trigger on ${it.event}.`,
+  repository_not_found: (it: { id: string; repository: string; known: readonly string[] }) =>
+    `Integration ${it.id} has no repository ${it.repository}. It has: ${it.known.join(', ') || 'none'}.`,
+  no_post: (it: { deliveryId: string; triggerId: string; reason: NoPostReason; type: string }) =>
+    `Trigger ${it.triggerId} makes no post of delivery ${it.deliveryId}: ${describeNoPost(it)}`,
+};
 
-const refusals = {
-  trigger_not_found: [404, ({ id }: { id: string }) => `Trigger ${id} not found`],
-  trigger_exists: [
-    409,
-    ({ id }: { id: string }) =>
-      `Trigger ${id} has the same rule. Change that trigger, or choose other filters.`,
-  ],
-  not_applicable: [
-    400,
-    ({ field, value, to, supported }: NotApplicable) =>
-      `The ${field} ${value} does not apply to ${to}. Choose from: ${supported.join(', ')}.`,
-  ],
-  publish_unsupported: [
-    400,
-    ({ event, supported }: { event: string; supported: string[] }) =>
-      `A draft of ${event} grows until it is closed, so it cannot be published at once. These can: ${supported.join(', ')}.`,
-  ],
-  past_unsupported: [
-    400,
-    ({ event }: { event: string }) =>
-      `Only a release trigger can make drafts of past releases, not a trigger on ${event}.`,
-  ],
-  repository_not_found: [
-    404,
-    ({ id, repository, known }: { id: string; repository: string; known: string[] }) =>
-      `Integration ${id} has no repository ${repository}. It has: ${known.join(', ') || 'none'}.`,
-  ],
-  no_post: [
-    409,
-    (details: { deliveryId: string; triggerId: string; reason: NoPostReason; type: string }) =>
-      `Trigger ${details.triggerId} makes no post of delivery ${details.deliveryId}: ${describeNoPost(details)}`,
-  ],
-} as const;
+type Code = keyof typeof sentences;
+type Details<Key extends Code> = Parameters<(typeof sentences)[Key]>[0];
 
-type Refusals = typeof refusals;
-type RefusalCode = keyof Refusals;
-type RefusalDetails<Code extends RefusalCode> = Parameters<Refusals[Code][1]>[0];
-
-export function refusal<Code extends RefusalCode>(code: Code, details: RefusalDetails<Code>): AppError {
-  const [status, describe] = refusals[code];
-  const message = (describe as (values: typeof details) => string)(details);
+export function refusal<Key extends Code>(status: number, code: Key, details: Details<Key>): AppError {
+  const message = (sentences[code] as (it: typeof details) => string)(details);
   return new AppError(status, message, { code, details: { ...details } });
 }
 
-/** Narrows an error to a refusal with this code, and its details. */
-export function isRefusal<Code extends RefusalCode>(
+/** Narrows an error to a refusal with this code. */
+export function isRefusal<Key extends Code>(
   error: unknown,
-  code: Code,
-): error is AppError & { details: RefusalDetails<Code> } {
+  code: Key,
+): error is AppError & { details: Details<Key> } {
   return error instanceof AppError && error.code === code;
 }
 
