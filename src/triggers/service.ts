@@ -179,19 +179,18 @@ async function record(
   await recordAudit(tx, deps, { organizationId, action, target: { type: 'trigger', id }, summary });
 }
 
-const fieldNames = {
-  filters: 'filters',
-  contentType: 'content type',
-  titleTemplate: 'title template',
-  bodyTemplate: 'body template',
-  publish: 'publishing',
-} as const;
+const fieldNames = [
+  ['filters', 'filters'],
+  ['contentType', 'content type'],
+  ['titleTemplate', 'title template'],
+  ['bodyTemplate', 'body template'],
+  ['publish', 'publishing'],
+] as const;
 
 function changedFields(before: Trigger, after: Trigger): string {
-  const fields = Object.keys(fieldNames) as (keyof typeof fieldNames)[];
-  return fields
-    .filter((field) => !Bun.deepEquals(before[field], after[field]))
-    .map((field) => fieldNames[field])
+  return fieldNames
+    .filter(([field]) => !Bun.deepEquals(before[field], after[field]))
+    .map(([, name]) => name)
     .join(', ');
 }
 

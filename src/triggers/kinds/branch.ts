@@ -9,7 +9,6 @@ import {
   isOneOf,
   OPEN,
   type PlanInput,
-  type PlannedDraft,
   type TriggerKind,
 } from './kind.ts';
 
@@ -35,20 +34,16 @@ export const release: TriggerKind = {
   async plan({ filters, scope, since, events }) {
     const branch = branchOf(scope);
     const { windows, skipped } = await windowsSince(events, branch, filters, since);
-    const drafts = skipped.map((tag) => emptyDraft(releaseSubject(tag)));
+    const drafts = skipped.map(emptyDraft);
     for (const window of windows) {
-      const { tag, previousTag } = window;
-      const arrival = tag === null ? null : await events.arrivalOf('release', tag);
-      if (arrival === null) continue;
+      const { subject, tag, previousTag } = window;
       const event = await findRelease(events, tag);
-      if (event === null) continue;
+      const arrival = event && (await events.arrivalOf('release', event.key));
+      if (event === null || arrival === null) continue;
       const changes = event.data.notes === null ? await changesIn(events, branch, window, false) : {};
       const { repository } = event;
       const material = { repository, branch, release: event, previousTag, ...changes };
-      drafts.push({
-        ...draftOf(releaseSubject(event.key), [event], material),
-        draftOnly: arrival.draftOnly,
-      });
+      drafts.push({ ...draftOf(subject, [event], material), draftOnly: arrival.draftOnly });
     }
     return drafts;
   },
@@ -90,7 +85,7 @@ function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | '
       const { filters, scope, events, drafts } = input;
       const branch = branchOf(scope);
       const { windows, skipped } = await windowsOfDrafts(input, input.since);
-      const planned: PlannedDraft[] = skipped.map((tag) => emptyDraft(releaseSubject(tag)));
+      const planned = skipped.map(emptyDraft);
       for (const window of windows) {
         const arrived = await changesIn(events, branch, window, true);
         const pushes = arrived.pushes.filter(
@@ -103,14 +98,13 @@ function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | '
           (event) => isOneOf(filters.label, ...event.data.labels) && !isInClosedDraft(event, drafts),
         );
         const changes = [...pushes, ...pullRequests];
-        const subject = windowSubject(window);
         if (changes.length === 0) {
-          planned.push(emptyDraft(subject));
+          planned.push(emptyDraft(window.subject));
           continue;
         }
         const closedBy = await findRelease(events, window.tag);
         planned.push(
-          draftOf(subject, closedBy === null ? changes : [...changes, closedBy], {
+          draftOf(window.subject, closedBy === null ? changes : [...changes, closedBy], {
             repository: changes[0]?.repository ?? null,
             branch,
             isDefaultBranch: changes.some(
@@ -196,6 +190,8 @@ function fits(pattern: string, text: string): boolean {
 
 /** The time on a branch between two releases that match the filters. */
 interface Window {
+  /** Of its draft. */
+  subject: string;
   /** The release before it; null at the start of the known history. */
   previousTag: string | null;
   after: string | undefined;
@@ -207,7 +203,7 @@ interface Window {
 interface Windows {
   /** Oldest first, the open one last. */
   windows: Window[];
-  /** The tags of the releases that do not match the filters. */
+  /** The subjects of releases that do not match the filters, and divide nothing. */
   skipped: string[];
 }
 
@@ -223,17 +219,14 @@ async function windowsSince(
   let previousTag: string | null = null;
   let after: string | undefined;
   for (const each of await events.listReleases(branch)) {
-    const { tag, occurredAt } = each;
-    const isRecent = occurredAt >= since;
-    if (!matchesRelease(filters, each)) {
-      if (isRecent) skipped.push(tag);
-      continue;
-    }
-    if (isRecent) windows.push({ previousTag, after, tag, until: occurredAt });
-    previousTag = tag;
-    after = occurredAt;
+    const { tag, occurredAt: until } = each;
+    const subject = `release ${tag}`;
+    const isMatch = matchesRelease(filters, each);
+    if (until >= since && isMatch) windows.push({ subject, previousTag, after, tag, until });
+    if (until >= since && !isMatch) skipped.push(subject);
+    if (isMatch) [previousTag, after] = [tag, until];
   }
-  windows.push({ previousTag, after, tag: null, until: undefined });
+  windows.push({ subject: OPEN, previousTag, after, tag: null, until: undefined });
   return { windows, skipped };
 }
 
@@ -244,7 +237,7 @@ async function windowsSince(
 async function windowsOfDrafts(input: PlanInput, since: string): Promise<Windows> {
   const { filters, scope, events, drafts } = input;
   const result = await windowsSince(events, branchOf(scope), filters, since);
-  const subjects = [...result.skipped.map(releaseSubject), ...result.windows.map(windowSubject)];
+  const subjects = [...result.skipped, ...result.windows.map(({ subject }) => subject)];
   const oldest = await drafts.oldestEvent(subjects);
   return oldest === null || oldest >= since ? result : windowsOfDrafts(input, oldest);
 }
@@ -266,12 +259,4 @@ async function changesIn(
 async function findRelease(events: EventReader, tag: string | null): Promise<Shipped<'release'> | null> {
   const event = tag === null ? null : await events.find('release', tag);
   return event?.type === 'release' ? event : null;
-}
-
-function releaseSubject(tag: string): string {
-  return `release ${tag}`;
-}
-
-function windowSubject({ tag }: Window): string {
-  return tag === null ? OPEN : releaseSubject(tag);
 }
