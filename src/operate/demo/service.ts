@@ -17,8 +17,8 @@ import { countOrganizations, findOrganization } from '../../organizations/store.
 import { contentTypes, type Post } from '../../posts/model.ts';
 import { listPostPage, parsePost, savePosts } from '../../posts/store.ts';
 import { sampleGithub } from '../../providers/github/samples/index.ts';
-import { createTrigger } from '../../triggers/service.ts';
 import { listRuns } from '../../triggers/queue-store.ts';
+import { createTrigger } from '../../triggers/service.ts';
 import { demoPosts } from './posts.ts';
 
 const DEMO_ORGANIZATION = 'org_demo';
