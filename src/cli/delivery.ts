@@ -4,8 +4,7 @@ import { type Delivery, type DeliveryStatus, deliveryStatuses } from '../deliver
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { replayDelivery } from '../receiver/replay.ts';
-import { type CliContext, withServices } from './context.ts';
-import { sinceWhen, timeOrSpan, whole } from './options.ts';
+import { type CliContext, sinceWhen, timeOrSpan, whole, withServices } from './context.ts';
 import { fields, oneLine, print, table } from './output.ts';
 import { runNow, stillFailing } from './trigger-runs.ts';
 
@@ -57,7 +56,7 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
       });
       print(context.terminal, command, entries, (all) =>
         all.length === 0
-          ? 'No deliveries here. What GitHub and Linear send appears as soon as it arrives; "send" sends a test.'
+          ? 'No deliveries here. Deliveries appear as soon as they arrive; "send" sends a test.'
           : table(['TIME', 'STATUS', 'EVENT', 'WHAT HAPPENED', 'ID'], all.map(row)),
       );
     });

@@ -7,10 +7,9 @@ import { listRuns, retryRuns } from '../triggers/queue-store.ts';
 import { previewTrigger, type RehearsedPost, rehearseTrigger } from '../triggers/rehearse.ts';
 import { runTriggers } from '../triggers/run.ts';
 import { getTrigger } from '../triggers/store.ts';
-import { type CliContext, withServices } from './context.ts';
-import { sinceWhen, timeOrSpan } from './options.ts';
+import { type CliContext, sinceWhen, timeOrSpan, withServices } from './context.ts';
+import { repositoryNames } from './integration.ts';
 import { oneLine, print, table } from './output.ts';
-import { repositoryNames } from './repositories.ts';
 
 /** Commands about the runs of triggers, real ones and rehearsed ones. */
 export function addRunCommands(group: Command, context: CliContext): void {

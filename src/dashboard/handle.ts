@@ -1,9 +1,8 @@
 import { type Actor, userActor } from '../audit/model.ts';
-import { UNVERIFIED_UPLOAD_MS } from '../http/body-limit.ts';
-import { requestIdOf } from '../http/request-log.ts';
+import { requestIdOf } from '../http/request.ts';
 import { page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
-import { readUpload, UploadError } from '../lib/upload.ts';
+import { readUpload, UNVERIFIED_UPLOAD_MS, UploadError } from '../lib/upload.ts';
 import { findOrganization } from '../organizations/store.ts';
 import type { Guard } from '../users/guard.ts';
 import { rememberBrowser } from '../users/known-browser.ts';

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
-import type { Fetch } from '../http/request-log.ts';
+import type { Fetch } from '../http/request.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { UploadBudget } from '../lib/upload.ts';
 import type { Organization, OrganizationCreation } from '../organizations/model.ts';
@@ -21,8 +21,8 @@ export interface DashboardDeps extends Deps {
   readonly render?: (markdown: string) => Promise<string>;
   /** Asks the service itself, whether or not its public address can be reached from here. */
   readonly self: Fetch;
-  /** Whether GitHub is an Enterprise server, whose pages are not at github.com. */
-  readonly hasOwnGithub?: boolean;
+  /** The providers' APIs, by provider. Absent: the public ones. */
+  readonly providerUrls?: Readonly<Record<string, string>>;
   /** Absent: owners of one. */
   readonly organizationCreation?: OrganizationCreation;
   /** The client's IP address; `unknown` without one. */

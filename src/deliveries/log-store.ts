@@ -3,8 +3,8 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { type Database, prepared } from '../../db/client.ts';
 import { deliveries } from '../../db/schema/index.ts';
 import type { ReadTx } from '../../db/storage.ts';
-import type { IntegrationType } from '../integrations/model.ts';
 import { AppError } from '../lib/app-error.ts';
+import type { IntegrationType } from '../providers/index.ts';
 import { type Delivery, type DeliveryStatus, isTaken } from './model.ts';
 
 export interface DeliveryFilter {
@@ -203,7 +203,7 @@ export function listLastOutcomes(
 
 /** The newest ping that was taken at `since` or later; of one repository where one is given. */
 export async function findPing(
-  db: Database,
+  db: ReadTx,
   integrationId: string,
   repositoryId: string | null,
   since: Date,
@@ -228,7 +228,7 @@ export async function findPing(
 
 /** What the log says of deliveries: the entry of each that says most, what was taken before what was not. */
 export async function listLogged(
-  db: Database,
+  db: ReadTx,
   integrationId: string,
   deliveryIds: readonly string[],
 ): Promise<Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>> {

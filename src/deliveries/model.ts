@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import type { IntegrationType } from '../integrations/model.ts';
 import { DAY_MS } from '../lib/time.ts';
-import type { Plan } from '../organizations/model.ts';
+import type { IntegrationType } from '../providers/index.ts';
 
 /** How long a delivery id is remembered, in milliseconds (section 8 of the spec: 86,400 seconds). */
 export const DEDUP_WINDOW_MS = DAY_MS;
@@ -9,8 +8,7 @@ export const DEDUP_WINDOW_MS = DAY_MS;
 /** Why a duplicate is not processed again. */
 export const DUPLICATE_REASON = 'The same delivery id was taken less than 24 hours ago';
 
-/** How long a log entry is kept, by plan, in days (section 2 of the spec). */
-export const retentionDaysOf: Readonly<Record<Plan, number>> = { free: 7, pro: 30 };
+export { retentionDaysOf } from '../organizations/model.ts';
 
 export const deliveryStatuses = ['processed', 'ignored', 'duplicate', 'rejected', 'failed'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];

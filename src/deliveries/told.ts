@@ -1,5 +1,5 @@
-import type { ProcessedDelivery } from '../events/extract.ts';
 import type { Repository } from '../integrations/model.ts';
+import type { ProcessedDelivery } from '../providers/provider.ts';
 import type { Delivery } from './model.ts';
 
 /**

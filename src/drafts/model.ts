@@ -1,8 +1,9 @@
-import type { EventType, ShippedEvent } from '../events/model.ts';
+import type { Event, EventType } from '../events/model.ts';
 import type { ContentType } from '../posts/model.ts';
+import type { IntegrationType } from '../providers/index.ts';
 
 /** The events of one type. */
-export type Shipped<Type extends EventType> = Extract<ShippedEvent, { type: Type }>;
+export type Shipped<Type extends EventType> = Extract<Event, { type: Type }>;
 
 /** The events of a draft, and nothing else. The same material gives the same text. */
 export interface Material {
@@ -28,7 +29,7 @@ export interface Material {
 /** How to compose the material. */
 export interface Recipe {
   triggerId: string;
-  platform: 'github' | 'linear';
+  platform: IntegrationType;
   event: EventType;
   contentType: ContentType;
   /** Liquid; null is the built-in one. */

@@ -3,7 +3,8 @@ import type { ReadTx } from '../../db/storage.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Post } from '../posts/model.ts';
-import { getPost, readPost, writePost } from '../posts/store.ts';
+import { getPost, readPost } from '../posts/store.ts';
+import { writePost } from '../posts/write-store.ts';
 import type { SuggestedLine, Suggestion } from './model.ts';
 import { findDraftOfPost, saveDraft } from './store.ts';
 import { hashOf } from './write.ts';
@@ -61,7 +62,7 @@ async function requireSuggestion(tx: ReadTx, postId: string) {
 }
 
 function noSuggestion(postId: string): AppError {
-  return new AppError(404, `Post ${postId} has no suggestion`, { code: 'suggestion_not_found' });
+  return new AppError(404, `Post ${postId} has no suggestion`, { code: 'no_suggestion' });
 }
 
 /** With more differing lines, the whole text counts as replaced. */

@@ -1,8 +1,10 @@
 import type { WriteTx } from '../../db/storage.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import type { ContentType, Post } from '../posts/model.ts';
-import { type OwnedPost, readPost, recordPost, removePost, writePost } from '../posts/store.ts';
+import type { ContentType, OwnedPost, Post } from '../posts/model.ts';
+import { recordPost, removePost } from '../posts/service.ts';
+import { readPost } from '../posts/store.ts';
+import { writePost } from '../posts/write-store.ts';
 import type { DraftText } from './model.ts';
 import {
   closedSubject,

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, exists, getTableColumns, gt, inArray, lte, sql } fr
 import { prepared } from '../../db/client.ts';
 import { events, triggerEvents } from '../../db/schema/index.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
-import type { EventReader, EventSource, ShippedEvent } from './model.ts';
+import type { Event, EventReader, EventSource } from './model.ts';
 
 /** How many events of a time are looked at: what is beyond it is older, and no draft could hold it. */
 const MAX_EVENTS = 10_000;
@@ -13,8 +13,8 @@ type SourceIds = Pick<EventSource, 'integrationId' | 'repositoryId'>;
 export async function recordEvent(
   tx: WriteTx,
   source: SourceIds,
-  event: ShippedEvent,
-): Promise<{ newest: ShippedEvent; previous: ShippedEvent | null }> {
+  event: Event,
+): Promise<{ newest: Event; previous: Event | null }> {
   const where = { ...idsOf(source), type: event.type, key: event.key };
   const row = statements(tx).find.get(where);
   const previous = row === undefined ? null : fromRow(row);
@@ -28,7 +28,7 @@ export async function recordEvent(
  * then the smaller delivery id stays, so that the order in which they came never matters. But for releases: a server
  * that does not say when one was edited says so of no edit, and the last that comes is then the best guess.
  */
-export function replaces(event: ShippedEvent, known: ShippedEvent): boolean {
+export function replaces(event: Event, known: Event): boolean {
   if (event.version !== known.version) return event.version > known.version;
   if (event.occurredAt !== known.occurredAt) return event.occurredAt < known.occurredAt;
   const [one, other] = [sayingOf(event), sayingOf(known)];
@@ -37,7 +37,7 @@ export function replaces(event: ShippedEvent, known: ShippedEvent): boolean {
   return event.deliveryId < known.deliveryId;
 }
 
-function sayingOf({ branch, repository, data }: ShippedEvent): string {
+function sayingOf({ branch, repository, data }: Event): string {
   return JSON.stringify([branch, repository, data]);
 }
 
@@ -123,9 +123,9 @@ function idsOf({ integrationId, repositoryId }: SourceIds) {
   return { integrationId, repositoryId: repositoryId ?? '' };
 }
 
-function fromRow(row: typeof events.$inferSelect): ShippedEvent {
+function fromRow(row: typeof events.$inferSelect): Event {
   const { integrationId: _, repositoryId: __, isPrerelease: ___, ...event } = row;
-  return event as ShippedEvent;
+  return event as Event;
 }
 
 const statements = prepared((db) => {

@@ -1,7 +1,7 @@
 import { compactJson, indentJson } from './json-layout.ts';
 
 // What a body may have been before something on its way changed it. It comes from an unverified sender: everything here
-// is linear in its length.
+// grows with its length.
 
 export interface BodyVariant {
   cause: 'body-altered' | 'form';
@@ -59,7 +59,7 @@ function* ofLines(text: string): Generator<BodyVariant> {
   else yield altered('the byte order mark before it was taken away', BOM + text);
 }
 
-/** A form with the text in the field `payload`, as GitHub, browsers and scripts encode it. */
+/** A form with the text in the field `payload`, as providers, browsers and scripts encode it. */
 function* asForm(text: string): Generator<string> {
   const encoded = encodeURIComponent(text);
   const strict = encoded

@@ -5,9 +5,8 @@ import {
   type Repository,
   type RepositoryIdentity,
   RepositoryName,
-  SAMPLE_REPOSITORY_ID,
 } from '../integrations/model.ts';
-import { acceptedSecrets } from '../integrations/service.ts';
+import { acceptedSecrets } from '../integrations/secrets.ts';
 import { findRepository } from '../integrations/store.ts';
 import { cutLine } from '../lib/text.ts';
 import { UploadError } from '../lib/upload.ts';
@@ -16,6 +15,7 @@ import {
   MalformedPayload,
   type Provider,
   prepareEvent,
+  SAMPLE_REPOSITORY_ID,
 } from '../providers/provider.ts';
 import type { Arrival } from './addressee.ts';
 import { Refusal, refusedUpload } from './refusal.ts';
@@ -23,7 +23,7 @@ import type { Diagnose } from './signature-doctor.ts';
 
 // What a delivery must pass, in the order in which the receiver asks. Each throws `Refusal`.
 
-/** As much of a name as a log entry quotes. GitHub's are shorter. */
+/** As much of a name as a log entry quotes. Real ones are shorter. */
 const MAX_NAME_LENGTH = 200;
 
 type Needs = Pick<Deps, 'db' | 'clock' | 'secrets'>;

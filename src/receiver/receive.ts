@@ -35,7 +35,7 @@ export interface Received {
 
 /**
  * How long a delivery waits while another process writes, and how long it and the log of its failure wait together, in
- * milliseconds from the end of the upload. Linear waits 5 s for an answer.
+ * milliseconds from the end of the upload. Providers wait 5 s or more for an answer.
  */
 const DELIVERY_WAIT_MS = 3_000;
 const TOTAL_WAIT_MS = 3_500;
@@ -75,7 +75,7 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
       const now = deps.clock.now();
       const take = async (tx: WriteTx) => {
         result = process();
-        if (connected !== null && learned !== null) learnRepository(deps.db, connected.id, learned);
+        if (connected !== null && learned !== null) await learnRepository(tx, connected.id, learned);
         if (result.outcome === 'processed') {
           const repository = learned?.fullName ?? connected?.fullName ?? null;
           const { deliveryId } = headers;
@@ -149,7 +149,7 @@ const MAX_HEADER_LENGTH = 200;
 /** The headers that a person may want to see, each cut to a line. */
 function toldHeaders(provider: Provider, headers: Headers): Record<string, string> {
   const told: Record<string, string> = {};
-  for (const name of [...COMMON_HEADERS, ...provider.toldHeaders]) {
+  for (const name of [...COMMON_HEADERS, ...provider.loggedHeaders]) {
     const value = headers.get(name);
     if (value !== null) told[name] = cutLine(value, MAX_HEADER_LENGTH);
   }

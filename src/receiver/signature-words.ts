@@ -22,7 +22,7 @@ export interface Known {
 /** Why a signature was refused and what to do about it, for people of the integration's organization. */
 export function reasonFor(
   { cause, detail }: Found,
-  { name, id }: Provider,
+  { name, sendsForms }: Provider,
   { other, tried }: Known = {},
 ): string {
   const wrong = 'The signature was not made with the secret of this integration';
@@ -37,7 +37,7 @@ export function reasonFor(
     case 'body-altered':
       return `It was signed with the secret of this integration, but the body was changed on its way: ${detail}. ${passThrough(name)}.`;
     case 'form': {
-      const choose = id === 'github' ? ', and choose the content type application/json at GitHub' : '';
+      const choose = sendsForms ? `, and choose the content type application/json at ${name}` : '';
       return `It was signed with the secret of this integration, but the body was changed on its way: ${detail}. ${passThrough(name)}${choose}.`;
     }
     case 'too-large':
@@ -75,7 +75,7 @@ function othersWords(others: number, hasMore: boolean): string {
 /** How many repositories of an integration are named. */
 const MAX_NAMED = 3;
 
-/** What people call an integration, with its id: `GitHub, acme/rocket (int_…)`. */
+/** The provider, the first repositories and the id of an integration. */
 export function nameOf({ id, type, repositories }: Integration): string {
   const provider = providers.find((each) => each.id === type)?.name ?? type;
   const named = repositories.slice(0, MAX_NAMED).map(({ fullName }) => fullName);

@@ -3,10 +3,11 @@ import type { Delivery } from '../deliveries/model.ts';
 import { toldBy } from '../deliveries/told.ts';
 import type { Deps } from '../deps.ts';
 import { listPostsOfDelivery } from '../drafts/store.ts';
-import { type ProcessedDelivery, toEvent } from '../events/extract.ts';
-import type { ShippedEvent } from '../events/model.ts';
+import type { Event } from '../events/model.ts';
 import { recordEvent } from '../events/store.ts';
 import type { Repository } from '../integrations/model.ts';
+import { toEvent } from '../providers/index.ts';
+import type { ProcessedDelivery } from '../providers/provider.ts';
 import { branchScope } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
@@ -42,7 +43,7 @@ export async function handOver(tx: WriteTx, delivery: ProcessedDelivery, now: Da
 }
 
 /** An edit changes something that was shipped before, such as the notes of a release. */
-export function isEdit({ action }: Pick<ProcessedDelivery, 'action'>, { type }: ShippedEvent): boolean {
+export function isEdit({ action }: Pick<ProcessedDelivery, 'action'>, { type }: Event): boolean {
   return action !== kinds[type].action;
 }
 

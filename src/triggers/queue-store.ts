@@ -2,7 +2,7 @@ import { and, asc, count, eq, gt, lte, or, sql } from 'drizzle-orm';
 import { prepared } from '../../db/client.ts';
 import { integrations, triggerEvents, triggerRuns, triggers } from '../../db/schema/index.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
-import type { Arrival, ShippedEvent } from '../events/model.ts';
+import type { Arrival, Event } from '../events/model.ts';
 import {
   backOffMs,
   type RunStatus,
@@ -16,7 +16,7 @@ import { isOwnedBy } from './store.ts';
 // Arrivals are the events that a trigger may make posts of. Runs are its work on the scopes that they affect.
 
 /** An event for a trigger. */
-interface ArrivalKey extends Pick<ShippedEvent, 'type' | 'key'> {
+interface ArrivalKey extends Pick<Event, 'type' | 'key'> {
   triggerId: string;
   repositoryId: string | null;
 }
@@ -172,7 +172,9 @@ export async function listRuns(
 }
 
 /** How many runs wait and were given up. `oldest`: since when an enabled trigger has a run queued; null for none. */
-export function measureQueue(tx: ReadTx): { queued: number; failed: number; oldest: string | null } {
+export async function measureQueue(
+  tx: ReadTx,
+): Promise<{ queued: number; failed: number; oldest: string | null }> {
   const rows = statements(tx).measure.all();
   const queued = rows.find(({ status }) => status === 'queued');
   const failed = rows.find(({ status }) => status === 'failed');

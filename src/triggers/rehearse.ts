@@ -5,13 +5,13 @@ import { toldBy } from '../deliveries/told.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText } from '../drafts/model.ts';
 import { readScope } from '../drafts/store.ts';
-import { toEvent } from '../events/extract.ts';
 import { eventsInMemory } from '../events/memory.ts';
-import { eventTypes, type ShippedEvent } from '../events/model.ts';
+import { type Event, eventTypes } from '../events/model.ts';
 import { eventReader } from '../events/store.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { letOthersIn } from '../lib/turns.ts';
 import type { ContentType, PostStatus } from '../posts/model.ts';
+import { toEvent } from '../providers/index.ts';
 import { isEdit } from './hand-over.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf, type PlannedDraft } from './kinds/kind.ts';
@@ -151,7 +151,7 @@ async function eventsSince({ db }: Needs, trigger: Trigger, since: Date) {
   const { organizationId, integrationId } = trigger;
   const { repositories } = await db.read((tx) => getIntegration(tx, integrationId));
   const filter = { integrationId, since, status: 'processed' } as const;
-  const events: { repositoryId: string | null; event: ShippedEvent; isEdit: boolean }[] = [];
+  const events: { repositoryId: string | null; event: Event; isEdit: boolean }[] = [];
   let before: LogPosition | null = null;
   for (let read = 0; read < MAX_DELIVERIES; ) {
     const position: LogPosition | null = before;

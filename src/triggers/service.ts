@@ -225,7 +225,7 @@ function requireRepository({ id, repositories }: Integration, repository: string
   );
   if (match !== undefined) return match.id;
   const known = repositories.map(({ fullName }) => fullName);
-  throw refusal(404, 'repository_not_found', { id, repository, known });
+  throw refusal(404, 'unknown_repository', { id, repository, known });
 }
 
 /** The filters in canonical form: names and values sorted, each value once. */

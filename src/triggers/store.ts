@@ -78,11 +78,3 @@ function select(tx: ReadTx, filter: SQL | undefined): Trigger[] {
     filters: trigger.filters as TriggerFilters,
   }));
 }
-
-/** The events that the enabled triggers of all integrations need. */
-export async function listNeeds(
-  tx: ReadTx,
-): Promise<Pick<Trigger, 'integrationId' | 'repositoryId' | 'event'>[]> {
-  const { integrationId, repositoryId, event, enabled } = triggers;
-  return tx.select({ integrationId, repositoryId, event }).from(triggers).where(eq(enabled, true)).all();
-}

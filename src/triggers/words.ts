@@ -30,7 +30,7 @@ const sentences = {
     `A draft of ${it.event} grows until it is closed, so it cannot be published at once. These can: ${it.supported.join(', ')}.`,
   past_unsupported: (it: { event: string }) =>
     `Only a release trigger can make drafts of past releases, not a trigger on ${it.event}.`,
-  repository_not_found: (it: { id: string; repository: string; known: readonly string[] }) =>
+  unknown_repository: (it: { id: string; repository: string; known: readonly string[] }) =>
     `Integration ${it.id} has no repository ${it.repository}. It has: ${it.known.join(', ') || 'none'}.`,
   no_post: (it: { deliveryId: string; triggerId: string; reason: NoPostReason; type: string }) =>
     `Trigger ${it.triggerId} makes no post of delivery ${it.deliveryId}: ${describeNoPost(it)}`,

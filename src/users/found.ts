@@ -39,9 +39,9 @@ export async function foundOrganization(
     );
   }
   const organization = newOrganization(deps, { name, plan: 'free' });
-  await db.write(() => {
+  await db.write(async (tx) => {
     if (!isActive(db, user.id)) throw new AppError(403, 'This account is disabled.');
-    addOrganization(deps, organization);
+    await addOrganization(tx, deps, organization);
     const { id: organizationId, createdAt } = organization;
     insertMembership(db, { userId: user.id, organizationId, role: 'owner', createdAt });
   });

@@ -39,7 +39,9 @@ function createRefusalCounter(deps: Pick<Deps, 'db' | 'clock' | 'log'>) {
     const counted = [...counts];
     counts.clear();
     try {
-      await Promise.all(counted.map(([address, attempts]) => countRefusedSignIn(deps, address, attempts)));
+      await deps.db.write(async (tx) => {
+        for (const [address, attempts] of counted) await countRefusedSignIn(tx, deps, address, attempts);
+      });
     } catch (error) {
       deps.log.warn({ err: error }, 'could not record refused sign-ins');
     }

@@ -1,5 +1,5 @@
 import { AppError } from '../lib/app-error.ts';
-import type { Metrics } from '../lib/instruments.ts';
+import type { Metrics } from '../lib/metrics.ts';
 
 // Every password hash of the server. One hash takes a tenth of a second and 64 MiB on a thread of the pool that DNS
 // lookups also use, so only one runs at a time, and only a few wait.

@@ -102,12 +102,12 @@ export async function setUp(
   const createdAt = now.toISOString();
   const user = { id: ids.newId('usr'), email, createdAt };
   const session = newSecret();
-  await db.write(() => {
+  await db.write(async (tx) => {
     if (!useLink(db, link.hash) || hasUsers(db)) throw badLink();
     insertUser(db, { ...user, passwordHash });
     const asOwner = actingAs(deps, user);
     recordAccount(asOwner, 'user.created', user.id, 'created the first account');
-    if (made !== null) addOrganization(asOwner, made);
+    if (made !== null) await addOrganization(tx, asOwner, made);
     for (const { id: organizationId } of made === null ? existing : [made]) {
       const membership = { userId: user.id, organizationId, role: 'owner', createdAt } as const;
       joinOrganization(asOwner, membership, (_, as) => `joined as ${as}`);
@@ -326,7 +326,7 @@ export async function invite(deps: AuditDeps, organizationId: string, role: Role
     insertLink(db, { ...noOne, hash, purpose: 'invitation', organizationId, role, ...life });
     const target = { type: 'organization', id: organizationId };
     const summary = `created an invitation link for ${role === 'owner' ? 'an owner' : 'a member'}`;
-    recordAudit(deps.db, deps, { organizationId, action: 'member.invited', target, summary });
+    void recordAudit(deps.db, deps, { organizationId, action: 'member.invited', target, summary });
   });
   return `/dashboard/~/invitation?token=${token}`;
 }

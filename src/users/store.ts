@@ -140,7 +140,12 @@ export function recordAccount(
   userId: string,
   summary: string,
 ): void {
-  recordAudit(deps.db, deps, { organizationId: null, action, target: { type: 'user', id: userId }, summary });
+  void recordAudit(deps.db, deps, {
+    organizationId: null,
+    action,
+    target: { type: 'user', id: userId },
+    summary,
+  });
 }
 
 /**
@@ -169,7 +174,7 @@ function recordMember(
 ): void {
   const { email = userId } =
     deps.db.select({ email: users.email }).from(users).where(eq(users.id, userId)).get() ?? {};
-  recordAudit(deps.db, deps, {
+  void recordAudit(deps.db, deps, {
     organizationId,
     action,
     target: { type: 'user', id: userId },
@@ -241,7 +246,7 @@ export function deleteInvitations(deps: AuditDeps, organizationId: string): Prom
   return db.write(() => {
     const withdrawn = deleteInvitationsNow(db, organizationId);
     if (withdrawn === 0) return;
-    recordAudit(deps.db, deps, {
+    void recordAudit(deps.db, deps, {
       organizationId,
       action: 'member.invitations_withdrawn',
       target: { type: 'organization', id: organizationId },

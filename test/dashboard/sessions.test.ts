@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createApp } from '../../src/app.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/jobs/sweep.ts';
+import { sweep } from '../../src/operate/jobs.ts';
 import { createGuard } from '../../src/users/guard.ts';
 import { createPasswordLink, createUser, hashOf, signIn as signInAs } from '../../src/users/service.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';

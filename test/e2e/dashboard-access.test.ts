@@ -60,7 +60,7 @@ test('without scripts everything can be done', async () => {
 
   await follow(page, 'Integrations');
   await page.getByText('By hand, without a token').first().click();
-  await page.getByLabel('Repository').fill('acme/lander');
+  await page.getByLabel('Repository').first().fill('acme/lander');
   await press(page, 'Connect GitHub');
   await follow(page, 'I have done this');
   await press(page, 'New trigger…');

@@ -172,7 +172,7 @@ describe('full, with something to see:', () => {
       await expectFine(page);
       await open('integrations');
       await page.getByText('By hand, without a token').first().click();
-      await page.getByLabel('Repository').fill('nothing');
+      await page.getByLabel('Repository').first().fill('nothing');
       await press('Connect GitHub');
       await page.getByText('must be OWNER/NAME').waitFor();
       await expectFine(page);

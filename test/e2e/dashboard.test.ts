@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { Connected } from '../../src/integrations/model.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { cliJson } from '../support/cli.ts';
 import { curlLines } from '../support/curl.ts';
 import { type OpenDashboard, openDashboard, setUpLink, watch } from '../support/dashboard-browser.ts';
@@ -89,7 +89,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await page.goto(dashboard.base);
   await go('Integrations');
   await page.getByText('By hand, without a token').first().click();
-  await page.getByLabel('Repository').fill('acme/rocket');
+  await page.getByLabel('Repository').first().fill('acme/rocket');
   await button('Connect GitHub').click();
   await page.getByRole('heading', { name: 'acme/rocket is almost connected' }).waitFor();
   const url = await copyBy('Copy the URL');
@@ -166,7 +166,7 @@ test('from a draft to a published post, and to the newer text that is suggested 
     const [path, init] = githubRequest(connected, payload, { event: 'release', path: pathname });
     expect((await fetch(`${dashboard.origin}${path}`, init)).status).toBe(200);
   };
-  const release = sampleGithub('release', { repository: 'acme/lander', now: new Date() }) ?? {};
+  const release = samplePayload('github', 'release', { repository: 'acme/lander', now: new Date() }) ?? {};
   await send(changed(release, { 'release.name': 'Lander 1.0', 'release.body': '- Wider pads' }));
   await page.goto(`${dashboard.base}/posts`);
   await appears(page, link('Lander 1.0'));
@@ -185,7 +185,8 @@ test('from a draft to a published post, and to the newer text that is suggested 
   });
 
   const now = new Date(Date.now() + 60_000);
-  const edited = sampleGithub('release', { repository: 'acme/lander', now, action: 'edited' }) ?? {};
+  const edited =
+    samplePayload('github', 'release', { repository: 'acme/lander', now, action: 'edited' }) ?? {};
   await send(
     changed(edited, { 'release.name': 'Lander 1.0', 'release.body': '- Wider pads\n- Longer legs' }),
   );

@@ -15,7 +15,7 @@ import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { openServices } from '../../src/main.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/signature.ts';
 import { fillFolder } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
@@ -359,7 +359,7 @@ async function deliver(
 async function queueRelease(webhookUrl: string, secret: string, notes: string): Promise<void> {
   const services = await openServices(readConfig({ DATA_DIR: dataDir() }, { LOG_LEVEL: 'silent' }));
   const app = createApp({ ...services, compose, publicUrl: () => new URL(webhookUrl).origin });
-  const sample = sampleGithub('release', { repository: 'a/b', now: new Date() }) ?? {};
+  const sample = samplePayload('github', 'release', { repository: 'a/b', now: new Date() }) ?? {};
   const connected = { webhookUrl, secret } as Connected;
   const [, init] = githubRequest(connected, changed(sample, { 'release.body': notes }), { event: 'release' });
   expect((await app.fetch(new Request(webhookUrl, init))).status).toBe(200);

@@ -6,7 +6,7 @@ import { insertSession } from '../../src/users/session-store.ts';
 import { insertMembership, insertUser } from '../../src/users/store.ts';
 import type { TestApp } from './test-app.ts';
 
-/** What a browser says of a form that our own page sent. */
+/** Headers of a browser that sends a form from the same origin. */
 const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' };
 
 /** Opens a page as somebody who is signed in; with a `body`, sends a form from one of our own pages. */
@@ -64,7 +64,7 @@ export function cookieOf(response: Response, name = 'tidings_session'): string |
 /** Text that must never reach a page as it is. */
 export const hostile = '<script>alert(1)</script>"><img src=x onerror=alert(1)>';
 
-/** Whether a page holds hostile text as markup. */
+/** True if a page contains hostile text as markup. */
 export function isHarmed(html: string): boolean {
   return /<script>alert|<img src=x/i.test(html);
 }

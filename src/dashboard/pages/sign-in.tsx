@@ -42,7 +42,9 @@ export const signIn: readonly Page[] = [
       if (!(error instanceof AppError)) throw error;
       // Only a refusal after a hash is written at once: the queue of hashes bounds how often.
       if (error.status === 429) guard.countRefusal(clientAddress);
-      else if (error.isRefusal) await countRefusedSignIn(deps, clientAddress);
+      else if (error.isRefusal) {
+        await deps.db.write((tx) => countRefusedSignIn(tx, deps, clientAddress));
+      }
       return showSignIn(visit, error);
     }
   }),

@@ -1,5 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import type { ComponentChildren } from 'preact';
+import { listProviders } from '../../providers/index.ts';
 import type { MemberVisit } from '../page.ts';
 import { ToCopy } from '../view/copy.tsx';
 import type { Progress } from './start.tsx';
@@ -49,7 +51,7 @@ export function stepsOf(visit: MemberVisit, progress: Progress): Step[] {
       ),
     },
     {
-      title: 'Connect GitHub or Linear',
+      title: `Connect ${listProviders('or')}`,
       isDone: progress.hasIntegration,
       todo: byOwner(
         <>

@@ -1,6 +1,6 @@
 import { isBranchMerge } from '../../drafts/changes/reached.ts';
 import type { Shipped } from '../../drafts/model.ts';
-import type { EventReader, EventType, ShippedEvent } from '../../events/model.ts';
+import type { Event, EventReader, EventType } from '../../events/model.ts';
 import type { TriggerFilters } from '../model.ts';
 import {
   draftOf,
@@ -20,11 +20,9 @@ export const release: TriggerKind = {
   event: 'release',
   action: 'published',
   content: ['release'],
-  provider: 'github',
   filters: ['branch', 'prereleases', 'tag'],
   isRolling: false,
   isOfBranch: true,
-  needs: ['pull_request', 'push', 'release'],
 
   // A push that arrives after the release it belongs to changes that release's draft.
   scopeOf: (filters, event, repositoryId) => scopeOfBranch(filters, event, repositoryId, CHANGES),
@@ -54,7 +52,6 @@ export const push: TriggerKind = {
   ...rolling(['push', 'pull_request']),
   event: 'push',
   action: 'pushed',
-  needs: ['pull_request', 'push', 'release'],
   filters: ['branch', 'prereleases', 'tag'],
 };
 
@@ -63,14 +60,12 @@ export const pullRequest: TriggerKind = {
   ...rolling(['pull_request']),
   event: 'pull_request',
   action: 'merged',
-  needs: ['pull_request', 'release'],
   filters: ['branch', 'label', 'prereleases', 'tag'],
 };
 
-function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | 'filters' | 'needs'> {
+function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | 'filters'> {
   return {
     content,
-    provider: 'github',
     isRolling: true,
     isOfBranch: true,
 
@@ -127,7 +122,7 @@ const CHANGES: readonly EventType[] = ['push', 'pull_request'];
 /** The branch that an event reached, when it is a release or one of the `changes` and its branch passes the filters. */
 function scopeOfBranch(
   filters: TriggerFilters,
-  event: ShippedEvent,
+  event: Event,
   repositoryId: string | null,
   changes: readonly EventType[],
 ): string | null {
@@ -151,7 +146,7 @@ function branchOf(scope: string): string {
 }
 
 /** Without a branch filter: the default branch, and releases of any branch. */
-function matchesBranch(filters: TriggerFilters, event: ShippedEvent): boolean {
+function matchesBranch(filters: TriggerFilters, event: Event): boolean {
   if (event.branch === null) return false;
   if (event.type === 'release' && !matchesRelease(filters, event.data)) return false;
   if (filters.branch !== undefined) return fitsOne(filters.branch, event.branch);
@@ -171,7 +166,7 @@ export function fitsOne(patterns: readonly string[] | undefined, text: string): 
   return patterns === undefined || patterns.some((pattern) => fits(pattern, text));
 }
 
-/** Linear in the length of the text: looks for each part once, from the end of the one before. */
+/** Takes time in proportion to the text: looks for each part once, from the end of the one before. */
 function fits(pattern: string, text: string): boolean {
   const [first = '', ...parts] = pattern.split('*');
   const last = parts.pop();

@@ -1,4 +1,5 @@
 import type { EventType } from '../../events/model.ts';
+import { type IntegrationType, providerOf } from '../../providers/index.ts';
 import { pullRequest, push, release } from './branch.ts';
 import type { TriggerKind } from './kind.ts';
 import { issue, project, projectUpdate } from './tracker.ts';
@@ -14,6 +15,7 @@ export const kinds: Readonly<Record<EventType, TriggerKind>> = {
 };
 
 /** The kinds that work with an integration of this type. */
-export function kindsFor(type: string): TriggerKind[] {
-  return Object.values(kinds).filter(({ provider }) => provider === type);
+export function kindsFor(type: IntegrationType): TriggerKind[] {
+  const { triggerEvents } = providerOf(type);
+  return Object.values(kinds).filter(({ event }) => Object.hasOwn(triggerEvents, event));
 }

@@ -1,7 +1,6 @@
 import type { Material } from '../../drafts/model.ts';
 import type { ScopeDrafts } from '../../drafts/store.ts';
-import type { EventReader, EventType, ShippedEvent } from '../../events/model.ts';
-import type { IntegrationType } from '../../integrations/model.ts';
+import type { Event, EventReader, EventType } from '../../events/model.ts';
 import type { TriggerFilters } from '../model.ts';
 
 /** How one type of event becomes drafts: the drafts that an event affects, and their material. */
@@ -11,19 +10,16 @@ export interface TriggerKind {
   action: string;
   /** The types of events that its drafts consist of. */
   content: readonly EventType[];
-  provider: IntegrationType;
   /** The filters that apply to it. */
   filters: readonly (keyof TriggerFilters)[];
   /** Its draft collects events until a person or a release closes it. */
   isRolling: boolean;
   /** Its scopes are branches of repositories (`branchScope`). */
   isOfBranch: boolean;
-  /** The provider's names of the events that it must deliver. */
-  needs: readonly string[];
   /** The scope whose drafts an event affects; null when it affects none. */
-  scopeOf(filters: TriggerFilters, event: ShippedEvent, repositoryId: string | null): string | null;
+  scopeOf(filters: TriggerFilters, event: Event, repositoryId: string | null): string | null;
   /** The event is content of drafts and passes the filters. */
-  matches(filters: TriggerFilters, event: ShippedEvent): boolean;
+  matches(filters: TriggerFilters, event: Event): boolean;
   /** The drafts of a scope, oldest first. The order in which events arrived does not change the result. */
   plan(input: PlanInput): Promise<PlannedDraft[]>;
 }
@@ -56,7 +52,7 @@ export interface PlannedDraft {
 export const OPEN = 'open';
 
 /** The keys that mark an event as used by a draft. A merged pull request is also the push that it made. */
-export function keysOf(event: ShippedEvent): string[] {
+export function keysOf(event: Event): string[] {
   const own = `${event.type} ${event.key}`;
   return event.type === 'pull_request' && event.data.mergeCommitSha !== null
     ? [own, `push ${event.data.mergeCommitSha}`]
@@ -64,7 +60,7 @@ export function keysOf(event: ShippedEvent): string[] {
 }
 
 /** A rolling draft that a person closed has the event. */
-export function isInClosedDraft(event: ShippedEvent, { closedKeys }: ScopeDrafts): boolean {
+export function isInClosedDraft(event: Event, { closedKeys }: ScopeDrafts): boolean {
   return keysOf(event).some((key) => closedKeys.has(key));
 }
 
@@ -85,7 +81,7 @@ const emptyMaterial: Material = {
 
 export function draftOf(
   subject: string,
-  events: readonly ShippedEvent[],
+  events: readonly Event[],
   material: Partial<Material>,
 ): PlannedDraft {
   const times = events.map(({ occurredAt }) => occurredAt).sort();

@@ -1,5 +1,5 @@
 import type { Shipped } from '../../drafts/model.ts';
-import type { ShippedEvent } from '../../events/model.ts';
+import type { Event } from '../../events/model.ts';
 import type { TriggerFilters } from '../model.ts';
 import { draftOf, emptyDraft, isInClosedDraft, isOneOf, OPEN, type TriggerKind } from './kind.ts';
 
@@ -10,11 +10,9 @@ export const issue: TriggerKind = {
   event: 'issue',
   action: 'completed',
   content: ['issue'],
-  provider: 'linear',
   filters: ['label', 'team', 'project'],
   isRolling: true,
   isOfBranch: false,
-  needs: ['Issue'],
 
   scopeOf: (filters, event) => (matchesIssue(filters, event) ? issueScope(filters, event) : null),
 
@@ -41,7 +39,7 @@ function issueScope(filters: TriggerFilters, { data: { team, project } }: Shippe
   return filters.project === undefined ? `team ${team?.id ?? '-'}` : `project ${project?.id ?? '-'}`;
 }
 
-function matchesIssue(filters: TriggerFilters, event: ShippedEvent): event is Shipped<'issue'> {
+function matchesIssue(filters: TriggerFilters, event: Event): event is Shipped<'issue'> {
   if (event.type !== 'issue') return false;
   const { isCompleted, labels, team, project } = event.data;
   return (
@@ -57,11 +55,9 @@ export const project: TriggerKind = {
   event: 'project',
   action: 'completed',
   content: ['project'],
-  provider: 'linear',
   filters: ['project'],
   isRolling: false,
   isOfBranch: false,
-  needs: ['Project'],
 
   scopeOf: (filters, event) => (project.matches(filters, event) ? `project ${event.key}` : null),
 
@@ -83,11 +79,9 @@ export const projectUpdate: TriggerKind = {
   event: 'project_update',
   action: 'created',
   content: ['project_update'],
-  provider: 'linear',
   filters: ['project'],
   isRolling: false,
   isOfBranch: false,
-  needs: ['InitiativeUpdate', 'ProjectUpdate'],
 
   scopeOf: (filters, event) => (projectUpdate.matches(filters, event) ? `update ${event.key}` : null),
 

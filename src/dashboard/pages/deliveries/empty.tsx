@@ -1,5 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import type { Integration } from '../../../integrations/model.ts';
+import { listProviders } from '../../../providers/index.ts';
 
 /** A log without entries, and what to do about it. */
 export function Empty({
@@ -31,9 +33,9 @@ export function Empty({
   const [first] = integrations;
   return first === undefined ? (
     <div class="card empty">
-      <p>Each delivery of GitHub and Linear appears here as soon as it arrives. Nothing is connected yet.</p>
+      <p>Each delivery appears here as soon as it arrives. Nothing is connected yet.</p>
       <a class="button go" href={`${base}/integrations`}>
-        Connect GitHub or Linear
+        Connect {listProviders('or')}
       </a>
     </div>
   ) : (

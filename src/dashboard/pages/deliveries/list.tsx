@@ -50,9 +50,7 @@ async function showLog(visit: MemberVisit, context: RowContext): Promise<Answer>
     'Deliveries',
     <>
       <h1>Deliveries</h1>
-      <p class="lede">
-        What GitHub and Linear have sent, and what became of it. Entries are kept for {days} days.
-      </p>
+      <p class="lede">Every delivery and its result. Entries are kept for {days} days.</p>
       <Filters
         base={base}
         query={query}

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { AppError } from '../../../lib/app-error.ts';
-import { editPost } from '../../../posts/edit.ts';
-import { type PostStatus, postStatuses } from '../../../posts/model.ts';
-import { deletePost, type OwnedPost, readPost } from '../../../posts/store.ts';
+import { type OwnedPost, type PostStatus, postStatuses } from '../../../posts/model.ts';
+import { deletePost, editPost } from '../../../posts/service.ts';
+import { readPost } from '../../../posts/store.ts';
 import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { showEditor } from './editor.tsx';
 import { shortTitle } from './words.tsx';
@@ -10,11 +10,11 @@ import { shortTitle } from './words.tsx';
 const PATH = '/dashboard/:organizationId/posts/:postId';
 
 export const editing: readonly Page[] = [
-  get(PATH, 'member', async (visit) => showEditor(visit, requirePost(visit))),
+  get(PATH, 'member', async (visit) => showEditor(visit, await requirePost(visit))),
 
   post(PATH, 'member', async (visit) => {
     const { deps, form, base } = visit;
-    const before = requirePost(visit);
+    const before = await requirePost(visit);
     const typed = {
       title: form.get('title') ?? before.title,
       markdown: (form.get('markdown') ?? before.markdown).replaceAll('\r\n', '\n'),
@@ -24,21 +24,21 @@ export const editing: readonly Page[] = [
       await editPost(deps, before.id, { ...typed, status, seen: form.get('seen') ?? undefined });
     } catch (error) {
       if (!(error instanceof AppError) || (error.status !== 400 && error.status !== 409)) throw error;
-      return showEditor(visit, requirePost(visit), { typed, error });
+      return showEditor(visit, await requirePost(visit), { typed, error });
     }
     return redirect(`${base}/posts/${before.id}`, wordsFor(before.status, status ?? before.status));
   }),
 
   post(`${PATH}/delete`, 'member', async (visit) => {
-    const { id, title } = requirePost(visit);
+    const { id, title } = await requirePost(visit);
     await deletePost(visit.deps, id);
     return redirect(`${visit.base}/posts`, `Deleted ${shortTitle(title)}.`);
   }),
 ];
 
 /** The post that the path names. Throws `AppError` 404: another organization's is not there. */
-export function requirePost({ deps, organization, params }: MemberVisit): OwnedPost {
-  const found = readPost(deps.db, params.postId ?? '');
+export async function requirePost({ deps, organization, params }: MemberVisit): Promise<OwnedPost> {
+  const found = await deps.db.read((tx) => readPost(tx, params.postId ?? ''));
   if (found?.organizationId !== organization.id) {
     throw new AppError(404, 'There is no such post. It may have been deleted.');
   }

@@ -1,8 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { compareTexts } from '../../../drafts/suggestions.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import type { Post } from '../../../posts/model.ts';
-import type { OwnedPost } from '../../../posts/store.ts';
+import type { OwnedPost, Post } from '../../../posts/model.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';
 import { Difference } from '../../view/difference.tsx';
 import { FormError } from '../../view/form.tsx';

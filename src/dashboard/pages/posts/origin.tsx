@@ -2,8 +2,8 @@
 
 import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { Deps } from '../../../deps.ts';
+import type { OwnedPost } from '../../../posts/model.ts';
 import { type Origin, originOf } from '../../../posts/origin.ts';
-import type { OwnedPost } from '../../../posts/store.ts';
 import { When } from '../../view/when.tsx';
 import { originWords, typeNames } from './words.tsx';
 

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { VNode } from 'preact';
-import { plainTextFor } from '../../../markdown/plain-text.ts';
 import { type ContentType, contentTypes, MAX_LINKEDIN_LENGTH } from '../../../posts/model.ts';
+import { plainTextFor } from '../../../posts/service.ts';
 import { type DashboardDeps, fragment, type Page, post } from '../../page.ts';
 import { proseOf } from '../../view/prose.tsx';
 

@@ -7,7 +7,7 @@ import { findSuggestion } from './suggestion-note.tsx';
 export const suggestions: readonly Page[] = [
   post('/dashboard/:organizationId/posts/:postId/suggestion', 'member', async (visit) => {
     const { deps, form, base } = visit;
-    const found = requirePost(visit);
+    const found = await requirePost(visit);
     const suggestion = await findSuggestion(deps, found);
     const to = `${base}/posts/${found.id}`;
     if (suggestion === null) return redirect(to, 'There is no newer text any more. Nothing was changed.');

@@ -13,7 +13,7 @@ export function StatusTag({ status }: { status: PostStatus }) {
   return <span class={`tag ${status}`}>{statusNames[status]}</span>;
 }
 
-/** Where a post came from, such as `2.4.0 of acme/rocket on GitHub`; null when nothing tells it. */
+/** Version, repository and platform of a post's origin; null without any. */
 export function originWords({ platform, repository, version }: Origin): string | null {
   const what =
     version !== null && repository !== null ? `${version} of ${repository}` : (version ?? repository);

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { AppError } from '../../../lib/app-error.ts';
-import { createPost } from '../../../posts/edit.ts';
 import { contentTypes } from '../../../posts/model.ts';
+import { createPost } from '../../../posts/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { FormError } from '../../view/form.tsx';
 import { contentTypeOf, previewOf } from './preview.tsx';

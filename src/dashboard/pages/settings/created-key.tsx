@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { CreatedKey } from '../../../keys/model.ts';
+import { describeKeyWarning } from '../../../keys/words.ts';
 import { ToCopy } from '../../view/copy.tsx';
 import { SettingsTabs } from '../../view/settings-tabs.tsx';
 
@@ -15,7 +16,7 @@ export function CreatedKeyPage({ made, curl, base }: { made: CreatedKey; curl: s
       </p>
       {made.warning === undefined ? null : (
         <p class="note" role="alert">
-          <strong>Check this key before you use it.</strong> {made.warning}
+          <strong>Check this key before you use it.</strong> {describeKeyWarning(made.warning)}
         </p>
       )}
       <div class="note">

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ApiKey } from '../../../keys/model.ts';
-import { quietDays } from '../../../keys/owned.ts';
+import { quietDays } from '../../../keys/service.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import type { MemberVisit } from '../../page.ts';
 import { Action } from '../../view/form.tsx';

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type CreatedKey, READ_PERMISSION } from '../../../keys/model.ts';
-import { getOwnKey } from '../../../keys/owned.ts';
-import { KeyServiceUnavailable } from '../../../keys/service.ts';
+import { getOwnKey, KeyServiceUnavailable } from '../../../keys/service.ts';
+import { describeKeyWarning } from '../../../keys/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { once } from '../../once.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
@@ -22,7 +22,7 @@ export const keys: readonly Page[] = [
     try {
       const made = await once(deps.db, form.get('mark'), () => createKey(visit));
       if (made === null) return showKeys(visit, { status: 409, isSentAgain: true });
-      if (made.warning !== undefined) deps.log.warn({ keyId: made.id }, made.warning);
+      if (made.warning !== undefined) deps.log.warn({ keyId: made.id }, describeKeyWarning(made.warning));
       const curl = curlLine(deps.publicUrl(), made);
       return view('API keys', <CreatedKeyPage made={made} curl={curl} base={base} />, { section: 'keys' });
     } catch (error) {

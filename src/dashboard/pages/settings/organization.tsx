@@ -116,7 +116,7 @@ function Facts({ visit: { organization } }: { visit: MemberVisit }) {
 
 function LogNow({ log, now, retentionDays }: { log: LogForecast; now: Date; retentionDays: number }) {
   if (log.oldest === null) {
-    return <p class="dim">It is empty. Each delivery from GitHub or Linear becomes an entry.</p>;
+    return <p class="dim">It is empty. Each delivery becomes an entry.</p>;
   }
   const entries = `${log.isCapped ? 'more than ' : ''}${log.entries.toLocaleString('en')}`;
   return (

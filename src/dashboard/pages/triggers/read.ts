@@ -1,6 +1,7 @@
 import type { EventType } from '../../../events/model.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { type ContentType, contentTypes } from '../../../posts/model.ts';
+import type { IntegrationType } from '../../../providers/index.ts';
 import { kindsFor } from '../../../triggers/kinds/index.ts';
 import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
 import type { Trigger, TriggerFilters } from '../../../triggers/model.ts';
@@ -12,7 +13,7 @@ import type { filterWords } from './words.ts';
 // Between the form of a trigger and the trigger.
 
 /** The kind for an event, of those that work with this type of integration. */
-export function kindOf(type: string, event: string | null): TriggerKind | null {
+export function kindOf(type: IntegrationType, event: string | null): TriggerKind | null {
   return kindsFor(type).find((kind) => kind.event === event) ?? null;
 }
 
