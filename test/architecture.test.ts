@@ -155,7 +155,7 @@ test.each([
   ['the environment is read', /\b(Bun|process|import\.meta)\.env\b/, ['src/config.ts']],
   ['the time is asked', /\bDate\.now\(\)|\bnew Date\(\)/, ['src/lib/time.ts', 'src/main.ts']],
   ['random ids are made', /\brandomUUID/, ['src/lib/ids.ts', 'src/http/request.ts']],
-  ['passwords are hashed', /\bBun\.password\b/, ['src/users/password-queue.ts']],
+  ['passwords are hashed', /\bBun\.password\b/, ['src/users/passwords.ts']],
   ['the console is used', /\bconsole\./, []],
   [
     'a command of ours is named as only the binary has it',

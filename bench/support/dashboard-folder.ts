@@ -12,9 +12,8 @@ import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { savePosts } from '../../src/posts/service.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
-import { hashOf } from '../../src/users/service.ts';
-import { insertSession } from '../../src/users/session-store.ts';
-import { insertMembership, insertUser } from '../../src/users/store.ts';
+import { hashOf } from '../../src/users/sessions.ts';
+import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
 import { fillLog } from './dashboard-log.ts';
 import { makePost } from './dashboard-posts.ts';
 
@@ -166,12 +165,12 @@ async function signIn(db: Database, organizationIds: readonly string[]): Promise
   const createdAt = now.toISOString();
   const user = { id: randomIds.newId('usr'), email: `${randomIds.newId('ann')}@acme.example`, createdAt };
   const token = randomToken(32);
-  await db.write(() => {
-    insertUser(db, { ...user, passwordHash: null });
+  await db.write(async (tx) => {
+    await insertUser(tx, { ...user, passwordHash: null });
     for (const organizationId of organizationIds) {
-      insertMembership(db, { userId: user.id, organizationId, role: 'owner', createdAt });
+      await insertMembership(tx, { userId: user.id, organizationId, role: 'owner', createdAt });
     }
-    insertSession(db, {
+    await insertSession(tx, {
       hash: hashOf(token),
       userId: user.id,
       createdAt,

@@ -58,10 +58,6 @@ export interface Actor {
 
 export const SERVER: Actor = { type: 'server', id: null, name: null, address: null };
 
-export function userActor({ id, email }: { id: string; email: string }, address: string | null): Actor {
-  return { type: 'user', id, name: email, address };
-}
-
 export interface AuditEvent {
   id: number;
   organizationId: string | null;

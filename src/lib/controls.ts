@@ -12,9 +12,6 @@ const CONTROLS_AND_BREAKS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028
 /** Characters that `JSON.stringify` does not escape. */
 const UNESCAPED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Overrides, embeddings and isolates. Without them, text reorders nothing outside of its element. */
-const REORDERING = /[\u202a-\u202e\u2066-\u2069]/;
-
 export function withoutControls(text: string): string {
   return text.replaceAll(CONTROLS, '');
 }
@@ -26,12 +23,4 @@ export function onOneLine(text: string): string {
 /** The same JSON value without characters that a terminal interprets. */
 export function escapeControls(json: string): string {
   return json.replaceAll(UNESCAPED, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-/** HTML whose text cannot reorder the text beside it. Form fields keep every character. */
-export function withoutReordering(html: string): string {
-  if (!REORDERING.test(html)) return html;
-  return html.replaceAll(/<textarea\b[^>]*>[^<]*|\bvalue="[^"]*"|[\u202a-\u202e\u2066-\u2069]/g, (each) =>
-    each.length > 1 ? each : '',
-  );
 }

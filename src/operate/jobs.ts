@@ -6,7 +6,7 @@ import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../integrations/sync.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { createTriggerWorker } from '../triggers/run.ts';
-import { countExpiredSessions, deleteExpiredSessions } from '../users/session-store.ts';
+import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
 import { BEAT_MS, type Uptime } from './uptime.ts';
 
 /** Something that the server does by itself, now and then. Each can also be run by hand: `run()`. */
@@ -136,12 +136,15 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
   const logs = await drain(() => deleteExpiredDeliveries(db, asOf, BATCH), signal);
   // Not counted: scripts read `logs` as entries of the delivery log.
   await drain(() => db.write((tx) => deleteExpiredAudit(tx, asOf, BATCH)), signal);
-  return { deliveryIds, logs, sessions: await deleteExpiredSessions(db, asOf) };
+  return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
 }
 
 /** Counts the rows that `sweep` would remove. */
 export async function planSweep({ db }: Pick<Deps, 'db'>, asOf: Date): Promise<Swept> {
-  return { ...(await countExpired(db, asOf)), sessions: await countExpiredSessions(db, asOf) };
+  return {
+    ...(await countExpired(db, asOf)),
+    sessions: await db.read((tx) => countExpiredSessions(tx, asOf)),
+  };
 }
 
 async function drain(deleteBatch: () => Promise<number>, signal?: AbortSignal): Promise<number> {

@@ -1,5 +1,5 @@
 import { desc, eq, lt } from 'drizzle-orm';
-import { serverRuns } from '../../db/schema/index.ts';
+import { serverRuns } from '../../db/schema/integrations.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
 

@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'bun:test';
 import type { Actor } from '../../src/audit/model.ts';
 import { listAuditEvents } from '../../src/audit/store.ts';
-import { addToOrganization, deleteAccount, disableAccount, enableAccount } from '../../src/users/accounts.ts';
-import { createPasswordLink, createSetupLink, createUser, invite } from '../../src/users/service.ts';
+import {
+  addToOrganization,
+  createUser,
+  deleteAccount,
+  disableAccount,
+  enableAccount,
+} from '../../src/users/accounts.ts';
+import { createPasswordLink, createSetupLink, invite } from '../../src/users/links.ts';
 import { cookieOf, form, visitor } from '../support/dashboard.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-// What people do with accounts and sessions: each leaves its events, with who did it and from where.
+// Every change to accounts and sessions leaves an event with its actor and address.
 
 const ADDRESS = '203.0.113.7';
 const EMAIL = 'ann@acme.example';

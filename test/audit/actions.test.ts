@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { AuditAction } from '../../src/audit/model.ts';
-import { auditActions } from '../../src/audit/model.ts';
+import { type AuditAction, auditActions } from '../../src/audit/model.ts';
 import { listAuditEvents } from '../../src/audit/store.ts';
 import { connectIntegration, setEnabled } from '../../src/integrations/connect.ts';
 import { importFile } from '../../src/posts/import/service.ts';

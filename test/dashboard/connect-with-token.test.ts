@@ -229,8 +229,8 @@ describe('the sealed token of the first form', () => {
     const fields = await chosen(['acme/rocket']);
     const { app } = started;
     const { id: userId } = visit.user;
-    await app.db.write(() =>
-      insertMembership(app.db, { userId, organizationId: 'org_b', role: 'owner', createdAt: '2026-01-01' }),
+    await app.db.write((tx) =>
+      insertMembership(tx, { userId, organizationId: 'org_b', role: 'owner', createdAt: '2026-01-01' }),
     );
     expect((await visit(LIST.replace('org_a', 'org_b'))).status).toBe(200);
     await expectRefused(fields, visit, CONNECT.replace('org_a', 'org_b'));

@@ -181,7 +181,7 @@ describe('the log', () => {
   });
 
   test('an empty log says how to begin', async () => {
-    expect(await (await visit(LOG)).text()).toContain('Connect GitHub or Linear');
+    expect(await (await visit(LOG)).text()).toContain('Connect GitHub, Linear, or Forgejo');
     const { integrationId } = await connectLinear(app, 'org_a');
     expect(await (await visit(LOG)).text()).toContain(`/integrations/${integrationId}#test`);
     expect(await (await visit(`${LOG}?status=failed`)).text()).toContain('No delivery fits these filters');
@@ -294,7 +294,7 @@ test('a refused signature says why, and leads to the integrations that are meant
   expect(mixedUp).toContain(`GitHub, acme/pad (${other.integrationId})`);
   expect(mixedUp).toContain(linkTo(connected, 'acme/rocket'));
   expect(mixedUp).toContain(linkTo(other, 'acme/pad'));
-  // What the sender said is not kept, and our own word for the cause is not shown as if it were that.
+  // The sender's text is not stored, and the page does not show our cause in its place.
   expect(mixedUp).toContain('Only what was processed is kept');
   expect(mixedUp).not.toContain('private');
 

@@ -30,7 +30,7 @@ beforeEach(async () => {
   });
 });
 
-/** What the log says was run again, by event. */
+/** Replayed entries of the log, by event. */
 async function replayed(): Promise<(string | null)[]> {
   return (await logOf(app)).filter(({ replayOf }) => replayOf !== null).map(({ payload }) => payload.event);
 }

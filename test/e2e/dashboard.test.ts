@@ -9,7 +9,7 @@ import { githubRequest } from '../support/deliveries.ts';
 import { changed } from '../support/payloads.ts';
 import { until } from '../support/until.ts';
 
-// What people do in the dashboard, from the first start to a post that a site reads, in a real browser.
+// The dashboard in a real browser, from the first start to a post that a site reads.
 
 let dashboard: OpenDashboard;
 let page: Page;
@@ -32,7 +32,7 @@ const link = (name: string | RegExp) => page.getByRole('link', { name, exact: tr
 const go = (section: string | RegExp) =>
   page.getByRole('navigation', { name: 'Dashboard' }).getByRole('link', { name: section }).click();
 
-/** What a copy button beside a text copies is that text. */
+/** Checks that a copy button copies the text beside it. */
 async function copyBy(name: string): Promise<string> {
   const text = await page
     .locator('.once', { has: button(name) })
@@ -73,7 +73,7 @@ test('from the printed link to a first call, and a key that is revoked', async (
   expect(await page.getByRole('row', { name: 'Website' }).count()).toBe(1);
 
   await page.goto(`${dashboard.base}/start`);
-  await appears(page, page.getByRole('listitem').filter({ hasText: 'A key of yours has been used.' }));
+  await appears(page, page.getByRole('listitem').filter({ hasText: 'One of your keys has been used.' }));
   await go('API keys');
   await page.getByText('Revoke Website').click();
   await button('Revoke this key').click();
@@ -113,7 +113,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await log.goto(`${dashboard.base}/deliveries`);
   const live = log.getByRole('button', { name: 'Live' });
   await live.click();
-  await log.getByText('New deliveries appear by themselves.').waitFor();
+  await log.getByText('New deliveries appear as they arrive.').waitFor();
 
   await link('acme/rocket').click();
   await page.getByLabel('Event', { exact: true }).selectOption('release');
@@ -190,18 +190,18 @@ test('from a draft to a published post, and to the newer text that is suggested 
   await send(
     changed(edited, { 'release.name': 'Lander 1.0', 'release.body': '- Wider pads\n- Longer legs' }),
   );
-  const suggestion = page.getByRole('region', { name: 'There is a newer text for this post.' });
+  const suggestion = page.getByRole('region', { name: 'There is a new version of this post.' });
   await appears(page, suggestion);
   expect(await page.getByLabel('Title').inputValue()).toBe('Lander, at last');
-  await suggestion.getByText('What it would change').waitFor();
+  await suggestion.getByText('Changes').waitFor();
   expect(await suggestion.locator('del').allTextContents()).toEqual(['Lander, at last', 'It *lands* now.']);
   expect(await suggestion.locator('ins').allTextContents()).toEqual([
     'Lander 1.0',
     '- Wider pads',
     '- Longer legs',
   ]);
-  await button('Take the new text').click();
-  await page.getByText('The post has the new text.').waitFor();
+  await button('Use new version').click();
+  await page.getByText('The post has the new version.').waitFor();
   expect(await suggestion.count()).toBe(0);
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('- Wider pads\n- Longer legs');
   expect(await published()).toMatchObject({

@@ -25,10 +25,10 @@ beforeEach(async () => {
 const MINUTE_MS = 60_000;
 
 interface Sent {
-  /** What the provider signed. */
+  /** The bytes that the provider signed. */
   signed: string;
   secret: string;
-  /** What arrived; absent: the same. */
+  /** The bytes that arrived; absent: the same. */
   arrived?: string;
   type?: string;
 }
@@ -70,7 +70,7 @@ interface Told {
   reason: string;
 }
 
-/** What the refused delivery was told to be, once it is clear that the sender learnt nothing of it. */
+/** The logged cause of a refused delivery, after checking that the sender learned nothing of it. */
 async function causeOf([path, init]: [string, RequestInit]): Promise<Told> {
   const before = (await logOf(app)).length;
   const response = await app.request(path, init);

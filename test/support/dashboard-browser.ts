@@ -63,7 +63,7 @@ export async function setUp(page: Page, server: ServerProcess): Promise<string> 
   await page.getByLabel('Password').fill(owner.password);
   const organization = page.getByLabel('Your team or product');
   if ((await organization.count()) > 0) await organization.fill('Acme Rockets');
-  await page.getByRole('button', { name: 'Begin' }).click();
+  await page.getByRole('button', { name: 'Create account' }).click();
   await page.waitForURL(/\/start$/);
   return page.url().replace(/\/start$/, '');
 }

@@ -1,6 +1,5 @@
 import type { Database } from '../../../db/client.ts';
-import type { Environment, ExaminedConfig } from '../../config.ts';
-import { PROVIDER_URLS } from '../../config.ts';
+import { type Environment, type ExaminedConfig, PROVIDER_URLS } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import type { SecretBox } from '../../lib/secret-box.ts';
 

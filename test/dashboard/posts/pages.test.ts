@@ -21,7 +21,7 @@ beforeEach(async () => {
 const read = async (path: string) => (await visit(path)).text();
 const stored = (id: string) => readPost(app.db, id);
 
-/** What a form of the editor holds for a post as it is. */
+/** Fields of the editor's form for an unchanged post. */
 async function fieldsOf(id: string, changes: Record<string, string> = {}): Promise<Record<string, string>> {
   const { title = '', markdown = '', updatedAt = '' } = (await stored(id)) ?? {};
   return { title, markdown, seen: updatedAt, ...changes };
@@ -53,7 +53,7 @@ test('marks in a title cannot reorder the page, and the editor keeps them', asyn
   expect(editor).toMatch(/<textarea [^>]*>\nT\u202eext</);
   const shown = editor.replaceAll(/<textarea [^>]*>[^<]*|value="[^"]*"/g, '');
   expect(shown).not.toMatch(reordering);
-  // What is announced after a change names it too.
+  // The notice after a change names it too.
   const saved = await visit(`${ALL}/p`, form(await fieldsOf('p', { markdown: 'T\u202eext!' })));
   expect(saved.status).toBe(303);
   expect(await stored('p')).toMatchObject({ title, markdown: 'T\u202eext!' });
@@ -125,7 +125,7 @@ describe('the list', () => {
     expect(html).toContain('2.4.0 of acme/rocket on GitHub');
     expect(html).toContain('LinkedIn post');
     expect(html).toContain('<time datetime="2026-11-20T11:48:00.000Z"');
-    expect(html).toContain('1 draft waits for you; 1 post is published.');
+    expect(html).toContain('1 draft to review; 1 post published.');
     expect(html).toContain('<span class="tag draft">Draft</span>');
   });
 
@@ -248,7 +248,7 @@ describe('the editor', () => {
     expect(html).toContain('<strong>Bold</strong>');
     expect(html).toContain('written or imported by hand');
     expect(html).toContain('Publish');
-    expect(html).not.toContain('newer text');
+    expect(html).not.toContain('new version');
   });
 
   test.each([
@@ -351,7 +351,7 @@ describe('the editor', () => {
     expect(html).toContain('<div id="plain-text" class="prose plain">• &lt;one></div>');
     expect(html).toContain('7 of 3,000 characters');
     expect(html).toContain('data-copy="plain-text"');
-    expect(await read(`${ALL}/long`)).toContain('3,001 of 3,000 characters: more than LinkedIn takes.');
+    expect(await read(`${ALL}/long`)).toContain('3,001 of 3,000 characters: too long for LinkedIn.');
   });
 });
 
@@ -389,7 +389,9 @@ describe('the preview', () => {
   test('of too much or of nothing is none', async () => {
     const { status } = await visit(`${ALL}/~/preview`, form({ markdown: '<b>'.repeat(80_000) }));
     expect(status).toBe(200);
-    expect(await (await visit(`${ALL}/~/preview`, form())).text()).toContain('What you write shows here.');
+    expect(await (await visit(`${ALL}/~/preview`, form())).text()).toContain(
+      'The preview of your text appears here.',
+    );
   });
 });
 

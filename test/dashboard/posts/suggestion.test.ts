@@ -46,7 +46,7 @@ beforeEach(async () => {
   visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
 });
 
-/** What the note's forms hold. */
+/** Fields of the note's forms. */
 async function choice(choice: 'take' | 'keep') {
   const html = await (await visit(path)).text();
   const field = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '';
@@ -61,7 +61,7 @@ test('a draft says where it came from, down to the delivery in the log', async (
   expect(html).toContain('2.4.0 of acme/rocket on GitHub</a>');
   expect(html).toContain('href="https://github.com/acme/rocket/releases/tag/v2.4.0"');
   expect(html).toContain(`href="/dashboard/org_a/deliveries/${entry?.id}"`);
-  // What the log no longer has is no link.
+  // Expired entries of the log have no link.
   app.db.$client.run('delete from deliveries');
   expect(await (await visit(path)).text()).not.toContain('the delivery');
 });
@@ -70,13 +70,13 @@ test('a newer text stands beside what was edited, line by line, and can be taken
   await editPost(app.deps, id, { markdown: 'My words' });
   await edited(`Second words\n\n${hostile}`);
   const html = await (await visit(path)).text();
-  expect(html).toContain('There is a newer text for this post.');
+  expect(html).toContain('There is a new version of this post.');
   expect(html).toContain('<del>My words</del>');
   expect(html).toContain('<ins>Second words</ins>');
   expect(isHarmed(html)).toBe(false);
   expect((await choose(await choice('take'))).headers.get('location')).toBe(path);
   expect((await readPost(app.db, id))?.markdown).toStartWith('Second words');
-  expect(await (await visit(path)).text()).not.toContain('newer text');
+  expect(await (await visit(path)).text()).not.toContain('new version');
 });
 
 test('keeping the own text turns the newer one down', async () => {

@@ -1,6 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Integration } from '../../../integrations/model.ts';
-import { providerNames } from '../../../integrations/model.ts';
+import { type Integration, providerNames } from '../../../integrations/model.ts';
 import { Action, FormError } from '../../view/form.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 

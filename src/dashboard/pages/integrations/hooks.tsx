@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import type { Hook } from '../../../integrations/model.ts';
-import { type Integration, providerNames } from '../../../integrations/model.ts';
+import { type Hook, type Integration, providerNames } from '../../../integrations/model.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { Action, FormError } from '../../view/form.tsx';
 import { HookTable, Remove } from './hook-table.tsx';
