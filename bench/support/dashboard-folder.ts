@@ -138,10 +138,10 @@ async function addPosts(
       makePost(index >= about.posts - SMALL_POSTS ? about.small : about.large, index, deliveryIds[index]),
     );
     await savePosts(db, posts);
-    await db.write(() => {
+    await db.write(async (tx) => {
       for (const { id, createdAt, sourceMetadata } of posts) {
         if (sourceMetadata?.deliveryId === undefined) continue;
-        saveDraft(db, {
+        await saveDraft(tx, {
           triggerId: about.triggerId,
           scope: 'main',
           subject: id,

@@ -1,28 +1,39 @@
 import { type Command, Option } from 'commander';
 import { builtInTemplates } from '../drafts/built-in.ts';
 import { getIntegration } from '../integrations/store.ts';
+import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';
 import { providers } from '../providers/index.ts';
-import { countRequests } from '../triggers/arrival-store.ts';
-import { MAX_LAST, type Trigger } from '../triggers/model.ts';
+import { MAX_LAST, type Trigger, type TriggerFilters } from '../triggers/model.ts';
+import { countRequests } from '../triggers/queue-store.ts';
 import {
   changeTrigger,
   createTrigger,
+  deleteTrigger,
   findTriggerById,
   findTriggers,
   switchTrigger,
 } from '../triggers/service.ts';
-import { deleteTrigger } from '../triggers/store.ts';
 import { describeFilters } from '../triggers/words.ts';
 import { type CliContext, whole, withServices } from './context.ts';
 import { repositoryNames } from './integration.ts';
 import { fields, print, table } from './output.ts';
-import { filtersOf, type RuleFlags, ruleOptions, templatesOf } from './trigger-options.ts';
 import { addRunCommands } from './trigger-runs.ts';
-import { addTryCommands } from './trigger-try.ts';
+
+/** The flags of filters and templates. `false` comes from `--no-…`, which removes one. */
+interface RuleFlags {
+  branch?: string[] | false;
+  label?: string[] | false;
+  tag?: string[] | false;
+  prereleases?: 'yes' | 'no';
+  team?: string[] | false;
+  project?: string[] | false;
+  title?: string | false;
+  template?: string | false;
+}
 
 interface CreateFlags extends RuleFlags {
   integration: string;
@@ -81,7 +92,7 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
           last: flags.last,
           ...templates,
         });
-        const requested = countRequests(services.db, trigger.id);
+        const requested = await services.db.read((tx) => countRequests(tx, trigger.id));
         return { trigger, requested, names: await repositoryNames(services) };
       });
       print(context.terminal, command, made.trigger, (trigger) =>
@@ -103,7 +114,7 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
     .option('--no-publish', 'let its posts wait as drafts')
     .action(async (id: string, flags: ChangeFlags, command: Command) => {
       if (Object.keys(flags).length === 0) {
-        command.error('error: Say what to change: a filter, a template, --content-type or --publish');
+        command.error('error: Name a change: a filter, a template, --content-type or --publish');
       }
       const templates = await templatesOf(flags);
       const changed = await withNames(context, command, async (services) => {
@@ -177,16 +188,78 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
       print(context.terminal, command, { id, deleted: true }, () => `Deleted: ${id}`);
     });
 
-  addTryCommands(group, context);
   addRunCommands(group, context);
 }
 
-/** A trigger, and what people call the repositories. */
+/** A trigger with the names of all repositories. */
 function withNames(context: CliContext, command: Command, work: (services: Services) => Promise<Trigger>) {
   return withServices(context, command, async (services) => ({
     trigger: await work(services),
     names: await repositoryNames(services),
   }));
+}
+
+const filterHelp = {
+  branch: [
+    '<pattern...>',
+    'only these branches; * stands for anything (default: the default branch; of releases, every branch)',
+  ],
+  label: ['<name...>', 'only with one of these labels'],
+  tag: ['<pattern...>', 'only releases with such tags; * stands for anything'],
+  team: ['<name...>', "only of these teams: a team's key, name or id"],
+  project: ['<name...>', "only of these projects: a project's name or id"],
+} as const;
+
+/** `canRemove`: with the options that remove filters and templates. */
+function ruleOptions(command: Command, canRemove: boolean): Command {
+  for (const [name, [argument, help]] of Object.entries(filterHelp)) {
+    command.option(`--${name} ${argument}`, help);
+    if (canRemove) command.option(`--no-${name}`, `without the filter ${name}`);
+  }
+  command
+    .addOption(
+      new Option('--prereleases <yes|no>', 'whether pre-releases count (default: yes)').choices([
+        'yes',
+        'no',
+      ]),
+    )
+    .option('--title <liquid>', 'the template of the title (default: the built-in one)')
+    .option('--template <file>', 'the file that holds the template of the body (default: the built-in one)');
+  if (canRemove) {
+    command.option('--no-title', 'the built-in title').option('--no-template', 'the built-in body');
+  }
+  return command;
+}
+
+/** The given filters over the current ones. */
+function filtersOf(flags: RuleFlags, current: TriggerFilters = {}): TriggerFilters {
+  const filters: Record<string, unknown> = { ...current };
+  for (const name of Object.keys(filterHelp) as (keyof typeof filterHelp)[]) {
+    if (flags[name] === false) delete filters[name];
+    else if (flags[name] !== undefined) filters[name] = flags[name];
+  }
+  if (flags.prereleases === 'no') filters.prereleases = false;
+  if (flags.prereleases === 'yes') delete filters.prereleases;
+  return filters as TriggerFilters;
+}
+
+/** The given templates; absent ones stay as they are. */
+async function templatesOf({
+  title,
+  template,
+}: RuleFlags): Promise<Partial<Pick<Trigger, 'titleTemplate' | 'bodyTemplate'>>> {
+  return {
+    ...(title === undefined ? {} : { titleTemplate: title === false ? null : title }),
+    ...(template === undefined
+      ? {}
+      : { bodyTemplate: template === false ? null : await readTemplate(template) }),
+  };
+}
+
+async function readTemplate(path: string): Promise<string> {
+  const file = Bun.file(path);
+  if (!(await file.exists())) throw new AppError(400, `${path}: no such file`);
+  return file.text();
 }
 
 function contentTypeOption(): Option {

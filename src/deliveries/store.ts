@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, isNotNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { deliveries, deliveryClaims, integrations, repositories } from '../../db/schema/index.ts';
+import type { WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS, type Delivery, DUPLICATE_REASON } from './model.ts';
 
@@ -21,14 +22,14 @@ export function takeDelivery(
   db: Database,
   entry: Omit<NewDelivery, 'title' | 'status' | 'reason'>,
   now: Date,
-  process: () => Outcome,
+  process: (tx: WriteTx) => Promise<Outcome>,
   giveUpMs?: number,
 ): Promise<NewDelivery | null> {
-  const take = () => {
+  const take = async (tx: WriteTx) => {
     const claimed = claim(db, entry, now);
     if (!claimed && !isConnected(db, entry)) return null;
     const written: NewDelivery = claimed
-      ? { ...entry, ...process(), sameBodyAs: findSameBody(db, entry) }
+      ? { ...entry, ...(await process(tx)), sameBodyAs: findSameBody(db, entry) }
       : {
           ...entry,
           status: 'duplicate',

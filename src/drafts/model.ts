@@ -1,18 +1,18 @@
-import type { EventType, ShippedEvent } from '../events/model.ts';
+import type { Event, EventType } from '../events/model.ts';
 import type { ContentType } from '../posts/model.ts';
 import type { IntegrationType } from '../providers/index.ts';
 
 /** The events of one type. */
-export type Shipped<Type extends EventType> = Extract<ShippedEvent, { type: Type }>;
+export type Shipped<Type extends EventType> = Extract<Event, { type: Type }>;
 
-/** What a draft is made from: the events that it tells of, and nothing else. The same material gives the same text. */
+/** The events of a draft, and nothing else. The same material gives the same text. */
 export interface Material {
   /** `owner/name`, or null for an issue tracker. */
   repository: string | null;
   branch: string | null;
-  /** Whether `branch` is the repository's default one, which goes without saying. */
+  /** `branch` is the repository's default one, which titles leave out. */
   isDefaultBranch: boolean;
-  /** The release that the draft is of, or that closed it. */
+  /** The release that the draft announces, or that closed it. */
   release: Shipped<'release'> | null;
   /** The tag before it. */
   previousTag: string | null;
@@ -21,12 +21,12 @@ export interface Material {
   issues: Shipped<'issue'>[];
   project: Shipped<'project'> | null;
   update: Shipped<'project_update'> | null;
-  /** Where a rolling draft of an issue tracker belongs. */
+  /** The team or project of a rolling draft. */
   team: { id: string; name: string } | null;
   inProject: { id: string; name: string } | null;
 }
 
-/** What to make of the material. */
+/** How to compose the material. */
 export interface Recipe {
   triggerId: string;
   platform: IntegrationType;
@@ -37,7 +37,7 @@ export interface Recipe {
   bodyTemplate: string | null;
 }
 
-/** A draft as it is to be written. */
+/** The composed text of a draft. */
 export interface DraftText {
   title: string;
   markdown: string;
@@ -45,7 +45,7 @@ export interface DraftText {
   sourceMetadata: Record<string, unknown>;
 }
 
-/** Makes a draft's text. Rejects with `TemplateError`, or when it takes too long. */
+/** Rejects with `TemplateError`, or when it takes too long. */
 export type Compose = (recipe: Recipe, material: Material) => Promise<DraftText>;
 
 /** A newer text beside a post that a person has edited or published. */

@@ -12,62 +12,98 @@ import {
   type DraftRow,
   deleteDraft,
   findDraft,
-  findDraftOfBranch,
+  findDraftOfRepository,
   renameDraft,
   saveDraft,
 } from './store.ts';
 
-/** A draft to write. `text` is null where there is nothing to tell. */
+/** A draft to write. */
 export interface NewDraft {
   name: DraftName;
   organizationId: string;
   contentType: ContentType;
-  /** Whether a new post is published at once. */
+  /** A new post is published at once. */
   publish: boolean;
+  /** Null when the draft has no events. */
   text: DraftText | null;
   eventKeys: string[];
-  /** When the newest of its events happened: the post's `createdAt`. ISO 8601. */
+  /** When its newest event happened: the post's `createdAt`. ISO 8601. */
   until: string;
-  /** The subject that goes on until this one closes it, if that is so. */
+  /** The subject of the rolling draft that this one closes. */
   closes: string | null;
-  /** Whether this is the one that goes on. */
+  /** This is the rolling draft that collects new events. */
   isOpen: boolean;
-  /** The repository of a release: its draft may be under another branch. */
+  /** The repository of a release, whose draft may be under another branch. */
   releaseOf: string | null;
 }
 
 /**
- * What came of it. `kept`: a person has published, edited or deleted it, and it stays so. `suggested`: likewise, and
- * the newer text is beside it. `closed`: a person has published or deleted the rolling draft, so that what came since
- * belongs into a new one: plan again.
+ * `kept`: a person has published, edited or deleted the post, and it stays so. `suggested`: likewise, and the newer
+ * text is a suggestion. `closed`: a person has published or deleted the rolling draft, so newer events belong in a new
+ * one: plan again.
  */
 export type Written = 'created' | 'updated' | 'unchanged' | 'removed' | 'kept' | 'suggested' | 'closed';
 
-/** Writes a draft, or leaves alone what a person has touched. Synchronous: the caller's transaction makes it whole. */
-export async function writeDraft(
-  db: WriteTx,
-  deps: AuditDeps & Pick<Deps, 'ids'>,
-  draft: NewDraft,
-): Promise<Written> {
-  const row = findDraft(db, draft.name) ?? (await takeOver(db, draft)) ?? moveHere(db, draft);
-  if (row === null) return draft.text === null ? 'unchanged' : create(db, deps, draft, draft.text);
-  const post = await readPost(db, row.postId);
-  if (draft.isOpen && post?.status !== 'draft') {
-    saveDraft(db, { ...row, suggestion: null, suggestedAt: null });
-    renameDraft(db, row, { subject: closedSubject(row.postId) });
-    return 'closed';
+type Needs = Omit<AuditDeps, 'db'> & Pick<Deps, 'db' | 'ids'>;
+
+/** Writes a draft, except over what a person has changed. */
+export async function writeDraft(tx: WriteTx, deps: Needs, draft: NewDraft): Promise<Written> {
+  const row =
+    (await findDraft(tx, draft.name)) ?? (await takeOverOpen(tx, draft)) ?? (await moveBranch(tx, draft));
+  if (row === null) return draft.text === null ? 'unchanged' : create(tx, deps, draft, draft.text);
+  const post = await readPost(tx, row.postId);
+  const decision = decide(row, post, draft, deps.clock.now().toISOString());
+  if (decision.written === 'removed') {
+    await removePost(tx, deps, row.postId);
+    await deleteDraft(tx, row);
   }
-  if (post === null) return 'kept';
-  const isTouched = post.status === 'published' || hashOf(post) !== row.writtenHash;
-  if (draft.text === null) {
-    if (isTouched) return 'kept';
-    await removePost(db, deps, post.id);
-    deleteDraft(db, row);
-    return 'removed';
-  }
-  const next = { ...draft, text: draft.text };
-  return isTouched ? suggest(db, deps, row, post, next) : update(db, deps, row, post, next);
+  if (decision.post !== undefined) await writePost(tx, decision.post);
+  if (decision.row !== undefined) await saveDraft(tx, decision.row);
+  if (decision.written === 'closed') await renameDraft(tx, row, { subject: closedSubject(row.postId) });
+  return decision.written;
 }
+
+interface Decision {
+  written: Written;
+  /** The new state of the draft. */
+  row?: DraftRow;
+  /** The new version of its post. */
+  post?: OwnedPost;
+}
+
+/** `post` is null after a person deleted it. */
+function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: string): Decision {
+  const { isOpen, text, eventKeys, until } = draft;
+  if (isOpen && post?.status !== 'draft') return { written: 'closed', row: { ...row, ...noSuggestion } };
+  if (post === null) return { written: 'kept' };
+  const isTouched = post.status === 'published' || hashOf(post) !== row.writtenHash;
+  if (text === null) return { written: isTouched ? 'kept' : 'removed' };
+  const hash = hashOf(text);
+  const asWritten = { ...row, ...noSuggestion, writtenHash: hash, eventKeys, until };
+
+  if (!isTouched) {
+    const next = { ...post, ...text, createdAt: earlier(until, now) };
+    if (!Bun.deepEquals(next, post)) {
+      return { written: 'updated', post: { ...next, updatedAt: now }, row: asWritten };
+    }
+    return Bun.deepEquals(row.eventKeys, eventKeys)
+      ? { written: 'unchanged' }
+      : { written: 'unchanged', row: asWritten };
+  }
+
+  // The person wrote the same text.
+  if (hash === hashOf(post)) return { written: 'unchanged', row: asWritten };
+  // Don't suggest a text again that was there before, or that a person dismissed.
+  const isNew = hash !== row.writtenHash && hash !== row.dismissedHash;
+  const { title, markdown, content } = text;
+  const suggestion = isNew ? { title, markdown, content, eventKeys, until } : null;
+  const written = isNew ? 'suggested' : 'kept';
+  return Bun.deepEquals(suggestion, row.suggestion)
+    ? { written }
+    : { written, row: { ...row, suggestion, suggestedAt: isNew ? now : null } };
+}
+
+const noSuggestion = { suggestion: null, suggestedAt: null };
 
 /** The same text has the same hash. */
 export function hashOf({ title, markdown, content }: Pick<Post, 'title' | 'markdown' | 'content'>): string {
@@ -76,108 +112,55 @@ export function hashOf({ title, markdown, content }: Pick<Post, 'title' | 'markd
   );
 }
 
-type Told = NewDraft & { text: DraftText };
-
-/** The rolling draft becomes the one of the release that closes it, where they tell of the same. */
-async function takeOver(db: WriteTx, { name, closes, text, eventKeys }: NewDraft): Promise<DraftRow | null> {
+/** Turns the rolling draft into the one of the release that closes it, when they share events. */
+async function takeOverOpen(
+  tx: WriteTx,
+  { name, closes, text, eventKeys }: NewDraft,
+): Promise<DraftRow | null> {
   if (closes === null || text === null) return null;
-  const open = findDraft(db, { ...name, subject: closes });
+  const open = await findDraft(tx, { ...name, subject: closes });
   if (open === null || !open.eventKeys.some((key) => eventKeys.includes(key))) return null;
-  if ((await readPost(db, open.postId))?.status !== 'draft') return null;
-  renameDraft(db, open, { subject: name.subject });
+  if ((await readPost(tx, open.postId))?.status !== 'draft') return null;
+  await renameDraft(tx, open, { subject: name.subject });
   return { ...open, subject: name.subject };
 }
 
-/** A release that moves to another branch keeps its draft: an edit makes no second post. */
-function moveHere(db: WriteTx, { name, releaseOf, text }: NewDraft): DraftRow | null {
+/** Moves the draft of a release with it to another branch: an edit makes no second post. */
+async function moveBranch(tx: WriteTx, { name, releaseOf, text }: NewDraft): Promise<DraftRow | null> {
   if (releaseOf === null || text === null) return null;
-  const moved = findDraftOfBranch(db, name, releaseOf);
+  const moved = await findDraftOfRepository(tx, name, releaseOf);
   if (moved === null) return null;
-  renameDraft(db, moved, { scope: name.scope });
+  await renameDraft(tx, moved, { scope: name.scope });
   return { ...moved, scope: name.scope };
 }
 
-async function create(
-  db: WriteTx,
-  deps: AuditDeps & Pick<Deps, 'ids'>,
-  draft: NewDraft,
-  text: DraftText,
-): Promise<Written> {
+async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText): Promise<Written> {
   const { name, organizationId, contentType, publish, eventKeys, until } = draft;
-  const postId = deps.ids.newId('post');
+  const id = deps.ids.newId('post');
   const now = deps.clock.now().toISOString();
-  await writePost(db, {
+  await writePost(tx, {
     ...text,
-    id: postId,
+    id,
     organizationId,
     contentType,
     status: publish ? 'published' : 'draft',
     createdAt: earlier(until, now),
     updatedAt: now,
   });
-  if (publish)
-    await recordPost(db, deps, 'post.published', { id: postId, organizationId, title: text.title });
-  saveDraft(db, {
+  if (publish) await recordPost(tx, deps, 'post.published', { id, organizationId, title: text.title });
+  await saveDraft(tx, {
     ...name,
-    postId,
+    ...noSuggestion,
+    postId: id,
     writtenHash: hashOf(text),
     eventKeys,
     until,
-    suggestion: null,
-    suggestedAt: null,
     dismissedHash: null,
   });
   return 'created';
 }
 
-async function update(
-  db: WriteTx,
-  { clock }: Pick<Deps, 'clock'>,
-  row: DraftRow,
-  post: OwnedPost,
-  { text, eventKeys, until }: Told,
-): Promise<Written> {
-  const now = clock.now().toISOString();
-  const next = { ...post, ...text, createdAt: earlier(until, now) };
-  const isSame = Bun.deepEquals(next, post);
-  if (!isSame) await writePost(db, { ...next, updatedAt: now });
-  if (!isSame || !Bun.deepEquals(row.eventKeys, eventKeys)) {
-    saveDraft(db, {
-      ...row,
-      writtenHash: hashOf(text),
-      eventKeys,
-      until,
-      suggestion: null,
-      suggestedAt: null,
-    });
-  }
-  return isSame ? 'unchanged' : 'updated';
-}
-
-/** Keeps the newer text beside the post, unless it is what was written before, or was turned down. */
-function suggest(
-  db: WriteTx,
-  { clock }: Pick<Deps, 'clock'>,
-  row: DraftRow,
-  post: Post,
-  { text: { title, markdown, content }, eventKeys, until }: Told,
-): Written {
-  const hash = hashOf({ title, markdown, content });
-  if (hash === hashOf(post)) {
-    // The person came to the same words.
-    saveDraft(db, { ...row, writtenHash: hash, eventKeys, until, suggestion: null, suggestedAt: null });
-    return 'unchanged';
-  }
-  const isNews = hash !== row.writtenHash && hash !== row.dismissedHash;
-  const suggestion = isNews ? { title, markdown, content, eventKeys, until } : null;
-  if (!Bun.deepEquals(suggestion, row.suggestion)) {
-    const suggestedAt = isNews ? clock.now().toISOString() : null;
-    saveDraft(db, { ...row, suggestion, suggestedAt });
-  }
-  return isNews ? 'suggested' : 'kept';
-}
-
-/** No post is of the future, whatever a provider's clock says. */
+/** No post is dated in the future, whatever the provider's clock says. */
 function earlier(time: string, now: string): string {
   return time !== '' && time < now ? time : now;
 }

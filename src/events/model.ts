@@ -116,9 +116,6 @@ interface EventOf<Type extends EventType> {
 /** Something that was shipped. */
 export type Event = { [Type in EventType]: EventOf<Type> }[EventType];
 
-/** The former name of `Event`. */
-export type ShippedEvent = Event;
-
 /** The facts that a provider reads from its data. The receiver adds the rest. */
 export type EventFacts = {
   [Type in EventType]: Omit<EventOf<Type>, 'repository' | 'deliveryId' | 'occurredAt'> & {

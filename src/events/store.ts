@@ -1,28 +1,25 @@
 import { and, asc, desc, eq, exists, getTableColumns, gt, inArray, lte, sql } from 'drizzle-orm';
-import { type Database, prepared } from '../../db/client.ts';
+import { prepared } from '../../db/client.ts';
 import { events, triggerEvents } from '../../db/schema/index.ts';
-import { type ArrivalSource, findMatch } from '../triggers/arrival-store.ts';
-import type { EventReader, EventSource, ShippedEvent } from './model.ts';
+import type { ReadTx, WriteTx } from '../../db/storage.ts';
+import type { Event, EventReader, EventSource } from './model.ts';
 
 /** How many events of a time are looked at: what is beyond it is older, and no draft could hold it. */
 const MAX_EVENTS = 10_000;
 
 type SourceIds = Pick<EventSource, 'integrationId' | 'repositoryId'>;
 
-/**
- * Keeps the event, unless a newer version of it is there. Synchronous: it belongs into the transaction of its
- * delivery. Returns the newest version, and the one that was known before.
- */
-export function recordEvent(
-  db: Database,
+/** Stores the event, unless a newer version is stored. Returns the newest version and the one stored before. */
+export async function recordEvent(
+  tx: WriteTx,
   source: SourceIds,
-  event: ShippedEvent,
-): { newest: ShippedEvent; previous: ShippedEvent | null } {
+  event: Event,
+): Promise<{ newest: Event; previous: Event | null }> {
   const where = { ...idsOf(source), type: event.type, key: event.key };
-  const row = statements(db).find.get(where);
+  const row = statements(tx).find.get(where);
   const previous = row === undefined ? null : fromRow(row);
   if (previous !== null && !replaces(event, previous)) return { newest: previous, previous };
-  statements(db).save.run({ ...idsOf(source), ...event });
+  statements(tx).save.run({ ...idsOf(source), ...event });
   return { newest: event, previous };
 }
 
@@ -31,7 +28,7 @@ export function recordEvent(
  * then the smaller delivery id stays, so that the order in which they came never matters. But for releases: a server
  * that does not say when one was edited says so of no edit, and the last that comes is then the best guess.
  */
-export function replaces(event: ShippedEvent, known: ShippedEvent): boolean {
+export function replaces(event: Event, known: Event): boolean {
   if (event.version !== known.version) return event.version > known.version;
   if (event.occurredAt !== known.occurredAt) return event.occurredAt < known.occurredAt;
   const [one, other] = [sayingOf(event), sayingOf(known)];
@@ -40,16 +37,16 @@ export function replaces(event: ShippedEvent, known: ShippedEvent): boolean {
   return event.deliveryId < known.deliveryId;
 }
 
-function sayingOf({ branch, repository, data }: ShippedEvent): string {
+function sayingOf({ branch, repository, data }: Event): string {
   return JSON.stringify([branch, repository, data]);
 }
 
 /** Reads the events of one source for a trigger: a repository, or a workspace of an issue tracker. */
-export function eventReader(db: Database, source: SourceIds & ArrivalSource): EventReader {
+export function eventReader(tx: ReadTx, source: SourceIds & { triggerId: string }): EventReader {
   const { integrationId, repositoryId } = idsOf(source);
   const { triggerId } = source;
   const hasArrived = exists(
-    db
+    tx
       .select({ key: triggerEvents.key })
       .from(triggerEvents)
       .where(
@@ -73,7 +70,7 @@ export function eventReader(db: Database, source: SourceIds & ArrivalSource): Ev
         until === undefined ? undefined : lte(events.occurredAt, until),
         arrived ? hasArrived : undefined,
       ];
-      const rows = db
+      const rows = tx
         .select()
         .from(events)
         .where(and(...filters))
@@ -84,7 +81,7 @@ export function eventReader(db: Database, source: SourceIds & ArrivalSource): Ev
     },
 
     async listReleases(branch) {
-      const rows = db
+      const rows = tx
         .select({ tag: events.key, occurredAt: events.occurredAt, isPrerelease: events.isPrerelease })
         .from(events)
         .where(and(isOfSource, eq(events.type, 'release'), eq(events.branch, branch)))
@@ -94,20 +91,20 @@ export function eventReader(db: Database, source: SourceIds & ArrivalSource): Ev
     },
 
     async find(type, key) {
-      const row = statements(db).find.get({ integrationId, repositoryId, type, key });
+      const row = statements(tx).find.get({ integrationId, repositoryId, type, key });
       return row === undefined ? null : fromRow(row);
     },
 
     async arrivalOf(type, key) {
-      return findMatch(db, source, { type, key });
+      return statements(tx).arrival.get({ triggerId, repositoryId, type, key }) ?? null;
     },
   };
 }
 
-/** The releases of some repositories of an integration, newest first, without their notes. Synchronous. */
-export function listReleases(db: Database, integrationId: string, repositoryIds: readonly string[]) {
+/** The releases of some repositories of an integration, newest first, without their notes. */
+export async function listReleases(tx: ReadTx, integrationId: string, repositoryIds: readonly string[]) {
   const { repositoryId, key, branch, isPrerelease, occurredAt, deliveryId } = events;
-  const rows = db
+  const rows = tx
     .select({ repositoryId, tag: key, branch, isPrerelease, occurredAt, deliveryId })
     .from(events)
     .where(
@@ -126,9 +123,9 @@ function idsOf({ integrationId, repositoryId }: SourceIds) {
   return { integrationId, repositoryId: repositoryId ?? '' };
 }
 
-function fromRow(row: typeof events.$inferSelect): ShippedEvent {
+function fromRow(row: typeof events.$inferSelect): Event {
   const { integrationId: _, repositoryId: __, isPrerelease: ___, ...event } = row;
-  return event as ShippedEvent;
+  return event as Event;
 }
 
 const statements = prepared((db) => {
@@ -146,6 +143,19 @@ const statements = prepared((db) => {
           eq(events.repositoryId, repositoryId),
           eq(events.type, type),
           eq(events.key, key),
+        ),
+      )
+      .prepare(),
+    arrival: db
+      .select({ draftOnly: triggerEvents.draftOnly })
+      .from(triggerEvents)
+      .where(
+        and(
+          eq(triggerEvents.triggerId, sql.placeholder('triggerId')),
+          eq(triggerEvents.repositoryId, repositoryId),
+          eq(triggerEvents.type, type),
+          eq(triggerEvents.key, key),
+          eq(triggerEvents.isMatch, true),
         ),
       )
       .prepare(),

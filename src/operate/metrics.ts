@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts';
 import { countProblems } from '../integrations/hook-store.ts';
 import { version } from '../lib/build.ts';
 import type { Registry, Sample } from '../lib/metrics.ts';
-import { measureQueue } from '../triggers/store.ts';
+import { measureQueue } from '../triggers/queue-store.ts';
 
 type Reading = number | readonly Sample[];
 
@@ -43,7 +43,7 @@ export function addDatabaseGauges({
     'tidings_trigger_runs',
     'Runs of triggers that are queued, and those that failed for good.',
     async () => {
-      const { queued, failed } = await measureQueue(db);
+      const { queued, failed } = await db.read(measureQueue);
       return [
         { labels: { status: 'queued' }, value: queued },
         { labels: { status: 'failed' }, value: failed },
@@ -54,7 +54,7 @@ export function addDatabaseGauges({
     'tidings_trigger_run_oldest_age_seconds',
     'How long the oldest queued run has waited; 0 when there is none.',
     async () => {
-      const { oldest } = await measureQueue(db);
+      const { oldest } = await db.read(measureQueue);
       return oldest === null ? 0 : Math.max(0, (clock.now().getTime() - Date.parse(oldest)) / 1000);
     },
   );

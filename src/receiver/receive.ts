@@ -73,17 +73,16 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
 
       let result: EventResult | undefined;
       const now = deps.clock.now();
-      const take = () => {
+      const take = async (tx: WriteTx) => {
         result = process();
-        if (connected !== null && learned !== null)
-          void learnRepository(deps.db as unknown as WriteTx, connected.id, learned);
+        if (connected !== null && learned !== null) await learnRepository(tx, connected.id, learned);
         if (result.outcome === 'processed') {
           const repository = learned?.fullName ?? connected?.fullName ?? null;
           const { deliveryId } = headers;
           const receivedAt = entry.createdAt;
           const { action, data } = result.processed;
           const told = { ...entry, repository, deliveryId, receivedAt, event: headers.event, action, data };
-          handOver(deps.db, told, now);
+          await handOver(tx, told, now);
         }
         return outcomeOf(result, headers.event);
       };

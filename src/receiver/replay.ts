@@ -32,8 +32,8 @@ export async function replayDelivery(
     durationMs: 0,
     createdAt: now.toISOString(),
   };
-  await deps.db.write(() => {
-    handOver(deps.db, told, now);
+  await deps.db.write(async (tx) => {
+    await handOver(tx, told, now);
     insertDelivery(deps.db, { ...entry, bodyHash: null }, now);
   });
   return entry;

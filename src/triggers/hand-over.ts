@@ -1,39 +1,76 @@
-import type { Database } from '../../db/client.ts';
+import type { WriteTx } from '../../db/storage.ts';
+import type { Delivery } from '../deliveries/model.ts';
+import { toldBy } from '../deliveries/told.ts';
+import type { Deps } from '../deps.ts';
+import { listPostsOfDelivery } from '../drafts/store.ts';
+import type { Event } from '../events/model.ts';
 import { recordEvent } from '../events/store.ts';
+import type { Repository } from '../integrations/model.ts';
 import { toEvent } from '../providers/index.ts';
 import type { ProcessedDelivery } from '../providers/provider.ts';
-import { recordArrival, recordMatch } from './arrival-store.ts';
-import { isEdit, kinds } from './kinds/index.ts';
-import { listEnabledTriggers, queueRun } from './store.ts';
+import { branchScope } from './kinds/branch.ts';
+import { kinds } from './kinds/index.ts';
+import { keysOf } from './kinds/kind.ts';
+import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
 
 /**
- * Keeps what a processed delivery tells of, records that it reached the enabled triggers, and queues those that it
- * means something to. Synchronous: it belongs into the delivery's own transaction, so that what was acknowledged is
- * sure to become a draft. A delivery that comes again asks for a run again, which then finds everything as it should
- * be. Returns how many it asked for.
+ * Stores the event of a processed delivery, records its arrival for the enabled triggers, and queues runs of those it
+ * affects. In the delivery's own transaction, so that an acknowledged delivery always becomes a draft. A repeated
+ * delivery queues a run that changes nothing.
  */
-export function handOver(db: Database, delivery: ProcessedDelivery, now: Date): number {
+export async function handOver(tx: WriteTx, delivery: ProcessedDelivery, now: Date): Promise<void> {
   const event = toEvent(delivery);
-  if (event === null) return 0;
-  const { newest, previous } = recordEvent(db, delivery, event);
-  const { repositoryId } = delivery;
-  const told = previous === null ? [event] : [event, previous];
-  const since = told.map(({ occurredAt }) => occurredAt).sort()[0] ?? event.occurredAt;
-  let queued = 0;
-  for (const trigger of listEnabledTriggers(db, delivery.integrationId, repositoryId)) {
+  if (event === null) return;
+  const { integrationId, repositoryId, deliveryId } = delivery;
+  const { newest, previous } = await recordEvent(tx, delivery, event);
+  const versions = previous === null ? [event] : [event, previous];
+  const since = versions.map(({ occurredAt }) => occurredAt).sort()[0] ?? event.occurredAt;
+  for (const trigger of await listEnabledTriggers(tx, integrationId, repositoryId)) {
+    const { id: triggerId, filters } = trigger;
     const kind = kinds[trigger.event];
-    if (kind.tells.includes(event.type)) {
-      const isMatch = kind.matches(trigger.filters, newest);
-      const source = { triggerId: trigger.id, repositoryId };
-      // An edit makes no post, but it may make one match that arrived before.
-      if (!isEdit(delivery, event)) recordArrival(db, source, event, isMatch);
-      else if (isMatch) recordMatch(db, source, event);
+    if (kind.content.includes(event.type)) {
+      const isMatch = kind.matches(filters, newest);
+      const key = { triggerId, repositoryId, type: event.type, key: event.key };
+      // An edit makes no post, but it may make an event match that arrived before.
+      if (!isEdit(delivery, event)) await recordArrival(tx, { ...key, isMatch, draftOnly: false });
+      else if (isMatch) await recordMatch(tx, key);
     }
-    const scopes = new Set(told.flatMap((each) => kind.scopesOf(trigger, each, delivery)));
+    const scopes = new Set(versions.map((each) => kind.scopeOf(filters, each, repositoryId)));
     for (const scope of scopes) {
-      queueRun(db, { triggerId: trigger.id, scope, since, deliveryId: delivery.deliveryId }, now);
-      queued++;
+      if (scope !== null) await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
     }
   }
-  return queued;
+}
+
+/** An edit changes something that was shipped before, such as the notes of a release. */
+export function isEdit({ action }: Pick<ProcessedDelivery, 'action'>, { type }: Event): boolean {
+  return action !== kinds[type].action;
+}
+
+/**
+ * The posts that name a processed delivery as their source, and those that name a later one but include its event.
+ * `repositories`: all of its integration.
+ */
+export async function listCaused(
+  { db }: Pick<Deps, 'db'>,
+  delivery: Delivery,
+  repositories: readonly Repository[],
+) {
+  const processed = toldBy(delivery, repositories);
+  if (processed === null) return [];
+  const { organizationId, integrationId } = delivery;
+  const { deliveryId, repositoryId } = processed;
+  const event = toEvent(processed);
+  const [key] = event === null ? [] : keysOf(event);
+  const content =
+    event === null || key === undefined
+      ? null
+      : {
+          key,
+          // Pull requests of different repositories have the same numbers; ids of trackers are unique.
+          scope: event.branch === null ? null : branchScope(repositoryId, event.branch),
+          // A draft of pull requests has the keys of their pushes, but does not consist of them.
+          event: event.type === 'push' ? ('push' as const) : null,
+        };
+  return db.read((tx) => listPostsOfDelivery(tx, organizationId, integrationId, deliveryId, content));
 }

@@ -13,7 +13,7 @@ const Values = (what: string) =>
     errorMessage: `must be 1 to ${MAX_VALUES} ${what} of at most ${MAX_VALUE_LENGTH} characters`,
   });
 
-/** Which of a trigger's events are meant. What is absent is no filter; of several values one is enough. */
+/** The events that a trigger acts on. One matching value of a list is enough; an absent filter lets all through. */
 export const TriggerFilters = Type.Object(
   {
     /** Patterns with `*`. Absent: the default branch. */
@@ -41,40 +41,45 @@ export interface Trigger {
   /** Null: every repository of the integration. */
   repositoryId: string | null;
   event: EventType;
-  /** What the event must have come to: what our processing calls it. */
+  /** Follows from the event; the provider's name for it may differ. */
   action: string;
   filters: TriggerFilters;
   contentType: ContentType;
   /** Liquid; null is the built-in one. */
   titleTemplate: string | null;
   bodyTemplate: string | null;
-  /** Whether its posts are published at once, or wait for a person as drafts. */
+  /** Publish its posts at once, instead of leaving them as drafts. */
   publish: boolean;
   enabled: boolean;
   createdAt: string;
   updatedAt: string;
 }
 
+/** Limits a list to one organization, or to one integration. */
+export interface TriggerOwner {
+  organizationId?: string | undefined;
+  integrationId?: string | undefined;
+}
+
 /** How many past releases a new trigger can make drafts of. */
 export const MAX_LAST = 50;
 
-/** How long a run waits after each failure, in milliseconds; after the last one it is given up. */
+/** How long a run waits after each failure, in milliseconds. The next failure after the last one gives it up. */
 export const backOffMs: readonly number[] = [1_000, 10_000, 60_000, 600_000];
 
 export type RunStatus = 'queued' | 'failed';
 
-/** What a trigger still has to do, or could not do. What is done leaves none. */
+/** Work that a trigger still has to do, or that failed. A run that succeeds is removed. */
 export interface TriggerRun {
   triggerId: string;
   organizationId: string;
-  /** What it is about: a branch of a repository, a team, a project, an update. */
+  /** Such as a branch of a repository, a team or a project. */
   scope: string;
   status: RunStatus;
-  /** How often it was tried. */
   attempts: number;
-  /** When it is tried next; null when it has been given up. */
+  /** Null after it was given up. */
   nextAttemptAt: string | null;
-  /** The provider's id of the delivery that asked for it last. */
+  /** The provider's id of the last delivery that queued it. */
   deliveryId: string;
   error: string | null;
   queuedAt: string;

@@ -1,30 +1,33 @@
+import type { ReadTx } from '../../db/storage.ts';
 import { type LogPage, type LogPosition, listLogPage } from '../deliveries/log-store.ts';
 import type { Delivery } from '../deliveries/model.ts';
 import { toldBy } from '../deliveries/told.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText } from '../drafts/model.ts';
-import { listTold } from '../drafts/store.ts';
+import { readScope } from '../drafts/store.ts';
 import { eventsInMemory } from '../events/memory.ts';
-import { eventTypes, type ShippedEvent } from '../events/model.ts';
+import { type Event, eventTypes } from '../events/model.ts';
 import { eventReader } from '../events/store.ts';
 import { getIntegration } from '../integrations/store.ts';
-import { AppError } from '../lib/app-error.ts';
 import { letOthersIn } from '../lib/turns.ts';
 import type { ContentType, PostStatus } from '../posts/model.ts';
 import { toEvent } from '../providers/index.ts';
-import { findArrival, findMatch } from './arrival-store.ts';
-import { isEdit, kinds } from './kinds/index.ts';
-import { keysOf, type Planning } from './kinds/kind.ts';
+import { isEdit } from './hand-over.ts';
+import { kinds } from './kinds/index.ts';
+import { keysOf, type PlannedDraft } from './kinds/kind.ts';
+import type { Trigger } from './model.ts';
+import { listArrivals } from './queue-store.ts';
 import { recipeOf } from './run.ts';
-import { getTrigger, type TriggerRow } from './store.ts';
+import { getTrigger } from './store.ts';
+import { type NoPostReason, refusal } from './words.ts';
 
-/** How many deliveries a rehearsal looks at: the newest ones. */
+/** Limits a rehearsal to the newest deliveries. */
 const MAX_DELIVERIES = 20_000;
 
-/** How many are read at a time: other requests come in between. */
+/** How many to read at a time, so that other requests come in between. */
 const PAGE = 250;
 
-/** A delivery that is tried counts as one that arrives while the trigger is enabled. */
+/** A tried delivery counts as one that arrives while the trigger is enabled. */
 const ARRIVED = { draftOnly: false };
 
 /** A post that a trigger would make. */
@@ -37,10 +40,11 @@ export interface RehearsedPost extends DraftText {
 }
 
 type Needs = Pick<Deps, 'db'>;
+type ScopedDraft = PlannedDraft & { scope: string };
 
 /**
- * The posts that the trigger would have made of the deliveries that the log holds since then, if there had been
- * nothing else. Changes nothing. Throws `AppError` 404, and what the templates throw.
+ * The posts that the trigger would have made of the deliveries in the log since then, without any others. Changes
+ * nothing. Throws `AppError` 404 and `TemplateError`.
  */
 export async function rehearseTrigger(
   { db }: Needs,
@@ -48,39 +52,30 @@ export async function rehearseTrigger(
   triggerId: string,
   since: Date,
 ): Promise<RehearsedPost[]> {
-  const trigger = await getTrigger(db, triggerId);
-  const found = await eventsSince({ db }, trigger, since);
-  const posts: RehearsedPost[] = [];
-  for (const [repositoryId, group] of Map.groupBy(found, (each) => each.repositoryId)) {
+  const trigger = await db.read((tx) => getTrigger(tx, triggerId));
+  const { filters, event: type } = trigger;
+  const planned: ScopedDraft[] = [];
+  const logged = await eventsSince({ db }, trigger, since);
+  for (const [repositoryId, group] of Map.groupBy(logged, (each) => each.repositoryId)) {
     const events = group.map(({ event }) => event);
-    const scopes = new Set(
-      events.flatMap((event) => kinds[trigger.event].scopesOf(trigger, event, { repositoryId })),
-    );
+    const scopes = new Set(events.map((event) => kinds[type].scopeOf(filters, event, repositoryId)));
     const shipped = group.filter((each) => !each.isEdit);
     const arrived = new Set(shipped.map(({ event: { type, key } }) => `${type} ${key}`));
-    const known = eventsInMemory(events, (type, key) => (arrived.has(`${type} ${key}`) ? ARRIVED : null));
-    const told = { keys: new Set<string>(), since: undefined, oldestOf: () => null };
+    const reader = eventsInMemory(events, (type, key) => (arrived.has(`${type} ${key}`) ? ARRIVED : null));
+    const drafts = { closedKeys: new Set<string>(), since: undefined, oldestEvent: async () => null };
     for (const scope of [...scopes].sort()) {
-      posts.push(...(await composePlanned(compose, trigger, { scope, since: '', events: known, told })));
+      if (scope === null) continue;
+      const plan = await kinds[type].plan({ filters, scope, since: '', events: reader, drafts });
+      planned.push(...plan.map((draft) => ({ ...draft, scope })));
     }
   }
+  const posts = await composePosts(compose, trigger, planned);
   return posts.sort(({ createdAt: one }, { createdAt: other }) => (one < other ? -1 : one > other ? 1 : 0));
-}
-
-/** 409: a delivery makes no post by a trigger, and why. */
-export class StartsNothing extends AppError {
-  constructor(
-    deliveryId: string,
-    triggerId: string,
-    readonly why: string,
-  ) {
-    super(409, `Delivery ${deliveryId} starts nothing of trigger ${triggerId}: ${why}`);
-  }
 }
 
 /**
  * The posts that one delivery of the log makes or changes, as they would be now. Changes nothing. Throws `AppError`
- * 404, `StartsNothing`, and what the templates throw.
+ * 404, 409 `no_post`, and `TemplateError`.
  */
 export async function previewTrigger(
   { db }: Needs,
@@ -88,93 +83,95 @@ export async function previewTrigger(
   triggerId: string,
   delivery: Delivery,
 ): Promise<RehearsedPost[]> {
-  const trigger = await getTrigger(db, triggerId);
-  const { repositories } = await getIntegration(db, trigger.integrationId);
-  const told = delivery.integrationId === trigger.integrationId ? toldBy(delivery, repositories) : null;
-  const event = told === null ? null : toEvent(told);
-  const startsNothing = (why: string) => new StartsNothing(delivery.id, triggerId, why);
-  if (delivery.integrationId !== trigger.integrationId)
-    throw startsNothing('it is one of another integration');
-  if (told === null || event === null) throw startsNothing('it tells of nothing that posts are made of');
-  const { repositoryId } = told;
-  const scopes = isOfTrigger(trigger, repositoryId)
-    ? kinds[trigger.event].scopesOf(trigger, event, { repositoryId })
-    : [];
-  if (scopes.length === 0) throw startsNothing('its event, its repository or the filters say otherwise');
-  const source = { integrationId: trigger.integrationId, repositoryId, triggerId };
-  const arrival = isEdit(told, event) ? findArrival(db, source, event) : ARRIVED;
-  if (arrival === null && kinds[trigger.event].tells.includes(event.type)) {
-    throw startsNothing(
-      `an edit alone makes no post, and the ${event.type} did not arrive while the trigger was enabled`,
-    );
-  }
-  // The event is added: an older version may not have kept it.
-  const events = eventsInMemory(
-    [...(await eventReader(db, source).list(eventTypes, {})), event],
-    (type, key) =>
-      type === event.type && key === event.key ? arrival : findMatch(db, source, { type, key }),
-  );
-  const posts: RehearsedPost[] = [];
-  for (const scope of scopes) {
-    const planning = {
-      scope,
-      since: event.occurredAt,
-      events,
-      told: listTold(db, source, { triggerId, scope }),
-    };
-    posts.push(...(await composePlanned(compose, trigger, planning, keysOf(event))));
-  }
-  if (posts.length === 0) throw startsNothing('it changes no post, as things are');
+  const { trigger, drafts } = await db.read((tx) => planDelivery(tx, triggerId, delivery));
+  const posts = await composePosts(compose, trigger, drafts);
+  if (posts.length === 0) throw noPost(delivery, triggerId, 'no_change');
   return posts;
 }
 
-/** The planned posts that tell of one of these events, or all of them. */
-async function composePlanned(
+/** The drafts that include the delivery's event. */
+async function planDelivery(
+  tx: ReadTx,
+  triggerId: string,
+  delivery: Delivery,
+): Promise<{ trigger: Trigger; drafts: ScopedDraft[] }> {
+  const trigger = await getTrigger(tx, triggerId);
+  const { integrationId, filters } = trigger;
+  if (delivery.integrationId !== integrationId) throw noPost(delivery, triggerId, 'other_integration');
+  const { repositories } = await getIntegration(tx, integrationId);
+  const processed = toldBy(delivery, repositories);
+  const event = processed === null ? null : toEvent(processed);
+  if (processed === null || event === null) throw noPost(delivery, triggerId, 'no_event');
+  const { repositoryId } = processed;
+  const kind = kinds[trigger.event];
+  const scope = listensTo(trigger, repositoryId) ? kind.scopeOf(filters, event, repositoryId) : null;
+  if (scope === null) throw noPost(delivery, triggerId, 'no_match');
+  const source = { integrationId, repositoryId, triggerId };
+  const arrivals = await listArrivals(tx, source);
+  const arrival = isEdit(processed, event) ? (arrivals.get(`${event.type} ${event.key}`) ?? null) : ARRIVED;
+  if (arrival === null && kind.content.includes(event.type)) {
+    throw noPost(delivery, triggerId, 'edit_only', event.type);
+  }
+  // Add the event: an older version may not have stored it.
+  const known = [...(await eventReader(tx, source).list(eventTypes, {})), event];
+  const events = eventsInMemory(known, (type, key) => {
+    if (type === event.type && key === event.key) return arrival;
+    const other = arrivals.get(`${type} ${key}`);
+    return other?.isMatch === true ? other : null;
+  });
+  const drafts = await readScope(tx, source, { triggerId, scope });
+  const plan = await kind.plan({ filters, scope, since: event.occurredAt, events, drafts });
+  const keys = keysOf(event);
+  const changed = plan.filter(({ eventKeys }) => keys.some((key) => eventKeys.includes(key)));
+  return { trigger, drafts: changed.map((draft) => ({ ...draft, scope })) };
+}
+
+function noPost({ id }: Delivery, triggerId: string, reason: NoPostReason, type = '') {
+  return refusal(409, 'no_post', { deliveryId: id, triggerId, reason, type });
+}
+
+async function composePosts(
   compose: Compose,
-  trigger: TriggerRow,
-  planning: Omit<Planning, 'trigger'>,
-  keys?: readonly string[],
+  trigger: Trigger,
+  drafts: readonly ScopedDraft[],
 ): Promise<RehearsedPost[]> {
-  const { event, contentType, publish } = trigger;
+  const { contentType, publish } = trigger;
   const posts: RehearsedPost[] = [];
-  const drafts = await kinds[event].plan({ trigger, ...planning });
-  for (const { subject, material, eventKeys, until, draftOnly } of drafts) {
-    if (material === null || (keys !== undefined && !keys.some((key) => eventKeys.includes(key)))) continue;
-    posts.push({
-      scope: planning.scope,
-      subject,
-      contentType,
-      status: publish && !draftOnly ? 'published' : 'draft',
-      createdAt: until,
-      ...(await compose(recipeOf(trigger), material)),
-    });
+  for (const { scope, subject, material, until, draftOnly } of drafts) {
+    if (material === null) continue;
+    const status = publish && !draftOnly ? 'published' : 'draft';
+    const text = await compose(recipeOf(trigger), material);
+    posts.push({ scope, subject, contentType, status, createdAt: until, ...text });
   }
   return posts;
 }
 
-/** What the newest deliveries since then tell the trigger of, oldest first. */
-async function eventsSince({ db }: Needs, trigger: TriggerRow, since: Date) {
+/** The events of the newest deliveries since then, oldest first. */
+async function eventsSince({ db }: Needs, trigger: Trigger, since: Date) {
   const { organizationId, integrationId } = trigger;
-  const { repositories } = await getIntegration(db, integrationId);
+  const { repositories } = await db.read((tx) => getIntegration(tx, integrationId));
   const filter = { integrationId, since, status: 'processed' } as const;
-  const found: { repositoryId: string | null; event: ShippedEvent; isEdit: boolean }[] = [];
+  const events: { repositoryId: string | null; event: Event; isEdit: boolean }[] = [];
   let before: LogPosition | null = null;
-  for (let looked = 0; looked < MAX_DELIVERIES; ) {
-    const page: LogPage = await listLogPage(db, organizationId, filter, { limit: PAGE, before });
-    looked += page.entries.length;
+  for (let read = 0; read < MAX_DELIVERIES; ) {
+    const position: LogPosition | null = before;
+    const page: LogPage = await db.read((tx) =>
+      listLogPage(tx, organizationId, filter, { limit: PAGE, before: position }),
+    );
+    read += page.entries.length;
     for (const delivery of page.entries) {
-      const told = toldBy(delivery, repositories);
-      const event = told === null ? null : toEvent(told);
-      if (told === null || event === null || !isOfTrigger(trigger, told.repositoryId)) continue;
-      found.push({ repositoryId: told.repositoryId, event, isEdit: isEdit(told, event) });
+      const processed = toldBy(delivery, repositories);
+      const event = processed === null ? null : toEvent(processed);
+      if (processed === null || event === null || !listensTo(trigger, processed.repositoryId)) continue;
+      events.push({ repositoryId: processed.repositoryId, event, isEdit: isEdit(processed, event) });
     }
     before = page.next;
     if (before === null) break;
     await letOthersIn();
   }
-  return found.reverse();
+  return events.reverse();
 }
 
-function isOfTrigger({ repositoryId }: TriggerRow, source: string | null): boolean {
+function listensTo({ repositoryId }: Trigger, source: string | null): boolean {
   return repositoryId === null || repositoryId === source;
 }

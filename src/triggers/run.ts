@@ -1,27 +1,22 @@
 import { isSystemFailure } from '../../db/client.ts';
-import type { WriteTx } from '../../db/storage.ts';
+import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import type { Actor } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText, Recipe } from '../drafts/model.ts';
-import { isTriggerThere, listTold } from '../drafts/store.ts';
+import { readScope } from '../drafts/store.ts';
 import { type Written, writeDraft } from '../drafts/write.ts';
 import { eventReader } from '../events/store.ts';
 import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
-import { backOffMs } from './model.ts';
-import {
-  type DueRun,
-  delayRun,
-  findDueRun,
-  findTrigger,
-  finishRun,
-  postponeRun,
-  type TriggerRow,
-} from './store.ts';
+import { backOffMs, type Trigger } from './model.ts';
+import { type DueRun, delayRun, findDueRun, finishRun, postponeRun } from './queue-store.ts';
+import { findTrigger } from './store.ts';
 
-/** A rolling draft that a person closes is planned anew; more often than this in one run nobody does. */
+// A run makes the drafts of one scope: read the events, plan the drafts, compose each, write it.
+
+/** Plan again this often in one run after a person closes the rolling draft meanwhile. */
 const MAX_PLANS = 3;
 
 const MAX_ERROR_LENGTH = 500;
@@ -29,17 +24,17 @@ const MAX_ERROR_LENGTH = 500;
 /** How long a run waits after the system failed, such as a full disk or a locked database, in milliseconds. */
 const SYSTEM_WAIT_MS = 10_000;
 
-type Needs = AuditDeps & Pick<Deps, 'ids'>;
+type Needs = Omit<AuditDeps, 'db'> & Pick<Deps, 'db' | 'ids'>;
 
-/** A run that is under way, step by step: each `next` goes on until a draft fails, or until all are made. */
+/** A run in progress. Each step ends when a draft fails, the last when all are made. */
 interface Work {
   run: DueRun;
   steps: AsyncGenerator<void, void>;
 }
 
 /**
- * What the server's job calls again and again: `runTriggers`, which rests for a while when the system fails so that not
- * even a delay can be written. Logs each failure of the system once, until a run is done again.
+ * `runTriggers` for the server's job: rests after a failure of the system that not even a delay could be written for.
+ * Logs each such failure once, until a run succeeds.
  */
 export function createTriggerWorker(deps: Needs, compose: Compose) {
   const reported = new Set<string>();
@@ -61,12 +56,11 @@ export function createTriggerWorker(deps: Needs, compose: Compose) {
 }
 
 /**
- * Does what the triggers have to do, until nothing is due or `signal` is aborted. A run that fails is put off and, in
- * the end, given up. It holds up no other for longer than one draft: after each that fails, the others come first. Any
- * process may do this at any time, even two at once: a run works from all that is known, so that doing it twice
- * changes nothing. Returns how many runs it did.
- * A failure of the system, such as a full disk, only delays a run. Throws it when the delay cannot be written either.
- * `onStep` is called at each run and draft: a sign of life. `reported` holds the failures that are in the log already.
+ * Does the due runs until none is left or `signal` is aborted. Returns how many. Several processes may do this at
+ * once: a run starts from all known events, so doing it twice changes nothing. A run that fails is retried later and
+ * finally given up; after each draft that fails, the other runs come first. A failure of the system, such as a full
+ * disk, only delays the run; throws it when the delay cannot be written either.
+ * `onStep` is a sign of life at each run and draft. `reported`: the failures that are in the log already.
  */
 export async function runTriggers(
   deps: Needs,
@@ -75,6 +69,7 @@ export async function runTriggers(
   onStep: () => void = () => undefined,
   reported = new Set<string>(),
 ): Promise<number> {
+  const { db, clock } = deps;
   let done = 0;
   const waiting: Work[] = [];
   const composeOne: Compose = (recipe, material) => {
@@ -84,7 +79,7 @@ export async function runTriggers(
   while (signal?.aborted !== true) {
     onStep();
     const underWay = waiting.map(({ run }) => run);
-    const run = await findDueRun(deps.db, deps.clock.now(), underWay);
+    const run = await db.read((tx) => findDueRun(tx, clock.now(), underWay));
     const work = run === null ? waiting.shift() : { run, steps: doRun(deps, composeOne, run, signal) };
     if (work === undefined) break;
     try {
@@ -105,8 +100,8 @@ export async function runTriggers(
 async function delay({ db, clock }: Needs, run: DueRun, failure: unknown): Promise<void> {
   const dueAt = new Date(clock.now().getTime() + SYSTEM_WAIT_MS);
   try {
-    // One try: whoever locks the database has been waited for already.
-    await db.write(() => delayRun(db, run, messageOf(failure), dueAt), { giveUpMs: 0 });
+    // Try once: the failed work has waited for the lock already.
+    await db.write((tx) => delayRun(tx, run, messageOf(failure), dueAt), { giveUpMs: 0 });
   } catch {
     throw failure;
   }
@@ -114,7 +109,7 @@ async function delay({ db, clock }: Needs, run: DueRun, failure: unknown): Promi
 
 function report({ log }: Needs, reported: Set<string>, error: unknown, run?: DueRun): void {
   const message = messageOf(error);
-  // The run keeps its last error, so a run that goes on failing alone is in the log once too.
+  // A run keeps its last error, so that a process that starts later does not log it again.
   if (reported.has(message) || run?.error === message) return;
   reported.add(message);
   log.warn(
@@ -127,7 +122,7 @@ function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH);
 }
 
-/** Throws when the system failed. */
+/** Ends a step after each draft that fails, and goes on with the next draft. Throws when the system failed. */
 async function* doRun(
   deps: Needs,
   compose: Compose,
@@ -137,98 +132,86 @@ async function* doRun(
   const { db, clock, log } = deps;
   const failures: unknown[] = [];
   try {
-    const trigger = await findTrigger(db, run.triggerId);
-    const failed = trigger === null ? [] : makeDrafts(deps, compose, trigger, run, signal);
-    for await (const failure of failed) {
-      failures.push(failure);
-      yield;
+    let isClosed = true;
+    for (let plans = 0; isClosed && plans < MAX_PLANS; plans++) {
+      isClosed = false;
+      const planned = await db.read((tx) => planRun(tx, run));
+      if (planned === null) break;
+      const { trigger, drafts } = planned;
+      for (const draft of drafts) {
+        if (signal?.aborted === true) return;
+        try {
+          const text = draft.material === null ? null : await compose(recipeOf(trigger), draft.material);
+          const written = await db.write((tx) => writePlanned(tx, deps, trigger, run.scope, draft, text));
+          isClosed ||= written === 'closed';
+        } catch (error) {
+          if (isSystemFailure(error)) throw error;
+          failures.push(error);
+          yield;
+        }
+      }
     }
+    if (isClosed) failures.push(new Error('the draft was published or deleted again and again meanwhile'));
   } catch (error) {
     if (isSystemFailure(error)) throw error;
     failures.push(error);
   }
-  // What is not done yet stays to be done.
+  // An aborted run stays queued.
   if (signal?.aborted === true) return;
   const [failure] = failures;
-  if (failure === undefined) return db.write(() => finishRun(db, run));
-  const wait = backOffMs[run.attempts];
-  const dueAt = wait === undefined ? null : new Date(clock.now().getTime() + wait);
+  if (failure === undefined) return db.write((tx) => finishRun(tx, run));
+  const waitMs = backOffMs[run.attempts];
+  const dueAt = waitMs === undefined ? null : new Date(clock.now().getTime() + waitMs);
   const { triggerId, scope, attempts } = run;
-  const given = { triggerId, scope, attempts: attempts + 1, err: failure };
-  if (dueAt === null) log.error(given, 'a trigger failed and was given up; "trigger retry" runs it again');
-  else log.warn({ ...given, nextAttemptAt: dueAt.toISOString() }, 'a trigger failed and is tried again');
-  return db.write(() => postponeRun(db, run, messageOf(failure), dueAt));
+  const context = { triggerId, scope, attempts: attempts + 1, err: failure };
+  if (dueAt === null) log.error(context, 'a trigger run failed for the last time and was given up');
+  else log.warn({ ...context, nextAttemptAt: dueAt.toISOString() }, 'a trigger run failed; retrying later');
+  return db.write((tx) => postponeRun(tx, run, messageOf(failure), dueAt));
 }
 
-/** Makes each draft of the run's scope. Yields what one that cannot be made threw: it does not keep the others. */
-async function* makeDrafts(
-  deps: Needs,
-  compose: Compose,
-  trigger: TriggerRow,
-  run: DueRun,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<unknown, void> {
-  for (let plans = 0; plans < MAX_PLANS; plans++) {
-    let isClosed = false;
-    for (const draft of await planRun(deps, trigger, run)) {
-      if (signal?.aborted === true) return;
-      try {
-        const text = draft.material === null ? null : await compose(recipeOf(trigger), draft.material);
-        const written = await deps.db.write((tx) => write(tx, deps, trigger, run, draft, text));
-        isClosed ||= written === 'closed';
-      } catch (error) {
-        // It would befall the other drafts too.
-        if (isSystemFailure(error)) throw error;
-        yield error;
-      }
-    }
-    if (!isClosed) return;
-  }
-  yield new Error('the draft was published or deleted again and again while it was made');
-}
-
-/** The drafts of the run's scope, as all that is known makes them. */
-function planRun({ db }: Needs, trigger: TriggerRow, { scope, since }: DueRun): Promise<PlannedDraft[]> {
-  const { integrationId } = trigger;
+/** Null when the trigger was deleted. */
+async function planRun(
+  tx: ReadTx,
+  { triggerId, scope, since }: DueRun,
+): Promise<{ trigger: Trigger; drafts: PlannedDraft[] } | null> {
+  const trigger = await findTrigger(tx, triggerId);
+  if (trigger === null) return null;
+  const { integrationId, filters } = trigger;
   const kind = kinds[trigger.event];
   const repositoryId = kind.isOfBranch ? repositoryOf(scope) : null;
-  const source = { integrationId, repositoryId, triggerId: trigger.id };
-  const events = eventReader(db, source);
-  const told = listTold(db, source, { triggerId: trigger.id, scope });
-  return kind.plan({ trigger, scope, since, events, told });
+  const events = eventReader(tx, { integrationId, repositoryId, triggerId });
+  const drafts = await readScope(tx, { integrationId, repositoryId }, { triggerId, scope });
+  return { trigger, drafts: await kind.plan({ filters, scope, since, events, drafts }) };
 }
 
-async function write(
+/** Writes nothing when the trigger was deleted meanwhile. */
+async function writePlanned(
   tx: WriteTx,
   deps: Needs,
-  trigger: TriggerRow,
-  { scope }: DueRun,
+  { id: triggerId, organizationId, contentType, publish, event }: Trigger,
+  scope: string,
   { subject, eventKeys, until, draftOnly }: PlannedDraft,
   text: DraftText | null,
 ): Promise<Written> {
-  const { id: triggerId, organizationId, contentType, publish, event } = trigger;
-  if (!isTriggerThere(deps.db, triggerId)) return 'unchanged';
+  if ((await findTrigger(tx, triggerId)) === null) return 'unchanged';
   const actor: Actor = { type: 'trigger', id: triggerId, name: event.replaceAll('_', ' '), address: null };
-  return writeDraft(
-    tx,
-    { ...deps, actor },
-    {
-      name: { triggerId, scope, subject },
-      organizationId,
-      contentType,
-      publish: publish && !draftOnly,
-      text,
-      eventKeys,
-      until,
-      closes: kinds[event].isRolling && subject !== OPEN ? OPEN : null,
-      isOpen: subject === OPEN,
-      releaseOf: event === 'release' ? repositoryOf(scope) : null,
-    },
-  );
+  const draft = {
+    name: { triggerId, scope, subject },
+    organizationId,
+    contentType,
+    publish: publish && !draftOnly,
+    text,
+    eventKeys,
+    until,
+    closes: kinds[event].isRolling && subject !== OPEN ? OPEN : null,
+    isOpen: subject === OPEN,
+    releaseOf: event === 'release' ? repositoryOf(scope) : null,
+  };
+  return writeDraft(tx, { ...deps, actor }, draft);
 }
 
-/** What to make of a draft's material. */
-export function recipeOf(trigger: TriggerRow): Recipe {
+/** How to compose the drafts of a trigger. */
+export function recipeOf(trigger: Trigger): Recipe {
   const { id, integrationType, event, contentType, titleTemplate, bodyTemplate } = trigger;
   return { triggerId: id, platform: integrationType, event, contentType, titleTemplate, bodyTemplate };
 }

@@ -1,34 +1,31 @@
-import type { AuditDeps } from '../audit/store.ts';
+import type { WriteTx } from '../../db/storage.ts';
+import type { AuditAction } from '../audit/model.ts';
+import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { checkTemplates } from '../drafts/check.ts';
-import type { EventType } from '../events/model.ts';
 import { listReleases } from '../events/store.ts';
 import type { Integration } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
-import { requireValid } from '../lib/validation.ts';
+import { invalidField, requireValid } from '../lib/validation.ts';
 import type { ContentType } from '../posts/model.ts';
-import { providerOf } from '../providers/index.ts';
-import { recordRequest } from './arrival-store.ts';
-import { branchScope } from './kinds/branch.ts';
-import { kinds } from './kinds/index.ts';
+import { branchScope, fitsOne, matchesRelease } from './kinds/branch.ts';
+import { kinds, kindsFor } from './kinds/index.ts';
 import type { TriggerKind } from './kinds/kind.ts';
-import { fitsOne, isReleaseMeant } from './match.ts';
-import { MAX_LAST, type Trigger, TriggerFilters } from './model.ts';
+import { MAX_LAST, type Trigger, TriggerFilters, type TriggerOwner } from './model.ts';
+import { forgetUnmatched, queueRun, recordArrival, retryRuns } from './queue-store.ts';
 import {
-  findTriggerByRule,
+  findTriggerIdByRule,
   getTrigger,
   insertTrigger,
   listTriggers,
-  queueRun,
-  replaceTrigger,
-  retryRuns,
+  removeTrigger,
   type StoredTrigger,
-  setTriggerEnabled,
-  type TriggerRow,
+  updateTrigger,
 } from './store.ts';
+import { refusal } from './words.ts';
 
-/** What a trigger is made of. What is absent keeps its default. */
+/** A trigger to create. Absent fields take their default. */
 export interface NewTrigger {
   integrationId: string;
   /** `owner/name` or the repository's id. Absent: every repository of the integration. */
@@ -47,149 +44,197 @@ export interface NewTrigger {
   last?: number | undefined;
 }
 
-/** What can be changed of a trigger: everything but what it listens to. Null templates are the built-in ones. */
+/** The fields that can change: all but the event and its source. A null template is the built-in one. */
 export type TriggerChanges = Partial<
   Pick<Trigger, 'filters' | 'contentType' | 'titleTemplate' | 'bodyTemplate' | 'publish'>
 >;
 
-type Needs = AuditDeps & Pick<Deps, 'ids'>;
+type Needs = AuditDeps & Pick<Deps, 'db' | 'ids'>;
 
 /**
- * Throws `AppError` 404 when there is no such integration, 400 for what makes no sense, above all a template that
- * cannot be used (`TemplateError`), and 409 when another trigger does the same. The trigger acts on events that arrive
- * from now on, and on the `last` releases.
+ * Throws `AppError` 404 for an unknown integration or repository, 400 for invalid fields, and 409 when another trigger
+ * has the same rule. The trigger acts on events that arrive from now on, and on the `last` releases.
  */
 export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Trigger> {
   const { db, clock, ids } = deps;
-  const integration = await getIntegration(db, given.integrationId);
+  const integration = await db.read((tx) => getIntegration(tx, given.integrationId));
   const kind = requireKind(integration, given.event, given.action);
-  const now = clock.now().toISOString();
-  const trigger: StoredTrigger = {
+  const now = clock.now();
+  const trigger = await requireRule({
     id: ids.newId('trg'),
     integrationId: integration.id,
     repositoryId: given.repository === undefined ? null : requireRepository(integration, given.repository),
     event: kind.event,
-    filters: requireFilters(kind, given.filters ?? {}),
+    filters: given.filters ?? {},
     contentType: given.contentType,
     titleTemplate: given.titleTemplate ?? null,
     bodyTemplate: given.bodyTemplate ?? null,
-    publish: requirePublishable(kind, given.publish ?? false),
+    publish: given.publish ?? false,
     enabled: given.enabled ?? true,
-    createdAt: now,
-    updatedAt: now,
-  };
+    createdAt: now.toISOString(),
+    updatedAt: now.toISOString(),
+  });
   const last = requireLast(kind, given.last);
-  checkTemplates(trigger);
   const rule = ruleOf(trigger);
-  const requestDrafts = () => requestLast(deps, integration, trigger, last);
-  if (!(await insertTrigger(deps, trigger, rule, requestDrafts))) throw await isDuplicate(deps, rule);
-  return findTriggerById(deps, trigger.id);
+  return db.write(async (tx) => {
+    if (!(await insertTrigger(tx, trigger, rule))) {
+      throw refusal(409, 'trigger_exists', { id: (await findTriggerIdByRule(tx, rule)) ?? '' });
+    }
+    if (last > 0) await requestReleases(tx, integration, trigger, last, now);
+    const created = await getTrigger(tx, trigger.id);
+    await record(tx, deps, 'trigger.created', created);
+    return created;
+  });
 }
 
-/** Queues drafts of the newest releases that the filters let through. Synchronous: part of the trigger's transaction. */
-function requestLast(
-  { db, clock }: Needs,
+/** Queues drafts of the newest releases that the filters let through. */
+async function requestReleases(
+  tx: WriteTx,
   { id: integrationId, repositories }: Integration,
   { id: triggerId, repositoryId, filters }: StoredTrigger,
   last: number,
-): void {
-  if (last === 0) return;
+  now: Date,
+): Promise<void> {
   const repositoryIds = repositoryId === null ? repositories.map(({ id }) => id) : [repositoryId];
-  const releases = listReleases(db, integrationId, repositoryIds).filter(
-    (release) => isReleaseMeant(filters, release) && fitsOne(filters.branch, release.branch),
+  const releases = (await listReleases(tx, integrationId, repositoryIds)).filter(
+    (release) => matchesRelease(filters, release) && fitsOne(filters.branch, release.branch),
   );
   for (const release of releases.slice(0, last)) {
-    const { occurredAt: since, deliveryId } = release;
-    recordRequest(
-      db,
-      { triggerId, repositoryId: release.repositoryId },
-      { type: 'release', key: release.tag },
-    );
-    const scope = branchScope(release.repositoryId, release.branch);
-    queueRun(db, { triggerId, scope, since, deliveryId }, clock.now());
+    const { tag, branch, occurredAt: since, deliveryId } = release;
+    const event = { triggerId, repositoryId: release.repositoryId, type: 'release', key: tag } as const;
+    await recordArrival(tx, { ...event, isMatch: true, draftOnly: true });
+    const scope = branchScope(release.repositoryId, branch);
+    await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
   }
 }
 
 /**
- * Throws as `createTrigger` does. Drafts that are there change with their next event; what the trigger failed to do
- * is tried again at once, as this may have mended it.
+ * Throws as `createTrigger` does. The next event changes drafts that exist. Failed runs are retried at once, because
+ * the change may have fixed them.
  */
 export async function changeTrigger(deps: Needs, id: string, changes: TriggerChanges): Promise<Trigger> {
-  const { organizationId: _, integrationType: __, ...current } = await getTrigger(deps.db, id);
-  const kind = kinds[current.event];
-  const next: StoredTrigger = { ...current, ...changes, updatedAt: deps.clock.now().toISOString() };
-  next.filters = requireFilters(kind, next.filters);
-  requirePublishable(kind, next.publish);
-  checkTemplates(next);
+  const { db, clock } = deps;
+  const current = await db.read((tx) => getTrigger(tx, id));
+  const next = await requireRule({ ...current, ...changes });
+  const { filters, contentType, titleTemplate, bodyTemplate, publish } = next;
   const rule = ruleOf(next);
-  if (!(await replaceTrigger(deps, next, rule))) throw await isDuplicate(deps, rule);
-  await retryRuns(deps.db, id, deps.clock.now());
-  return findTriggerById(deps, id);
+  const now = clock.now();
+  return db.write(async (tx) => {
+    const before = await getTrigger(tx, id);
+    const otherId = await findTriggerIdByRule(tx, rule, id);
+    if (otherId !== null) throw refusal(409, 'trigger_exists', { id: otherId });
+    if (!Bun.deepEquals(before.filters, filters)) await forgetUnmatched(tx, id);
+    const updatedAt = now.toISOString();
+    const fields = { filters, contentType, titleTemplate, bodyTemplate, publish };
+    await updateTrigger(tx, id, { ...fields, updatedAt, rule });
+    await retryRuns(tx, id, now);
+    const changed = changedFields(before, next);
+    if (changed !== '') await record(tx, deps, 'trigger.changed', next, `: ${changed}`);
+    return { ...before, ...fields, updatedAt };
+  });
 }
 
 /** Throws `AppError` 404. */
 export async function switchTrigger(deps: Needs, id: string, enabled: boolean): Promise<Trigger> {
-  await setTriggerEnabled(deps, id, enabled);
-  return findTriggerById(deps, id);
+  return deps.db.write(async (tx) => {
+    const before = await getTrigger(tx, id);
+    const updatedAt = deps.clock.now().toISOString();
+    await updateTrigger(tx, id, { enabled, updatedAt });
+    if (before.enabled !== enabled) {
+      await record(tx, deps, enabled ? 'trigger.enabled' : 'trigger.disabled', before);
+    }
+    return { ...before, enabled, updatedAt };
+  });
+}
+
+/** With its runs; its posts stay. Throws `AppError` 404. */
+export async function deleteTrigger(deps: AuditDeps & Pick<Deps, 'db'>, id: string): Promise<void> {
+  await deps.db.write(async (tx) => {
+    const before = await getTrigger(tx, id);
+    await removeTrigger(tx, id);
+    await record(tx, deps, 'trigger.deleted', before);
+  });
 }
 
 /** Throws `AppError` 404. */
 export async function findTriggerById({ db }: Pick<Deps, 'db'>, id: string): Promise<Trigger> {
-  return withAction(await getTrigger(db, id));
+  return db.read((tx) => getTrigger(tx, id));
 }
 
 /** Of one organization or integration, or all; oldest first. */
-export async function findTriggers(
-  { db }: Pick<Deps, 'db'>,
-  filter: { organizationId?: string | undefined; integrationId?: string | undefined },
-): Promise<Trigger[]> {
-  return (await listTriggers(db, filter)).map(withAction);
+export async function findTriggers({ db }: Pick<Deps, 'db'>, owner: TriggerOwner): Promise<Trigger[]> {
+  return db.read((tx) => listTriggers(tx, owner));
 }
 
-function withAction(row: TriggerRow): Trigger {
-  return { ...row, action: kinds[row.event].action };
+async function record(
+  tx: WriteTx,
+  deps: AuditDeps,
+  action: Extract<AuditAction, `trigger.${string}`>,
+  { id, organizationId, event, contentType, publish }: Trigger,
+  more = '',
+): Promise<void> {
+  const name = `“${event} → ${contentType}”`.replaceAll('_', ' ');
+  const verb = action.slice('trigger.'.length);
+  const summary = `${verb} the trigger ${name}${publish ? ', which publishes at once' : ''}${more}`;
+  await recordAudit(tx, deps, { organizationId, action, target: { type: 'trigger', id }, summary });
 }
 
-/** The event by our name or by the provider's: `pull_request`, `Issue`, `ProjectUpdate`. */
+const fieldNames = [
+  ['filters', 'filters'],
+  ['contentType', 'content type'],
+  ['titleTemplate', 'title template'],
+  ['bodyTemplate', 'body template'],
+  ['publish', 'publishing'],
+] as const;
+
+function changedFields(before: Trigger, after: Trigger): string {
+  return fieldNames
+    .filter(([field]) => !Bun.deepEquals(before[field], after[field]))
+    .map(([, name]) => name)
+    .join(', ');
+}
+
+/** Takes our name of the event or the provider's: `pull_request`, `Issue`, `ProjectUpdate`. */
 function requireKind({ type }: Integration, name: string, action: string | undefined): TriggerKind {
   const event = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
-  const kind = Object.hasOwn(kinds, event) ? kinds[event as EventType] : undefined;
-  const { triggerEvents } = providerOf(type);
-  if (kind === undefined || !Object.hasOwn(triggerEvents, kind.event)) {
-    const names = Object.keys(triggerEvents).join(', ');
-    throw new AppError(
-      400,
-      `The event ${name} makes no drafts of an integration of ${type}; these do: ${names}`,
-    );
+  const possible = kindsFor(type);
+  const kind = possible.find((each) => each.event === event);
+  if (kind === undefined) {
+    const supported = possible.map((each) => each.event);
+    throw refusal(400, 'not_applicable', {
+      field: 'event',
+      value: name,
+      to: `a ${type} integration`,
+      supported,
+    });
   }
   if (action !== undefined && action !== kind.action) {
-    throw new AppError(
-      400,
-      `The action ${action} of ${kind.event} makes no drafts; ${kind.action} does, and what follows it changes the same draft`,
-    );
+    throw refusal(400, 'not_applicable', {
+      field: 'action',
+      value: action,
+      to: kind.event,
+      supported: [kind.action],
+    });
   }
   return kind;
 }
 
-function requireRepository({ id, repositories }: Integration, name: string): string {
-  const found = repositories.find(
-    (each) => each.id === name || each.fullName.toLowerCase() === name.toLowerCase(),
+function requireRepository({ id, repositories }: Integration, repository: string): string {
+  const match = repositories.find(
+    (each) => each.id === repository || each.fullName.toLowerCase() === repository.toLowerCase(),
   );
-  if (found !== undefined) return found.id;
-  const names = repositories.map(({ fullName }) => fullName).join(', ') || 'it has none';
-  throw new AppError(404, `Integration ${id} has no repository ${name}: ${names}`);
+  if (match !== undefined) return match.id;
+  const known = repositories.map(({ fullName }) => fullName);
+  throw refusal(404, 'unknown_repository', { id, repository, known });
 }
 
-/** The filters in their one form: names and values sorted, each value once. */
-function requireFilters({ event, filters: known }: TriggerKind, given: TriggerFilters): TriggerFilters {
-  requireValid(TriggerFilters, given);
-  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
-  for (const [name] of entries) {
-    if (!known.includes(name as keyof TriggerFilters)) {
-      throw new AppError(
-        400,
-        `The filter ${name} says nothing about ${event}; these do: ${known.join(', ')}`,
-      );
+/** The filters in canonical form: names and values sorted, each value once. */
+function requireFilters({ event, filters: supported }: TriggerKind, filters: TriggerFilters): TriggerFilters {
+  requireValid(TriggerFilters, filters);
+  const entries = Object.entries(filters).filter(([, value]) => value !== undefined);
+  for (const [filter] of entries) {
+    if (!supported.includes(filter as keyof TriggerFilters)) {
+      throw refusal(400, 'not_applicable', { field: 'filter', value: filter, to: event, supported });
     }
   }
   return Object.fromEntries(
@@ -201,38 +246,35 @@ function requireFilters({ event, filters: known }: TriggerKind, given: TriggerFi
 
 function requireLast({ event }: TriggerKind, last = 0): number {
   if (last === 0) return 0;
-  if (event !== 'release') {
-    throw new AppError(
-      400,
-      `Only a release trigger can make drafts of past releases; a trigger on ${event} acts on new events alone`,
-    );
-  }
+  if (event !== 'release') throw refusal(400, 'past_unsupported', { event });
   if (!Number.isInteger(last) || last < 1 || last > MAX_LAST) {
-    throw new AppError(400, `The number of past releases must be a whole number from 1 to ${MAX_LAST}`);
+    throw invalidField('last', `must be a whole number from 1 to ${MAX_LAST}`);
   }
   return last;
 }
 
-function requirePublishable({ event, isRolling }: TriggerKind, publish: boolean): boolean {
-  if (publish && isRolling) {
-    const whole = Object.values(kinds).filter((kind) => !kind.isRolling);
-    throw new AppError(
-      400,
-      `A draft of ${event} grows until it is closed, and cannot be published at once; these can: ${whole.map((kind) => kind.event).join(', ')}`,
-    );
+/** The trigger with its filters in canonical form. The `fields` of the error name a template that cannot be used. */
+async function requireRule<Rule extends StoredTrigger>(trigger: Rule): Promise<Rule> {
+  const { event, publish } = trigger;
+  const filters = requireFilters(kinds[event], trigger.filters);
+  if (publish && kinds[event].isRolling) {
+    const whole = Object.values(kinds).filter(({ isRolling }) => !isRolling);
+    throw refusal(400, 'publish_unsupported', { event, supported: whole.map((each) => each.event) });
   }
-  return publish;
+  for (const field of ['titleTemplate', 'bodyTemplate'] as const) {
+    if (trigger[field] === null) continue;
+    try {
+      await checkTemplates({ event, titleTemplate: null, bodyTemplate: null, [field]: trigger[field] });
+    } catch (cause) {
+      if (!(cause instanceof AppError)) throw cause;
+      const { message } = cause;
+      throw new AppError(400, message, { code: 'invalid_template', fields: { [field]: message }, cause });
+    }
+  }
+  return { ...trigger, filters };
 }
 
-/** What a trigger answers to and makes, as one text. */
+/** The parts of a trigger that no two triggers may share, as one text. */
 function ruleOf({ integrationId, repositoryId, event, filters, contentType }: StoredTrigger): string {
   return JSON.stringify([integrationId, repositoryId, event, filters, contentType]);
-}
-
-async function isDuplicate({ db }: Pick<Deps, 'db'>, rule: string): Promise<AppError> {
-  const { id } = (await findTriggerByRule(db, rule)) ?? { id: 'that was just made' };
-  return new AppError(
-    409,
-    `Trigger ${id} does the same already; change that one ("trigger change ${id}"), or choose other filters`,
-  );
 }

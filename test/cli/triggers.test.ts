@@ -212,27 +212,27 @@ Status  disabled
     [
       'an event of another provider',
       all('Issue'),
-      'The event Issue makes no drafts of an integration of github; these do: release, push, pull_request',
+      'The event Issue does not apply to a github integration. Choose from: release, push, pull_request.',
     ],
     [
       'no event',
       all('constructor'),
-      'The event constructor makes no drafts of an integration of github; these do: release, push, pull_request',
+      'The event constructor does not apply to a github integration. Choose from: release, push, pull_request.',
     ],
     [
       'an action that starts nothing',
       all('release', '--action', 'edited'),
-      'The action edited of release makes no drafts; published does, and what follows it changes the same draft',
+      'The action edited does not apply to release. Choose from: published.',
     ],
     [
       'a filter that says nothing about the event',
       all('release', '--label', 'bug'),
-      'The filter label says nothing about release; these do: branch, prereleases, tag',
+      'The filter label does not apply to release. Choose from: branch, prereleases, tag.',
     ],
     [
       'a filter of another provider',
       all('push', '--team', 'ENG'),
-      'The filter team says nothing about push; these do: branch, prereleases, tag',
+      'The filter team does not apply to push. Choose from: branch, prereleases, tag.',
     ],
     ['a filter without words', all('push', '--branch', ' '), 'branch.0 must not be empty'],
     [
@@ -243,12 +243,12 @@ Status  disabled
     [
       'to publish what goes on',
       all('push', '--publish'),
-      'A draft of push grows until it is closed, and cannot be published at once; these can: release, project, project_update',
+      'A draft of push grows until it is closed, so it cannot be published at once. These can: release, project, project_update.',
     ],
     [
       'an unknown repository',
       all('release', '--repository', 'acme/pad'),
-      'Integration INT has no repository acme/pad: acme/rocket',
+      'Integration INT has no repository acme/pad. It has: acme/rocket.',
     ],
     [
       'a variable that there is not',
@@ -289,7 +289,7 @@ Status  disabled
       '\n\nPast releases: 2 drafts queued.\n',
     );
     expect(await fails(1, ...create('push', '--last', '5'))).toBe(
-      'Only a release trigger can make drafts of past releases; a trigger on push acts on new events alone\n',
+      'Only a release trigger can make drafts of past releases, not a trigger on push.\n',
     );
   });
 
@@ -313,7 +313,7 @@ Status  disabled
     );
     const { id } = await json(...create('release', '--branch', 'b', 'a', '--title', 'A'));
     expect(await fails(1, ...create('release', '--branch', 'a', 'b', '--title', 'B', '--publish'))).toBe(
-      `Trigger ${id} does the same already; change that one ("trigger change ${id}"), or choose other filters\n`,
+      `Trigger ${id} has the same rule. Change that trigger, or choose other filters.\n`,
     );
     expect(await json('trigger', 'list')).toHaveLength(1);
   });
@@ -344,7 +344,7 @@ Status  disabled
     [['trigger', 'change'], "missing required argument 'id'"],
     [
       ['trigger', 'change', 'x', '--json'],
-      'Say what to change: a filter, a template, --content-type or --publish',
+      'Name a change: a filter, a template, --content-type or --publish',
     ],
     ...['organization', 'integration', 'event', 'since'].map((filter): [string[], string] => [
       ['delivery', 'replay', 'x', `--${filter}`, '30d'],
@@ -478,7 +478,7 @@ describe('trigger change', () => {
     const change = ['trigger', 'change', id];
     await changesNothing(async () => {
       expect(await fails(1, ...change, '--label', 'bug')).toBe(
-        'The filter label says nothing about push; these do: branch, prereleases, tag\n',
+        'The filter label does not apply to push. Choose from: branch, prereleases, tag.\n',
       );
       expect(await fails(1, ...change, '--publish')).toContain('cannot be published at once');
       expect(await fails(1, ...change, '--title', '{{')).toBe(
@@ -486,7 +486,7 @@ describe('trigger change', () => {
       );
       expect(await fails(1, ...change, '--template', 'none.liquid')).toBe('none.liquid: no such file\n');
       expect(await fails(1, ...change, '--tag', 'v*')).toBe(
-        `Trigger ${other.id} does the same already; change that one ("trigger change ${other.id}"), or choose other filters\n`,
+        `Trigger ${other.id} has the same rule. Change that trigger, or choose other filters.\n`,
       );
     });
   });
@@ -549,19 +549,17 @@ changelog, draft, release v2.4.0, DAY
     const issues = await json(...words);
     const message = async (...rest: string[]) =>
       (await fails(1, 'trigger', 'preview', ...rest)).replaceAll(/_\w+/g, '_…');
-    const startsNothing = 'Delivery dlv_… starts nothing of trigger trg_…: ';
+    const noPost = 'Trigger trg_… makes no post of delivery dlv_…: ';
     expect(await message(id, '--delivery', 'none')).toBe(
       'Delivery none not found; "delivery list" shows those there are\n',
     );
     expect(await message('trg_none', '--delivery', 'my-delivery')).toContain('not found');
-    expect(await message(id, '--delivery', 'a-star')).toBe(
-      `${startsNothing}it tells of nothing that posts are made of\n`,
-    );
+    expect(await message(id, '--delivery', 'a-star')).toBe(`${noPost}its event makes no posts\n`);
     expect(await message(later.id, '--delivery', 'my-delivery')).toBe(
-      `${startsNothing}its event, its repository or the filters say otherwise\n`,
+      `${noPost}its event, its repository or the filters do not match\n`,
     );
     expect(await message(issues.id, '--delivery', 'my-delivery')).toBe(
-      `${startsNothing}it is one of another integration\n`,
+      `${noPost}it belongs to another integration\n`,
     );
   });
 
@@ -591,7 +589,7 @@ changelog, draft, release v2.4.0, DAY
       );
       expect(await said('trigger', 'rehearse', other)).toEndWith('\n\n1 post. Nothing was changed.\n');
       expect(await said('trigger', 'rehearse', id, '--since', '2099-01-01')).toBe(
-        'Nothing since DAY: no delivery in the log is one that this trigger makes posts of.\n',
+        'This trigger makes no posts of the deliveries since DAY.\n',
       );
     });
   });
@@ -618,9 +616,7 @@ describe('trigger runs and retry', () => {
 
   test('nothing to do', async () => {
     expect(await json('trigger', 'runs')).toEqual([]);
-    expect(await said('trigger', 'runs')).toBe(
-      'Nothing to do and nothing given up: every delivery has become what it was to become.\n',
-    );
+    expect(await said('trigger', 'runs')).toBe('No runs. All drafts are up to date.\n');
     expect(await json('trigger', 'retry')).toEqual({ retried: 0, failing: 0 });
     expect(await said('trigger', 'retry')).toBe('Nothing has failed.\n');
   });
@@ -652,7 +648,7 @@ describe('trigger runs and retry', () => {
     await deliver('release', { 'release.body': 'No list.' });
     expect(await json('trigger', 'retry')).toEqual({ retried: 1, failing: 1 });
     expect(await json('trigger', 'retry', other.id)).toEqual({ retried: 0, failing: 0 });
-    expect(await said('trigger', 'retry', failing)).toBe('Retried 1; 1 failing, "trigger runs" tells why.\n');
+    expect(await said('trigger', 'retry', failing)).toBe('Retried 1; 1 failing: see "trigger runs".\n');
     // The trigger is mended, and its run is due.
     await json('trigger', 'change', failing, '--no-template');
     expect(await json('trigger', 'retry', failing)).toEqual({ retried: 0, failing: 0 });
@@ -726,7 +722,7 @@ Ran 1 again; all done.
     await json(...create('release', '--template', template));
     await deliver('release', { 'release.body': 'No list.' }, { delivery: 'no-list' });
     expect(await said('delivery', 'replay', 'my-delivery')).toEndWith(
-      '\n\nRan 1 again; 1 failing, "trigger runs" tells why.\n',
+      '\n\nRan 1 again; 1 failing: see "trigger runs".\n',
     );
     expect(await said('delivery', 'show', 'no-list')).not.toContain('Replay of');
     expect(await said('delivery', 'show', 'my-delivery')).toContain('\nReplay of  dlv_…\n');
@@ -843,8 +839,7 @@ describe('post suggestion', () => {
     await edit('- Quieter mode\n- Kept');
   });
 
-  const none = () =>
-    `There is no suggestion for post ${id}. One appears when an event changes what a person has edited or published.\n`;
+  const none = () => `Post ${id} has no suggestion\n`;
 
   test('show compares it with the post, and post show points to it', async () => {
     await changesNothing(async () => {
@@ -922,7 +917,7 @@ describe('post suggestion', () => {
     await changesNothing(async () => {
       expect(await fails(1, 'post', 'suggestion', verb, id)).toBe(none());
       expect(await fails(1, 'post', 'suggestion', verb, 'post_none')).toStartWith(
-        'There is no suggestion for post post_none.',
+        'Post post_none has no suggestion',
       );
     });
   });

@@ -75,7 +75,7 @@ async function formAt(path: string): Promise<Record<string, string>> {
 }
 
 describe('changing a trigger', () => {
-  test('what is filled in is what is stored', async () => {
+  test('stores the fields as typed', async () => {
     const { path, stored } = await made({ filters: { tag: ['v1.*'] }, titleTemplate: 'Old' });
     app.clock.advance(1000);
     const saved = await visit(path, {
@@ -145,7 +145,7 @@ describe('changing a trigger', () => {
     ['a filter that is too long', { tag: 'x'.repeat(300) }, 'tag'],
     ['a filter that is far too long', { tag: 'x,'.repeat(100_000) }, 'tag'],
     ['too many values', { branch: Array.from({ length: 30 }, (__, at) => `v${at}`).join() }, 'branch'],
-  ])('%s is refused next to its field, and what was typed is kept', async (_, given, field) => {
+  ])('%s is refused next to its field, and the form keeps its text', async (_, given, field) => {
     const { path } = await made({ titleTemplate: 'Stored', filters: { branch: ['stored'] } });
     const before = allRows(app.db);
     const kept = { tag: 'kept tag', branch: 'kept branch', titleTemplate: 'Kept title' };
@@ -162,7 +162,7 @@ describe('changing a trigger', () => {
     expect(allRows(app.db)).toEqual(before);
   });
 
-  test('into what another does is refused, and so is publishing what goes on', async () => {
+  test('to the rule of another is refused, and so is publishing a rolling draft', async () => {
     await made({ filters: { tag: ['v*'] } });
     const { path } = await made();
     const push = await made({ event: 'push' });
@@ -170,7 +170,7 @@ describe('changing a trigger', () => {
     const same = await visit(path, { contentType: 'changelog', tag: 'v*' });
     expect([same.status, await same.text()]).toEqual([
       409,
-      expect.stringContaining('Another trigger does the same already.'),
+      expect.stringContaining('Another trigger has the same rule.'),
     ]);
     const publish = await visit(push.path, { publish: 'yes' });
     expect([publish.status, await publish.text()]).toEqual([
@@ -180,7 +180,7 @@ describe('changing a trigger', () => {
     expect(allRows(app.db)).toEqual(before);
   });
 
-  test('keeps the type when the form says none that there is', async () => {
+  test('keeps the type when the form has an unknown one', async () => {
     const { path, stored } = await made({ contentType: 'linkedin_post' });
     for (const contentType of ['', 'blog', hostile]) await visit(path, { contentType });
     expect((await stored()).contentType).toBe('linkedin_post');
@@ -207,7 +207,7 @@ describe('changing a trigger', () => {
 });
 
 describe('the values of a filter as one line', () => {
-  test('are read as they were written', () => {
+  test('are read back unchanged', () => {
     const value = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('"', ',', ' ', 'a') }));
     const values = fc.array(
       value.filter((each) => each.trim() !== ''),

@@ -57,14 +57,14 @@ function chosen(html: string): string | undefined {
 }
 
 describe('the preview', () => {
-  test('without a delivery leads to where one is sent', async () => {
+  test('links to the test event when there are no deliveries', async () => {
     await owner(`${integration}/test`, { event: 'ping' });
     const html = await textOf(await pathOf('release'));
     expect(html).toContain(`<a href="${integration}">Send a test event</a>`);
     expect(html).not.toContain('field-preview');
   });
 
-  test('offers the 20 newest that were processed, but no ping and no replay', async () => {
+  test('offers the 20 newest processed deliveries, without pings and replays', async () => {
     const path = await pathOf('release');
     const sent = [await send('release'), await send('push')];
     await send('ping');
@@ -76,7 +76,7 @@ describe('the preview', () => {
     expect(offered(await textOf(path))).toEqual(ids);
   });
 
-  test('shows the posts as they would read, and changes nothing', async () => {
+  test('renders the posts and changes nothing', async () => {
     const path = await pathOf('release');
     const { id } = await send('release');
     const before = allRows(app.db);
@@ -110,15 +110,15 @@ describe('the preview', () => {
   });
 
   test.each<[string, object, string]>([
-    ['release', {}, 'it changes no post, as things are'],
-    ['push', { filters: { branch: ['other'] } }, 'its event, its repository or the filters say otherwise'],
-  ])('of a %s trigger with %j says why a push makes no post', async (event, given, why) => {
+    ['release', {}, 'it changes no post'],
+    ['push', { filters: { branch: ['other'] } }, 'its event, its repository or the filters do not match'],
+  ])('of a %s trigger with %j gives the reason why a push makes no post', async (event, given, why) => {
     const path = await pathOf(event, 'changelog', given);
     const { id } = await send('push');
     expect(await textOf(`${path}?preview=${id}`)).toContain(`<p class="note">No post: ${why}.</p>`);
   });
 
-  test('offers an older delivery too when it is the one that was asked for', async () => {
+  test('offers an older delivery when it is the chosen one', async () => {
     const path = await pathOf('release');
     const first = await send('release');
     for (let number = 0; number < 20; number++) await send('push');
@@ -134,25 +134,25 @@ describe('the preview', () => {
     const response = await member(`${path}?preview=${encodeURIComponent(id)}`);
     const html = await response.text();
     expect(response.status).toBe(200);
-    expect(html).toContain('There is no such delivery in the log any more.');
+    expect(html).toContain('This delivery is no longer in the log.');
     expect(isHarmed(html)).toBe(false);
   });
 
-  test("does not know another organization's deliveries, nor another integration's", async () => {
+  test("refuses another organization's deliveries and another integration's", async () => {
     const path = await pathOf('release');
     const foreign = await pageVisitor(app, { organizationId: 'org_b' });
     const theirs = await connectGithub(app, 'org_b', 'secret/plans');
     await foreign(`/dashboard/org_b/integrations/${theirs.integrationId}/test`, { event: 'release' });
     const secret = await newest('org_b');
     const html = await textOf(`${path}?preview=${secret.id}`);
-    expect(html).toContain('There is no such delivery in the log any more.');
+    expect(html).toContain('This delivery is no longer in the log.');
     expect(html).not.toContain('secret/plans');
 
     app.clock.advance(1000);
     const other = await connectGithub(app, 'org_a', 'acme/other');
     await owner(`/dashboard/org_a/integrations/${other.integrationId}/test`, { event: 'release' });
     const elsewhere = await textOf(`${path}?preview=${(await newest()).id}`);
-    expect(elsewhere).toContain('No post: it is one of another integration.');
+    expect(elsewhere).toContain('No post: it belongs to another integration.');
   });
 
   test('shows hostile text as text, and so does the rehearsal', async () => {

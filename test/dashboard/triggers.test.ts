@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { providerOf } from '../../src/providers/index.ts';
 import { kinds } from '../../src/triggers/kinds/index.ts';
+import { delayRun, listRuns, postponeRun, queueRun } from '../../src/triggers/queue-store.ts';
 import { createTrigger, findTriggers } from '../../src/triggers/service.ts';
-import { delayRun, listRuns, postponeRun, queueRun } from '../../src/triggers/store.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
@@ -26,7 +26,7 @@ beforeEach(async () => {
 const textOf = async (at: string) => (await visit(at)).text();
 const stored = () => findTriggers(app.deps, { integrationId });
 
-describe('making one', () => {
+describe('creating a trigger', () => {
   test('the form has the filters of the event, and the built-in templates in grey', async () => {
     const html = await textOf(`${path}/triggers/new?event=release&contentType=linkedin_post`);
     for (const name of ['branch', 'tag', 'noPrereleases', 'publish'])
@@ -39,7 +39,7 @@ describe('making one', () => {
     expect(rolling).toContain('Empty: the default branch.');
   });
 
-  test('what is filled in is what is stored', async () => {
+  test('stores the fields as typed', async () => {
     const made = await visit(`${path}/triggers`, {
       event: 'release',
       contentType: 'changelog',
@@ -63,7 +63,7 @@ describe('making one', () => {
     expect(await textOf(path)).toContain('tag v2.*, v3.*; no pre-releases');
   });
 
-  test('drafts of past releases are offered where some are known', async () => {
+  test('drafts of past releases are offered when some are known', async () => {
     const newRelease = `${path}/triggers/new?event=release`;
     expect(await textOf(newRelease)).not.toContain('name="last"');
     await visit(`${path}/test`, { event: 'release' });
@@ -91,7 +91,7 @@ describe('making one', () => {
     ['a filter that is too long', { tag: 'x'.repeat(300) }, 400, 'tag'],
     ['too many values', { tag: Array.from({ length: 30 }, (_, at) => `v${at}`).join() }, 400, 'tag'],
     ['a branch that is too long', { branch: 'x'.repeat(300) }, 400, 'branch'],
-  ])('%s is refused next to its field, which keeps what was typed', async (_, given, status, field) => {
+  ])('%s is refused next to its field, which keeps its text', async (_, given, status, field) => {
     const before = allRows(app.db);
     const refused = await visit(`${path}/triggers`, {
       event: 'release',
@@ -122,7 +122,7 @@ describe('making one', () => {
     expect(allRows(app.db)).toEqual(before);
   });
 
-  test('every event of both providers has a form that makes a trigger', async () => {
+  test('the form of every event creates a trigger', async () => {
     const linear = await connectLinear(app, 'org_a');
     for (const event of Object.keys(kinds)) {
       const isGithub = Object.hasOwn(providerOf('github').triggerEvents, event);
@@ -147,19 +147,19 @@ describe('a trigger', () => {
     one = `${path}/triggers/${id}`;
   });
 
-  test('is rehearsed with what the log holds, which changes nothing', async () => {
-    expect(await textOf(`${one}?rehearse=yes`)).toContain('None: no delivery in the log');
+  test('is rehearsed on the log, which changes nothing', async () => {
+    expect(await textOf(`${one}?rehearse=yes`)).toContain('None. No delivery in the log');
     await visit(`${path}/test`, { event: 'release' });
     const before = allRows(app.db);
     const html = await textOf(`${one}?rehearse=yes`);
-    expect(html).toContain('1 post, the newest first');
+    expect(html).toContain('1 post, newest first');
     expect(allRows(app.db)).toEqual(before);
     await runAll(app);
     const [post] = await postsOf(app);
     expect(html).toContain(`>${post?.title}</h3>`);
     expect(html).toContain('<div class="prose">');
     expect(html).toContain(`<pre class="wrap">${post?.markdown.slice(0, 20)}`);
-    expect(await textOf(one)).not.toContain('the newest first');
+    expect(await textOf(one)).not.toContain('newest first');
   });
 
   test('is disabled, enabled and deleted', async () => {
@@ -174,41 +174,41 @@ describe('a trigger', () => {
     expect((await visit(one)).status).toBe(404);
   });
 
-  test('that failed once is tried again by itself', async () => {
+  test('shows the next attempt of a run that failed once', async () => {
     const now = app.clock.now();
     const run = { triggerId, scope: 'main', since: now.toISOString(), deliveryId: 'd' };
-    await app.db.write(() => {
-      queueRun(app.db, run, now);
+    await app.db.write(async (tx) => {
+      await queueRun(tx, run, now);
       const due = { ...run, revision: 1, attempts: 0 } as Parameters<typeof postponeRun>[1];
-      postponeRun(app.db, due, 'no luck', new Date(now.getTime() + 10_000));
+      await postponeRun(tx, due, 'no luck', new Date(now.getTime() + 10_000));
     });
     const html = await textOf(one);
-    expect(html).toContain('Tried again soon');
+    expect(html).toContain('Retrying soon');
     expect(html).toContain('>in 10 s</time>');
     expect(html).not.toContain(`${one}/retry`);
   });
 
-  test('that waits because the system failed says why, and counts no try', async () => {
+  test('shows a failure of the system without counting an attempt', async () => {
     const now = app.clock.now();
     const run = { triggerId, scope: 'main', since: now.toISOString(), deliveryId: 'd' };
-    await app.db.write(() => {
-      queueRun(app.db, run, now);
+    await app.db.write(async (tx) => {
+      await queueRun(tx, run, now);
       const due = new Date(now.getTime() + 10_000);
-      delayRun(app.db, run as Parameters<typeof delayRun>[1], 'database or disk is full', due);
+      await delayRun(tx, run as Parameters<typeof delayRun>[1], 'database or disk is full', due);
     });
     const html = await textOf(one);
     expect(html).toContain('database or disk is full');
-    expect(html).toContain('asked for');
+    expect(html).toContain('queued');
     expect(html).not.toContain('tried 0 times');
   });
 
-  test('that failed says why, and is tried again', async () => {
+  test('shows the error of a run that was given up, and retries it', async () => {
     const now = app.clock.now();
     const run = { triggerId, scope: hostile, since: now.toISOString(), deliveryId: hostile };
-    await app.db.write(() => {
-      queueRun(app.db, run, now);
+    await app.db.write(async (tx) => {
+      await queueRun(tx, run, now);
       const due = { ...run, revision: 1, attempts: 4 } as Parameters<typeof postponeRun>[1];
-      postponeRun(app.db, due, hostile, null);
+      await postponeRun(tx, due, hostile, null);
     });
     for (const at of [path, one]) {
       const html = await textOf(at);

@@ -64,7 +64,7 @@ test('without scripts everything can be done', async () => {
   await press(page, 'Connect GitHub');
   await follow(page, 'I have done this');
   await press(page, 'New trigger…');
-  await press(page, 'Make the trigger');
+  await press(page, 'Create trigger');
   await follow(page, 'acme/lander');
   await page.getByLabel('Event', { exact: true }).selectOption('release');
   await press(page, 'Send it');

@@ -122,7 +122,7 @@ describe('full, with something to see:', () => {
     async () => {
       await open('integrations');
       await page.getByRole('link', { name: 'acme/rocket', exact: true }).click();
-      await page.getByText('Could not be done').waitFor();
+      await page.getByText('Failed runs').waitFor();
       await expectFine(page);
       await page.goto(`${page.url()}/triggers/${failing}?rehearse=yes`);
       await expectFine(page);
@@ -138,7 +138,7 @@ describe('full, with something to see:', () => {
       await press('New trigger…');
       await expectFine(page);
       await page.getByLabel('Title, in Liquid').fill('{{ relase.name }}');
-      await press('Make the trigger');
+      await press('Create trigger');
       await page.getByText('Did you mean release.name?').waitFor();
       await expectFine(page);
     },

@@ -104,7 +104,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
 
   await page.getByLabel('Make posts of').selectOption({ label: 'Releases that are published' });
   await button('New trigger…').click();
-  await button('Make the trigger').click();
+  await button('Create trigger').click();
   await page.getByText('Trigger created.').waitFor();
   const trigger = page.url();
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import type { ShippedEvent } from '../../src/events/model.ts';
+import type { Event } from '../../src/events/model.ts';
 import { replaces } from '../../src/events/store.ts';
 
-const known: ShippedEvent = {
+const known: Event = {
   type: 'project_update',
   key: 'update-1',
   branch: null,
@@ -19,9 +19,9 @@ const known: ShippedEvent = {
     url: null,
   },
 };
-const withBody = (body: string) => ({ ...known, data: { ...known.data, body } }) as ShippedEvent;
+const withBody = (body: string) => ({ ...known, data: { ...known.data, body } }) as Event;
 
-test.each<[string, ShippedEvent]>([
+test.each<[string, Event]>([
   ['a later version', { ...withBody(''), version: '2026-11-20T12:00:00.000Z 1', deliveryId: 'c' }],
   ['the first time', { ...known, occurredAt: '2026-11-20T11:00:00.000Z', deliveryId: 'c' }],
   ['more', { ...withBody('Much quieter'), deliveryId: 'c' }],
@@ -37,7 +37,7 @@ test('the same telling replaces nothing', () => {
 });
 
 test('of two edits of a release that say no time, the last that comes wins', () => {
-  const release = (notes: string): ShippedEvent => ({
+  const release = (notes: string): Event => ({
     ...known,
     type: 'release',
     version: ' 1',

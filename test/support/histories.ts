@@ -1,6 +1,6 @@
 import type { Post } from '../../src/posts/model.ts';
+import { listRuns } from '../../src/triggers/queue-store.ts';
 import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
-import { listRuns } from '../../src/triggers/store.ts';
 import { connectGithub, githubRequest } from './deliveries.ts';
 import { postsOf, runAll } from './drafts.ts';
 import { createTestApp, type TestApp } from './test-app.ts';

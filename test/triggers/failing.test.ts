@@ -8,9 +8,15 @@ import { AppError } from '../../src/lib/app-error.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { listPostPage, parsePost } from '../../src/posts/store.ts';
 import { samplePayload } from '../../src/providers/index.ts';
+import { listRuns, retryRuns } from '../../src/triggers/queue-store.ts';
 import { createTriggerWorker, runTriggers } from '../../src/triggers/run.ts';
-import { changeTrigger, createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
-import { deleteTrigger, listRuns, retryRuns } from '../../src/triggers/store.ts';
+import {
+  changeTrigger,
+  createTrigger,
+  deleteTrigger,
+  type NewTrigger,
+  switchTrigger,
+} from '../../src/triggers/service.ts';
 import { connectGithub, githubRequest } from '../support/deliveries.ts';
 import { changed } from '../support/payloads.ts';
 import { allRows } from '../support/rows.ts';
@@ -69,8 +75,9 @@ async function posts(): Promise<Post[]> {
 const madeBy = async () => (await posts()).map(({ sourceMetadata }) => sourceMetadata?.triggerId).sort();
 
 const runs = () => listRuns(app.db, {});
+const retry = (triggerId?: string) => app.db.write((tx) => retryRuns(tx, triggerId, app.clock.now()));
 
-describe('a trigger that fails holds up no other', () => {
+describe('a failing trigger does not hold up the others', () => {
   const bullets = (count: number) =>
     Array.from({ length: count }, (_, index) => `- Change ${index}\n`).join('');
   const loop = (body: string, ...names: string[]) =>
@@ -139,7 +146,7 @@ describe('a trigger that fails holds up no other', () => {
     ]);
   });
 
-  test('not even while it fails many drafts: after each one the others come first', async () => {
+  test('while many of its drafts fail: the others come first after each', async () => {
     const failing = await createFailing();
     const healthy = await create();
     for (let n = 0; n < 5; n++) await deliverRelease();
@@ -152,7 +159,7 @@ describe('a trigger that fails holds up no other', () => {
     expect(order).toEqual([failing.id, ...times(healthy.id, 5), ...times(failing.id, 4)]);
   });
 
-  test('nor does a draft that fails keep the others of its own run', async () => {
+  test('a failing draft does not stop the others of its run', async () => {
     const failing = await createFailing();
     await deliverRelease('- One\n- Two', 'v1');
     await deliverRelease('None.', 'v2');
@@ -186,7 +193,7 @@ describe('a run that fails', () => {
     }
   }
 
-  test('is put off, longer each time, and then given up, where people see why', async () => {
+  test('is retried with a growing backoff, then given up with its error', async () => {
     const { id: triggerId } = await createFailing();
     await deliverRelease();
     expect(await failUntilGivenUp()).toEqual([
@@ -222,18 +229,18 @@ describe('a run that fails', () => {
     expect(await pass()).toBe(0);
   });
 
-  test('is tried anew when people ask for it', async () => {
+  test('is retried when a person asks', async () => {
     const failing = await createFailing();
     const other = await createFailing({ filters: { prereleases: false } });
     await deliverRelease();
     await pass();
     app.clock.advance(400);
-    expect(await retryRuns(app.db, 'trg_none', app.clock.now())).toBe(0);
+    expect(await retry('trg_none')).toBe(0);
     expect(await pass()).toBe(0);
     // One that still waits for its next attempt is retried too.
-    expect(await retryRuns(app.db, failing.id, app.clock.now())).toBe(1);
+    expect(await retry(failing.id)).toBe(1);
     expect(await failUntilGivenUpOf(failing.id)).toBe(5);
-    expect(await retryRuns(app.db, undefined, app.clock.now())).toBe(2);
+    expect(await retry()).toBe(2);
     expect(await pass()).toBe(2);
     expect(await runs()).toMatchObject([
       { triggerId: failing.id, status: 'queued', attempts: 1 },
@@ -250,7 +257,7 @@ describe('a run that fails', () => {
     }
   }
 
-  test('is revived by a new delivery once it was given up, and its other drafts are made', async () => {
+  test('is retried after it was given up when a new delivery comes', async () => {
     await createFailing();
     await deliverRelease();
     await failUntilGivenUp();
@@ -261,7 +268,7 @@ describe('a run that fails', () => {
     expect(await runs()).toMatchObject([{ status: 'queued', attempts: 1 }]);
   });
 
-  test('is not given up when something came while it failed for the last time', async () => {
+  test('is retried when an event came during its last attempt', async () => {
     await createFailing();
     await deliverRelease();
     for (let attempt = 1; attempt < 5; attempt++) {
@@ -277,7 +284,7 @@ describe('a run that fails', () => {
     expect(await posts()).toMatchObject([{ title: 'v9' }]);
   });
 
-  test('is done once its template is mended, at once', async () => {
+  test('succeeds at once when its template is fixed', async () => {
     const failing = await createFailing();
     await deliverRelease();
     await failUntilGivenUp();
@@ -287,7 +294,7 @@ describe('a run that fails', () => {
     expect(await runs()).toEqual([]);
   });
 
-  test('is done once its template is mended while it fails for the last time', async () => {
+  test('succeeds when its template is fixed during its last attempt', async () => {
     const failing = await createFailing();
     await deliverRelease();
     for (let attempt = 1; attempt < 5; attempt++) {
@@ -320,7 +327,7 @@ describe('a failure of the system', () => {
       'no file descriptors for a thread',
       new AppError(503, 'The draft could not be made: out of file descriptors', { cause: coded('EMFILE') }),
     ],
-  ])('is no failure of the draft, which is made once it ends: %s', async (_, failure) => {
+  ])('does not count as a failure of the draft: %s', async (_, failure) => {
     const failing = await create();
     const healthy = await create({ contentType: 'linkedin_post' });
     await deliverRelease();
@@ -348,7 +355,7 @@ describe('a failure of the system', () => {
 
   const inSeconds = (seconds: number) => new Date(app.clock.now().getTime() + seconds * 1_000).toISOString();
 
-  test('keeps the attempts of a draft that failed before', async () => {
+  test('keeps the count of earlier failures', async () => {
     await create();
     await deliverRelease();
     await pass(() => Promise.reject(new Error('broken')));
@@ -357,7 +364,7 @@ describe('a failure of the system', () => {
     expect(await runs()).toMatchObject([{ attempts: 1, nextAttemptAt: inSeconds(10) }]);
   });
 
-  test('a database that takes no write at all: the worker rests 10 s, logs once, and goes on by itself', async () => {
+  test('the worker rests 10 s and logs once while the database takes no writes', async () => {
     await create();
     await create({ contentType: 'linkedin_post' });
     await deliverRelease();
@@ -393,7 +400,7 @@ describe('a failure of the system', () => {
     expect(await posts()).toHaveLength(4);
   });
 
-  test('a run whose end cannot be written is done later', async () => {
+  test('a run whose end cannot be written is repeated', async () => {
     await create();
     await deliverRelease('Words.', 'v1');
     await pass();
@@ -408,7 +415,7 @@ describe('a failure of the system', () => {
     expect(await runs()).toEqual([]);
   });
 
-  test('a run by hand reports it', async () => {
+  test('a manual run throws it', async () => {
     await create();
     await deliverRelease();
     app.db.$client.run('PRAGMA query_only = ON');
@@ -417,7 +424,7 @@ describe('a failure of the system', () => {
     expect(await pass(inThisThread)).toBe(1);
   });
 
-  test('a disk that is full for an hour keeps the draft', async () => {
+  test('a disk that is full for an hour loses no draft', async () => {
     await create();
     await deliverRelease(`- ${'word '.repeat(50_000)}`);
     const work = createTriggerWorker(app.deps, inThisThread);
@@ -487,7 +494,7 @@ describe('a clock that was a year ahead', () => {
     app.clock.advance(-300_000);
     // Within the longest backoff the worker waits.
     expect(await pass()).toBe(0);
-    expect(await retryRuns(app.db, id, app.clock.now())).toBe(1);
+    expect(await retry(id)).toBe(1);
     expect(await pass()).toBe(1);
     expect(await posts()).toHaveLength(1);
   });
@@ -495,11 +502,11 @@ describe('a clock that was a year ahead', () => {
   test('a retry leaves a run that is due anyway', async () => {
     await create();
     await deliverRelease();
-    expect(await retryRuns(app.db, undefined, app.clock.now())).toBe(0);
+    expect(await retry()).toBe(0);
   });
 });
 
-test('what comes while a run is under way is done too, in the same pass', async () => {
+test('an event that comes during a run is processed in the same pass', async () => {
   await create();
   await deliverRelease('First.', 'v1');
   let isFirst = true;
@@ -523,7 +530,7 @@ test('two workers at once make each draft once', async () => {
 });
 
 describe('a worker that is stopped', () => {
-  test('begins nothing', async () => {
+  test('starts no run', async () => {
     await create();
     await deliverRelease();
     expect(await runTriggers(app.deps, inThisThread, AbortSignal.abort())).toBe(0);
@@ -556,7 +563,7 @@ describe('a worker that is stopped', () => {
 });
 
 describe('a trigger that is disabled', () => {
-  test('keeps what it still has to do, and does it once it is enabled', async () => {
+  test('keeps its queued runs until it is enabled', async () => {
     const { id } = await create();
     await deliverRelease();
     await switchTrigger(app.deps, id, false);
@@ -568,7 +575,7 @@ describe('a trigger that is disabled', () => {
     expect(await madeBy()).toEqual([id]);
   });
 
-  test('is asked for nothing', async () => {
+  test('gets no runs', async () => {
     const { id } = await create({ enabled: false });
     await deliverRelease();
     expect(await runs()).toEqual([]);

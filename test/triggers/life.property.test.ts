@@ -4,8 +4,8 @@ import type { Post } from '../../src/posts/model.ts';
 import { deletePost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
-import { changeTrigger, createTrigger, switchTrigger } from '../../src/triggers/service.ts';
-import { deleteTrigger, listRuns } from '../../src/triggers/store.ts';
+import { listRuns } from '../../src/triggers/queue-store.ts';
+import { changeTrigger, createTrigger, deleteTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
@@ -340,7 +340,11 @@ const pushesIn = ({ markdown }: Post) =>
   Array.from(markdown.matchAll(/^- Push (\d+)/gm), ([, hour]) => Number(hour));
 
 test.each([
-  ['a post is made only of what arrived while its trigger was enabled, or was asked for', anyCommand, 60],
+  [
+    'a post is made only of events that arrived while its trigger was enabled, or were requested',
+    anyCommand,
+    60,
+  ],
   ['a rolling draft tells of every push that arrived once, however releases part it', anyRollingCommand, 20],
 ])(
   '%s',

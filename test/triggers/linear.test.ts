@@ -57,13 +57,13 @@ const reopened = (number: number, title: string) =>
   });
 
 describe('completed issues', () => {
-  test('gather in a draft of their team, in the order of their completion', async () => {
+  test('collect in a draft of their team, in order of completion', async () => {
     await trigger();
     await deliver('Issue', issue(2, 'Second'), issue(1, 'First'));
     expect(await drafts()).toEqual({ 'Done by Engineering': ['First', 'Second'] });
   });
 
-  test('each team has its own; a filter lets teams, labels and projects through', async () => {
+  test('collect in a draft for each team, filtered by team, label and project', async () => {
     await trigger();
     const other = { 'data.team': { id: 'team-2', key: 'OPS', name: 'Operations' } };
     await deliver('Issue', issue(1, 'First'), issue(2, 'Second', other));
@@ -75,13 +75,13 @@ describe('completed issues', () => {
     expect(await postsOf(app)).toHaveLength(3);
   });
 
-  test('gather by project when the trigger chooses projects', async () => {
+  test('collect by project when the trigger filters by project', async () => {
     await trigger({ filters: { project: ['Quieter engines'] } });
     await deliver('Issue', issue(1, 'First'), issue(2, 'Second', { 'data.project': null }));
     expect(await drafts()).toEqual({ 'Done in Quieter engines': ['First'] });
   });
 
-  test('that are reopened, renamed or removed change it; when none is left it goes', async () => {
+  test('change the draft when they are reopened, renamed or removed; the last one removes it', async () => {
     await trigger();
     await deliver('Issue', issue(1, 'First'), issue(2, 'Second'));
     const renamed = { 'data.updatedAt': '2026-11-20T11:58:00.000Z', updatedFrom: { title: 'First' } };
@@ -94,13 +94,13 @@ describe('completed issues', () => {
     expect(await drafts()).toEqual({});
   });
 
-  test('give the same draft when their last word came first', async () => {
+  test('give the same draft when their newest version came first', async () => {
     await trigger();
     await deliver('Issue', reopened(1, 'First'), issue(2, 'Second'), issue(1, 'First'));
     expect(await drafts()).toEqual({ 'Done by Engineering': ['Second'] });
   });
 
-  test('that were published are not told again, whatever happens to them', async () => {
+  test('that were published never appear again', async () => {
     await trigger();
     await deliver('Issue', issue(1, 'First'));
     const [post] = await postsOf(app);
@@ -120,14 +120,14 @@ describe('completed issues', () => {
     expect((await postsOf(app)).find(({ status }) => status === 'draft')?.content).not.toContain('First');
   });
 
-  test('that were never completed cost nothing: no run is asked for', async () => {
+  test('that were never completed queue no run', async () => {
     await trigger();
     await app.request(...linearRequest(connected, reopened(1, 'First')));
     expect(await runAll(app)).toBe(0);
   });
 });
 
-test('what was completed before its trigger was created stays out when it is edited', async () => {
+test('an issue that was completed before its trigger was created makes no post when it is edited', async () => {
   await deliver('Issue', issue(1, 'First'));
   await deliver('Project', sample('Project'));
   await trigger();
@@ -149,7 +149,7 @@ test('what was completed before its trigger was created stays out when it is edi
   ]);
 });
 
-test('a project that is completed and an update are drafts of their own', async () => {
+test('a completed project and an update are drafts of their own', async () => {
   await trigger({ event: 'Project' });
   await trigger({ event: 'ProjectUpdate' });
   await deliver('Project', sample('Project'));

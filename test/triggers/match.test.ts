@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { fitsOne, isOneOf, isReleaseMeant } from '../../src/triggers/match.ts';
+import { fitsOne, matchesRelease } from '../../src/triggers/kinds/branch.ts';
+import { isOneOf } from '../../src/triggers/kinds/kind.ts';
 
 test.each([
   ['main', 'main', true],
@@ -19,22 +20,22 @@ test.each([
   expect(fitsOne([pattern], text)).toBe(fits);
 });
 
-test('one pattern of several is enough, and none at all lets everything through', () => {
+test('one matching pattern is enough, and without patterns everything matches', () => {
   expect(fitsOne(['v*', 'web-*'], 'web-1')).toBe(true);
   expect(fitsOne([], 'v1')).toBe(false);
   expect(fitsOne(undefined, 'v1')).toBe(true);
 });
 
-test('names match in any case, and a thing without a name matches none', () => {
+test('names match in any case, and a missing name matches none', () => {
   expect(isOneOf(['Bug'], 'feature', 'bug')).toBe(true);
   expect(isOneOf(['Bug'], null, undefined, '')).toBe(false);
   expect(isOneOf(undefined)).toBe(true);
 });
 
-test('a pre-release counts unless it is left out', () => {
+test('a pre-release matches unless the filter excludes it', () => {
   const rc = { tag: 'v2.0.0-rc.1', isPrerelease: true };
-  expect(isReleaseMeant({}, rc)).toBe(true);
-  expect(isReleaseMeant({ prereleases: true }, rc)).toBe(true);
-  expect(isReleaseMeant({ prereleases: false }, rc)).toBe(false);
-  expect(isReleaseMeant({ prereleases: false }, { ...rc, isPrerelease: false })).toBe(true);
+  expect(matchesRelease({}, rc)).toBe(true);
+  expect(matchesRelease({ prereleases: true }, rc)).toBe(true);
+  expect(matchesRelease({ prereleases: false }, rc)).toBe(false);
+  expect(matchesRelease({ prereleases: false }, { ...rc, isPrerelease: false })).toBe(true);
 });

@@ -74,7 +74,7 @@ function labelsOfPush({ ref, after, commits }: Push): string[] {
     .map(({ id, message }) => /^Merge pull request (#\d+)/.exec(message)?.[1] ?? id.slice(0, 7));
 }
 
-describe('every commit, or the pull request that it belongs to, is told once, in the draft of its window', () => {
+describe('every commit, or its pull request, appears once, in the draft of its window', () => {
   const expected = expectedLabels();
   const toldBy = (trigger: string) =>
     drafts
@@ -112,7 +112,7 @@ test.each(drafts.filter(({ contentType }) => contentType === 'linkedin_post'))(
   },
 );
 
-test('a rehearsal of the log tells the same', async () => {
+test('a rehearsal of the log gives the same posts', async () => {
   const { app, deliver, drafts: draftsNow } = await createRepository();
   for (const telling of month) await deliver(telling);
   await runAll(app);

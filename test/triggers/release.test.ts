@@ -4,8 +4,8 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { deletePost, editPost, setPostStatus } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
+import { listRuns } from '../../src/triggers/queue-store.ts';
 import { createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
-import { listRuns } from '../../src/triggers/store.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed, type Payload } from '../support/payloads.ts';
@@ -52,7 +52,7 @@ async function only() {
   return post;
 }
 
-test('a release becomes a draft that says where it came from', async () => {
+test('a release becomes a draft with its source', async () => {
   const { id: triggerId } = await trigger();
   await deliver(sample(), DELIVERY);
   const url = 'https://github.com/acme/rocket/releases/tag/v2.4.0';
@@ -78,7 +78,7 @@ test('a release becomes a draft that says where it came from', async () => {
   expect(await listRuns(app.db, {})).toEqual([]);
 });
 
-test('told again under another delivery id it is still one draft, untouched', async () => {
+test('the same release under another delivery id changes nothing', async () => {
   await trigger();
   const payload = sample();
   await deliver(payload, DELIVERY);
@@ -88,7 +88,7 @@ test('told again under another delivery id it is still one draft, untouched', as
   expect(await only()).toEqual(before);
 });
 
-test('an edit changes the draft; one that comes before what it edits wins all the same', async () => {
+test('an edit changes the draft, even when it comes before the release', async () => {
   await trigger();
   await deliver(edited('Second words'));
   expect(await postsOf(app)).toEqual([]);
@@ -99,7 +99,7 @@ test('an edit changes the draft; one that comes before what it edits wins all th
 });
 
 describe('a person has', () => {
-  test('edited it: it stays, and the newer text is a suggestion that can be taken', async () => {
+  test('edited it: it stays, and the newer text becomes a suggestion', async () => {
     await trigger();
     await deliver(sample());
     const { id } = await only();
@@ -161,7 +161,7 @@ describe('a person has', () => {
     expect(await postsOf(app)).toEqual([]);
   });
 
-  test('come to the same words: they are the trigger’s own again', async () => {
+  test('written the same text: it is the trigger’s own again', async () => {
     await trigger();
     await deliver(sample());
     const { id } = await only();
@@ -195,7 +195,7 @@ test('filters: pre-releases, tags, branches', async () => {
   await only();
 });
 
-test('a release that turns out to be a pre-release takes its draft back, unless a person has touched it', async () => {
+test('a release that becomes a pre-release removes its draft, unless a person has edited it', async () => {
   await trigger({ filters: { prereleases: false } });
   await deliver(sample());
   await only();
@@ -208,7 +208,7 @@ test('a release that turns out to be a pre-release takes its draft back, unless 
   expect((await only()).title).toBe('Mine');
 });
 
-test('without a trigger a delivery makes no draft, and what it told is known to a later one', async () => {
+test('a delivery makes no draft without a trigger, and a later trigger knows its event', async () => {
   await deliver(sample());
   expect(await postsOf(app)).toEqual([]);
   await trigger();
@@ -228,7 +228,7 @@ test('without a trigger a delivery makes no draft, and what it told is known to 
   expect((await logOf(app)).map(({ replayOf }) => replayOf)).toEqual([delivery.id, delivery.id, null]);
 });
 
-test('a trigger that is disabled does its work once it is enabled', async () => {
+test('a trigger does its queued runs once it is enabled', async () => {
   const { id } = await trigger();
   await app.request(...githubRequest(connected, sample(), { event: 'release' }));
   await switchTrigger(app.deps, id, false);
@@ -239,7 +239,7 @@ test('a trigger that is disabled does its work once it is enabled', async () => 
   await only();
 });
 
-test('two triggers of one release make two posts', async () => {
+test('two triggers make two posts of one release', async () => {
   await trigger();
   await trigger({ contentType: 'linkedin_post' });
   await deliver(sample());
@@ -249,7 +249,7 @@ test('two triggers of one release make two posts', async () => {
   ]);
 });
 
-test('the same delivery writes nothing when it cannot be logged: event, runs and claim go together', async () => {
+test('a delivery that cannot be logged leaves no event, run or claim', async () => {
   await trigger();
   app.db.$client.run(
     "CREATE TRIGGER no_log BEFORE INSERT ON deliveries BEGIN SELECT raise(abort, 'full'); END",

@@ -85,14 +85,14 @@ describe('a release', () => {
     },
   );
 
-  test('that comes late parts what is already told', async () => {
+  test('that comes late splits the drafts', async () => {
     await push(1, 'feat: one');
     await push(3, 'feat: two');
     await release(2, 'v1.0.0');
     expect(await drafts()).toEqual({ 'v1.0.0': ['One'], [UNRELEASED]: ['Two'] });
   });
 
-  test('that comes before its changes gets them all the same', async () => {
+  test('that comes before its changes still gets them', async () => {
     await release(3, 'v1.0.0');
     expect(await drafts()).toEqual({});
     await push(2, 'feat: two');
@@ -112,7 +112,7 @@ describe('a release', () => {
     expect(await drafts()).toEqual({ [UNRELEASED]: ['One'] });
   });
 
-  test('leaves alone what a person has edited, and suggests', async () => {
+  test('leaves an edited draft alone and suggests the new text', async () => {
     await push(1, 'feat: one');
     const [open] = await postsOf(app);
     const id = open?.id ?? '';
@@ -126,7 +126,7 @@ describe('a release', () => {
 });
 
 describe('a person', () => {
-  test('who publishes the draft closes it: what comes later is a new one', async () => {
+  test('who publishes the draft closes it: later changes open a new one', async () => {
     await push(1, 'feat: one');
     const [open] = await postsOf(app);
     await setPostStatus(app.deps, open?.id ?? '', 'published');
@@ -143,7 +143,7 @@ describe('a person', () => {
     expect(await drafts()).toEqual({ [UNRELEASED]: ['One'], 'v1.0.0': ['Two'] });
   });
 
-  test('who deletes the draft does not get it back, but what comes later', async () => {
+  test('who deletes the draft gets only later changes', async () => {
     await push(1, 'feat: one');
     const [open] = await postsOf(app);
     await deletePost(app.deps, open?.id ?? '');
@@ -154,7 +154,7 @@ describe('a person', () => {
   });
 });
 
-test('a merged pull request is told once, whichever of its two events comes first', async () => {
+test('a merged pull request appears once, whichever of its two events comes first', async () => {
   const told = async () => (await drafts())[UNRELEASED]?.filter((text) => text.includes("today's value"));
   await deliver('push', sample('push'));
   expect(await told()).toEqual(["**gauge:** Show today's value after midnight"]);
@@ -162,7 +162,7 @@ test('a merged pull request is told once, whichever of its two events comes firs
   expect(await told()).toEqual(["Show today's value after midnight"]);
 });
 
-test('a push of nothing but a merge makes no draft', async () => {
+test('a push with only a merge makes no draft', async () => {
   await push(1, "Merge branch 'main' of github.com:acme/rocket");
   expect(await drafts()).toEqual({});
 });

@@ -18,8 +18,8 @@ import { contentTypes, type Post } from '../../posts/model.ts';
 import { savePosts } from '../../posts/service.ts';
 import { listPostPage, parsePost } from '../../posts/store.ts';
 import { providerOf, samplePayload } from '../../providers/index.ts';
+import { listRuns } from '../../triggers/queue-store.ts';
 import { createTrigger } from '../../triggers/service.ts';
-import { listRuns } from '../../triggers/store.ts';
 import { DEMO_PROVIDER, demoPosts } from './posts.ts';
 
 const DEMO_ORGANIZATION = 'org_demo';

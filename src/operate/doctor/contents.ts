@@ -9,7 +9,7 @@ import { countKeys } from '../../keys/store.ts';
 import { tidings } from '../../lib/how-to-run.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import { providerApis } from '../../providers/open-api.ts';
-import { measureQueue } from '../../triggers/store.ts';
+import { measureQueue } from '../../triggers/queue-store.ts';
 import { lastBackup } from '../backup/make.ts';
 import { isStore } from '../backup/places.ts';
 import { planSweep } from '../jobs.ts';
@@ -86,8 +86,8 @@ export const workChecks: readonly Check[] = [
         );
   }),
 
-  databaseCheck('triggers', ({ db, clock }) => {
-    const { queued, failed, oldest } = measureQueue(db);
+  databaseCheck('triggers', async ({ db, clock }) => {
+    const { queued, failed, oldest } = await db.read(measureQueue);
     if (failed > 0) {
       return warning(
         `${counted(failed, 'draft was', 'drafts were')} given up after several failures`,

@@ -1,13 +1,10 @@
-import type { EventType, ShippedEvent } from '../../events/model.ts';
-import type { ProcessedDelivery } from '../../providers/provider.ts';
-import { issue } from './issue.ts';
+import type { EventType } from '../../events/model.ts';
+import { type IntegrationType, providerOf } from '../../providers/index.ts';
+import { pullRequest, push, release } from './branch.ts';
 import type { TriggerKind } from './kind.ts';
-import { project } from './project.ts';
-import { projectUpdate } from './project-update.ts';
-import { release } from './release.ts';
-import { pullRequest, push } from './rolling-branch.ts';
+import { issue, project, projectUpdate } from './tracker.ts';
 
-/** Every event that drafts can be made of. Another one is a file beside these and a line here. */
+/** The kind of trigger for each type of event. */
 export const kinds: Readonly<Record<EventType, TriggerKind>> = {
   release,
   push,
@@ -17,7 +14,8 @@ export const kinds: Readonly<Record<EventType, TriggerKind>> = {
   project_update: projectUpdate,
 };
 
-/** Whether the delivery tells of a change to something that was shipped before, such as new notes of a release. */
-export function isEdit({ action }: Pick<ProcessedDelivery, 'action'>, { type }: ShippedEvent): boolean {
-  return action !== kinds[type].action;
+/** The kinds that work with an integration of this type. */
+export function kindsFor(type: IntegrationType): TriggerKind[] {
+  const { triggerEvents } = providerOf(type);
+  return Object.values(kinds).filter(({ event }) => Object.hasOwn(triggerEvents, event));
 }

@@ -1,77 +1,70 @@
 import type { Material } from '../../drafts/model.ts';
-import type { Told } from '../../drafts/store.ts';
-import type { EventReader, EventSource, EventType, ShippedEvent } from '../../events/model.ts';
-import type { Trigger, TriggerFilters } from '../model.ts';
+import type { ScopeDrafts } from '../../drafts/store.ts';
+import type { Event, EventReader, EventType } from '../../events/model.ts';
+import type { TriggerFilters } from '../model.ts';
 
-/** One draft that a trigger is to have. */
+/** How one type of event becomes drafts: the drafts that an event affects, and their material. */
+export interface TriggerKind {
+  event: EventType;
+  /** The one action that creates drafts, by our name for it. Every other action is an edit. */
+  action: string;
+  /** The types of events that its drafts consist of. */
+  content: readonly EventType[];
+  /** The filters that apply to it. */
+  filters: readonly (keyof TriggerFilters)[];
+  /** Its draft collects events until a person or a release closes it. */
+  isRolling: boolean;
+  /** Its scopes are branches of repositories (`branchScope`). */
+  isOfBranch: boolean;
+  /** The scope whose drafts an event affects; null when it affects none. */
+  scopeOf(filters: TriggerFilters, event: Event, repositoryId: string | null): string | null;
+  /** The event is content of drafts and passes the filters. */
+  matches(filters: TriggerFilters, event: Event): boolean;
+  /** The drafts of a scope, oldest first. The order in which events arrived does not change the result. */
+  plan(input: PlanInput): Promise<PlannedDraft[]>;
+}
+
+/** Everything that a plan depends on. */
+export interface PlanInput {
+  filters: TriggerFilters;
+  scope: string;
+  /** Plan the drafts that have events since then. ISO 8601. */
+  since: string;
+  events: EventReader;
+  drafts: ScopeDrafts;
+}
+
+/** One draft that a trigger should have. */
 export interface PlannedDraft {
-  /** Such as `release v2.4.0`; `OPEN` for the rolling one that takes up what comes. */
+  /** Such as `release v2.4.0`; `OPEN` for the rolling draft. */
   subject: string;
-  /** Null: there is nothing to tell, any more or yet. */
+  /** Null when no event belongs in the draft. */
   material: Material | null;
-  /** The events that it tells of, as `keysOf` names them. */
+  /** The `keysOf` its events. */
   eventKeys: string[];
-  /** When the newest of them happened. ISO 8601. */
+  /** When its newest event happened. ISO 8601. */
   until: string;
-  /** Whether a new post is a draft even if the trigger publishes. */
+  /** A new post is a draft even if the trigger publishes. */
   draftOnly: boolean;
 }
 
-/** The subject of the rolling draft that takes up what comes. */
+/** The subject of the rolling draft that collects new events. */
 export const OPEN = 'open';
 
-/** What there is to plan from. */
-export interface Planning {
-  trigger: Pick<Trigger, 'filters' | 'event'>;
-  scope: string;
-  /** Drafts that tell of nothing since then need no look. ISO 8601. */
-  since: string;
-  events: EventReader;
-  told: Told;
-}
-
-/** What one event of triggers means: when it touches which drafts, and what these tell. */
-export interface TriggerKind {
-  event: EventType;
-  /** The one action that makes drafts of it, as our processing names it. Every other action is an edit. */
-  action: string;
-  /** The events that its drafts are made of. */
-  tells: readonly EventType[];
-  /** Whether its scopes are branches of repositories, which releases divide. */
-  isOfBranch: boolean;
-  /** The filters that say something about it. */
-  filters: readonly (keyof TriggerFilters)[];
-  /** Whether its draft goes on until something closes it. */
-  isRolling: boolean;
-  /** The scopes that an event touches as it is; none when it means nothing to the trigger. */
-  scopesOf(
-    trigger: Pick<Trigger, 'filters'>,
-    event: ShippedEvent,
-    source: Pick<EventSource, 'repositoryId'>,
-  ): string[];
-  /** Whether the filters let through an event that drafts are made of, as it is. */
-  matches(filters: TriggerFilters, event: ShippedEvent): boolean;
-  /**
-   * The drafts of a scope, oldest first, of those events that the trigger may make posts of. The same events give the
-   * same drafts, in whatever order they came.
-   */
-  plan(planning: Planning): Promise<PlannedDraft[]>;
-}
-
-/** The names under which an event counts as told. A merged pull request is also the push that it made. */
-export function keysOf(event: ShippedEvent): string[] {
+/** The keys that mark an event as used by a draft. A merged pull request is also the push that it made. */
+export function keysOf(event: Event): string[] {
   const own = `${event.type} ${event.key}`;
   return event.type === 'pull_request' && event.data.mergeCommitSha !== null
     ? [own, `push ${event.data.mergeCommitSha}`]
     : [own];
 }
 
-export function wasTold(event: ShippedEvent, { keys }: Told): boolean {
-  return keysOf(event).some((key) => keys.has(key));
+/** A rolling draft that a person closed has the event. */
+export function isInClosedDraft(event: Event, { closedKeys }: ScopeDrafts): boolean {
+  return keysOf(event).some((key) => closedKeys.has(key));
 }
 
-/** Material that tells of nothing, to be filled in. */
-export const noMaterial: Material = {
+const emptyMaterial: Material = {
   repository: null,
   branch: null,
   isDefaultBranch: true,
@@ -86,21 +79,31 @@ export const noMaterial: Material = {
   inProject: null,
 };
 
-/** A draft that tells of these events, the newest last. */
-export function planned(subject: string, events: readonly ShippedEvent[], material: Material): PlannedDraft {
+export function draftOf(
+  subject: string,
+  events: readonly Event[],
+  material: Partial<Material>,
+): PlannedDraft {
+  const times = events.map(({ occurredAt }) => occurredAt).sort();
   return {
     subject,
-    material,
+    material: { ...emptyMaterial, ...material },
     eventKeys: events.flatMap(keysOf),
-    until:
-      events
-        .map(({ occurredAt }) => occurredAt)
-        .sort()
-        .at(-1) ?? '',
+    until: times.at(-1) ?? '',
     draftOnly: false,
   };
 }
 
-export function nothing(subject: string): PlannedDraft {
+export function emptyDraft(subject: string): PlannedDraft {
   return { subject, material: null, eventKeys: [], until: '', draftOnly: false };
+}
+
+/** Ignores case. Without a filter, true. */
+export function isOneOf(
+  filter: readonly string[] | undefined,
+  ...names: (string | null | undefined)[]
+): boolean {
+  if (filter === undefined) return true;
+  const wanted = filter.map((value) => value.toLowerCase());
+  return names.some((name) => name && wanted.includes(name.toLowerCase()));
 }

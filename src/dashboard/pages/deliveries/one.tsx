@@ -4,7 +4,7 @@ import type { Delivery } from '../../../deliveries/model.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import { listCaused } from '../../../triggers/caused.ts';
+import { listCaused } from '../../../triggers/hand-over.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { FormError } from '../../view/form.tsx';
 import { Status } from '../../view/status.tsx';
@@ -29,7 +29,7 @@ export async function showDelivery(visit: MemberVisit, entry: Delivery, error?: 
   const integrations = await listIntegrations(deps.db, organization.id);
   const integration = integrations.find(({ id }) => id === entry.integrationId) ?? null;
   const { title, status, statusCode, payload, createdAt } = entry;
-  const posts = listCaused(deps, entry, integration?.repositories ?? []);
+  const posts = await listCaused(deps, entry, integration?.repositories ?? []);
   return view(
     title || 'Delivery',
     <>

@@ -2,8 +2,8 @@
 
 import { listHooks } from '../../../integrations/hook-store.ts';
 import { providerNames } from '../../../integrations/model.ts';
+import { listRuns } from '../../../triggers/queue-store.ts';
 import { findTriggers } from '../../../triggers/service.ts';
-import { listRuns } from '../../../triggers/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';

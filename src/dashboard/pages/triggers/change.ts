@@ -1,7 +1,7 @@
 import { AppError } from '../../../lib/app-error.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
-import { changeTrigger, switchTrigger } from '../../../triggers/service.ts';
-import { deleteTrigger, retryRuns } from '../../../triggers/store.ts';
+import { retryRuns } from '../../../triggers/queue-store.ts';
+import { changeTrigger, deleteTrigger, switchTrigger } from '../../../triggers/service.ts';
 import { type Page, post, redirect } from '../../page.ts';
 import { requireTrigger } from './find.ts';
 import { showTrigger } from './one.tsx';
@@ -16,7 +16,7 @@ export const changes: readonly Page[] = [
     const contentType = contentTypeOf(form.get('contentType'), trigger.contentType);
     try {
       await changeTrigger(deps, trigger.id, readRule(form, kinds[trigger.event], contentType));
-      return redirect(path, 'Saved. Drafts that are there change with their next event.');
+      return redirect(path, 'Saved. Existing drafts change with their next event.');
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500) throw error;
       return showTrigger(visit, { form, error });
@@ -29,7 +29,7 @@ export const changes: readonly Page[] = [
       await switchTrigger(visit.deps, trigger.id, name === 'enable');
       return redirect(
         path,
-        name === 'enable' ? 'It is enabled.' : 'It makes no posts until it is enabled again.',
+        name === 'enable' ? 'Trigger enabled.' : 'Trigger disabled. It makes no posts until you enable it.',
       );
     }),
   ),
@@ -37,18 +37,13 @@ export const changes: readonly Page[] = [
   post(`${PATH}/delete`, 'owner', async (visit) => {
     const { trigger, integration } = await requireTrigger(visit);
     await deleteTrigger(visit.deps, trigger.id);
-    return redirect(
-      `${visit.base}/integrations/${integration.id}`,
-      'The trigger is deleted. Its posts stay.',
-    );
+    return redirect(`${visit.base}/integrations/${integration.id}`, 'Trigger deleted. Its posts stay.');
   }),
 
   post(`${PATH}/retry`, 'member', async (visit) => {
+    const { db, clock } = visit.deps;
     const { trigger, path } = await requireTrigger(visit);
-    const retried = await retryRuns(visit.deps.db, trigger.id, visit.deps.clock.now());
-    return redirect(
-      path,
-      retried === 0 ? 'There was nothing to run again.' : 'What was given up is tried again now.',
-    );
+    const retried = await db.write((tx) => retryRuns(tx, trigger.id, clock.now()));
+    return redirect(path, retried === 0 ? 'Nothing to retry.' : 'Retrying now.');
   }),
 ];

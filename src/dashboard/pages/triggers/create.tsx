@@ -4,7 +4,7 @@ import { listReleases } from '../../../events/store.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { IntegrationType } from '../../../providers/index.ts';
-import { countRequests } from '../../../triggers/arrival-store.ts';
+import { countRequests } from '../../../triggers/queue-store.ts';
 import { createTrigger } from '../../../triggers/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { Select } from '../../view/select.tsx';
@@ -25,7 +25,7 @@ export const newTrigger: readonly Page[] = [
     const kind = requireKind(integration.type, form.get('event'));
     try {
       const { id } = await createTrigger(deps, readTrigger(form, integration.id, kind));
-      const requested = countRequests(deps.db, id);
+      const requested = await deps.db.read((tx) => countRequests(tx, id));
       const drafts = requested === 1 ? '1 draft of a past release' : `${requested} drafts of past releases`;
       return redirect(
         `${base}/integrations/${integration.id}/triggers/${id}`,
@@ -44,8 +44,10 @@ async function showForm(visit: MemberVisit, form: URLSearchParams, error?: AppEr
   const kind = requireKind(integration.type, form.get('event'));
   const contentType = contentTypeOf(form.get('contentType'));
   const repositoryIds = integration.repositories.map(({ id }) => id);
-  const canRequestLast =
-    kind.event === 'release' && listReleases(visit.deps.db, integration.id, repositoryIds).length > 0;
+  const releases =
+    kind.event === 'release'
+      ? await visit.deps.db.read((tx) => listReleases(tx, integration.id, repositoryIds))
+      : [];
   return view(
     'New trigger',
     <>
@@ -62,9 +64,9 @@ async function showForm(visit: MemberVisit, form: URLSearchParams, error?: AppEr
         contentType={contentType}
         path={`${base}/integrations/${integration.id}/triggers`}
         form={form}
-        error={problemOf(error)}
-        submit="Make the trigger"
-        canRequestLast={canRequestLast}
+        problem={problemOf(error)}
+        submit="Create trigger"
+        canRequestLast={releases.length > 0}
       >
         <input type="hidden" name="event" value={kind.event} />
         <input type="hidden" name="contentType" value={contentType} />
@@ -90,6 +92,6 @@ function Repository({ integration: { repositories }, value }: { integration: Int
 
 function requireKind(provider: IntegrationType, event: string | null) {
   const kind = kindOf(provider, event);
-  if (kind === null) throw new AppError(400, 'No posts are made of such events. Choose one of the list.');
+  if (kind === null) throw new AppError(400, 'Choose an event from the list.');
   return kind;
 }

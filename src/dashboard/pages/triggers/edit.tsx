@@ -9,13 +9,12 @@ import { TriggerForm } from './form.tsx';
 import { contentTypeOf, formOf, problemOf } from './read.ts';
 import { contentWords } from './words.ts';
 
-/** A change of a trigger that was refused, with what was typed. */
+/** A rejected change, with the form as it was typed. */
 export interface RefusedChange {
   form: URLSearchParams;
   error: AppError;
 }
 
-/** The form that changes a trigger: with the trigger as it is or, after something went wrong, with what was typed. */
 export function EditTrigger({
   trigger,
   path,
@@ -29,13 +28,13 @@ export function EditTrigger({
   const contentType = contentTypeOf(form.get('contentType'), trigger.contentType);
   return (
     <section aria-labelledby="rule">
-      <h2 id="rule">What it lets through, and how its posts read</h2>
+      <h2 id="rule">Filters and templates</h2>
       <TriggerForm
         kind={kinds[trigger.event]}
         contentType={contentType}
         path={path}
         form={form}
-        error={problemOf(refused?.error)}
+        problem={problemOf(refused?.error)}
         submit="Save"
       >
         <Select
@@ -50,7 +49,7 @@ export function EditTrigger({
   );
 }
 
-/** The built-in templates as text that can be copied, to begin with. */
+/** The built-in templates as text to copy and start from. */
 function BuiltIn({ trigger: { event, contentType } }: { trigger: Trigger }) {
   const { title, body } = builtInTemplates(event, contentType);
   return (
@@ -62,7 +61,7 @@ function BuiltIn({ trigger: { event, contentType } }: { trigger: Trigger }) {
   );
 }
 
-/** The templates in force, for who cannot change them. */
+/** The templates in use, for members who cannot change them. */
 export function Templates({
   trigger: { event, contentType, titleTemplate, bodyTemplate },
 }: {

@@ -5,16 +5,16 @@ import type { ContentType } from '../../../posts/model.ts';
 import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
 import { MAX_LAST } from '../../../triggers/model.ts';
 import { Field, FieldError, FormError } from '../../view/form.tsx';
-import { fieldOf, listFiltersOf } from './read.ts';
+import { type FormProblem, listFiltersOf } from './read.ts';
 import { filterHint, filterWords } from './words.ts';
 
-/** What can be said of a trigger, with what was typed and what is wrong with it. The children are fields on top. */
+/** The fields of a trigger as a person typed them, with the problem. The children are fields on top. */
 export function TriggerForm({
   kind,
   contentType,
   path,
   form,
-  error,
+  problem,
   submit,
   canRequestLast = false,
   children,
@@ -23,19 +23,18 @@ export function TriggerForm({
   contentType: ContentType;
   path: string;
   form: URLSearchParams;
-  error?: string | undefined;
+  problem: FormProblem | null;
   submit: string;
-  /** Whether drafts of past releases can be made too. */
+  /** Offer drafts of past releases. */
   canRequestLast?: boolean;
   children?: ComponentChildren;
 }) {
   const builtIn = builtInTemplates(kind.event, contentType);
-  const wrong = error === undefined ? null : fieldOf(error);
-  const about = (name: string) => (wrong === name ? (error ?? null) : null);
+  const about = (name: string | null) => (problem?.field === name ? problem.text : null);
   const template = (name: string) => ({ name, value: form.get(name) ?? '', error: about(name) });
   return (
     <form method="post" action={path} class="stack wide">
-      <FormError error={wrong === null ? error : null} />
+      <FormError error={about(null)} />
       {children}
       {listFiltersOf(kind).map((name) => (
         <Field
@@ -117,7 +116,7 @@ function Template({
   return (
     <div class={error ? 'field wrong' : 'field'}>
       <label for={id}>{label}</label>
-      {/* A parser drops one line break at the beginning: this one, and none of the template's own. */}
+      {/* HTML parsers drop one leading line break: this one, not the template's own. */}
       <textarea
         id={id}
         name={name}
@@ -130,7 +129,7 @@ function Template({
         {`\n${value}`}
       </textarea>
       <p class="hint" id={`${id}-hint`}>
-        Empty: the built-in one, which is shown in grey.
+        Leave empty to use the built-in template, shown in grey.
       </p>
       <FieldError id={`${id}-error`} error={error} />
     </div>

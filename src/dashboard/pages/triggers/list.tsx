@@ -1,14 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Integration } from '../../../integrations/model.ts';
 import { contentTypes } from '../../../posts/model.ts';
-import { providerOf } from '../../../providers/index.ts';
-import { kinds } from '../../../triggers/kinds/index.ts';
+import { kindsFor } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { Select } from '../../view/select.tsx';
 import { Status } from '../../view/status.tsx';
 import { contentWords, eventWords, makes, whatOnly } from './words.ts';
 
-/** What an integration's events become, and the beginning of another trigger. */
+/** The triggers of an integration, and the start of a new one. */
 export function TriggerList({
   integration,
   triggers,
@@ -26,8 +25,7 @@ export function TriggerList({
       <h2 id="triggers">Triggers</h2>
       {triggers.length === 0 ? (
         <p class="hint">
-          A trigger makes posts of events. Without one, deliveries are taken and kept in the log, and nothing
-          is written.
+          A trigger turns events into posts. Without triggers, deliveries only appear in the log.
         </p>
       ) : (
         <div class="card">
@@ -76,7 +74,5 @@ export function TriggerList({
 }
 
 function eventOptions({ type }: Integration) {
-  return Object.values(kinds)
-    .filter(({ event }) => Object.hasOwn(providerOf(type).triggerEvents, event))
-    .map(({ event }) => ({ value: event, label: eventWords[event] }));
+  return kindsFor(type).map(({ event }) => ({ value: event, label: eventWords[event] }));
 }

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Integration } from '../../../integrations/model.ts';
 import type { Trigger } from '../../../triggers/model.ts';
-import { listRuns } from '../../../triggers/store.ts';
+import { listRuns } from '../../../triggers/queue-store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
@@ -25,7 +25,7 @@ export const triggerPage: Page = get(
 export async function showTrigger(visit: MemberVisit, refused?: RefusedChange): Promise<View> {
   const { deps, base, role, url } = visit;
   const { trigger, integration, path } = await requireTrigger(visit);
-  const runs = await listRuns(deps.db, { integrationId: integration.id });
+  const runs = await deps.db.read((tx) => listRuns(tx, { integrationId: integration.id }));
   const now = deps.clock.now();
   const previewed = await preview(visit, trigger);
   const rehearsed = url.searchParams.has('rehearse') ? await rehearse(deps, trigger.id) : null;

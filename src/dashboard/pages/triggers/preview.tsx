@@ -4,7 +4,8 @@ import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { Delivery } from '../../../deliveries/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { Trigger } from '../../../triggers/model.ts';
-import { previewTrigger, type RehearsedPost, StartsNothing } from '../../../triggers/rehearse.ts';
+import { previewTrigger, type RehearsedPost } from '../../../triggers/rehearse.ts';
+import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
 import type { MemberVisit } from '../../page.ts';
 import { FormError } from '../../view/form.tsx';
 import { Select } from '../../view/select.tsx';
@@ -12,31 +13,31 @@ import { exactly } from '../../view/when.tsx';
 import { findEntry } from '../deliveries/find.ts';
 import { TrialPost, withinTime } from './trial.tsx';
 
-/** How many deliveries are offered: the newest. */
+/** Offers this many of the newest deliveries. */
 const MAX_OFFERED = 20;
 const MAX_TITLE_LENGTH = 80;
 
 type Outcome = { posts: RehearsedPost[] } | { why: string } | { error: string };
 
-/** What can be previewed, and what became of the one that was chosen. */
+/** The deliveries to choose from, and the result for the chosen one. */
 export interface Previewed {
   deliveries: Delivery[];
   chosen: Delivery | null;
   outcome: Outcome | null;
 }
 
-/** The deliveries that can be chosen; with `?preview=` what one of them makes or changes, as things are. */
+/** With `?preview=ID`, the posts that this delivery makes or changes now. */
 export async function preview(visit: MemberVisit, trigger: Trigger): Promise<Previewed> {
   const { deps, organization, url } = visit;
   const filter = { integrationId: trigger.integrationId, status: 'processed' } as const;
   const newest = await listDeliveries(deps.db, organization.id, filter, { limit: MAX_OFFERED, page: 1 });
-  // A ping tells nothing, and a replay what the delivery told that it ran again.
+  // A ping has no event, and a replay has the event of the delivery that it repeats.
   const deliveries = newest.filter(({ payload, replayOf }) => payload.data !== null && replayOf === null);
   const id = url.searchParams.get('preview');
   if (id === null) return { deliveries, chosen: null, outcome: null };
   const chosen = await findEntry(visit, id);
   if (chosen === null) {
-    return { deliveries, chosen, outcome: { error: 'There is no such delivery in the log any more.' } };
+    return { deliveries, chosen, outcome: { error: 'This delivery is no longer in the log.' } };
   }
   const isOffered = deliveries.some((each) => each.id === chosen.id);
   return {
@@ -50,7 +51,7 @@ async function outcomeOf({ deps }: MemberVisit, { id }: Trigger, delivery: Deliv
   try {
     return { posts: await previewTrigger(deps, withinTime(deps.compose), id, delivery) };
   } catch (error) {
-    if (error instanceof StartsNothing) return { why: error.why };
+    if (isRefusal(error, 'no_post')) return { why: describeNoPost(error.details) };
     if (error instanceof AppError) return { error: error.message };
     throw error;
   }
@@ -70,11 +71,10 @@ export function Preview({
   return (
     <section aria-labelledby="preview">
       <h2 id="preview">Preview</h2>
-      <p class="hint">The posts that one delivery makes or changes, as things are. Changes nothing.</p>
+      <p class="hint">See the posts that a delivery would make or change now. Nothing is saved.</p>
       {deliveries.length === 0 ? (
         <p>
-          Nothing has come yet that could be tried. <a href={integrationPath}>Send a test event</a>, and it
-          can be chosen here.
+          No deliveries yet. <a href={integrationPath}>Send a test event</a> to preview it here.
         </p>
       ) : (
         <form method="get" action={`${path}#preview`} class="bar ends">

@@ -1,20 +1,20 @@
 import type { EventType } from '../../../events/model.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { type ContentType, contentTypes } from '../../../posts/model.ts';
-import { type IntegrationType, providerOf } from '../../../providers/index.ts';
-import { kinds } from '../../../triggers/kinds/index.ts';
+import type { IntegrationType } from '../../../providers/index.ts';
+import { kindsFor } from '../../../triggers/kinds/index.ts';
 import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
 import type { Trigger, TriggerFilters } from '../../../triggers/model.ts';
 import type { NewTrigger, TriggerChanges } from '../../../triggers/service.ts';
+import { isRefusal } from '../../../triggers/words.ts';
 import { readValues, writeValues } from './values.ts';
-import { filterWords } from './words.ts';
+import type { filterWords } from './words.ts';
 
-// What the form of a trigger says. Texts stay as they were typed, to be shown again.
+// Between the form of a trigger and the trigger.
 
-/** The kind of the event; null when the provider does not have it. */
-export function kindOf(provider: IntegrationType, event: string | null): TriggerKind | null {
-  const kind = Object.values(kinds).find((kind) => kind.event === event);
-  return kind !== undefined && Object.hasOwn(providerOf(provider).triggerEvents, kind.event) ? kind : null;
+/** The kind for an event, of those that work with this type of integration. */
+export function kindOf(type: IntegrationType, event: string | null): TriggerKind | null {
+  return kindsFor(type).find((kind) => kind.event === event) ?? null;
 }
 
 export function contentTypeOf(text: string | null, otherwise: ContentType = 'changelog'): ContentType {
@@ -42,7 +42,7 @@ export function readTrigger(
   };
 }
 
-/** What can be changed of a trigger, all of it: what is empty is no filter, or the built-in template. */
+/** An empty field means no filter, or the built-in template. */
 export function readRule(
   form: URLSearchParams,
   kind: TriggerKind,
@@ -63,13 +63,13 @@ export function readRule(
   };
 }
 
-/** A form ends lines with CR LF. */
+/** Browsers send line breaks as CR LF. */
 function templateIn(form: URLSearchParams, name: string): string | null {
   const text = form.get(name) ?? '';
   return text.trim() === '' ? null : text.replaceAll('\r\n', '\n');
 }
 
-/** The form as it is filled in for a trigger: `readRule` reads the same from it. */
+/** The inverse of `readRule`. */
 export function formOf({
   filters,
   contentType,
@@ -90,20 +90,22 @@ export function formOf({
   return form;
 }
 
-const SAME = 'Another trigger does the same already. Choose other filters, or delete that one first.';
-
-/** What to say of a refusal. */
-export function problemOf(error: AppError | undefined): string | undefined {
-  return error?.status === 409 ? SAME : error?.message;
+/** The problem with a form and its field; `field` is null when the problem concerns the whole form. */
+export interface FormProblem {
+  field: string | null;
+  text: string;
 }
 
-/** Which field a refusal is about; null for the form as a whole. */
-export function fieldOf(message: string): string | null {
-  if (message.startsWith('title')) return 'titleTemplate';
-  if (message.startsWith('body')) return 'bodyTemplate';
-  if (message.startsWith('The number of past releases')) return 'last';
-  const name = Object.keys(filterWords).find(
-    (each) => message.startsWith(`${each} `) || message.startsWith(`${each}.`),
-  );
-  return name ?? null;
+export function problemOf(error: AppError | undefined): FormProblem | null {
+  if (error === undefined) return null;
+  if (isRefusal(error, 'trigger_exists')) {
+    return {
+      field: null,
+      text: 'Another trigger has the same rule. Choose other filters, or delete that one first.',
+    };
+  }
+  // The path of a value leads into its filter: `tag.0`.
+  const [path, text] = Object.entries(error.fields)[0] ?? [];
+  const field = path?.split('.')[0] ?? null;
+  return field === null || text === undefined ? { field: null, text: error.message } : { field, text };
 }

@@ -9,7 +9,7 @@ import { TrialPost, withinTime } from './trial.tsx';
 const DAYS = 30;
 const MAX_SHOWN = 20;
 
-/** The posts of a rehearsal, the newest first, or why there are none. */
+/** The posts of a rehearsal, newest first. */
 export type Rehearsed = { posts: RehearsedPost[] } | { error: string };
 
 export async function rehearse(deps: DashboardDeps, triggerId: string): Promise<Rehearsed> {
@@ -36,8 +36,8 @@ export function Rehearsal({
     <section aria-labelledby="rehearsal">
       <h2 id="rehearsal">Rehearsal</h2>
       <p class="hint">
-        The posts that it would have made of the deliveries of the last {DAYS} days, had there been nothing
-        else. Changes nothing.
+        See the posts that this trigger would have made of the deliveries of the last {DAYS} days. Nothing is
+        saved.
       </p>
       {rehearsed === null ? (
         <p>
@@ -56,11 +56,11 @@ export function Rehearsal({
 
 function Posts({ posts, now }: { posts: readonly RehearsedPost[]; now: Date }) {
   if (posts.length === 0) {
-    return <p class="note">None: no delivery in the log is one that this trigger makes posts of.</p>;
+    return <p class="note">None. No delivery in the log matches this trigger.</p>;
   }
   return (
     <>
-      <p>{posts.length === 1 ? '1 post' : `${posts.length.toLocaleString('en')} posts`}, the newest first.</p>
+      <p>{posts.length === 1 ? '1 post' : `${posts.length.toLocaleString('en')} posts`}, newest first.</p>
       {posts.slice(0, MAX_SHOWN).map((post) => (
         <TrialPost post={post} now={now} />
       ))}

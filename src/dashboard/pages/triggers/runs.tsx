@@ -5,10 +5,10 @@ import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
 import { eventWords } from './words.ts';
 
-/** How many are shown. */
+/** Limits the list. */
 const MAX_SHOWN = 20;
 
-/** What triggers could not do, with why, and the button that tries again. `path` is the integration's page. */
+/** The failing runs of triggers, each with a retry button. `path` is the integration's page. */
 export function Runs({
   runs,
   triggers,
@@ -24,7 +24,7 @@ export function Runs({
   if (failing.length === 0) return null;
   return (
     <section aria-labelledby="failing">
-      <h2 id="failing">Could not be done</h2>
+      <h2 id="failing">Failed runs</h2>
       {failing
         .slice(0, MAX_SHOWN)
         .map(({ triggerId, scope, status, attempts, error, deliveryId, ...run }) => {
@@ -35,14 +35,14 @@ export function Runs({
                 {status === 'failed' ? (
                   <Status status="failed" more=", given up" />
                 ) : (
-                  <span class="tag rejected">Tried again soon</span>
+                  <span class="tag rejected">Retrying soon</span>
                 )}
                 <a href={`${path}/triggers/${triggerId}`}>
                   {event === undefined ? triggerId : eventWords[event]}
                 </a>
                 <span class="dim">
                   {attempts === 0 ? null : `tried ${attempts === 1 ? 'once' : `${attempts} times`}, `}
-                  asked for <When at={run.queuedAt} now={now} />
+                  queued <When at={run.queuedAt} now={now} />
                   {run.nextAttemptAt === null ? null : (
                     <>
                       , next try <When at={run.nextAttemptAt} now={now} />

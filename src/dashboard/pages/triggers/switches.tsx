@@ -3,11 +3,11 @@ import type { Trigger } from '../../../triggers/model.ts';
 import { Action } from '../../view/form.tsx';
 import { eventWords } from './words.ts';
 
-/** Whether it goes on, and the end of it, for owners. */
+/** Disable, enable and delete, for owners. */
 export function Switches({ trigger: { event, enabled }, path }: { trigger: Trigger; path: string }) {
   return (
     <section aria-labelledby="switches">
-      <h2 id="switches">{enabled ? 'Stop it' : 'Start it again, or delete it'}</h2>
+      <h2 id="switches">{enabled ? 'Disable or delete' : 'Enable or delete'}</h2>
       <div class="bar">
         {enabled ? (
           <Action to={`${path}/disable`} label="Disable" />
@@ -16,17 +16,16 @@ export function Switches({ trigger: { event, enabled }, path }: { trigger: Trigg
         )}
         <span class="dim">
           {enabled
-            ? 'Disabled, it makes no posts until it is enabled again.'
-            : 'Enabled, it takes up first what it still had to do.'}
+            ? 'A disabled trigger makes no posts.'
+            : 'An enabled trigger first does the runs that wait.'}
         </span>
       </div>
       <details class="danger">
         <summary>Delete</summary>
         <p>
-          {eventWords[event]} make no more posts by this trigger. Its posts stay; they are no longer brought
-          up to date.
+          {eventWords[event]} make no more posts by this trigger. Its posts stay, without further updates.
         </p>
-        <Action to={`${path}/delete`} label="Delete this trigger" kind="bad" />
+        <Action to={`${path}/delete`} label="Delete trigger" kind="bad" />
       </details>
     </section>
   );

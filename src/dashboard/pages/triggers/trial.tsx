@@ -7,24 +7,24 @@ import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
 import { contentWords } from './words.ts';
 
-/** How much of a post is shown, in characters: what it begins with tells how it reads. */
+/** Shows the beginning of a post, in characters. */
 const MAX_SHOWN_LENGTH = 10_000;
 
-/** How long a preview or a rehearsal may take, in milliseconds. */
+/** The time limit of a preview or a rehearsal, in milliseconds. */
 const TIME_LIMIT_MS = 10_000;
 
-/** A log full of deliveries and a slow template shall not keep a page waiting for minutes. */
+/** Keeps a full log and a slow template from holding up a page for minutes. */
 export function withinTime(compose: Compose): Compose {
   const end = performance.now() + TIME_LIMIT_MS;
   return async (recipe, material) => {
     if (performance.now() > end) {
-      throw new AppError(503, `This took more than ${TIME_LIMIT_MS / 1000} s, and was ended.`);
+      throw new AppError(503, `This took longer than ${TIME_LIMIT_MS / 1000} s and was stopped.`);
     }
     return compose(recipe, material);
   };
 }
 
-/** A post that a trigger would make, as its readers would see it. */
+/** A post that a trigger would make, rendered for readers. */
 export function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
   const { title, contentType, status, subject, createdAt } = post;
   const markdown = cut(post.markdown);
@@ -41,7 +41,7 @@ export function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
       )}
       <details class="more">
         <summary>
-          Its Markdown<span class="hidden">: {title}</span>
+          Markdown<span class="hidden">: {title}</span>
         </summary>
         <pre class="wrap">{markdown}</pre>
       </details>
@@ -49,7 +49,7 @@ export function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
   );
 }
 
-/** Ends with a line where there is one, so that no link and no fence is cut in two. */
+/** Cuts at the end of a line, so that no link or fence is cut in two. */
 function cut(text: string): string {
   if (text.length <= MAX_SHOWN_LENGTH) return text;
   const end = text.lastIndexOf('\n', MAX_SHOWN_LENGTH);

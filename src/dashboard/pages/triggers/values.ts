@@ -1,9 +1,9 @@
-// The values of a filter as one line: separated by commas, and in double quotes where that could be misread, as a
-// project may be called "Quiet, fast". A quote within quotes is written twice.
+// The values of a filter as one line, separated by commas. A value with a comma, such as a project "Quiet, fast",
+// stands in double quotes; a quote inside is doubled.
 
 const VALUE = /\s*("(?:[^"]|"")*"(?=\s*(?:,|$))|[^,]*)\s*(?:,|$)/g;
 
-/** More than all values of a filter take together. */
+/** In characters: more than all values of a filter together. */
 const MAX_LENGTH = 20_000;
 
 export function readValues(line: string): string[] {

@@ -3,7 +3,7 @@ import type { ContentType } from '../../../posts/model.ts';
 import type { Trigger, TriggerFilters } from '../../../triggers/model.ts';
 import { describeFilters } from '../../../triggers/words.ts';
 
-/** What a trigger listens to, as people say it. */
+/** The events that a trigger listens to. */
 export const eventWords: Readonly<Record<EventType, string>> = {
   release: 'Releases that are published',
   push: 'Pushes to a branch',
@@ -18,13 +18,13 @@ export const contentWords: Readonly<Record<ContentType, string>> = {
   linkedin_post: 'LinkedIn post',
 };
 
-/** Several of them. */
+/** Plural. */
 export const contentsWords: Readonly<Record<ContentType, string>> = {
   changelog: 'entries of the changelog',
   linkedin_post: 'posts for LinkedIn',
 };
 
-/** A filter that is a list: its label, and what may be written. */
+/** The filters that are lists, each with its label and hint. */
 export const filterWords: Readonly<Record<Exclude<keyof TriggerFilters, 'prereleases'>, [string, string]>> = {
   branch: ['Branches', 'Such as main, release/*. Empty: the default branch.'],
   label: ['Labels', 'One of these is enough. Empty: with or without labels.'],
@@ -33,20 +33,19 @@ export const filterWords: Readonly<Record<Exclude<keyof TriggerFilters, 'prerele
   project: ['Projects', "A project's name or id. Empty: every project."],
 };
 
-/** What a trigger lets through. */
 export function whatOnly({ filters }: Pick<Trigger, 'filters'>): string {
   return Object.keys(filters).length === 0 ? 'no filter' : describeFilters(filters);
 }
 
-/** What may be written into a filter of a trigger on `event`. A release counts wherever it was made. */
+/** Without a branch filter, releases of every branch match. */
 export function filterHint(name: keyof typeof filterWords, event: string): string {
   const [, hint] = filterWords[name];
   const its =
     name === 'branch' && event === 'release' ? hint.replace('the default branch', 'every branch') : hint;
-  return `${its} Several are separated by commas; what holds one stands in "quotes".`;
+  return `${its} Separate with commas. Quote a value that contains a comma.`;
 }
 
-/** What a trigger makes, such as "Changelog, as a draft". */
+/** Such as "Changelog, as a draft". */
 export function makes({ contentType, publish }: Pick<Trigger, 'contentType' | 'publish'>): string {
   return `${contentWords[contentType]}, ${publish ? 'published at once' : 'as a draft'}`;
 }
