@@ -12,7 +12,7 @@ import {
 import { organizations } from './organizations.ts';
 
 /** The ids of the providers. */
-export const PROVIDER_IDS = ['github', 'linear', 'forgejo'] as const;
+const PROVIDER_IDS = ['github', 'linear', 'forgejo'] as const;
 
 /** A connected provider. Secrets are encrypted under the key of the data folder, never in the clear. */
 export const integrations = sqliteTable(

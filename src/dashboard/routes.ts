@@ -16,7 +16,7 @@ import { memberPages } from './pages/settings/members.tsx';
 import { organizationPages } from './pages/settings/organization.tsx';
 import { signInPages } from './pages/sign-in.tsx';
 import { startPages } from './pages/start.tsx';
-import { triggers } from './pages/triggers/index.ts';
+import { triggers } from './pages/triggers/create.tsx';
 import { clientScript, styleSheet } from './view/document.tsx';
 
 /** Every page and form of the dashboard. */

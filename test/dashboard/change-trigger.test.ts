@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { readValues, writeValues } from '../../src/dashboard/pages/triggers/values.ts';
+import { readValues, writeValues } from '../../src/dashboard/pages/triggers/form.tsx';
 import { contentTypes } from '../../src/posts/model.ts';
 import { providerOf } from '../../src/providers/index.ts';
 import { kinds } from '../../src/triggers/kinds/index.ts';

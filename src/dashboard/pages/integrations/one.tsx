@@ -8,8 +8,7 @@ import { get, type MemberVisit, type Page, type View, view } from '../../page.ts
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
-import { TriggerList } from '../triggers/list.tsx';
-import { Runs } from '../triggers/runs.tsx';
+import { Runs, TriggerList } from '../triggers/list.tsx';
 import { cardOf, Overview } from './card.tsx';
 import { Changes } from './changes.tsx';
 import { requireIntegration } from './find.ts';

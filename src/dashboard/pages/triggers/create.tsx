@@ -10,13 +10,20 @@ import { get, type MemberVisit, type Page, post, redirect, type View, view } fro
 import { Select } from '../../view/select.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from '../integrations/find.ts';
-import { TriggerForm } from './form.tsx';
-import { contentTypeOf, kindOf, problemOf, readTrigger } from './read.ts';
-import { contentsWords, eventWords } from './words.ts';
+import {
+  contentsWords,
+  contentTypeOf,
+  eventWords,
+  kindOf,
+  problemOf,
+  readTrigger,
+  TriggerForm,
+} from './form.tsx';
+import { changes, triggerPage } from './one.tsx';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers';
 
-export const newTrigger: readonly Page[] = [
+const newTrigger: readonly Page[] = [
   get(`${PATH}/new`, 'owner', async (visit) => showForm(visit, visit.url.searchParams)),
 
   post(PATH, 'owner', async (visit) => {
@@ -37,6 +44,9 @@ export const newTrigger: readonly Page[] = [
     }
   }),
 ];
+
+/** The triggers of an integration. */
+export const triggers: readonly Page[] = [...newTrigger, triggerPage, ...changes];
 
 async function showForm(visit: MemberVisit, form: URLSearchParams, error?: AppError): Promise<View> {
   const { base } = visit;

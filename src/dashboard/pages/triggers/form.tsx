@@ -1,12 +1,191 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import { builtInTemplates } from '../../../drafts/built-in.ts';
-import type { ContentType } from '../../../posts/model.ts';
+import type { EventType } from '../../../events/model.ts';
+import type { AppError } from '../../../lib/app-error.ts';
+import { type ContentType, contentTypes } from '../../../posts/model.ts';
+import type { IntegrationType } from '../../../providers/index.ts';
+import { kindsFor } from '../../../triggers/kinds/index.ts';
 import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
-import { MAX_LAST } from '../../../triggers/model.ts';
+import { MAX_LAST, type Trigger, type TriggerFilters } from '../../../triggers/model.ts';
+import type { NewTrigger, TriggerChanges } from '../../../triggers/service.ts';
+import { describeFilters, isRefusal } from '../../../triggers/words.ts';
 import { Field, FieldError, FormError } from '../../view/form.tsx';
-import { type FormProblem, listFiltersOf } from './read.ts';
-import { filterHint, filterWords } from './words.ts';
+
+/** The events that a trigger listens to. */
+export const eventWords: Readonly<Record<EventType, string>> = {
+  release: 'Releases that are published',
+  push: 'Pushes to a branch',
+  pull_request: 'Pull requests that are merged',
+  issue: 'Issues that are completed',
+  project: 'Projects that are completed',
+  project_update: 'Project updates that are posted',
+};
+
+export const contentWords: Readonly<Record<ContentType, string>> = {
+  changelog: 'Changelog',
+  linkedin_post: 'LinkedIn post',
+};
+
+/** Plural. */
+export const contentsWords: Readonly<Record<ContentType, string>> = {
+  changelog: 'entries of the changelog',
+  linkedin_post: 'posts for LinkedIn',
+};
+
+/** The filters that are lists, each with its label and hint. */
+const filterWords: Readonly<Record<Exclude<keyof TriggerFilters, 'prereleases'>, [string, string]>> = {
+  branch: ['Branches', 'Such as main, release/*. Empty: the default branch.'],
+  label: ['Labels', 'One of these is enough. Empty: with or without labels.'],
+  tag: ['Tags', 'Such as v2.*. Empty: every tag.'],
+  team: ['Teams', "A team's key, name or id. Empty: every team."],
+  project: ['Projects', "A project's name or id. Empty: every project."],
+};
+
+export function whatOnly({ filters }: Pick<Trigger, 'filters'>): string {
+  return Object.keys(filters).length === 0 ? 'no filter' : describeFilters(filters);
+}
+
+/** Without a branch filter, releases of every branch match. */
+function filterHint(name: keyof typeof filterWords, event: string): string {
+  const [, hint] = filterWords[name];
+  const its =
+    name === 'branch' && event === 'release' ? hint.replace('the default branch', 'every branch') : hint;
+  return `${its} Separate with commas. Quote a value that contains a comma.`;
+}
+
+/** Such as "Changelog, as a draft". */
+export function makes({ contentType, publish }: Pick<Trigger, 'contentType' | 'publish'>): string {
+  return `${contentWords[contentType]}, ${publish ? 'published at once' : 'as a draft'}`;
+}
+
+// The values of a filter as one line, separated by commas. A value with a comma, such as a project "Quiet, fast",
+// stands in double quotes; a quote inside is doubled.
+
+const VALUE = /\s*("(?:[^"]|"")*"(?=\s*(?:,|$))|[^,]*)\s*(?:,|$)/g;
+
+/** In characters: more than all values of a filter together. */
+const MAX_LENGTH = 20_000;
+
+export function readValues(line: string): string[] {
+  if (line.length > MAX_LENGTH) return [line];
+  return Array.from(line.matchAll(VALUE), ([, text = '']) => withoutQuotes(text)).filter(
+    (value) => value.trim() !== '',
+  );
+}
+
+export function writeValues(values: readonly string[]): string {
+  return values.map((value) => (isPlain(value) ? value : `"${value.replaceAll('"', '""')}"`)).join(', ');
+}
+
+function withoutQuotes(text: string): string {
+  const [, quoted] = /^"(.*)"$/s.exec(text) ?? [];
+  return quoted === undefined ? text.trim() : quoted.replaceAll('""', '"');
+}
+
+function isPlain(value: string): boolean {
+  return value.trim() === value && !/^"|,/.test(value);
+}
+
+// Between the form of a trigger and the trigger.
+
+/** The kind for an event, of those that work with this type of integration. */
+export function kindOf(type: IntegrationType, event: string | null): TriggerKind | null {
+  return kindsFor(type).find((kind) => kind.event === event) ?? null;
+}
+
+export function contentTypeOf(text: string | null, otherwise: ContentType = 'changelog'): ContentType {
+  return contentTypes.find((each) => each === text) ?? otherwise;
+}
+
+type ListFilter = keyof typeof filterWords;
+
+/** The filters of a kind that are lists. */
+function listFiltersOf({ filters }: TriggerKind): ListFilter[] {
+  return filters.filter((name): name is ListFilter => name !== 'prereleases');
+}
+
+export function readTrigger(
+  form: URLSearchParams,
+  integrationId: string,
+  kind: TriggerKind,
+): NewTrigger & { event: EventType } {
+  return {
+    integrationId,
+    repository: form.get('repository') || undefined,
+    event: kind.event,
+    last: Number(form.get('last') ?? 0),
+    ...readRule(form, kind, contentTypeOf(form.get('contentType'))),
+  };
+}
+
+/** An empty field means no filter, or the built-in template. */
+export function readRule(
+  form: URLSearchParams,
+  kind: TriggerKind,
+  contentType: ContentType,
+): Required<TriggerChanges> {
+  const filters: TriggerFilters = {};
+  for (const name of listFiltersOf(kind)) {
+    const values = readValues(form.get(name) ?? '');
+    if (values.length > 0) filters[name] = values;
+  }
+  if (kind.filters.includes('prereleases') && form.has('noPrereleases')) filters.prereleases = false;
+  return {
+    filters,
+    contentType,
+    titleTemplate: templateIn(form, 'titleTemplate'),
+    bodyTemplate: templateIn(form, 'bodyTemplate'),
+    publish: form.has('publish'),
+  };
+}
+
+/** Browsers send line breaks as CR LF. */
+function templateIn(form: URLSearchParams, name: string): string | null {
+  const text = form.get(name) ?? '';
+  return text.trim() === '' ? null : text.replaceAll('\r\n', '\n');
+}
+
+/** The inverse of `readRule`. */
+export function formOf({
+  filters,
+  contentType,
+  titleTemplate,
+  bodyTemplate,
+  publish,
+}: Trigger): URLSearchParams {
+  const form = new URLSearchParams({
+    contentType,
+    titleTemplate: titleTemplate ?? '',
+    bodyTemplate: bodyTemplate ?? '',
+  });
+  for (const [name, values] of Object.entries(filters)) {
+    if (Array.isArray(values)) form.set(name, writeValues(values));
+  }
+  if (filters.prereleases === false) form.set('noPrereleases', 'yes');
+  if (publish) form.set('publish', 'yes');
+  return form;
+}
+
+/** The problem with a form and its field; `field` is null when the problem concerns the whole form. */
+interface FormProblem {
+  field: string | null;
+  text: string;
+}
+
+export function problemOf(error: AppError | undefined): FormProblem | null {
+  if (error === undefined) return null;
+  if (isRefusal(error, 'trigger_exists')) {
+    return {
+      field: null,
+      text: 'Another trigger has the same rule. Choose other filters, or delete that one first.',
+    };
+  }
+  // The path of a value leads into its filter: `tag.0`.
+  const [path, text] = Object.entries(error.fields)[0] ?? [];
+  const field = path?.split('.')[0] ?? null;
+  return field === null || text === undefined ? { field: null, text: error.message } : { field, text };
+}
 
 /** The fields of a trigger as a person typed them, with the problem. The children are fields on top. */
 export function TriggerForm({

@@ -1,11 +1,14 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import type { Integration } from '../../../integrations/model.ts';
 import { contentTypes } from '../../../posts/model.ts';
 import { kindsFor } from '../../../triggers/kinds/index.ts';
-import type { Trigger } from '../../../triggers/model.ts';
+import type { Trigger, TriggerRun } from '../../../triggers/model.ts';
+import { Action } from '../../view/form.tsx';
 import { Select } from '../../view/select.tsx';
 import { Status } from '../../view/status.tsx';
-import { contentWords, eventWords, makes, whatOnly } from './words.ts';
+import { When } from '../../view/when.tsx';
+import { contentWords, eventWords, makes, whatOnly } from './form.tsx';
 
 /** The triggers of an integration, and the start of a new one. */
 export function TriggerList({
@@ -75,4 +78,92 @@ export function TriggerList({
 
 function eventOptions({ type }: Integration) {
   return kindsFor(type).map(({ event }) => ({ value: event, label: eventWords[event] }));
+}
+
+/** Limits the list. */
+const MAX_SHOWN = 20;
+
+/** The failing runs of triggers, each with a retry button. `path` is the integration's page. */
+export function Runs({
+  runs,
+  triggers,
+  path,
+  now,
+}: {
+  runs: readonly TriggerRun[];
+  triggers: readonly Trigger[];
+  path: string;
+  now: Date;
+}) {
+  const failing = runs.filter(({ error }) => error !== null);
+  if (failing.length === 0) return null;
+  return (
+    <section aria-labelledby="failing">
+      <h2 id="failing">Failed runs</h2>
+      {failing
+        .slice(0, MAX_SHOWN)
+        .map(({ triggerId, scope, status, attempts, error, deliveryId, ...run }) => {
+          const event = triggers.find(({ id }) => id === triggerId)?.event;
+          return (
+            <div class="card pad">
+              <div class="bar">
+                {status === 'failed' ? (
+                  <Status status="failed" more=", given up" />
+                ) : (
+                  <span class="tag rejected">Retrying soon</span>
+                )}
+                <a href={`${path}/triggers/${triggerId}`}>
+                  {event === undefined ? triggerId : eventWords[event]}
+                </a>
+                <span class="dim">
+                  {attempts === 0 ? null : `tried ${attempts === 1 ? 'once' : `${attempts} times`}, `}
+                  queued <When at={run.queuedAt} now={now} />
+                  {run.nextAttemptAt === null ? null : (
+                    <>
+                      , next try <When at={run.nextAttemptAt} now={now} />
+                    </>
+                  )}
+                </span>
+              </div>
+              <p class="error reason">{error}</p>
+              <p class="hint">
+                About <code>{scope}</code>, after delivery <code>{deliveryId}</code>
+              </p>
+              {status === 'failed' ? (
+                <Action to={`${path}/triggers/${triggerId}/retry`} label="Retry" />
+              ) : null}
+            </div>
+          );
+        })}
+      {failing.length > MAX_SHOWN ? <p class="hint">…and {failing.length - MAX_SHOWN} more.</p> : null}
+    </section>
+  );
+}
+
+/** Disable, enable and delete, for owners. */
+export function Switches({ trigger: { event, enabled }, path }: { trigger: Trigger; path: string }) {
+  return (
+    <section aria-labelledby="switches">
+      <h2 id="switches">{enabled ? 'Disable or delete' : 'Enable or delete'}</h2>
+      <div class="bar">
+        {enabled ? (
+          <Action to={`${path}/disable`} label="Disable" />
+        ) : (
+          <Action to={`${path}/enable`} label="Enable" kind="go" />
+        )}
+        <span class="dim">
+          {enabled
+            ? 'A disabled trigger makes no posts.'
+            : 'An enabled trigger first does the runs that wait.'}
+        </span>
+      </div>
+      <details class="danger">
+        <summary>Delete</summary>
+        <p>
+          {eventWords[event]} make no more posts by this trigger. Its posts stay, without further updates.
+        </p>
+        <Action to={`${path}/delete`} label="Delete trigger" kind="bad" />
+      </details>
+    </section>
+  );
 }

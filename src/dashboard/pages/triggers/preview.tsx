@@ -2,16 +2,69 @@
 
 import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { Delivery } from '../../../deliveries/model.ts';
+import type { Compose } from '../../../drafts/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { DAY_MS } from '../../../lib/time.ts';
 import type { Trigger } from '../../../triggers/model.ts';
-import { previewTrigger, type RehearsedPost } from '../../../triggers/rehearse.ts';
+import { previewTrigger, type RehearsedPost, rehearseTrigger } from '../../../triggers/rehearse.ts';
 import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
-import type { MemberVisit } from '../../page.ts';
+import type { DashboardDeps, MemberVisit } from '../../page.ts';
 import { FormError } from '../../view/form.tsx';
+import { Prose } from '../../view/prose.tsx';
 import { Select } from '../../view/select.tsx';
-import { exactly } from '../../view/when.tsx';
+import { Status } from '../../view/status.tsx';
+import { exactly, When } from '../../view/when.tsx';
 import { findEntry } from '../deliveries/find.ts';
-import { TrialPost, withinTime } from './trial.tsx';
+import { contentWords } from './form.tsx';
+
+/** Shows the beginning of a post, in characters. */
+const MAX_SHOWN_LENGTH = 10_000;
+
+/** The time limit of a preview or a rehearsal, in milliseconds. */
+const TIME_LIMIT_MS = 10_000;
+
+/** Keeps a full log and a slow template from holding up a page for minutes. */
+function withinTime(compose: Compose): Compose {
+  const end = performance.now() + TIME_LIMIT_MS;
+  return async (recipe, material) => {
+    if (performance.now() > end) {
+      throw new AppError(503, `This took longer than ${TIME_LIMIT_MS / 1000} s and was stopped.`);
+    }
+    return compose(recipe, material);
+  };
+}
+
+/** A post that a trigger would make, rendered for readers. */
+function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
+  const { title, contentType, status, subject, createdAt } = post;
+  const markdown = cut(post.markdown);
+  return (
+    <article class="card pad trial">
+      <h3 class="flat">{title}</h3>
+      <p class="bar dim">
+        <Status status={status} /> {contentWords[contentType]}, {subject}, <When at={createdAt} now={now} />
+      </p>
+      {contentType === 'linkedin_post' ? (
+        <div class="prose plain">{cut(post.content)}</div>
+      ) : (
+        <Prose markdown={markdown} />
+      )}
+      <details class="more">
+        <summary>
+          Markdown<span class="hidden">: {title}</span>
+        </summary>
+        <pre class="wrap">{markdown}</pre>
+      </details>
+    </article>
+  );
+}
+
+/** Cuts at the end of a line, so that no link or fence is cut in two. */
+function cut(text: string): string {
+  if (text.length <= MAX_SHOWN_LENGTH) return text;
+  const end = text.lastIndexOf('\n', MAX_SHOWN_LENGTH);
+  return `${text.slice(0, end > 0 ? end : MAX_SHOWN_LENGTH).toWellFormed()}\n\n…`;
+}
 
 /** Offers this many of the newest deliveries. */
 const MAX_OFFERED = 20;
@@ -20,7 +73,7 @@ const MAX_TITLE_LENGTH = 80;
 type Outcome = { posts: RehearsedPost[] } | { why: string } | { error: string };
 
 /** The deliveries to choose from, and the result for the chosen one. */
-export interface Previewed {
+interface Previewed {
   deliveries: Delivery[];
   chosen: Delivery | null;
   outcome: Outcome | null;
@@ -110,4 +163,67 @@ function nameOf({ title, createdAt }: Delivery): string {
   const name =
     title.length > MAX_TITLE_LENGTH ? `${title.slice(0, MAX_TITLE_LENGTH).toWellFormed()}…` : title;
   return `${name || 'Without a title'} (${exactly(new Date(createdAt))})`;
+}
+
+const DAYS = 30;
+const MAX_SHOWN = 20;
+
+/** The posts of a rehearsal, newest first. */
+type Rehearsed = { posts: RehearsedPost[] } | { error: string };
+
+export async function rehearse(deps: DashboardDeps, triggerId: string): Promise<Rehearsed> {
+  const since = new Date(deps.clock.now().getTime() - DAYS * DAY_MS);
+  try {
+    const posts = await rehearseTrigger(deps, withinTime(deps.compose), triggerId, since);
+    return { posts: posts.reverse() };
+  } catch (error) {
+    if (error instanceof AppError) return { error: error.message };
+    throw error;
+  }
+}
+
+export function Rehearsal({
+  rehearsed,
+  path,
+  now,
+}: {
+  rehearsed: Rehearsed | null;
+  path: string;
+  now: Date;
+}) {
+  return (
+    <section aria-labelledby="rehearsal">
+      <h2 id="rehearsal">Rehearsal</h2>
+      <p class="hint">
+        See the posts that this trigger would have made of the deliveries of the last {DAYS} days. Nothing is
+        saved.
+      </p>
+      {rehearsed === null ? (
+        <p>
+          <a class="button" href={`${path}?rehearse=yes#rehearsal`}>
+            Rehearse
+          </a>
+        </p>
+      ) : 'error' in rehearsed ? (
+        <FormError error={rehearsed.error} />
+      ) : (
+        <Posts posts={rehearsed.posts} now={now} />
+      )}
+    </section>
+  );
+}
+
+function Posts({ posts, now }: { posts: readonly RehearsedPost[]; now: Date }) {
+  if (posts.length === 0) {
+    return <p class="note">None. No delivery in the log matches this trigger.</p>;
+  }
+  return (
+    <>
+      <p>{posts.length === 1 ? '1 post' : `${posts.length.toLocaleString('en')} posts`}, newest first.</p>
+      {posts.slice(0, MAX_SHOWN).map((post) => (
+        <TrialPost post={post} now={now} />
+      ))}
+      {posts.length > MAX_SHOWN ? <p class="hint">…and {posts.length - MAX_SHOWN} older ones.</p> : null}
+    </>
+  );
 }
