@@ -1,23 +1,40 @@
+export interface AppErrorOptions {
+  /** Names the failure in snake case, such as `post_changed`, for a caller that makes its own words. */
+  code?: string;
+  /** The invalid fields, each with the problem as the rest of a sentence: `must not be empty`. */
+  fields?: Readonly<Record<string, string>>;
+  /** Values that belong in those words. */
+  details?: Readonly<Record<string, unknown>>;
+  cause?: unknown;
+  /** Response headers: `Retry-After`, `WWW-Authenticate`. */
+  headers?: Record<string, string>;
+  /** Default: every status below 500. Anything else is logged as a failure of the service. */
+  isRefusal?: boolean;
+}
+
 /**
- * A failure with an answer: `status` and `message` go to the client as `{"error": message}`.
- * The message carries nothing an outsider must not know; the `cause` is for the log.
+ * A failure that a caller can act on. HTTP responds with `status` and `{"error": message}`, so the message holds
+ * nothing that an outsider must not know; the `cause` is for the log. The dashboard and the command line make their
+ * words from `code`, `fields` and `details`, never from the message.
  */
 export class AppError extends Error {
   override readonly name = 'AppError';
+  readonly code: string | undefined;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly headers: Record<string, string>;
+  readonly isRefusal: boolean;
 
   constructor(
     readonly status: number,
     message: string,
-    options: { cause?: unknown; headers?: Record<string, string>; isRefusal?: boolean } = {},
+    options: AppErrorOptions = {},
   ) {
     super(message, { cause: options.cause });
+    this.code = options.code;
+    this.fields = options.fields ?? {};
+    this.details = options.details ?? {};
     this.headers = options.headers ?? {};
     this.isRefusal = options.isRefusal ?? status < 500;
   }
-
-  /** Sent with the answer: `Retry-After`, `WWW-Authenticate`. */
-  readonly headers: Record<string, string>;
-
-  /** Whether the client caused it. Anything else is logged as a failure of the service. */
-  readonly isRefusal: boolean;
 }

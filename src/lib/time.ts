@@ -1,4 +1,4 @@
-import { AppError } from './app-error.ts';
+import { invalidField } from './validation.ts';
 
 /** A day of 24 hours, in milliseconds. */
 export const DAY_MS = 86_400_000;
@@ -26,11 +26,11 @@ export function requireFuture(expiresAt: string | null, now: Date): string | nul
   if (expiresAt === null) return null;
   const time = parseTime(expiresAt);
   if (time === null) {
-    throw new AppError(
-      400,
-      `expiresAt must be an ISO 8601 time, such as 2027-01-31T00:00:00Z, not ${expiresAt}`,
+    throw invalidField(
+      'expiresAt',
+      `must be an ISO 8601 time, such as 2027-01-31T00:00:00Z, not ${expiresAt}`,
     );
   }
-  if (time <= now) throw new AppError(400, `expiresAt must lie ahead, and ${expiresAt} has passed`);
+  if (time <= now) throw invalidField('expiresAt', `must lie ahead, and ${expiresAt} has passed`);
   return time.toISOString();
 }

@@ -21,11 +21,16 @@ export function findProblem(schema: TSchema, value: unknown): Problem | null {
   return { field, message: describe(error.schema, error.value, error.message) };
 }
 
-/** `value` as the schema's type. Throws `AppError` 400 that names the first wrong field. */
+/** `value` as the schema's type. Throws `AppError` 400 with the first invalid field in `fields`. */
 export function requireValid<Schema extends TSchema>(schema: Schema, value: unknown): Static<Schema> {
   const problem = findProblem(schema, value);
-  if (problem !== null) throw new AppError(400, `${problem.field} ${problem.message}`);
+  if (problem !== null) throw invalidField(problem.field, problem.message);
   return value as Static<Schema>;
+}
+
+/** `AppError` 400 about one field; `message` completes the sentence that the field's name begins. */
+export function invalidField(field: string, message: string): AppError {
+  return new AppError(400, `${field} ${message}`, { code: 'invalid_field', fields: { [field]: message } });
 }
 
 /** TypeBox's own messages speak of unions and patterns; people want the choices and the bounds. */

@@ -1,6 +1,7 @@
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
+import { invalidField } from '../lib/validation.ts';
 import { plainTextFor } from '../markdown/plain-text.ts';
 import { checkRecord } from './import/record.ts';
 import type { ContentType, Post, PostStatus } from './model.ts';
@@ -29,7 +30,7 @@ export async function editPost(deps: AuditDeps, postId: string, edit: PostEdit):
     const status = edit.status ?? post.status;
     const isSameText = title === post.title && markdown === post.markdown;
     if (!isSameText && edit.seen !== undefined && edit.seen !== post.updatedAt) {
-      throw new AppError(409, 'The post was changed meanwhile');
+      throw new AppError(409, 'The post was changed meanwhile', { code: 'post_changed' });
     }
     if (isSameText && status === post.status) return;
     const content = markdown === post.markdown ? post.content : plainTextFor(post.contentType, markdown);
@@ -62,6 +63,6 @@ export async function createPost(
 function checkText(given: { title: string; markdown: string }) {
   const text = { title: given.title.trim(), markdown: given.markdown.replaceAll('\r\n', '\n') };
   const checked = checkRecord(text);
-  if ('problem' in checked) throw new AppError(400, `${checked.problem.field} ${checked.problem.message}`);
+  if ('problem' in checked) throw invalidField(checked.problem.field, checked.problem.message);
   return text;
 }

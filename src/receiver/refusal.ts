@@ -18,7 +18,7 @@ interface RefusalFacts {
 
 /** A delivery that is not taken: what the sender is told, and what the log says of it. */
 export class Refusal extends AppError {
-  readonly code: string;
+  override readonly code: string;
   readonly title: string;
   readonly reason: string;
   readonly data: Record<string, unknown> | null;
