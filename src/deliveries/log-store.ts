@@ -2,8 +2,8 @@ import { and, desc, eq, gte, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { type Database, prepared } from '../../db/client.ts';
 import { deliveries } from '../../db/schema/index.ts';
-import type { IntegrationType } from '../integrations/model.ts';
 import { AppError } from '../lib/app-error.ts';
+import type { IntegrationType } from '../providers/index.ts';
 import { type Delivery, type DeliveryStatus, isTaken } from './model.ts';
 
 export interface DeliveryFilter {

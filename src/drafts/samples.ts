@@ -2,9 +2,10 @@ import { toEvent } from '../events/extract.ts';
 import type { EventType } from '../events/model.ts';
 import { github } from '../providers/github/provider.ts';
 import { sampleGithub } from '../providers/github/samples/index.ts';
+import type { IntegrationType } from '../providers/index.ts';
 import { linear } from '../providers/linear/provider.ts';
 import { sampleLinear } from '../providers/linear/samples/index.ts';
-import { prepareEvent } from '../providers/provider.ts';
+import { type Provider, prepareEvent } from '../providers/provider.ts';
 import type { Material, Shipped } from './model.ts';
 
 const REPOSITORY = 'acme/rocket';
@@ -30,7 +31,10 @@ export function sampleMaterial(event: EventType): Material {
   };
 }
 
-const payloads: Record<EventType, () => [provider: typeof github, event: string, payload: unknown]> = {
+const payloads: Record<
+  EventType,
+  () => [provider: Provider<IntegrationType>, event: string, payload: unknown]
+> = {
   release: () => [github, 'release', sampleGithub('release', { repository: REPOSITORY, now: NOW })],
   push: () => [github, 'push', sampleGithub('push', { repository: REPOSITORY, now: NOW })],
   pull_request: () => [

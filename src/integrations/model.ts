@@ -1,15 +1,14 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { DAY_MS } from '../lib/time.ts';
 import type { Plan } from '../organizations/model.ts';
+import { type IntegrationType, providers } from '../providers/index.ts';
 
-export const IntegrationType = Type.Union([Type.Literal('github'), Type.Literal('linear')]);
-export type IntegrationType = Static<typeof IntegrationType>;
+export type { IntegrationType };
 
 /** As people write them. */
-export const providerNames: Readonly<Record<IntegrationType, string>> = {
-  github: 'GitHub',
-  linear: 'Linear',
-};
+export const providerNames = Object.fromEntries(providers.map(({ id, name }) => [id, name])) as Readonly<
+  Record<IntegrationType, string>
+>;
 
 /** How long a secret that was rotated away is still taken, in milliseconds. */
 export const PREVIOUS_SECRET_MS = DAY_MS;
@@ -53,9 +52,6 @@ export interface Repository {
 
 /** What a provider says of a repository. */
 export type RepositoryIdentity = Pick<Repository, 'fullName'> & { providerId: number };
-
-/** The repository id of samples. Providers count from 1: a sample is matched by its name, and its id is never learned. */
-export const SAMPLE_REPOSITORY_ID = 0;
 
 /** An integration as the receiver needs it: its sealed secrets, and its organization's plan. */
 export interface ReceivingIntegration {

@@ -1,10 +1,9 @@
 import type { Deps } from '../deps.ts';
 import type { Hook, HookWish } from '../providers/api.ts';
-import { kinds } from '../triggers/kinds/index.ts';
-import type { TriggerKind } from '../triggers/kinds/kind.ts';
+import { hookEventsFor, providerOf } from '../providers/index.ts';
 import type { Trigger } from '../triggers/model.ts';
 import { listTriggers } from '../triggers/store.ts';
-import type { Integration, IntegrationType } from './model.ts';
+import type { Integration } from './model.ts';
 import { revealSecret, webhookUrl } from './service.ts';
 
 type Needs = Pick<Deps, 'db' | 'secrets' | 'publicUrl'>;
@@ -41,17 +40,11 @@ export function eventsFor(
   const meant = enabled.filter(
     (trigger) => trigger.repositoryId === null || trigger.repositoryId === repositoryId,
   );
-  if (meant.length === 0) return allEvents[type];
-  return namesOf(meant.map(({ event }) => kinds[event]));
+  return hookEventsFor(
+    providerOf(type),
+    meant.map(({ event }) => event),
+  );
 }
-
-const namesOf = (wanted: readonly TriggerKind[]) => [...new Set(wanted.flatMap(({ needs }) => needs))].sort();
-const allOf = (type: IntegrationType) =>
-  namesOf(Object.values(kinds).filter(({ provider }) => provider === type));
-const allEvents: Readonly<Record<IntegrationType, readonly string[]>> = {
-  github: allOf('github'),
-  linear: allOf('linear'),
-};
 
 export function isSame(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((each, index) => each === other[index]);

@@ -1,5 +1,5 @@
-import type { IntegrationType } from '../integrations/model.ts';
 import { AppError } from '../lib/app-error.ts';
+import type { IntegrationType } from './index.ts';
 
 // A hook: the webhook of an integration as it stands at its provider, made there with a token that a person gave.
 

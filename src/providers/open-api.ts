@@ -1,5 +1,5 @@
-import type { IntegrationType } from '../integrations/model.ts';
 import type { OpenProviderApi } from './api.ts';
+import type { IntegrationType } from './index.ts';
 
 /**
  * The providers' APIs at these base URLs. The clients are loaded when they are first needed: they take longer to load

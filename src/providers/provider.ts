@@ -1,4 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox';
+import type { EventType } from '../events/model.ts';
 import { findProblem } from '../lib/validation.ts';
 
 // What the receiver knows of a provider. Providers know payloads and signatures, never the database.
@@ -29,14 +30,16 @@ export interface EventHandler {
   prepare(payload: Record<string, unknown>): () => EventResult;
 }
 
-export interface Provider {
+export interface Provider<Id extends string = string> {
   /** As it stands in webhook paths. */
-  readonly id: 'github' | 'linear';
+  readonly id: Id;
   /** As people write it. */
   readonly name: string;
   /** Whether a webhook path must name a repository. */
   readonly hasRepositories: boolean;
   readonly events: Readonly<Record<string, EventHandler>>;
+  /** The events that triggers can listen to, each with the hook events that its drafts are made of. */
+  readonly triggerEvents: Readonly<Partial<Record<EventType, readonly string[]>>>;
   /** The headers that are worth keeping, in lower case. Never one that holds a signature. */
   readonly toldHeaders: readonly string[];
   /** The headers, or the name of the first one that is missing or malformed. */
@@ -48,6 +51,9 @@ export interface Provider {
   /** The repository that a payload is about, where it names one. */
   repositoryOf(payload: Record<string, unknown>): { id: number; fullName: string } | null;
 }
+
+/** The repository id of samples. Providers count from 1: a sample is matched by its name, and its id is never learned. */
+export const SAMPLE_REPOSITORY_ID = 0;
 
 /** A verified body that cannot be used: the answer is 400, and the message says what is wrong with it. */
 export class MalformedPayload extends Error {

@@ -1,5 +1,5 @@
-import type { Integration, IntegrationType } from '../integrations/model.ts';
 import { githubSamples, sampleGithub } from './github/samples/index.ts';
+import type { IntegrationType } from './index.ts';
 import { linearSamples, sampleLinear } from './linear/samples/index.ts';
 
 /** The events that there are samples of, by the provider's name for them. */
@@ -10,7 +10,10 @@ export const sampleEvents: Readonly<Record<IntegrationType, readonly string[]>> 
 
 /** What the integration's provider would send of an event of its first repository, or of `repositoryId`, now; null when there is no sample of that. */
 export function sampleOf(
-  { type, repositories }: Pick<Integration, 'type' | 'repositories'>,
+  {
+    type,
+    repositories,
+  }: { type: IntegrationType; repositories: readonly { id: string; fullName: string }[] },
   event: string,
   {
     now,

@@ -5,7 +5,6 @@ import {
   type Repository,
   type RepositoryIdentity,
   RepositoryName,
-  SAMPLE_REPOSITORY_ID,
 } from '../integrations/model.ts';
 import { acceptedSecrets } from '../integrations/service.ts';
 import { findRepository } from '../integrations/store.ts';
@@ -16,6 +15,7 @@ import {
   MalformedPayload,
   type Provider,
   prepareEvent,
+  SAMPLE_REPOSITORY_ID,
 } from '../providers/provider.ts';
 import type { Arrival } from './addressee.ts';
 import { Refusal, refusedUpload } from './refusal.ts';

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { type ProcessedDelivery, toEvent } from '../../src/events/extract.ts';
 import { github } from '../../src/providers/github/provider.ts';
 import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import type { IntegrationType } from '../../src/providers/index.ts';
 import { linear } from '../../src/providers/linear/provider.ts';
 import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
@@ -11,7 +12,7 @@ const now = new Date('2026-11-20T12:00:00.000Z');
 const RECEIVED = '2026-11-20T12:00:05.000Z';
 
 /** What a sample of a provider, changed, is kept as. */
-function keptOf(provider: Provider, event: string, changes: Record<string, unknown> = {}) {
+function keptOf(provider: Provider<IntegrationType>, event: string, changes: Record<string, unknown> = {}) {
   const sample =
     provider.id === 'github'
       ? sampleGithub(event, { repository: 'acme/rocket', now })

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
 import { sign } from '@octokit/webhooks-methods';
-import { type Connected, SAMPLE_REPOSITORY_ID } from '../../src/integrations/model.ts';
+import type { Connected } from '../../src/integrations/model.ts';
 import { github } from '../../src/providers/github/provider.ts';
 import { githubSamples, sampleGithub } from '../../src/providers/github/samples/index.ts';
 import { linearSamples, sampleLinear } from '../../src/providers/linear/samples/index.ts';
+import { SAMPLE_REPOSITORY_ID } from '../../src/providers/provider.ts';
 import { connectGithub, connectLinear, githubRequest, linearRequest, logOf } from '../support/deliveries.ts';
 import { githubExamples } from '../support/github.ts';
 import { createTestApp } from '../support/test-app.ts';

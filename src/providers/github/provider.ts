@@ -4,11 +4,16 @@ import { isHmacSha256 } from '../signature.ts';
 import { events } from './events/index.ts';
 
 /** GitHub, and GitHub Enterprise: docs.github.com/webhooks. */
-export const github: Provider = {
+export const github: Provider<'github'> = {
   id: 'github',
   name: 'GitHub',
   hasRepositories: true,
   events,
+  triggerEvents: {
+    release: ['pull_request', 'push', 'release'],
+    push: ['pull_request', 'push', 'release'],
+    pull_request: ['pull_request', 'release'],
+  },
   toldHeaders: [
     'x-github-event',
     'x-github-delivery',

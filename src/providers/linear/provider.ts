@@ -10,11 +10,16 @@ const MAX_AHEAD_MS = 60_000;
 const MAX_AGE_MS = DAY_MS;
 
 /** Linear: linear.app/developers/webhooks. */
-export const linear: Provider = {
+export const linear: Provider<'linear'> = {
   id: 'linear',
   name: 'Linear',
   hasRepositories: false,
   events,
+  triggerEvents: {
+    issue: ['Issue'],
+    project: ['Project'],
+    project_update: ['InitiativeUpdate', 'ProjectUpdate'],
+  },
   toldHeaders: ['linear-event', 'linear-delivery', 'linear-timestamp'],
 
   readHeaders(headers) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { SAMPLE_REPOSITORY_ID } from '../../../src/integrations/model.ts';
 import { github } from '../../../src/providers/github/provider.ts';
 import { githubSamples, sampleGithub } from '../../../src/providers/github/samples/index.ts';
+import { SAMPLE_REPOSITORY_ID } from '../../../src/providers/provider.ts';
 import { githubSchemas } from '../../support/github.ts';
 import { changed, readEvent } from '../../support/payloads.ts';
 

@@ -1,4 +1,4 @@
-import { SAMPLE_REPOSITORY_ID } from '../../../integrations/model.ts';
+import { SAMPLE_REPOSITORY_ID } from '../../provider.ts';
 import { nodeId, sampleAccount } from './account.ts';
 
 /** Addresses under the repository's own, by the field that holds each. */
