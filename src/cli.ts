@@ -20,6 +20,7 @@ import { ConfigError, settings } from './config.ts';
 import { AppError } from './lib/app-error.ts';
 import { buildLine } from './lib/build.ts';
 import { withoutControls } from './lib/controls.ts';
+import { tidings } from './lib/how-to-run.ts';
 import { WrongSecretKey } from './lib/secret-box.ts';
 import { BackupError } from './operate/backup/model.ts';
 import { DataFolderError } from './operate/data-folder.ts';
@@ -29,8 +30,15 @@ const FAILED = 1;
 /** The words were wrong: an unknown command, a missing option, a value that a setting does not take. */
 const MISUSED = 2;
 
+/** Commands that help with an `AppError`, by its code: the rest of its message. */
+const hints: Readonly<Record<string, string>> = {
+  delivery_not_found: '; "delivery list" shows those there are',
+  delivery_not_replayable: ' Ask the provider to redeliver it.',
+  service_unreachable: ` Start the service ("${tidings} serve"), or say where it is with --url.`,
+};
+
 /** What a person can mend, told in one line. */
-const mendable = [AppError, BackupError, DataFolderError, WrongSecretKey];
+const mendable = [BackupError, DataFolderError, WrongSecretKey];
 
 /** Runs one command. Returns the exit code; never throws for what a person can mend. */
 export async function runCli(words: readonly string[], context: CliContext): Promise<number> {
@@ -41,6 +49,9 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
     if (error instanceof WorkFailed) return FAILED;
     if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
+    if (error instanceof AppError) {
+      return fail(context, `${error.message}${hints[error.code ?? ''] ?? ''}`, FAILED);
+    }
     if (mendable.some((kind) => error instanceof kind))
       return fail(context, (error as Error).message, FAILED);
     const trouble = describeSystemTrouble(error);

@@ -39,6 +39,9 @@ export type AuditAction = (typeof auditGroups)[AuditGroup][number];
 
 export const auditActions: readonly AuditAction[] = Object.values(auditGroups).flat();
 
+/** How long an organization's log entries and audit events are kept, by plan, in days (section 2 of the spec). */
+export const retentionDaysOf: Readonly<Record<'free' | 'pro', number>> = { free: 7, pro: 30 };
+
 /** How long events outside an organization are kept, in days. */
 export const ACCOUNT_RETENTION_DAYS = 30;
 

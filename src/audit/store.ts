@@ -15,7 +15,6 @@ import {
 import { type Database, type Drizzle, prepared } from '../../db/client.ts';
 import { auditEvents, memberships, organizations } from '../../db/schema/index.ts';
 import { afterCommit } from '../../db/storage.ts';
-import { retentionDaysOf } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { DAY_MS } from '../lib/time.ts';
 import {
@@ -24,6 +23,7 @@ import {
   type AuditAction,
   type AuditEvent,
   describeActor,
+  retentionDaysOf,
 } from './model.ts';
 
 /** What recording needs: `actor` is who acts in this request, command or job. */
@@ -45,7 +45,11 @@ const MAX_SUMMARY_LENGTH = 400;
  * Records an event in the transaction of the change, and logs it once that is committed: no change without its row,
  * and no row without its change. Call it inside the work of `write`. Returns the row's id.
  */
-export function recordAudit(tx: Drizzle, { clock, log, actor }: Omit<AuditDeps, 'db'>, event: NewAuditEvent): number {
+export function recordAudit(
+  tx: Drizzle,
+  { clock, log, actor }: Omit<AuditDeps, 'db'>,
+  event: NewAuditEvent,
+): number {
   const { organizationId, action, target } = event;
   const now = clock.now();
   const row = {

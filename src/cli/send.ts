@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
-import { type SentDelivery, sendDelivery } from '../deliveries/send.ts';
 import type { IntegrationType } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Services } from '../main.ts';
 import { sampleEvents, sampleOf } from '../providers/samples.ts';
+import { type SentDelivery, sendDelivery } from '../receiver/send.ts';
 import { type CliContext, withServices } from './context.ts';
 import { print } from './output.ts';
 

@@ -4,7 +4,6 @@ import { readConfig } from '../config.ts';
 import { actorOf, openServices, type Services, startServer } from '../main.ts';
 import { warnOfModes } from '../operate/data-folder.ts';
 import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../operate/demo/service.ts';
-import { warnOfClock } from '../receiver/clock-check.ts';
 import { createSetupLink } from '../users/service.ts';
 import { addSettings, type CliContext, flagsOf } from './context.ts';
 
@@ -20,7 +19,6 @@ export function addServeCommand(program: Command, context: CliContext): void {
       const config = readConfig(flagsOf(command), context.environment);
       const services = await openServices(config, 'server', { newDatabase });
       try {
-        await warnOfClock(services);
         warnOfModes(config.dataDir, services.log);
         const shown = demo ? await openDemo(asPerson(services), join(config.dataDir, 'demo.key')) : null;
         const setup = await createSetupLink(services);

@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, exists, getTableColumns, gt, inArray, lte, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { events, triggerEvents } from '../../db/schema/index.ts';
+import type { ReadTx } from '../../db/storage.ts';
 import { type ArrivalSource, findMatch } from '../triggers/arrival-store.ts';
 import type { EventReader, EventSource, ShippedEvent } from './model.ts';
 
@@ -14,7 +15,7 @@ type SourceIds = Pick<EventSource, 'integrationId' | 'repositoryId'>;
  * delivery. Returns the newest version, and the one that was known before.
  */
 export function recordEvent(
-  db: Database,
+  db: ReadTx,
   source: SourceIds,
   event: ShippedEvent,
 ): { newest: ShippedEvent; previous: ShippedEvent | null } {

@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, inArray, isNull, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { integrations, organizations, repositories } from '../../db/schema/index.ts';
+import type { ReadTx } from '../../db/storage.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -59,7 +60,7 @@ export async function listIntegrations(db: Database, organizationId?: string): P
   );
 }
 
-function select(db: Database, filter: SQL | undefined): Integration[] {
+function select(db: ReadTx, filter: SQL | undefined): Integration[] {
   const rows = db
     .select({ integration: integrations, repository: repositories })
     .from(integrations)
@@ -89,16 +90,13 @@ function select(db: Database, filter: SQL | undefined): Integration[] {
 }
 
 /** Throws `AppError` 404. */
-export async function getIntegration(db: Database, id: string): Promise<Integration> {
+export async function getIntegration(db: ReadTx, id: string): Promise<Integration> {
   const [integration] = select(db, eq(integrations.id, id));
   if (integration === undefined) throw integrationNotFound(id);
   return integration;
 }
 
-export async function findReceivingIntegration(
-  db: Database,
-  id: string,
-): Promise<ReceivingIntegration | null> {
+export async function findReceivingIntegration(db: ReadTx, id: string): Promise<ReceivingIntegration | null> {
   return statements(db).receiving.get({ id }) ?? null;
 }
 
@@ -111,7 +109,7 @@ export async function getReceivingIntegration(db: Database, id: string): Promise
 
 /** The repository, and the integration that it is one of. */
 export async function findRepository(
-  db: Database,
+  db: ReadTx,
   id: string,
 ): Promise<(Repository & { integrationId: string }) | null> {
   return statements(db).repository.get({ id }) ?? null;
@@ -121,11 +119,7 @@ export async function findRepository(
  * Keeps the id and the present name of a repository. Nothing changes when it has another id, or when another repository
  * of the integration has this one. Synchronous, for a transaction of the caller's.
  */
-export function learnRepository(
-  db: Database,
-  id: string,
-  { providerId, fullName }: RepositoryIdentity,
-): void {
+export function learnRepository(db: ReadTx, id: string, { providerId, fullName }: RepositoryIdentity): void {
   const other = sql`select 1 from ${repositories} as other where other.integration_id = ${repositories.integrationId} and other.provider_id = ${providerId} and other.id <> ${repositories.id}`;
   db.update(repositories)
     .set({ providerId, fullName })

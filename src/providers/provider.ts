@@ -37,6 +37,8 @@ export interface Provider<Id extends string = string> {
   readonly name: string;
   /** Whether a webhook path must name a repository. */
   readonly hasRepositories: boolean;
+  /** Whether a webhook can send the payload as the field `payload` of a form. */
+  readonly sendsForms: boolean;
   readonly events: Readonly<Record<string, EventHandler>>;
   /** The events that triggers can listen to, each with the hook events that its drafts are made of. */
   readonly triggerEvents: Readonly<Partial<Record<EventType, readonly string[]>>>;

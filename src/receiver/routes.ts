@@ -7,8 +7,7 @@ import { json } from '../http/respond.ts';
 import { ID_PATTERN } from '../lib/ids.ts';
 import { declaresTooMuch, readUpload, type UploadBudget } from '../lib/upload.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { Arrival } from './addressee.ts';
-import { createReceiver } from './receive.ts';
+import { type Arrival, createReceiver } from './receive.ts';
 
 const Id = (description: string) => Type.String({ pattern: ID_PATTERN, description });
 

@@ -1,6 +1,7 @@
 import { and, count, eq, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { triggerEvents, triggers } from '../../db/schema/index.ts';
+import type { ReadTx } from '../../db/storage.ts';
 import type { Arrival, EventSource, ShippedEvent } from '../events/model.ts';
 import type { TriggerFilters } from './model.ts';
 
@@ -15,7 +16,7 @@ export interface ArrivalSource extends Pick<EventSource, 'repositoryId'> {
 type EventId = Pick<ShippedEvent, 'type' | 'key'>;
 
 /** Records that the event arrived while the trigger was enabled. A match of an earlier arrival stays. */
-export function recordArrival(db: Database, source: ArrivalSource, event: EventId, isMatch: boolean): void {
+export function recordArrival(db: ReadTx, source: ArrivalSource, event: EventId, isMatch: boolean): void {
   statements(db).record.run({ ...rowOf(source, event), isMatch, draftOnly: false });
 }
 
@@ -25,7 +26,7 @@ export function recordRequest(db: Database, source: ArrivalSource, event: EventI
 }
 
 /** Records that an edit made the event match the filters. Does nothing for an event that never arrived. */
-export function recordMatch(db: Database, source: ArrivalSource, event: EventId): void {
+export function recordMatch(db: ReadTx, source: ArrivalSource, event: EventId): void {
   statements(db).match.run(rowOf(source, event));
 }
 

@@ -1,5 +1,4 @@
-import type { Delivery } from '../deliveries/model.ts';
-import { toldBy } from '../deliveries/told.ts';
+import { type Delivery, toProcessed } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { listPostsOfDelivery, type Telling } from '../drafts/store.ts';
 import { type ProcessedDelivery, toEvent } from '../events/extract.ts';
@@ -16,7 +15,7 @@ export function listCaused(
   delivery: Delivery,
   repositories: readonly Repository[],
 ) {
-  const told = toldBy(delivery, repositories);
+  const told = toProcessed(delivery, repositories);
   if (told === null) return [];
   const { organizationId, integrationId } = delivery;
   return listPostsOfDelivery(db, organizationId, integrationId, told.deliveryId, tellingOf(told));

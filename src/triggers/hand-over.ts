@@ -1,4 +1,4 @@
-import type { Database } from '../../db/client.ts';
+import type { ReadTx } from '../../db/storage.ts';
 import { type ProcessedDelivery, toEvent } from '../events/extract.ts';
 import { recordEvent } from '../events/store.ts';
 import { recordArrival, recordMatch } from './arrival-store.ts';
@@ -11,7 +11,7 @@ import { listEnabledTriggers, queueRun } from './store.ts';
  * sure to become a draft. A delivery that comes again asks for a run again, which then finds everything as it should
  * be. Returns how many it asked for.
  */
-export function handOver(db: Database, delivery: ProcessedDelivery, now: Date): number {
+export function handOver(db: ReadTx, delivery: ProcessedDelivery, now: Date): number {
   const event = toEvent(delivery);
   if (event === null) return 0;
   const { newest, previous } = recordEvent(db, delivery, event);

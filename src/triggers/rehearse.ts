@@ -1,6 +1,5 @@
 import { type LogPage, type LogPosition, listLogPage } from '../deliveries/log-store.ts';
-import type { Delivery } from '../deliveries/model.ts';
-import { toldBy } from '../deliveries/told.ts';
+import { type Delivery, toProcessed } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText } from '../drafts/model.ts';
 import { listTold } from '../drafts/store.ts';
@@ -90,7 +89,7 @@ export async function previewTrigger(
 ): Promise<RehearsedPost[]> {
   const trigger = await getTrigger(db, triggerId);
   const { repositories } = await getIntegration(db, trigger.integrationId);
-  const told = delivery.integrationId === trigger.integrationId ? toldBy(delivery, repositories) : null;
+  const told = delivery.integrationId === trigger.integrationId ? toProcessed(delivery, repositories) : null;
   const event = told === null ? null : toEvent(told);
   const startsNothing = (why: string) => new StartsNothing(delivery.id, triggerId, why);
   if (delivery.integrationId !== trigger.integrationId)
@@ -163,7 +162,7 @@ async function eventsSince({ db }: Needs, trigger: TriggerRow, since: Date) {
     const page: LogPage = await listLogPage(db, organizationId, filter, { limit: PAGE, before });
     looked += page.entries.length;
     for (const delivery of page.entries) {
-      const told = toldBy(delivery, repositories);
+      const told = toProcessed(delivery, repositories);
       const event = told === null ? null : toEvent(told);
       if (told === null || event === null || !isOfTrigger(trigger, told.repositoryId)) continue;
       found.push({ repositoryId: told.repositoryId, event, isEdit: isEdit(told, event) });

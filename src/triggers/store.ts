@@ -1,6 +1,7 @@
 import { and, asc, count, eq, gt, lte, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, prepared } from '../../db/client.ts';
 import { integrations, triggerRuns, triggers } from '../../db/schema/index.ts';
+import type { ReadTx } from '../../db/storage.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -171,7 +172,7 @@ export async function listNeeds(
 
 /** The triggers that an event of this source may mean something to. Synchronous, for the delivery's transaction. */
 export function listEnabledTriggers(
-  db: Database,
+  db: ReadTx,
   integrationId: string,
   repositoryId: string | null,
 ): Pick<Trigger, 'id' | 'event' | 'filters'>[] {
@@ -183,7 +184,7 @@ export function listEnabledTriggers(
 
 /** Asks for a run, or for one more look in the run that is asked for already. Synchronous, as above. */
 export function queueRun(
-  db: Database,
+  db: ReadTx,
   run: { triggerId: string; scope: string; since: string; deliveryId: string },
   now: Date,
 ): void {

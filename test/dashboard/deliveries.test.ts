@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { MAX_LOOKED_AT } from '../../src/deliveries/log-store.ts';
+import { MAX_SCANNED } from '../../src/deliveries/log-store.ts';
 import type { DeliveryStatus } from '../../src/deliveries/model.ts';
 import { insertDelivery, type NewDelivery } from '../../src/deliveries/store.ts';
 import { setPlan } from '../../src/organizations/store.ts';
@@ -50,8 +50,8 @@ async function addEntries(...given: Partial<NewDelivery>[]): Promise<NewDelivery
       ...fields,
     };
   });
-  await app.db.write(() => {
-    for (const entry of entries) insertDelivery(app.db, entry, app.clock.now());
+  await app.db.write(async (tx) => {
+    for (const entry of entries) await insertDelivery(tx, entry, app.clock.now());
   });
   return entries;
 }
@@ -141,7 +141,7 @@ describe('the log', () => {
   test('what is rare is looked for a bounded number of entries at a time', async () => {
     await addEntries(
       { title: 'rare', payload: { event: 'rare', action: null, data: null } },
-      ...Array.from({ length: MAX_LOOKED_AT }, () => ({})),
+      ...Array.from({ length: MAX_SCANNED }, () => ({})),
     );
     const html = await (await visit(`${LOG}?event=rare`)).text();
     expect(html).toContain('Nothing fits these filters so far');

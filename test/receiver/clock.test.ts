@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { findNewestDeliveryTime } from '../../src/deliveries/count-store.ts';
-import { warnOfClock } from '../../src/receiver/clock-check.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -20,24 +19,9 @@ const deliver = async (delivery: string) => {
     ({ referenceId, status }) => referenceId === delivery && status !== 'duplicate',
   );
 };
-const warnings = () => app.logged.filter(({ level }) => level === 'warn');
 
-test('a folder without deliveries has no newest one, and nobody is warned', async () => {
+test('a folder without deliveries has no newest one', async () => {
   expect(await findNewestDeliveryTime(app.db)).toBeNull();
-  await warnOfClock(app.deps);
-  expect(warnings()).toEqual([]);
-});
-
-test.each([
-  ['that goes on', HOUR_MS, 0],
-  ['that was put right by a little', -5 * 60_000, 0],
-  ['that was set back', -5 * 60_000 - 1, 1],
-  ['that was set back by years', -3 * 365 * 24 * HOUR_MS, 1],
-])('a clock %s', async (_, ms, lines) => {
-  await deliver('one');
-  app.clock.advance(ms);
-  await warnOfClock(app.deps);
-  expect(warnings()).toHaveLength(lines);
 });
 
 test('the log alone tells it too, when the claims were swept', async () => {

@@ -2,7 +2,6 @@ import { chmod } from 'node:fs/promises';
 import type { AuditDeps } from '../../audit/store.ts';
 import { getDelivery } from '../../deliveries/log-store.ts';
 import type { Delivery } from '../../deliveries/model.ts';
-import { type SentDelivery, sendDelivery } from '../../deliveries/send.ts';
 import type { Deps } from '../../deps.ts';
 import { connectIntegration } from '../../integrations/service.ts';
 import { listIntegrations } from '../../integrations/store.ts';
@@ -17,6 +16,7 @@ import { countOrganizations, findOrganization } from '../../organizations/store.
 import { contentTypes, type Post } from '../../posts/model.ts';
 import { listPostPage, parsePost, savePosts } from '../../posts/store.ts';
 import { sampleGithub } from '../../providers/github/samples/index.ts';
+import { type SentDelivery, sendDelivery } from '../../receiver/send.ts';
 import { createTrigger } from '../../triggers/service.ts';
 import { listRuns } from '../../triggers/store.ts';
 import { demoPosts } from './posts.ts';

@@ -24,8 +24,8 @@ export interface Swept {
  * In small batches, each a commit of its own, with a rest between them. `signal` ends it early, between two batches.
  */
 export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal): Promise<Swept> {
-  const deliveryIds = await drain(() => deleteExpiredClaims(db, asOf, BATCH), signal);
-  const logs = await drain(() => deleteExpiredDeliveries(db, asOf, BATCH), signal);
+  const deliveryIds = await drain(() => db.write((tx) => deleteExpiredClaims(tx, asOf, BATCH)), signal);
+  const logs = await drain(() => db.write((tx) => deleteExpiredDeliveries(tx, asOf, BATCH)), signal);
   // Not counted: scripts read `logs` as entries of the delivery log.
   await drain(() => deleteExpiredAudit(db, asOf, BATCH), signal);
   return { deliveryIds, logs, sessions: await deleteExpiredSessions(db, asOf) };

@@ -8,6 +8,7 @@ export const github: Provider<'github'> = {
   id: 'github',
   name: 'GitHub',
   hasRepositories: true,
+  sendsForms: true,
   events,
   triggerEvents: {
     release: ['pull_request', 'push', 'release'],

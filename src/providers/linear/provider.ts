@@ -14,6 +14,7 @@ export const linear: Provider<'linear'> = {
   id: 'linear',
   name: 'Linear',
   hasRepositories: false,
+  sendsForms: false,
   events,
   triggerEvents: {
     issue: ['Issue'],

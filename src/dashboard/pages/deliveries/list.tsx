@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import { listLogNews, listLogPage, MAX_LOOKED_AT } from '../../../deliveries/log-store.ts';
-import { retentionDaysOf } from '../../../deliveries/model.ts';
+import { listLogNews, listLogPage, MAX_SCANNED } from '../../../deliveries/log-store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
+import { retentionDaysOf } from '../../../organizations/model.ts';
 import { type Answer, fragment, get, type MemberVisit, type Page, view } from '../../page.ts';
 import { Empty } from './empty.tsx';
 import { filterNames, logPath, readFilter, readPosition, writePosition } from './filter.ts';
@@ -94,7 +94,7 @@ async function showLog(visit: MemberVisit, context: RowContext): Promise<Answer>
       <ReplayMany base={base} query={query} entries={before === null ? entries : []} />
       {isCut ? (
         <p class="hint">
-          {MAX_LOOKED_AT.toLocaleString('en')} entries were looked at for these filters. There may be more
+          {MAX_SCANNED.toLocaleString('en')} entries were looked at for these filters. There may be more
           further back.
         </p>
       ) : null}

@@ -1,9 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import { forecastLog, type LogForecast } from '../../../deliveries/log-size.ts';
-import { retentionDaysOf } from '../../../deliveries/model.ts';
+import { forecastLog, type LogForecast } from '../../../deliveries/count-store.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { Plan } from '../../../organizations/model.ts';
+import { Plan, retentionDaysOf } from '../../../organizations/model.ts';
 import { changeOrganization } from '../../../organizations/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { Field, FormError } from '../../view/form.tsx';
@@ -34,7 +33,7 @@ export const organization: readonly Page[] = [
 
 async function showSettings(visit: MemberVisit, error?: string) {
   const { deps, organization, role, base } = visit;
-  const log = await forecastLog(deps, organization.id);
+  const log = await deps.db.read((tx) => forecastLog(tx, organization.id, deps.clock.now()));
   return view(
     'Settings',
     <>
