@@ -82,7 +82,7 @@ async function sampleBody(
     action,
   }: { integration: string; repository: string | undefined; action: string | undefined },
 ): Promise<string> {
-  const integration = await getIntegration(db, integrationId);
+  const integration = await db.read((tx) => getIntegration(tx, integrationId));
   if (integration.type !== type) {
     throw new AppError(400, `Integration ${integrationId} is one of ${integration.type}, not of ${type}`);
   }
@@ -106,7 +106,6 @@ async function readPayload(path: string): Promise<string> {
   return file.text();
 }
 
-/** A delivery and its answer, for people. */
 function describe({ request, status, body, durationMs }: SentDelivery): string {
   const { method, url, event, delivery } = request;
   return `${method} ${url}\n${event}, delivery ${delivery}\n\n${status} in ${durationMs} ms\n${JSON.stringify(body, null, 2)}`;

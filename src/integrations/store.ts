@@ -53,7 +53,7 @@ export function recordIntegration(
 }
 
 /** Of one organization, or of all; oldest first. */
-export async function listIntegrations(db: Database, organizationId?: string): Promise<Integration[]> {
+export async function listIntegrations(db: ReadTx, organizationId?: string): Promise<Integration[]> {
   return select(
     db,
     organizationId === undefined ? undefined : eq(integrations.organizationId, organizationId),

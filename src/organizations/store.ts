@@ -1,6 +1,7 @@
 import { asc, count, eq } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { organizations } from '../../db/schema/index.ts';
+import type { ReadTx } from '../../db/storage.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -12,12 +13,12 @@ export function insertOrganizationNow(db: Database, organization: Organization):
   if (inserted.length === 0) throw new AppError(409, `Organization ${organization.id} exists already`);
 }
 
-export async function findOrganization(db: Database, id: string): Promise<Organization | null> {
+export async function findOrganization(db: ReadTx, id: string): Promise<Organization | null> {
   return db.select().from(organizations).where(eq(organizations.id, id)).get() ?? null;
 }
 
 /** Throws `AppError` 404 when there is none. */
-export async function getOrganization(db: Database, id: string): Promise<Organization> {
+export async function getOrganization(db: ReadTx, id: string): Promise<Organization> {
   const organization = await findOrganization(db, id);
   if (organization === null) throw organizationNotFound(db, id);
   return organization;
@@ -32,7 +33,7 @@ export async function countOrganizations(db: Database): Promise<number> {
   return countNow(db);
 }
 
-function countNow(db: Database): number {
+function countNow(db: ReadTx): number {
   return db.select({ total: count() }).from(organizations).get()?.total ?? 0;
 }
 
@@ -74,7 +75,7 @@ function describeChange(before: Organization, after: Organization): string {
 }
 
 /** Where there is none at all, the data folder may well be another one than was meant. */
-function organizationNotFound(db: Database, id: string): AppError {
+function organizationNotFound(db: ReadTx, id: string): AppError {
   const next =
     countNow(db) === 0
       ? 'this data folder holds none yet. "organization create" makes one; --data-dir names another folder'
