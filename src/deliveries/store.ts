@@ -1,11 +1,17 @@
 import { and, eq, getTableColumns, isNotNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import { prepared } from '../../db/client.ts';
-import { deliveries, deliveryClaims, integrations, repositories } from '../../db/schema/index.ts';
-import type { WriteTx } from '../../db/storage.ts';
+import {
+  deliveries,
+  deliveryClaims,
+  integrations,
+  organizations,
+  repositories,
+} from '../../db/schema/index.ts';
+import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS, type Delivery } from './model.ts';
 
-// Writing the log, and the claims that keep a delivery from being processed twice.
+// The path of a delivery: its address, the claim that keeps it from being processed twice, and its log entry.
 
 /** An entry to write, with the hash of its body when the sender was verified. */
 export type NewDelivery = Delivery & { bodyHash: Buffer | null };
@@ -20,6 +26,11 @@ export type Claim =
   | { state: 'disconnected' };
 
 type Claimable = Pick<NewDelivery, 'integrationId' | 'repositoryId' | 'referenceId' | 'bodyHash'>;
+
+/** The integration of a webhook's URL, with its sealed secrets, and the repository; null for what does not exist. */
+export async function findAddress(tx: ReadTx, integrationId: string, repositoryId: string | null) {
+  return statements(tx).address.get({ integrationId, repositoryId }) ?? null;
+}
 
 /** Claims the delivery id for 24 hours, in one atomic statement; a claim that has expired is renewed. */
 export async function claimDelivery(tx: WriteTx, delivery: Claimable, now: Date): Promise<Claim> {
@@ -80,6 +91,30 @@ const statements = prepared((db) => {
     db.insert(deliveries).values(placeholders as unknown as typeof deliveries.$inferInsert);
   const connection = isConnected(sql.placeholder('integrationId'), sql.placeholder('repositoryId'));
   return {
+    address: db
+      .select({
+        integration: {
+          id: integrations.id,
+          organizationId: integrations.organizationId,
+          type: integrations.type,
+          enabled: integrations.enabled,
+          secret: integrations.secret,
+          previousSecret: integrations.previousSecret,
+          previousSecretUntil: integrations.previousSecretUntil,
+          plan: organizations.plan,
+        },
+        repository: {
+          id: repositories.id,
+          fullName: repositories.fullName,
+          providerId: repositories.providerId,
+          integrationId: repositories.integrationId,
+        },
+      })
+      .from(integrations)
+      .innerJoin(organizations, eq(organizations.id, integrations.organizationId))
+      .leftJoin(repositories, eq(repositories.id, sql.placeholder('repositoryId')))
+      .where(eq(integrations.id, sql.placeholder('integrationId')))
+      .prepare(),
     insert: insert().prepare(),
     count: insert()
       .onConflictDoUpdate({ target: deliveries.id, set: { count: sql`${deliveries.count} + 1` } })

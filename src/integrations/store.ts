@@ -9,7 +9,6 @@ import {
   type Integration,
   nameIntegration,
   type ReceivingIntegration,
-  type Repository,
   type RepositoryIdentity,
   type SealedSecrets,
 } from './model.ts';
@@ -105,14 +104,6 @@ export async function getReceivingIntegration(db: Database, id: string): Promise
   const integration = await findReceivingIntegration(db, id);
   if (integration === null) throw integrationNotFound(id);
   return integration;
-}
-
-/** The repository, and the integration that it is one of. */
-export async function findRepository(
-  db: ReadTx,
-  id: string,
-): Promise<(Repository & { integrationId: string }) | null> {
-  return statements(db).repository.get({ id }) ?? null;
 }
 
 /**
@@ -293,16 +284,6 @@ const statements = prepared((db) => ({
     .from(integrations)
     .innerJoin(organizations, eq(organizations.id, integrations.organizationId))
     .where(eq(integrations.id, sql.placeholder('id')))
-    .prepare(),
-  repository: db
-    .select({
-      id: repositories.id,
-      fullName: repositories.fullName,
-      providerId: repositories.providerId,
-      integrationId: repositories.integrationId,
-    })
-    .from(repositories)
-    .where(eq(repositories.id, sql.placeholder('id')))
     .prepare(),
 }));
 

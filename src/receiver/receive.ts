@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { WriteTx } from '../../db/storage.ts';
 import { type DeliveryStatus, DUPLICATE_REASON, type WebhookReceived } from '../deliveries/model.ts';
-import { claimDelivery, insertDelivery } from '../deliveries/store.ts';
+import { claimDelivery, findAddress, insertDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import {
   type ReceivingIntegration,
@@ -11,7 +11,7 @@ import {
   RepositoryName,
 } from '../integrations/model.ts';
 import { acceptedSecrets } from '../integrations/service.ts';
-import { findReceivingIntegration, findRepository, learnRepository } from '../integrations/store.ts';
+import { learnRepository } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { isId } from '../lib/ids.ts';
 import { cutLine } from '../lib/text.ts';
@@ -160,7 +160,7 @@ type Outcome = Exclude<DeliveryStatus, 'rejected' | 'failed'> | 'disconnected';
 interface Address {
   provider: Provider;
   integration: ReceivingIntegration;
-  repositoryId: string | undefined;
+  repositoryId: string | null;
   repository: (Repository & { integrationId: string }) | null;
 }
 
@@ -195,20 +195,18 @@ async function requireAddress(
   ) {
     throw refuse(400, 'Invalid webhook parameters');
   }
-  const hasRepository = isId(repositoryId);
-  const { integration, repository } = await db.read(async (tx) => ({
-    integration: await findReceivingIntegration(tx, integrationId),
-    repository: hasRepository && provider.hasRepositories ? await findRepository(tx, repositoryId) : null,
-  }));
+  const id = isId(repositoryId) ? repositoryId : null;
+  const found = await db.read((tx) => findAddress(tx, integrationId, provider.hasRepositories ? id : null));
+  const { integration, repository } = found ?? {};
   if (integration?.organizationId !== organizationId || integration.type !== provider.id) {
     throw refuse(404, 'Integration not found');
   }
-  return { provider, integration, repository, repositoryId: hasRepository ? repositoryId : undefined };
+  return { provider, integration, repository: repository ?? null, repositoryId: id };
 }
 
 /** 404 for a repository that is not connected, 403 for one of another integration. */
 function requireRepository({ provider, integration, repositoryId, repository }: Address): void {
-  if (repositoryId === undefined) return;
+  if (repositoryId === null) return;
   if (repository === null) throw new Refusal(provider, { code: 'repository_not_found', repositoryId });
   if (repository.integrationId === integration.id) return;
   throw new Refusal(provider, { code: 'repository_of_other_integration' });
@@ -258,7 +256,7 @@ function openEntry({ clock, ids }: Needs, { integration, repositoryId }: Address
     organizationId: integration.organizationId,
     integrationId: integration.id,
     integrationType: integration.type,
-    repositoryId: repositoryId ?? null,
+    repositoryId,
     statusCode: 200,
     referenceId: null,
     payload: { event: null, action: null, data: null },
