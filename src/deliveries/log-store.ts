@@ -60,7 +60,7 @@ export interface LogFilter extends Omit<DeliveryFilter, 'referenceId'> {
 
 export interface LogPage {
   entries: Delivery[];
-  /** Where the next page starts; null at the end of the log. */
+  /** The start of the next page; null at the end of the log. */
   next: LogPosition | null;
   /** True when the scan reached `MAX_SCANNED` before the page was full. */
   isCut: boolean;

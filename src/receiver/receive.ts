@@ -196,8 +196,8 @@ async function requireAddress(
     throw refuse(400, 'Invalid webhook parameters');
   }
   const id = isId(repositoryId) ? repositoryId : null;
-  const found = await db.read((tx) => findAddress(tx, integrationId, provider.hasRepositories ? id : null));
-  const { integration, repository } = found ?? {};
+  const row = await db.read((tx) => findAddress(tx, integrationId, provider.hasRepositories ? id : null));
+  const { integration, repository } = row ?? {};
   if (integration?.organizationId !== organizationId || integration.type !== provider.id) {
     throw refuse(404, 'Integration not found');
   }

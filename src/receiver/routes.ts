@@ -64,7 +64,7 @@ export function webhooks(
   const limits = { maxBytes: MAX_BODY_BYTES, timeoutMs: UNVERIFIED_UPLOAD_MS, budget };
   const receive = createReceiver(deps, providers);
 
-  async function answer(request: Request, path: Arrival['path']): Promise<Response> {
+  async function respond(request: Request, path: Arrival['path']): Promise<Response> {
     const { headers } = request;
     const isTooLarge = declaresTooMuch(headers, MAX_BODY_BYTES);
     return json(await receive({ path, headers, isTooLarge, readBody: () => readUpload(request, limits) }));
@@ -73,7 +73,7 @@ export function webhooks(
   return new Elysia({ name: 'webhooks' })
     .post(
       '/api/webhooks/:provider/:organizationId/:integrationId/:repositoryId',
-      ({ request, params }) => answer(request, params),
+      ({ request, params }) => respond(request, params),
       {
         // The signature covers the bytes: nobody may read them before it is checked.
         parse: 'none',
@@ -100,7 +100,7 @@ export function webhooks(
     )
     .post(
       '/api/webhooks/:provider/:organizationId/:integrationId',
-      ({ request, params }) => answer(request, { ...params, repositoryId: undefined }),
+      ({ request, params }) => respond(request, { ...params, repositoryId: undefined }),
       {
         parse: 'none',
         detail: documented({

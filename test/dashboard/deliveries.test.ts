@@ -294,7 +294,7 @@ test('a refused signature says why, and leads to the integrations that are meant
   expect(mixedUp).toContain(`GitHub, acme/pad (${other.integrationId})`);
   expect(mixedUp).toContain(linkTo(connected, 'acme/rocket'));
   expect(mixedUp).toContain(linkTo(other, 'acme/pad'));
-  // What the sender said is not kept, and our own word for the cause is not shown as if it were that.
+  // The sender's body is not kept, and the cause is not shown in its place.
   expect(mixedUp).toContain('Tidings keeps the data of processed deliveries only.');
   expect(mixedUp).not.toContain('private');
 

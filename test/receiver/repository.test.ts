@@ -8,7 +8,7 @@ import { releaseOf } from '../support/hooks.ts';
 import type { Payload } from '../support/payloads.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
-// Whether a payload is about the repository of the URL that it was sent to.
+// A payload must be about the repository of its URL.
 
 let app: TestApp;
 let connected: Connected;

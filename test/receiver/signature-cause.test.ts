@@ -26,10 +26,10 @@ beforeEach(async () => {
 const MINUTE_MS = 60_000;
 
 interface Sent {
-  /** What the provider signed. */
+  /** The body at the provider. */
   signed: string;
   secret: string;
-  /** What arrived; absent: the same. */
+  /** The body that arrived; default: the same. */
   arrived?: string;
   type?: string;
 }
@@ -71,7 +71,7 @@ interface Told {
   reason: string;
 }
 
-/** What the refused delivery was told to be, once it is clear that the sender learnt nothing of it. */
+/** The log's cause, after checking that the sender learnt nothing of it. */
 async function causeOf([path, init]: [string, RequestInit]): Promise<Told> {
   const before = (await logOf(app)).length;
   const response = await app.request(path, init);
