@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { table } from '../src/cli/output.ts';
-import { progressBar } from '../src/cli/progress.ts';
+import { progressBar, table } from '../src/cli/output.ts';
 import { chooseCores } from './support/cores.ts';
 import { type DashboardFolder, fillDashboardFolder } from './support/dashboard-folder.ts';
 import { type DashboardPage, dashboardPages } from './support/dashboard-pages.ts';
@@ -33,7 +32,7 @@ interface PageFigures {
   longestPingMs: number;
 }
 
-/** What no page may take. */
+/** The limit of every page. */
 const LIMIT_MS = 100;
 
 await runBenchmark((defer) =>

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { table } from '../src/cli/output.ts';
-import { progressBar } from '../src/cli/progress.ts';
+import { progressBar, table } from '../src/cli/output.ts';
 import { everyPage } from './support/cases.ts';
 import { type Cores, chooseCores } from './support/cores.ts';
 import { describeMachine, machineLine } from './support/machine.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { progressBar } from '../src/cli/progress.ts';
+import { progressBar } from '../src/cli/output.ts';
 import { chooseCores } from './support/cores.ts';
 import { describeMachine, machineLine } from './support/machine.ts';
 import { cpuSeconds } from './support/process-figures.ts';

@@ -1,31 +1,26 @@
 import { constants, Database as Sqlite } from 'bun:sqlite';
-import { accessSync, existsSync, constants as fileModes, type Stats, statSync } from 'node:fs';
-import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
-import { AppError } from '../src/lib/app-error.ts';
-import { createStorage, type Storage } from './storage.ts';
-import { upgrade } from './upgrade.ts';
+import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
+import { drizzle } from 'drizzle-orm/bun-sqlite';
+import { upgrade } from './migrate.ts';
+import { createStorage, DatabaseMoved, type Drizzle, type Storage } from './storage.ts';
 
-export type { Sqlite };
+export { DatabaseMoved, prepared } from './storage.ts';
 
-/** Drizzle over one SQLite connection. `$client` is the connection itself, for pragmas and checkpoints. */
-export type Drizzle = BunSQLiteDatabase & { $client: Sqlite };
-
-/** The open database: `read` and `write` for all work, and the connection that writes. */
+/** The open database: `read` and `write` for all work. `$client` is the connection that writes, for this folder alone. */
 export type Database = Drizzle & Storage & { closeReader(): void };
 
 /**
  * How long a statement waits for another process's write before it fails with SQLITE_BUSY, holding the thread: right
- * for a command. A server must not stand still: it waits hardly, and retries through the write queue.
+ * for a command. A server waits 2 ms at most and retries through the write queue.
  */
 const busyTimeoutMs = { command: 5_000, server: 2 } as const;
 
-/** Who opens the file: see `busyTimeoutMs`. */
 export type Role = keyof typeof busyTimeoutMs;
 
 /**
- * Opens the database file, made if it is absent, and brings its schema up to date (see `upgrade`).
- * `:memory:` gives a private database that ends with the process. `beforeUpgrade` is told the schema that is there, and may throw, so that none is begun.
- * Throws when the file is no database of ours, cannot be written, or was written by a newer Tidings.
+ * Opens the database file, creates it if it is missing, and upgrades its schema. `:memory:` gives a private database
+ * that ends with the process. `beforeUpgrade` gets the present schema, and may throw to prevent the upgrade.
+ * Throws when the file is not a Tidings database, cannot be written, or was written by a newer Tidings.
  */
 export function openDatabase(
   file: string,
@@ -34,13 +29,12 @@ export function openDatabase(
 ): Database {
   const sqlite = new Sqlite(file, { create: true, strict: true });
   try {
-    // Whoever opens the file may find another process at the same migration: that is waited for.
+    // Wait for another process that runs the same migration.
     sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
     sqlite.run('PRAGMA journal_mode = WAL');
     sqlite.run('PRAGMA synchronous = FULL');
     sqlite.run('PRAGMA foreign_keys = ON');
-    // What undoes a savepoint would otherwise go to a file in /tmp, and where a container has none that can be written
-    // to, the whole transaction fails.
+    // A savepoint's journal would go to /tmp, and without a writable /tmp the whole transaction fails.
     sqlite.run('PRAGMA temp_store = MEMORY');
     upgrade(sqlite, file, beforeUpgrade);
     sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs[role]}`);
@@ -53,24 +47,20 @@ export function openDatabase(
   return withStorage(sqlite, () => openReader(sqlite, role));
 }
 
-/** `openOther` null: reads and writes share one connection. */
 function withStorage(sqlite: Sqlite, openOther: (() => Sqlite) | null): Database {
   const writer = drizzle({ client: sqlite });
-  let reader: Sqlite | null = null;
-  const openDrizzle = (open: () => Sqlite) => () => {
-    reader = open();
-    return drizzle({ client: reader });
-  };
-  const storage = createStorage(writer, openOther === null ? null : openDrizzle(openOther));
-  return Object.assign(writer, storage, { closeReader: () => reader?.close() });
+  const storage = createStorage({
+    writer,
+    openReader: openOther === null ? null : () => drizzle({ client: openOther() }),
+    isInPlace: () => isInPlace(sqlite),
+  });
+  return Object.assign(writer, storage);
 }
 
 /** A second connection to the same file, for reads. Throws `DatabaseMoved` when the path leads to another file. */
 function openReader(writer: Sqlite, role: Role): Sqlite {
   const reader = new Sqlite(writer.filename, { readwrite: true, create: false, strict: true });
-  const opened = openedFiles.get(writer);
-  const present = statSync(writer.filename, { throwIfNoEntry: false });
-  if (present?.ino !== opened?.ino || present?.dev !== opened?.dev) {
+  if (!isInPlace(writer)) {
     reader.close();
     throw new DatabaseMoved();
   }
@@ -81,27 +71,45 @@ function openReader(writer: Sqlite, role: Role): Sqlite {
 }
 
 /** The file behind each connection, as it was when the connection was opened. */
-const openedFiles = new WeakMap<Sqlite, Stats>();
+const openedFiles = new WeakMap<Sqlite, { ino: number; dev: number }>();
 
 /**
- * Whether the path still leads to the file that is open. After somebody deletes or replaces the file, SQLite goes on
- * writing to one that nobody will ever open again (sqlite.org/howtocorrupt.html, 2.4).
+ * False after somebody deleted or replaced the file: SQLite keeps writing to one that nobody will ever open again
+ * (sqlite.org/howtocorrupt.html, 2.4).
  */
-export function isInPlace({ $client }: Pick<Drizzle, '$client'>): boolean {
-  const opened = openedFiles.get($client);
+function isInPlace(sqlite: Sqlite): boolean {
+  const opened = openedFiles.get(sqlite);
   if (opened === undefined) return true;
-  const present = statSync($client.filename, { throwIfNoEntry: false });
+  const present = statSync(sqlite.filename, { throwIfNoEntry: false });
   return present?.ino === opened.ino && present.dev === opened.dev;
 }
 
-/** The database file was deleted or replaced while it was open: whatever is written now is lost. */
-export class DatabaseMoved extends AppError {
-  constructor() {
-    super(503, 'The database file was deleted or replaced', { headers: { 'retry-after': '60' } });
-  }
+/**
+ * Opens a database file for inspection: creates, migrates and writes nothing, not even SQLite's own files beside it.
+ * Throws when the file is missing or is no database.
+ */
+export function openForInspection(file: string): Database {
+  // Opening a file in WAL mode creates its log unless `immutable` rules out writers. A log means that somebody writes.
+  const isOpenElsewhere = existsSync(`${file}-wal`);
+  const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
+  const url = `${Bun.pathToFileURL(file).href}${isOpenElsewhere ? '' : '?immutable=1'}`;
+  const sqlite = new Sqlite(url, flags);
+  sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
+  return withStorage(sqlite, null);
 }
 
-/** Whether another process held the database's lock for too long. */
+/** Moves the write-ahead log into the file and closes the database. */
+export function closeDatabase(db: Database): void {
+  db.closeReader();
+  // TRUNCATE holds the write lock and waits for readers. A running server must not stand still for that, so PASSIVE,
+  // which blocks no writer, does most of the work, and TRUNCATE waits for nobody.
+  db.$client.run('PRAGMA wal_checkpoint(PASSIVE)');
+  db.$client.run('PRAGMA busy_timeout = 0');
+  db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  db.$client.close();
+}
+
+/** Another process held the database's lock for too long. */
 export function isLocked(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
 }
@@ -110,8 +118,8 @@ const SYSTEM_CODES =
   /^(SQLITE_(BUSY|CANTOPEN|CORRUPT|FULL|IOERR|LOCKED|NOMEM|NOTADB|PROTOCOL|READONLY)|EDQUOT$|EIO$|EMFILE$|ENFILE$|ENOMEM$|ENOSPC$|EROFS$)/;
 
 /**
- * Whether the system failed and not the work: no room on the disk, a locked or damaged database, no memory, no file
- * descriptors. The same work succeeds once that ends.
+ * The system failed and not the work: a full disk, a locked or damaged database, no memory, no file descriptors. The
+ * same work succeeds once that ends.
  */
 export function isSystemFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -121,48 +129,34 @@ export function isSystemFailure(error: unknown): boolean {
 }
 
 /**
- * Asks the system whether the file is there and may be written, takes the lock that every write needs, and gives it
- * back; nothing is written. Null when that went well, and otherwise a code, such as `EROFS` of a disk that has become
- * read-only; `SQLITE_BUSY` while another process writes; `REPLACED` when the path leads to another file.
+ * Checks that the file can be written, by taking and releasing the write lock; writes nothing. Returns null, or a code
+ * such as `EROFS` of a read-only disk; `SQLITE_BUSY` while another process writes; `REPLACED` when the path leads to
+ * another file.
  */
-export function tryWriteLock(db: Database): string | null {
-  const { filename } = db.$client;
+export function tryWriteLock({ $client }: Database): string | null {
+  const { filename } = $client;
   try {
-    // SQLite gives the lock for a file that nobody can write, and notices when something is to be written.
+    // SQLite gives the lock even for a read-only file, and fails at the first write.
     if (filename !== ':memory:') accessSync(filename, fileModes.W_OK);
-    if (!isInPlace(db)) return 'REPLACED';
-    db.$client.query('BEGIN IMMEDIATE').run();
-    db.$client.query('ROLLBACK').run();
+    if (!isInPlace($client)) return 'REPLACED';
+    $client.query('BEGIN IMMEDIATE').run();
+    $client.query('ROLLBACK').run();
     return null;
   } catch (error) {
     return error instanceof Error && 'code' in error ? String(error.code) : 'SQLITE_ERROR';
   }
 }
 
-/** In bytes, the file and its write-ahead log; null for a database in memory, or one whose file is gone. */
-export function fileSizes(db: Database): { database: number; wal: number } | null {
+/** Bytes of the file and its write-ahead log; null for a database in memory, or one whose file is gone. */
+export function fileSizes({ $client }: Database): { database: number; wal: number } | null {
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size;
-  const database = sizeOf(db.$client.filename);
-  return database === undefined ? null : { database, wal: sizeOf(`${db.$client.filename}-wal`) ?? 0 };
+  const database = sizeOf($client.filename);
+  return database === undefined ? null : { database, wal: sizeOf(`${$client.filename}-wal`) ?? 0 };
 }
 
 /**
- * Opens a database file to look at it, as it is: nothing is made, migrated or written, not even SQLite's own files
- * beside it. Throws when the file is not there or is no database.
- */
-export function openForInspection(file: string): Database {
-  // Who opens a file in WAL mode makes its log, unless told that nobody writes; while somebody does, the log is there.
-  const isOpenElsewhere = existsSync(`${file}-wal`);
-  const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
-  const url = `${Bun.pathToFileURL(file).href}${isOpenElsewhere ? '' : '?immutable=1'}`;
-  const sqlite = new Sqlite(url, flags);
-  sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
-  return withStorage(sqlite, null);
-}
-
-/**
- * What is wrong inside the file, in SQLite's words, `limit` of them at most. `isFull` also compares each index with its
- * table, as a backup does, which takes several times as long (sqlite.org/pragma.html#pragma_quick_check).
+ * Finds damage inside the file, in SQLite's words, at most `limit` lines. `isFull` also compares each index with its
+ * table, which takes several times as long (sqlite.org/pragma.html#pragma_quick_check).
  */
 export function findDamage(
   { $client }: Database,
@@ -174,43 +168,16 @@ export function findDamage(
   return { damage: rows.map(([row]) => String(row)).filter((each) => each !== 'ok'), orphans };
 }
 
-/** Moves what the write-ahead log holds into the file and lets go of it. */
-export function closeDatabase(db: Database): void {
-  db.closeReader();
-  // TRUNCATE holds the write lock, and waits for readers while it does. A server that runs must not stand still for
-  // that: PASSIVE, which holds no lock of writers, does most of the work, and the rest waits for nobody.
-  db.$client.run('PRAGMA wal_checkpoint(PASSIVE)');
-  db.$client.run('PRAGMA busy_timeout = 0');
-  db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
-  db.$client.close();
+/** The fingerprint of the key that encrypts the file's secrets (see `keyFingerprint`); null before the first start. */
+export function readKeyFingerprint({ $client }: Database): number | null {
+  return Number($client.query('PRAGMA application_id').values()[0]?.[0]) || null;
 }
 
-/**
- * Statements worth keeping: built at first use, once per connection, and kept as long as it.
- * Drizzle builds SQL and SQLite compiles it on every call otherwise, which costs more than the query.
- */
-export function prepared<Statements>(build: (db: Drizzle) => Statements): (db: Drizzle) => Statements {
-  const perConnection = new WeakMap<Drizzle, Statements>();
-  return (db) => {
-    let statements = perConnection.get(db);
-    if (statements === undefined) {
-      statements = build(db);
-      perConnection.set(db, statements);
-    }
-    return statements;
-  };
-}
-
-/** The key that the file's secrets are encrypted under (see `keyFingerprint`), or null when there is none yet. */
-export function readKeyFingerprint(db: Database): number | null {
-  return Number(db.$client.query('PRAGMA application_id').values()[0]?.[0]) || null;
-}
-
-/** Remembers that key, in the file itself, so that the two can never come apart. */
-export function writeKeyFingerprint(db: Database, fingerprint: number): void {
-  const [[timeoutMs] = []] = db.$client.query('PRAGMA busy_timeout').values();
-  // At the first start only, when there is nobody to keep waiting.
-  db.$client.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
-  db.$client.run(`PRAGMA application_id = ${fingerprint}`);
-  db.$client.run(`PRAGMA busy_timeout = ${timeoutMs}`);
+/** Stores the fingerprint in the file itself, so that the two cannot be separated. */
+export function writeKeyFingerprint({ $client }: Database, fingerprint: number): void {
+  const [[timeoutMs] = []] = $client.query('PRAGMA busy_timeout').values();
+  // Holding the thread is fine: this happens once, before a server listens.
+  $client.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
+  $client.run(`PRAGMA application_id = ${fingerprint}`);
+  $client.run(`PRAGMA busy_timeout = ${timeoutMs}`);
 }

@@ -1,9 +1,9 @@
 import { Database as Sqlite } from 'bun:sqlite';
 
-// SQLite's own locks on an empty file that is never written: the kernel lets go of them when the process ends,
-// however it ends, so there is no stale lock. Bun has no flock.
+// SQLite's own locks on an empty file that is never written. The kernel releases them when the process ends, so no lock
+// goes stale. Bun has no flock.
 
-/** Who holds the folder. Any number of commands stand beside one server; a restore stands alone. */
+/** Any number of commands may run beside one server; a restore runs alone. */
 export type Holder = 'command' | 'server' | 'restore';
 
 const statements = {
@@ -14,13 +14,10 @@ const statements = {
   restore: ['BEGIN EXCLUSIVE'],
 } as const;
 
-/** A command waits for a restore to end, in milliseconds; a server and a restore say at once that they cannot. */
+/** A command waits for a restore to end, in milliseconds; a server and a restore fail at once. */
 const waitMs = { command: 5_000, server: 0, restore: 0 } as const;
 
-/**
- * Takes the lock `file`, made if it is absent. Returns what lets go of it, or null when another holder is in the way.
- * Throws when the file cannot be opened.
- */
+/** Takes the lock. Returns its release function, or null when another holder has it. Throws for an unusable file. */
 export function takeLock(file: string, holder: Holder): (() => void) | null {
   const sqlite = new Sqlite(file, { create: true, strict: true });
   try {
@@ -34,7 +31,6 @@ export function takeLock(file: string, holder: Holder): (() => void) | null {
   return () => sqlite.close();
 }
 
-/** Whether a server holds the lock now. */
 export function isServerRunning(file: string): boolean {
   const release = takeLock(file, 'server');
   release?.();

@@ -1,4 +1,16 @@
-import type { Database as Sqlite } from 'bun:sqlite';
+import { Database as Sqlite } from 'bun:sqlite';
+import {
+  closeSync,
+  copyFileSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import contentApi from './migrations/0000_content_api.sql' with { type: 'text' };
 import postCounts from './migrations/0001_post_counts.sql' with { type: 'text' };
 import webhooks from './migrations/0002_webhooks.sql' with { type: 'text' };
@@ -10,10 +22,11 @@ import deliveryHeaders from './migrations/0007_delivery_headers.sql' with { type
 import deliveryDays from './migrations/0008_delivery_days.sql' with { type: 'text' };
 import providerHooks from './migrations/0009_provider_hooks.sql' with { type: 'text' };
 import hardening from './migrations/0010_hardening.sql' with { type: 'text' };
+import { inspectDatabase, snapshotInto } from './snapshot.ts';
 
 /**
- * Every migration, oldest first, embedded so that a compiled binary carries them (drizzle's own `migrate()`
- * reads a folder at run time). SQLite's `user_version` counts those that a file has had.
+ * All migrations, oldest first, embedded so that a compiled binary carries them (drizzle's own `migrate()` reads a
+ * folder at run time). SQLite's `user_version` counts the applied ones.
  */
 export const migrations: readonly string[] = [
   contentApi,
@@ -29,13 +42,10 @@ export const migrations: readonly string[] = [
   hardening,
 ];
 
-/**
- * Applies the migrations that the file has not had: all of them or, when one fails, none.
- * Throws when the file has had more than this version knows.
- */
+/** Applies the missing migrations: all, or none when one fails. Throws when the file comes from a newer version. */
 export function migrate(sqlite: Sqlite): void {
   const applyPending = sqlite.transaction(() => {
-    // Read again inside the write lock: two processes may start on one fresh folder.
+    // Read again inside the write lock: two processes may start on one new folder.
     const applied = readVersion(sqlite);
     for (const migration of migrations.slice(applied)) {
       for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
@@ -52,8 +62,117 @@ export function migrate(sqlite: Sqlite): void {
   if (version < migrations.length) applyPending.immediate();
 }
 
-/** How many migrations the file has had. */
+/** The number of applied migrations. */
 export function readVersion(sqlite: Sqlite): number {
   const row = sqlite.query<{ user_version: number }, []>('PRAGMA user_version').get();
   return row?.user_version ?? 0;
 }
+
+/** Free disk that an upgrade needs beside the copies. */
+const SPARE_BYTES = 16 * 1024 * 1024;
+
+/** The path of the copy that an upgrade from `schema` leaves behind. */
+export const copyName = (file: string, schema: number) => `${file}.before-upgrade-${schema}`;
+
+/**
+ * Upgrades the schema of an open database. Unless it is empty, a copy is upgraded and checked first; then the file
+ * itself in one transaction. The upgraded copy does not replace the file: another process may have the file open and
+ * would keep writing to the removed one. A copy of the old database stays as `….before-upgrade-<schema>` for a
+ * downgrade; copies of earlier upgrades are removed. Throws when the file belongs to another program or a newer
+ * version, and when the upgrade fails, which leaves the file as it was.
+ */
+export function upgrade(sqlite: Sqlite, file: string, beforeUpgrade?: (schema: number) => void): void {
+  const schema = readVersion(sqlite);
+  requireOurs(sqlite, schema);
+  if (schema > 0 && schema < migrations.length) {
+    beforeUpgrade?.(schema);
+    if (file !== ':memory:') copyAndRehearse(sqlite, file, schema);
+  }
+  migrate(sqlite);
+}
+
+/** Refuses another program's database. */
+function requireOurs(sqlite: Sqlite, schema: number): void {
+  const tables = sqlite.query("SELECT name FROM sqlite_schema WHERE type = 'table'").values().flat();
+  if (schema === 0 ? tables.length === 0 : tables.includes('organizations')) return;
+  throw new Error('tidings.db is a database, but not one of Tidings');
+}
+
+function copyAndRehearse(sqlite: Sqlite, file: string, schema: number): void {
+  requireSpace(sqlite, file, schema);
+  const partial = `${file}.upgrade-${process.pid}`;
+  const rehearsal = `${partial}-tried`;
+  const removeAll = () => {
+    for (const path of [partial, rehearsal, `${rehearsal}-journal`]) rmSync(path, { force: true });
+  };
+  removeAll();
+  try {
+    snapshotInto(file, partial);
+    copyFileSync(partial, rehearsal);
+    // Another process may have upgraded the file before it was copied.
+    const before = rehearse(rehearsal);
+    if (before !== schema) return;
+    bringToDisk(partial);
+    renameSync(partial, copyName(file, schema));
+    removeOlderCopies(file, schema);
+  } catch (error) {
+    throw new Error(
+      `the upgrade of the database from schema ${schema} to ${migrations.length} was tried on a copy and failed: ${messageOf(error)}. ` +
+        'The database is as it was: go on with the version of Tidings that you had, and report this',
+      { cause: error },
+    );
+  } finally {
+    removeAll();
+  }
+}
+
+function bringToDisk(file: string): void {
+  const handle = openSync(file, 'r');
+  fsyncSync(handle);
+  closeSync(handle);
+}
+
+/** Upgrades and checks a copy. Returns the schema that it had. */
+function rehearse(file: string): number {
+  const sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
+  const before = readVersion(sqlite);
+  try {
+    sqlite.run('PRAGMA synchronous = OFF');
+    sqlite.run('PRAGMA foreign_keys = ON');
+    migrate(sqlite);
+  } finally {
+    sqlite.close();
+  }
+  const { problem } = inspectDatabase(file);
+  if (problem !== null) throw new Error(problem);
+  return before;
+}
+
+/** Needs room for two copies and the write-ahead log of the upgrade. */
+function requireSpace(sqlite: Sqlite, file: string, schema: number): void {
+  const [[pages = 0, pageBytes = 0] = []] = sqlite
+    .query<Record<string, number>, []>(
+      'SELECT page_count, page_size FROM pragma_page_count, pragma_page_size',
+    )
+    .values() as number[][];
+  const needed = 3 * pages * pageBytes + SPARE_BYTES;
+  const { bavail, bsize } = statfsSync(dirname(file));
+  if (bavail * bsize >= needed) return;
+  const inMegabytes = (bytes: number) => `${Math.ceil(bytes / 1024 / 1024)} MB`;
+  throw new Error(
+    `the upgrade of the database from schema ${schema} to ${migrations.length} needs ${inMegabytes(needed)} of free disk, and there are ${inMegabytes(bavail * bsize)}: ` +
+      'make room, or go on with the version of Tidings that you had',
+  );
+}
+
+function removeOlderCopies(file: string, schema: number): void {
+  const folder = dirname(file);
+  const prefix = copyName(basename(file), 0).slice(0, -1);
+  for (const name of readdirSync(folder)) {
+    const isOlder = name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length));
+    const path = join(folder, name);
+    if (isOlder && path !== copyName(file, schema) && statSync(path).isFile()) rmSync(path);
+  }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,25 +1,24 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, openSync } from 'node:fs';
 
-/** How many rows each table holds. */
+/** Rows in each table. */
 export type TableCounts = Record<string, number>;
 
-/** What a database file is, as far as it can be told from outside. */
 export interface DatabaseFacts {
-  /** How many migrations it has had. */
+  /** The number of applied migrations. */
   schema: number;
-  /** The key that its secrets were encrypted under: see `keyFingerprint`. 0: none yet. */
+  /** Of the key that encrypts its secrets (see `keyFingerprint`); 0 before the first start. */
   keyFingerprint: number;
   tables: TableCounts;
 }
 
 /**
- * Writes a copy of `source`, as it is at one moment, to the new file `target`, for this user alone. It reads in one
- * transaction, which holds up no writer, and takes no memory to speak of. Returns the rows that were counted in that
- * very transaction, so that a copy that lost some can be told. Holds the thread until it is done.
+ * Copies a snapshot of `source` to the new file `target`, readable by this user alone. Reads in one transaction, which
+ * blocks no writer and needs little memory. Returns the row counts of the same transaction, to verify the copy with.
+ * Holds the thread until it is done.
  */
 export function snapshotInto(source: string, target: string): TableCounts {
-  // SQLite takes an empty file for its target, and would make one that others may read.
+  // SQLite accepts an empty target. One of its own could be read by others.
   closeSync(openSync(target, 'wx', 0o600));
   const sqlite = new Sqlite(source, { readwrite: true, create: false, strict: true });
   try {
@@ -29,23 +28,22 @@ export function snapshotInto(source: string, target: string): TableCounts {
       tables = JSON.parse(String(counts)) as TableCounts;
       return target;
     });
-    // VACUUM may not run within a transaction, but the name of its target may be a query: one statement, and
-    // therefore one transaction, counts and copies.
+    // VACUUM cannot run in a transaction, but its target may be an expression, so one statement counts and copies.
     const counts = countsOf(tableNames(sqlite));
-    // Of the copy alone: to have it written through would keep the disk from those who wait for their commits.
+    // For the copy alone: syncing it would delay other commits.
     sqlite.run('PRAGMA synchronous = OFF');
     sqlite.run(`VACUUM INTO (SELECT note_counts(${counts}))`);
     return tables;
   } finally {
-    // The last to close moves the log into the database.
+    // The last connection to close checkpoints the log.
     sqlite.run('PRAGMA synchronous = FULL');
     sqlite.close();
   }
 }
 
 /**
- * Reads a whole database file that nobody else has open: its facts, and what is wrong with it, in words, or null.
- * Throws when it is no database.
+ * Reads a whole database file that nobody else has open. `problem` is a sentence about its damage, or null. Throws when
+ * it is no database.
  */
 export function inspectDatabase(file: string): DatabaseFacts & { problem: string | null } {
   const sqlite = new Sqlite(file, { readonly: true, strict: true });
@@ -65,17 +63,14 @@ export function inspectDatabase(file: string): DatabaseFacts & { problem: string
   }
 }
 
-/** Marks a database file that nobody else has open as one whose secrets are under no known key. */
+/** Removes the key fingerprint from a database file that nobody else has open. */
 export function forgetKey(file: string): void {
   const sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
   sqlite.run('PRAGMA application_id = 0');
   sqlite.close();
 }
 
-/**
- * The search index is counted by the tables that it keeps itself in: to count it as what it seems to be runs statements
- * of its own, beside which SQLite refuses to copy.
- */
+/** Leaves out virtual tables: counting the search index runs statements of its own, during which SQLite cannot copy. */
 function tableNames(sqlite: Sqlite): string[] {
   const names = sqlite
     .query<{ name: string }, []>(
@@ -85,7 +80,7 @@ function tableNames(sqlite: Sqlite): string[] {
   return names.map(({ name }) => name);
 }
 
-/** SQL for a JSON object of the number of rows of each table. */
+/** SQL for a JSON object with the number of rows in each table. */
 function countsOf(tables: readonly string[]): string {
   const quoted = (text: string, mark: string) => mark + text.replaceAll(mark, mark + mark) + mark;
   const pairs = tables.map((name) => `${quoted(name, "'")}, (SELECT count(*) FROM ${quoted(name, '"')})`);
@@ -98,8 +93,8 @@ function readPragmas(sqlite: Sqlite): { schema: number; keyFingerprint: number }
 }
 
 /**
- * Moves what the write-ahead log of a file holds into it, and removes the log: the file alone is then the database.
- * Nobody else may have it open. False: it cannot be opened, and is as it was.
+ * Merges the write-ahead log into the file, so that the file alone is the database. Nobody else may have it open.
+ * False: the file cannot be opened and is unchanged.
  */
 export function settle(file: string): boolean {
   const sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });

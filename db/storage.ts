@@ -1,7 +1,13 @@
-import { DatabaseMoved, type Drizzle, isInPlace, type Sqlite } from './client.ts';
+import type { Database as Sqlite } from 'bun:sqlite';
+import { type Placeholder, sql } from 'drizzle-orm';
+import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
+import { AppError } from '../src/lib/app-error.ts';
 
 // Access to the database: `read` and `write`. Their bodies are asynchronous and call only stores. With SQLite every
 // statement is synchronous, so a body runs to its end without letting a timer or a request in between.
+
+/** Drizzle over one SQLite connection. `$client` is the connection itself. */
+export type Drizzle = BunSQLiteDatabase & { $client: Sqlite };
 
 /** A connection to read through. Stores take it; nobody else uses its methods. */
 export type ReadTx = Drizzle;
@@ -11,7 +17,7 @@ declare const writes: unique symbol;
 /** A transaction that may write. Only `write` makes one, so a write outside of a transaction does not compile. */
 export type WriteTx = Drizzle & { readonly [writes]: true };
 
-export interface WriteOptions {
+interface WriteOptions {
   /** Work of one key keeps its order. SQLite has a single writer, which keeps the order of all work. */
   key?: string;
   /** How long to wait while another process writes, in milliseconds. */
@@ -19,15 +25,33 @@ export interface WriteOptions {
 }
 
 export interface Storage {
-  /** Runs `work` on a snapshot: it sees no write that is in progress, and all that were committed before. */
+  /**
+   * Runs `work` on a snapshot: it sees no write in progress, and every earlier commit. Rejects when a body calls `read`
+   * or waits for anything but a store.
+   */
   read<Result>(work: (tx: ReadTx) => Result | Promise<Result>): Promise<Result>;
   /**
    * Runs `work` in a transaction, which it may share with other work of the same turn of the event loop, and resolves
    * when it is on the disk. Work that throws leaves nothing behind, rejects with what it threw, and does not affect the
    * others. While another process writes, it waits without holding the thread, and rejects after `giveUpMs`. Rejects
-   * with `DatabaseMoved` after the file was deleted or replaced.
+   * with `DatabaseMoved` after the file was deleted or replaced, and when a body calls `write`.
    */
   write<Result>(work: (tx: WriteTx) => Result | Promise<Result>, options?: WriteOptions): Promise<Result>;
+}
+
+export interface Connections {
+  writer: Drizzle;
+  /** Opens a connection of its own for reads. Null: reads and writes take turns on `writer`. */
+  openReader: (() => Drizzle) | null;
+  /** False after the file was deleted or replaced. */
+  isInPlace(): boolean;
+}
+
+/** The database file was deleted or replaced while it was open, so every further write is lost. */
+export class DatabaseMoved extends AppError {
+  constructor() {
+    super(503, 'The database file was deleted or replaced', { headers: { 'retry-after': '60' } });
+  }
 }
 
 /** Limits the work that shares a commit, so that a flood cannot hold the thread for long. */
@@ -36,7 +60,7 @@ const MAX_BATCH = 128;
 /** How soon to try again while another process writes, in milliseconds. */
 const RETRY_MS = 10;
 
-/** How long work waits for another process's write by default. Linear gives up on a response after five seconds. */
+/** How long work waits for another process's write by default. Some providers give up on a response after five seconds. */
 const GIVE_UP_MS = 4_000;
 
 interface Pending {
@@ -47,44 +71,31 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/** Runs one piece of work at a time on a connection. Idle, it starts the work in the same turn. */
-function createTurns() {
-  const waiting: (() => void)[] = [];
-  let isBusy = false;
-  return async function takeTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (isBusy) await new Promise<void>((resolve) => waiting.push(resolve));
-    isBusy = true;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) isBusy = false;
-      else next();
-    }
-  };
-}
-
-/**
- * `openReader` opens a connection of its own for reads. Null: reads share the connection of `writer`, and take turns
- * with its writes.
- */
-export function createStorage(writer: Drizzle, openReader: (() => Drizzle) | null): Storage {
-  const writeTurn = createTurns();
-  const readTurn = openReader === null ? writeTurn : createTurns();
+export function createStorage({
+  writer,
+  openReader,
+  isInPlace,
+}: Connections): Storage & { closeReader(): void } {
+  const writeTurns = createTurns();
+  const readTurns = openReader === null ? writeTurns : createTurns();
   const queue: Pending[] = [];
-  let reader: Drizzle | null = null;
+  let reader: ReturnType<typeof openReads> | null = null;
 
+  /** Hot path: every request of the content API reads twice. */
   async function read<Result>(work: (tx: ReadTx) => Result | Promise<Result>): Promise<Result> {
-    return await readTurn(async () => {
-      reader ??= openReader?.() ?? writer;
-      const { $client } = reader;
-      $client.query('BEGIN').run();
+    const turn = readTurns.enter();
+    if (turn !== null) await turn;
+    try {
+      reader ??= openReads(openReader?.() ?? writer);
+      reader.begin.run();
       try {
-        return await work(reader);
+        return await work(reader.tx);
       } finally {
-        if ($client.inTransaction) $client.query('ROLLBACK').run();
+        if (reader.tx.$client.inTransaction) reader.rollback.run();
       }
-    });
+    } finally {
+      readTurns.leave();
+    }
   }
 
   function write<Result>(
@@ -92,14 +103,29 @@ export function createStorage(writer: Drizzle, openReader: (() => Drizzle) | nul
     { giveUpMs = GIVE_UP_MS }: WriteOptions = {},
   ): Promise<Result> {
     return new Promise((resolve, reject) => {
-      queue.push({ work, givesUpAt: performance.now() + giveUpMs, resolve, reject });
-      if (queue.length === 1) setImmediate(startBatch);
+      const pending = { work, givesUpAt: performance.now() + giveUpMs, resolve, reject };
+      queue.push(pending);
+      writeTurns.whenStuck((error) => {
+        const at = queue.indexOf(pending);
+        if (at !== -1) queue.splice(at, 1);
+        reject(error);
+      });
+      if (queue.length === 1) setImmediate(() => void startBatch());
     });
   }
 
-  const startBatch = () => void writeTurn(commitBatch);
+  async function startBatch(): Promise<void> {
+    try {
+      await writeTurns.enter();
+    } catch (error) {
+      for (const { reject } of queue.splice(0)) reject(error);
+      return;
+    }
+    await commitBatch().finally(writeTurns.leave);
+  }
 
   async function commitBatch(): Promise<void> {
+    if (queue.length === 0) return;
     const run = (sql: string) => writer.$client.query(sql).run();
     try {
       run('BEGIN IMMEDIATE');
@@ -113,14 +139,14 @@ export function createStorage(writer: Drizzle, openReader: (() => Drizzle) | nul
       for (const pending of batch) settle.push(await runOne(writer, pending, run));
       run('COMMIT');
       // Acknowledge nothing that was written to a file that was deleted or replaced.
-      if (!isInPlace(writer)) throw new DatabaseMoved();
+      if (!isInPlace()) throw new DatabaseMoved();
       for (const resolve of settle) resolve();
     } catch (error) {
       if (writer.$client.inTransaction) run('ROLLBACK');
       for (const { reject } of batch) reject(error);
     }
     queue.splice(0, batch.length);
-    if (queue.length > 0) setImmediate(startBatch);
+    if (queue.length > 0) setImmediate(() => void startBatch());
   }
 
   /** Nothing could begin. While another process writes, all wait except those that have waited long enough. */
@@ -133,10 +159,70 @@ export function createStorage(writer: Drizzle, openReader: (() => Drizzle) | nul
       return waits;
     });
     queue.push(...waiting);
-    if (queue.length > 0) setTimeout(startBatch, RETRY_MS);
+    if (queue.length > 0) setTimeout(() => void startBatch(), RETRY_MS);
   }
 
-  return { read, write };
+  return {
+    read,
+    write,
+    closeReader() {
+      if (openReader !== null) reader?.tx.$client.close();
+    },
+  };
+}
+
+function openReads(tx: Drizzle) {
+  return { tx, begin: tx.$client.query('BEGIN'), rollback: tx.$client.query('ROLLBACK') };
+}
+
+/** Lets one piece of work at a time use a connection. Each calls `enter`, and `leave` when it is done. */
+function createTurns() {
+  const waiting: (() => void)[] = [];
+  /** The number of the present work; 0 when idle. */
+  let present = 0;
+  let count = 0;
+
+  /** Null: idle, the work begins at once. Rejects when the present work is stuck. */
+  function enter(): Promise<void> | null {
+    if (present === 0) {
+      present = ++count;
+      return null;
+    }
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        present = ++count;
+        resolve();
+      };
+      waiting.push(begin);
+      whenStuck((error) => {
+        const at = waiting.indexOf(begin);
+        if (at === -1) return;
+        waiting.splice(at, 1);
+        reject(error);
+      });
+    });
+  }
+
+  function leave(): void {
+    const next = waiting.shift();
+    if (next === undefined) present = 0;
+    else next();
+  }
+
+  /**
+   * Calls `refuse` when the present work is still running in the next turn of the event loop. It waits for something
+   * other than a store then, such as a read or write inside another one, which would wait for itself forever.
+   */
+  function whenStuck(refuse: (error: Error) => void): void {
+    const watched = present;
+    if (watched === 0) return;
+    setImmediate(() => {
+      if (present === watched)
+        refuse(new Error('a body of read or write waits for something other than a store'));
+    });
+  }
+
+  return { enter, leave, whenStuck };
 }
 
 /** The effects of the work that is running on a connection. */
@@ -186,4 +272,30 @@ function runSafely(effect: () => void): void {
   } catch {
     // There is nowhere left to report it.
   }
+}
+
+/**
+ * Keeps statements for as long as their connection, built at first use. Otherwise Drizzle builds the SQL and SQLite
+ * compiles it on every call, which costs more than the query.
+ */
+export function prepared<Statements>(build: (tx: Drizzle) => Statements): (tx: Drizzle) => Statements {
+  const perConnection = new WeakMap<Drizzle, Statements>();
+  return (tx) => {
+    let statements = perConnection.get(tx);
+    if (statements === undefined) {
+      statements = build(tx);
+      perConnection.set(tx, statements);
+    }
+    return statements;
+  };
+}
+
+/** A named placeholder for each of the columns, for the values of an insert that is prepared. */
+export function placeholdersFor<Name extends string>(
+  columns: Readonly<Record<Name, unknown>>,
+): Record<Name, Placeholder> {
+  return Object.fromEntries(Object.keys(columns).map((name) => [name, sql.placeholder(name)])) as Record<
+    Name,
+    Placeholder
+  >;
 }

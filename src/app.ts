@@ -1,22 +1,19 @@
 import { Elysia } from 'elysia';
 import type { DashboardDeps } from './dashboard/page.ts';
 import { dashboard } from './dashboard/routes.ts';
-import { createUploadBudget, withBodyLimit } from './http/body-limit.ts';
 import { errorHandling } from './http/errors.ts';
-import { withHost } from './http/host.ts';
 import { ping } from './http/ping.ts';
-import { type Fetch, withRequestLog } from './http/request-log.ts';
-import { type MatchedRoute, requestRecorder, routeMatching } from './http/request-metrics.ts';
+import { type Fetch, type MatchedRoute, routeMatching, withRequestHandling } from './http/request.ts';
 import { clientAddress } from './lib/client-address.ts';
-import { type MetricsAccess, metrics } from './operate/metrics/routes.ts';
-import { ready } from './operate/ready/routes.ts';
+import { createUploadBudget } from './lib/upload.ts';
+import { type MetricsAccess, metrics, ready } from './operate/routes.ts';
 import { posts } from './posts/routes.ts';
 import { providers } from './providers/index.ts';
 import type { Provider } from './providers/provider.ts';
 import { webhooks } from './receiver/routes.ts';
 import { docs } from './reference/routes.ts';
 
-/** What the app knows of the server that it runs in. Absent, as where there is none: ready, and metrics for nobody. */
+/** The server that the app runs in. Without one the app is always ready, and nobody may read the metrics. */
 export interface ServerFacts extends MetricsAccess {
   /** Why no requests should be sent here; null when the server is ready. */
   readonly whyNotReady: () => string | null;
@@ -57,7 +54,6 @@ export function createApp(
     )
     .use(docs(deps, () => app));
 
-  const record = requestRecorder(deps.metrics);
-  const served = withRequestLog(withHost(withBodyLimit(app.fetch)), { log: deps.log, record, matched });
+  const served = withRequestHandling(app.fetch, { ...deps, matched });
   return { fetch: served };
 }

@@ -4,25 +4,22 @@ import { addAuditCommands } from './cli/audit.ts';
 import { addBackupCommands } from './cli/backup.ts';
 import { type CliContext, WorkFailed } from './cli/context.ts';
 import { addDeliveryCommands } from './cli/delivery.ts';
-import { addDoctorCommand } from './cli/doctor.ts';
-import { addHealthcheckCommand } from './cli/healthcheck.ts';
-import { addIntegrationCommands } from './cli/integration.ts';
+import { explain } from './cli/hints.ts';
+import { addIntegrationCommands, integrationHint } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
+import { addDoctorCommand, addHealthcheckCommand, addSweepCommand } from './cli/operate.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
 import { addPostCommands } from './cli/post.ts';
 import { addSendCommand } from './cli/send.ts';
 import { addServeCommand } from './cli/serve.ts';
-import { addSweepCommand } from './cli/sweep.ts';
-import { describeSystemTrouble } from './cli/system-trouble.ts';
 import { addTriggerCommands } from './cli/trigger.ts';
 import { addUserCommands } from './cli/user.ts';
 import { ConfigError, settings } from './config.ts';
 import { AppError } from './lib/app-error.ts';
 import { buildLine } from './lib/build.ts';
 import { withoutControls } from './lib/controls.ts';
-import { tidings } from './lib/how-to-run.ts';
 import { WrongSecretKey } from './lib/secret-box.ts';
-import { BackupError } from './operate/backup/model.ts';
+import { BackupError } from './operate/backup/archive.ts';
 import { DataFolderError } from './operate/data-folder.ts';
 
 /** The work failed. */
@@ -30,14 +27,7 @@ const FAILED = 1;
 /** The words were wrong: an unknown command, a missing option, a value that a setting does not take. */
 const MISUSED = 2;
 
-/** Commands that help with an `AppError`, by its code: the rest of its message. */
-const hints: Readonly<Record<string, string>> = {
-  delivery_not_found: '; "delivery list" shows those there are',
-  delivery_not_replayable: ' Ask the provider to redeliver it.',
-  service_unreachable: ` Start the service ("${tidings} serve"), or say where it is with --url.`,
-};
-
-/** What a person can mend, told in one line. */
+/** Errors that a person can fix, as one line. */
 const mendable = [BackupError, DataFolderError, WrongSecretKey];
 
 /** Runs one command. Returns the exit code; never throws for what a person can mend. */
@@ -49,9 +39,7 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
     if (error instanceof WorkFailed) return FAILED;
     if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
-    if (error instanceof AppError) {
-      return fail(context, `${error.message}${hints[error.code ?? ''] ?? ''}`, FAILED);
-    }
+    if (error instanceof AppError) return fail(context, `${explain(error)}${integrationHint(error)}`, FAILED);
     if (mendable.some((kind) => error instanceof kind))
       return fail(context, (error as Error).message, FAILED);
     const trouble = describeSystemTrouble(error);
@@ -108,14 +96,14 @@ function fail({ terminal }: CliContext, message: string, exitCode: number): numb
   return exitCode;
 }
 
-/** Whether it is an error of the system with one of these codes. */
+/** True for a system error with one of these codes. */
 function hasCode(error: unknown, ...codes: string[]): error is Error {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
 if (import.meta.main) {
   process.stdout.on('error', (error) => {
-    // Whoever reads has read enough, as `head` does.
+    // The reader closed the pipe, as `head` does.
     if (!hasCode(error, 'EPIPE')) throw error;
   });
   process.exitCode = await runCli(Bun.argv.slice(2), {
@@ -125,4 +113,22 @@ if (import.meta.main) {
       isInteractive: process.stderr.isTTY === true,
     },
   });
+}
+
+/**
+ * The system's error as a line that says what to do: a full disk, a database that somebody else
+ * keeps busy, or a damaged one. Null for every other error.
+ */
+function describeSystemTrouble(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ENOSPC' || code === 'SQLITE_FULL') {
+    return 'The disk is full, and what was to be written is not there. Make room, and run the command again';
+  }
+  if (code.startsWith('SQLITE_BUSY')) {
+    return 'The database is busy: another process has been writing to it for 5 seconds. Run the command again';
+  }
+  if (code.startsWith('SQLITE_CORRUPT')) {
+    return 'The database is damaged (database disk image is malformed). Restore a backup with --force, which keeps the file as it is beside the new one';
+  }
+  return null;
 }

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
-import type { S3Access } from './operate/backup/model.ts';
+import type { UnkeyConfig } from './keys/model.ts';
 import { OrganizationCreation } from './organizations/model.ts';
 
 // The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.
@@ -192,7 +192,10 @@ export const settings = {
 } as const satisfies Record<string, Setting>;
 
 type SettingName = keyof typeof settings;
-type ServiceUrlName = 'UNKEY_BASE_URL' | 'GITHUB_API_URL' | 'LINEAR_API_URL' | 'BACKUP_S3_ENDPOINT';
+type ServiceUrlName = 'UNKEY_BASE_URL' | (typeof PROVIDER_URLS)[number] | 'BACKUP_S3_ENDPOINT';
+
+/** The settings of the providers' APIs. */
+export const PROVIDER_URLS = ['GITHUB_API_URL', 'LINEAR_API_URL'] as const;
 
 const PLAIN_HTTP = 'anyone on the network can read plain http';
 
@@ -213,6 +216,17 @@ type Value<Name extends SettingName> =
   | Static<(typeof settings)[Name]['schema']>
   | ((typeof settings)[Name] extends { default: unknown } ? never : undefined);
 
+/** Access to an S3-compatible store. */
+export interface S3Access {
+  /** Absent: AWS. */
+  endpoint?: string | undefined;
+  region?: string | undefined;
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** How long the store may send and take nothing, in milliseconds. Absent: a minute. */
+  stallMs?: number | undefined;
+}
+
 export interface Config {
   host: string;
   port: number;
@@ -223,8 +237,8 @@ export interface Config {
   secretKey?: string | undefined;
   /** Present when Unkey keeps the keys. */
   unkey?: UnkeyConfig | undefined;
-  /** Where providers' own APIs are, without a trailing slash. */
-  providerApis: Readonly<Record<'github' | 'linear', string>>;
+  /** Base URLs of the providers' APIs by provider, without a trailing slash. */
+  providerApis: Readonly<Record<string, string>>;
   /** Present when the server makes backups by itself. */
   backups?: BackupsConfig | undefined;
   /** How the store of `s3://…` backups is reached. */
@@ -243,15 +257,7 @@ interface BackupsConfig {
   dir: string;
   /** A cron expression, in UTC. */
   schedule: string;
-  /** How many are kept. */
   keep: number;
-}
-
-export interface UnkeyConfig {
-  rootKey: string;
-  apiId?: string | undefined;
-  baseUrl?: string | undefined;
-  timeoutMs: number;
 }
 
 /** A setting that is missing or wrong. The message names the variable and says what it must be. */
@@ -307,7 +313,7 @@ export function examineConfig(
     const { protocol, hostname } = URL.parse(url) ?? {};
     if (protocol === undefined || hostname === undefined) refuse(name, url);
     else if (protocol === 'https:' || isThisMachine(hostname)) return url;
-    // Linear's SDK throws for any other http URL.
+    // The API's client refuses any other http URL.
     else if (name === 'LINEAR_API_URL') problems.push(`${name} must be an https URL: ${PLAIN_HTTP}`);
     else if (plainHosts.has(hostname)) return url;
     else
@@ -376,17 +382,12 @@ function withoutSlash<Url extends string | null | undefined>(url: Url): Url {
   return (typeof url === 'string' ? url.replace(/\/+$/, '') : url) as Url;
 }
 
-/** The names of all variables that are set. */
-export function variableNames(environment: Environment = Bun.env): string[] {
-  return Object.keys(environment);
-}
-
 /** A host as `URL` spells it: an IPv4 address in any notation comes out as four decimal numbers. */
 function isThisMachine(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** Whether it is a cron expression that ever comes true. */
+/** True for a cron expression that has a next run. */
 function isCron(text: string): boolean {
   try {
     return Bun.cron.parse(text) !== null;

@@ -1,30 +1,30 @@
 import { readFileSync } from 'node:fs';
 import type { Role } from '../db/client.ts';
-import { copyName } from '../db/upgrade.ts';
+import { copyName } from '../db/migrate.ts';
 import { createApp } from './app.ts';
 import { type Actor, SERVER } from './audit/model.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
 import { threadedComposer } from './drafts/thread.ts';
-import { pathOf } from './http/request-log.ts';
+import { pathOf } from './http/request.ts';
 import { errorJson } from './http/respond.ts';
 import { listIntegrations } from './integrations/store.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import type { KeyDeps, KeyService } from './keys/service.ts';
 import { systemClock } from './lib/clock.ts';
-import { guardDescriptors } from './lib/descriptors.ts';
 import { tidings } from './lib/how-to-run.ts';
 import { randomIds } from './lib/ids.ts';
-import { createMetrics } from './lib/instruments.ts';
 import { openLog } from './lib/log.ts';
+import { createMetrics } from './lib/metrics.ts';
 import { fetchWithoutRedirects } from './lib/outgoing.ts';
 import { backupJobs } from './operate/backup/job.ts';
 import { type DataFolderOptions, databaseFile, freeBytes, openDataFolder } from './operate/data-folder.ts';
-import { type RunningJobs, serverJobs, startJobs } from './operate/jobs/jobs.ts';
-import { addProcessMetrics } from './operate/metrics/process.ts';
-import { createReadiness, STOPPING } from './operate/ready/readiness.ts';
-import { trackUptime, type Uptime } from './operate/uptime/pauses.ts';
-import { knownPublicUrl } from './operate/uptime/public-url.ts';
+import { guardDescriptors } from './operate/descriptors.ts';
+import { type RunningJobs, serverJobs, startJobs } from './operate/jobs.ts';
+import { addProcessMetrics } from './operate/metrics.ts';
+import { createReadiness, STOPPING } from './operate/readiness.ts';
+import { findPublicUrl, trackUptime, type Uptime } from './operate/uptime.ts';
+import { providerOf, providers } from './providers/index.ts';
 import { providerApis } from './providers/open-api.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
@@ -36,10 +36,10 @@ const LAST_WRITE_MS = 500;
 /** How long a page may take that asks a provider for many things, such as the hooks of many repositories, in seconds. */
 const PROVIDER_TIMEOUT_S = 240;
 
-/** What is answered while the server stops. */
+/** Paths that still get responses while the server stops. */
 const PROBES: ReadonlySet<string> = new Set(['/ping', '/ready']);
 
-/** What the server and every command need. `close` writes down what is pending and lets go of the file. */
+/** Services of the server and of every command. `close` writes pending key usage and closes the database. */
 export interface Services extends Deps {
   close(): Promise<void>;
 }
@@ -68,16 +68,17 @@ export async function openServices(
     clock: systemClock,
     ids: randomIds,
     log,
-    metrics: createMetrics(),
+    metrics: createMetrics(providers.map(({ id }) => id)),
     actor: actorOf(role),
   };
   const keys = await openKeys(base, config);
+  const publicUrl = (await findPublicUrl(base, config)) ?? publicUrlOf(config, config.port);
   return {
     ...base,
     keys,
     fetch: (request) => fetchWithoutRedirects(request),
     openProviderApi: providerApis(config.providerApis),
-    publicUrl: () => knownPublicUrl(config, folder.db) ?? publicUrlOf(config, config.port),
+    publicUrl: () => publicUrl,
     async close() {
       try {
         await keys.flush({ all: true, giveUpMs: LAST_WRITE_MS });
@@ -121,9 +122,9 @@ function publicUrlOf(config: Config, port: number | undefined): string {
 }
 
 export interface RunningServer {
-  /** Where it listens, such as `http://127.0.0.1:3000`. */
+  /** The listening address, such as `http://127.0.0.1:3000`. */
   readonly url: string;
-  /** What links begin with. */
+  /** The prefix of links. */
   readonly publicUrl: string;
   /** Refuses further requests with 503, waits for those in flight, and stops the jobs. */
   stop(): Promise<void>;
@@ -146,7 +147,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     freeBytes: () => freeBytes(config.dataDir),
     failedDeliveries: services.metrics.failedDeliveries,
   });
-  // Who asks whether the server is ready is answered to the end; whoever else comes is to come again.
+  // Probes get responses to the end; answer other requests with 503 + Retry-After.
   const whileStopping = (request: Request) =>
     PROBES.has(pathOf(request))
       ? app.fetch(request)
@@ -162,7 +163,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     metricsToken: config.metricsToken,
     clientIpHeader: config.clientIpHeader,
     organizationCreation: config.organizationCreation,
-    hasOwnGithub: new URL(config.providerApis.github).host !== 'api.github.com',
+    providerUrls: config.providerApis,
   });
   if (config.publicUrl?.startsWith('https:') && config.clientIpHeader === undefined) {
     services.log.warn(
@@ -175,7 +176,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     port: config.port,
     fetch(request) {
       if (isStopping) return whileStopping(request);
-      if (descriptors.isFull()) {
+      if (descriptors.isFull) {
         return errorJson(503, 'Too many open connections', { connection: 'close', 'retry-after': '1' });
       }
       return app.fetch(request);
@@ -237,7 +238,9 @@ async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
   const pause = await uptime.begin();
   if (pause === null) return;
   const integrations = await listIntegrations(db);
-  const asked = integrations.filter(({ type, hasToken }) => type === 'github' && hasToken);
+  const asked = integrations.filter(
+    ({ type, hasToken }) => hasToken && providerOf(type).api?.listsDeliveries === true,
+  );
   if (asked.length === 0) return;
   log.warn(
     { pause, integrations: asked.map(({ id }) => id) },

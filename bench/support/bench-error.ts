@@ -1,4 +1,4 @@
-/** What a person can mend, or must know before trusting a figure. Shown without a stack. */
+/** An error that a person can fix, shown without a stack. */
 export class BenchError extends Error {
   override readonly name = 'BenchError';
 }

@@ -5,7 +5,7 @@ export interface Case {
   name: string;
   /** Asked for in turn. */
   paths: string[];
-  /** Whether the client holds the body already and only asks if it still stands. */
+  /** True if the client revalidates a body that it has. */
   revalidates?: true;
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What to put before a command so that servers and load do not take each other's time. Empty: nothing. */
+/** Prefix of a command that keeps servers and load on separate cores. Empty: none. */
 export interface Cores {
   server: string[];
   load: string[];

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/client.ts';
 import { SERVER } from '../../src/audit/model.ts';
 import { saveDraft } from '../../src/drafts/store.ts';
-import { connectIntegration } from '../../src/integrations/service.ts';
+import { connectIntegration } from '../../src/integrations/connect.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import { READ_PERMISSION } from '../../src/keys/model.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -10,15 +10,14 @@ import { createLog } from '../../src/lib/log.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
-import { savePosts } from '../../src/posts/store.ts';
+import { savePosts } from '../../src/posts/service.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
-import { hashOf } from '../../src/users/service.ts';
-import { insertSession } from '../../src/users/session-store.ts';
-import { insertMembership, insertUser } from '../../src/users/store.ts';
+import { hashOf } from '../../src/users/sessions.ts';
+import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
 import { fillLog } from './dashboard-log.ts';
 import { makePost } from './dashboard-posts.ts';
 
-/** What a dashboard has to show. */
+/** A data folder for the dashboard. */
 export interface Amounts {
   entries: number;
   posts: number;
@@ -166,12 +165,12 @@ async function signIn(db: Database, organizationIds: readonly string[]): Promise
   const createdAt = now.toISOString();
   const user = { id: randomIds.newId('usr'), email: `${randomIds.newId('ann')}@acme.example`, createdAt };
   const token = randomToken(32);
-  await db.write(() => {
-    insertUser(db, { ...user, passwordHash: null });
+  await db.write(async (tx) => {
+    await insertUser(tx, { ...user, passwordHash: null });
     for (const organizationId of organizationIds) {
-      insertMembership(db, { userId: user.id, organizationId, role: 'owner', createdAt });
+      await insertMembership(tx, { userId: user.id, organizationId, role: 'owner', createdAt });
     }
-    insertSession(db, {
+    await insertSession(tx, {
       hash: hashOf(token),
       userId: user.id,
       createdAt,

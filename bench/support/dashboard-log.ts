@@ -2,11 +2,10 @@ import type { Database } from '../../db/client.ts';
 import type { IntegrationType } from '../../src/integrations/model.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { providers } from '../../src/providers/index.ts';
-import { sampleOf } from '../../src/providers/samples.ts';
+import { providers, sampleFor } from '../../src/providers/index.ts';
 import { BenchError } from './bench-error.ts';
 
-/** Whose entries they are, and how many of ten. */
+/** The owners of the entries, and their share in ten. */
 interface Source {
   organizationId: string;
   integrationId: string;
@@ -20,7 +19,7 @@ export const RARE_EVENT = 'deployment_status';
 const DAYS = 30;
 const BATCH = 20_000;
 
-/** What the log keeps of a delivery of each event, by the provider's name for it. */
+/** Log data of a delivery of each event, by the provider's name. */
 const told = {
   push: sampleData('github', 'push'),
   pull_request: sampleData('github', 'pull_request'),
@@ -29,7 +28,7 @@ const told = {
 };
 
 function sampleData(type: IntegrationType, event: string): string {
-  const payload = sampleOf({ type, repositories: [] }, event, { now: systemClock.now() });
+  const payload = sampleFor({ type, repositories: [] }, event, { now: systemClock.now() });
   const handler = providers.find(({ id }) => id === type)?.events[event];
   const result = payload === null ? undefined : handler?.prepare(payload)();
   if (result?.outcome !== 'processed') throw new BenchError(`a sample ${event} is not processed`);

@@ -1,5 +1,5 @@
 import { derivedId } from '../../src/lib/ids.ts';
-import type { OwnedPost } from '../../src/posts/store.ts';
+import type { OwnedPost } from '../../src/posts/model.ts';
 
 // Posts whose words are as common and as rare as those of a language: the k-th word comes about once in k.
 

@@ -1,12 +1,12 @@
 import { cpus } from 'node:os';
 
-/** What a figure needs beside it to mean anything. */
+/** The context of a figure. */
 export interface Machine {
   processor: string;
   cores: number;
   system: string;
   bun: string;
-  /** Whether servers and load each had a core to themselves. */
+  /** True if servers and load each had a core of their own. */
   pinned: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-// What Linux says of a process. Null on other systems.
+// Figures of a process from Linux. Null on other systems.
 
 /** `USER_HZ`, which is 100 wherever Bun runs. */
 const TICKS_PER_SECOND = 100;

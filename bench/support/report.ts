@@ -47,7 +47,7 @@ export function summarize({ name, servers }: CaseSamples): CaseSummary {
   };
 }
 
-/** Whether the same server did so differently from round to round that the machine must have had other work. */
+/** True if a server's rounds differ so much that the machine must have had other work. */
 export function isUnsteady(summaries: readonly CaseSummary[]): boolean {
   return summaries.some(({ rounds }) =>
     Object.values(rounds).some((rates) => Math.min(...rates) < median(rates) * UNSTEADY_BELOW),

@@ -10,7 +10,8 @@ import { createLog } from '../../src/lib/log.ts';
 import { toPlainText } from '../../src/markdown/plain-text.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
-import { type OwnedPost, savePosts } from '../../src/posts/store.ts';
+import type { OwnedPost } from '../../src/posts/model.ts';
+import { savePosts } from '../../src/posts/service.ts';
 import type { Defer } from './run.ts';
 
 export const PUBLISHED = 10_000;

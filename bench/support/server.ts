@@ -11,7 +11,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** What to start. */
+/** A program to start. */
 export interface Program {
   name: string;
   /** Absent: Bun, which `words` follow. */

@@ -8,7 +8,7 @@ export interface Contender {
   program: Program;
   /** The path of its smallest answer. */
   ping: string;
-  /** Whether it serves the posts of the data folder, and can be put to work with them. */
+  /** True if it serves the posts of the data folder. */
   hasPosts: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { Defer } from './run.ts';
 
 const ASKER = Bun.fileURLToPath(import.meta.resolve('../peers/asker.ts'));
 
-/** What to ask for. */
+/** The requests to send. */
 export interface Asked {
   url: string;
   headers: Record<string, string>;

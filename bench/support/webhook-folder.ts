@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { SERVER } from '../../src/audit/model.ts';
-import { connectIntegration } from '../../src/integrations/service.ts';
+import { connectIntegration } from '../../src/integrations/connect.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { randomIds } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/signature.ts';
 import type { Load } from './wrk.ts';
 
@@ -39,7 +39,9 @@ export async function makeWebhookFolder(parent: string, name: string): Promise<W
     const organizationId = 'org_bench';
     await createOrganization(deps, { id: organizationId, name: 'Benchmark', plan: 'free' });
     const { webhookUrl, secret } = await connectIntegration(deps, 'github', organizationId, 'acme/rocket');
-    const body = JSON.stringify(sampleGithub('push', { repository: 'acme/rocket', now: systemClock.now() }));
+    const body = JSON.stringify(
+      samplePayload('github', 'push', { repository: 'acme/rocket', now: systemClock.now() }),
+    );
     const headers = {
       'content-type': 'application/json',
       'x-github-event': 'push',

@@ -1,7 +1,7 @@
 import { BenchError } from './bench-error.ts';
 import type { DashboardPage } from './dashboard-pages.ts';
 
-/** What a browser that has nothing yet loads for one page: bytes as they are, and as they are sent to it. */
+/** Bytes that a browser with an empty cache loads for one page, and their compressed size. */
 export type FirstView = { name: string; plain: number; sent: number }[];
 
 /** The page, its style sheet and its script. */

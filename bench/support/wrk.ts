@@ -4,7 +4,7 @@ import type { Defer } from './run.ts';
 
 // The load comes from wrk (https://github.com/wg/wrk); a Lua script gives it the requests and takes its figures.
 
-/** What to ask for, in turn and then from the beginning. One path is asked for again and again. */
+/** Paths to request in turn, repeatedly. */
 export interface Load {
   paths: string[];
   headers: Record<string, string>;
@@ -14,7 +14,7 @@ export interface Load {
 
 export interface LoadOptions {
   core: string[];
-  /** Where the script is written. */
+  /** Folder of the script. */
   folder: string;
   defer: Defer;
   seconds: number;

@@ -1,12 +1,4 @@
-export { auditEvents } from './audit.ts';
-export { drafts } from './drafts.ts';
-export { events } from './events.ts';
-export { hooks } from './hooks.ts';
-export { integrations, repositories } from './integrations.ts';
-export { apiKeys } from './keys.ts';
-export { organizations } from './organizations.ts';
-export { imports, postCounts, posts, stagedPosts } from './posts.ts';
-export { serverRuns } from './server.ts';
-export { triggerEvents, triggerRuns, triggers } from './triggers.ts';
-export { memberships, oneTimeLinks, sessions, users } from './users.ts';
-export { deliveries, deliveryClaims } from './webhooks.ts';
+export * from './integrations.ts';
+export * from './organizations.ts';
+export * from './posts.ts';
+export * from './triggers.ts';

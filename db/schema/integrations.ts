@@ -1,6 +1,18 @@
 import { sql } from 'drizzle-orm';
-import { blob, check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import {
+  blob,
+  check,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
 import { organizations } from './organizations.ts';
+
+/** The ids of the providers. */
+export const PROVIDER_IDS = ['github', 'linear'] as const;
 
 /** A connected provider. Secrets are encrypted under the key of the data folder, never in the clear. */
 export const integrations = sqliteTable(
@@ -10,15 +22,15 @@ export const integrations = sqliteTable(
     organizationId: text('organization_id')
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
-    type: text({ enum: ['github', 'linear'] }).notNull(),
+    type: text({ enum: PROVIDER_IDS }).notNull(),
     enabled: integer({ mode: 'boolean' }).notNull(),
     secret: blob({ mode: 'buffer' }).notNull(),
-    /** The secret before the last rotation, taken until the time beside it. */
+    /** The secret before the last rotation, accepted until `previousSecretUntil`. */
     previousSecret: blob('previous_secret', { mode: 'buffer' }),
     previousSecretUntil: text('previous_secret_until'),
-    /** What Tidings may ask the provider's API with. Null: the webhook is set up by hand. */
+    /** For the provider's API. Null: the webhook is set up by hand. */
     token: blob({ mode: 'buffer' }),
-    /** When somebody last looked for deliveries that never arrived. */
+    /** Time of the last check for missed deliveries. */
     missedCheckedAt: text('missed_checked_at'),
     createdAt: text('created_at').notNull(),
   },
@@ -38,7 +50,7 @@ export const repositories = sqliteTable(
       .references(() => integrations.id, { onDelete: 'cascade' }),
     /** `owner/name`. */
     fullName: text('full_name').notNull(),
-    /** The provider's own id, which survives renames. Null until the provider or a verified delivery says it. */
+    /** The provider's id, which survives renames. Null until the API or a verified delivery tells it. */
     providerId: integer('provider_id'),
     createdAt: text('created_at').notNull(),
   },
@@ -47,3 +59,143 @@ export const repositories = sqliteTable(
     uniqueIndex('repositories_by_provider_id').on(table.integrationId, table.providerId),
   ],
 );
+
+/** The webhooks that Tidings keeps at providers: one for each place of an integration that has a token. */
+export const hooks = sqliteTable(
+  'hooks',
+  {
+    integrationId: text('integration_id')
+      .notNull()
+      .references(() => integrations.id, { onDelete: 'cascade' }),
+    /** `owner/name` of a repository, a team's id, or `all-public-teams`. */
+    placeId: text('place_id').notNull(),
+    placeName: text('place_name').notNull(),
+    repositoryId: text('repository_id').references(() => repositories.id, { onDelete: 'cascade' }),
+    /** The provider's id; null until the hook exists there. */
+    remoteId: text('remote_id'),
+    /** The events set at the provider, sorted by name. */
+    events: text({ mode: 'json' }).$type<string[]>().notNull(),
+    /** The provider has the integration's current secret. */
+    hasPresentSecret: integer('has_present_secret', { mode: 'boolean' }).notNull(),
+    problem: text(),
+    /** Time of the next attempt, in milliseconds since 1970. */
+    retryAt: integer('retry_at'),
+    attempts: integer().notNull(),
+    createdAt: text('created_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.integrationId, table.placeId] })],
+);
+
+// The next two tables refer to no other: the log outlives a disconnected integration. Times that are compared are
+// milliseconds since 1970.
+
+/** The ids of accepted deliveries, so that none is processed twice. */
+export const deliveryClaims = sqliteTable(
+  'delivery_claims',
+  {
+    integrationId: text('integration_id').notNull(),
+    deliveryId: text('delivery_id').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.integrationId, table.deliveryId] }),
+    index('delivery_claims_by_expiry').on(table.expiresAt),
+  ],
+);
+
+/** The delivery log: one entry for each arrival, or for all refusals of one kind in a minute. */
+export const deliveries = sqliteTable(
+  'deliveries',
+  {
+    id: text().primaryKey(),
+    organizationId: text('organization_id').notNull(),
+    integrationId: text('integration_id').notNull(),
+    integrationType: text('integration_type', { enum: PROVIDER_IDS }).notNull(),
+    repositoryId: text('repository_id'),
+    title: text().notNull(),
+    status: text({ enum: ['processed', 'ignored', 'duplicate', 'rejected', 'failed'] }).notNull(),
+    statusCode: integer('status_code').notNull(),
+    /** The provider's delivery id. */
+    referenceId: text('reference_id'),
+    event: text(),
+    action: text(),
+    data: text({ mode: 'json' }).$type<Record<string, unknown>>(),
+    /** Headers of a verified delivery; never a signature. */
+    headers: text({ mode: 'json' }).$type<Record<string, string>>(),
+    /** A sentence, for every status but `processed`. */
+    reason: text(),
+    /** The number of arrivals behind the entry. */
+    count: integer().notNull(),
+    bodyHash: blob('body_hash', { mode: 'buffer' }),
+    /** The delivery id under which the same body was accepted before. */
+    sameBodyAs: text('same_body_as'),
+    /** The replayed entry. */
+    replayOf: text('replay_of'),
+    durationMs: integer('duration_ms').notNull(),
+    retentionDays: integer('retention_days').notNull(),
+    createdAt: text('created_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    index('deliveries_by_organization').on(table.organizationId, table.createdAt, table.id),
+    // With the status, so that counting the entries of a day reads only the index.
+    index('deliveries_by_integration').on(table.integrationId, table.createdAt, table.id, table.status),
+    // Problems are rare, so this index finds them without reading the other entries.
+    index('deliveries_by_problem')
+      .on(table.organizationId, table.status, table.createdAt, table.id)
+      .where(sql`${table.status} <> 'processed'`),
+    index('deliveries_by_reference').on(table.referenceId, table.integrationId),
+    index('deliveries_by_body')
+      .on(table.integrationId, table.bodyHash)
+      .where(sql`${table.bodyHash} is not null`),
+    index('deliveries_by_expiry').on(table.expiresAt),
+    check(
+      'deliveries_status',
+      sql`${table.status} in ('processed', 'ignored', 'duplicate', 'rejected', 'failed')`,
+    ),
+  ],
+);
+
+/**
+ * The newest version of each event. Drafts are made from these rows, so they outlive the log and are deleted with their
+ * integration. `repositoryId` is empty for an issue tracker.
+ */
+export const events = sqliteTable(
+  'events',
+  {
+    integrationId: text('integration_id')
+      .notNull()
+      .references(() => integrations.id, { onDelete: 'cascade' }),
+    repositoryId: text('repository_id').notNull(),
+    type: text({
+      enum: ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'],
+    }).notNull(),
+    key: text().notNull(),
+    /** Null for an issue tracker. */
+    branch: text(),
+    occurredAt: text('occurred_at').notNull(),
+    version: text().notNull(),
+    repository: text(),
+    deliveryId: text('delivery_id').notNull(),
+    /** Of a release. Stored before the long text, so that a list of releases reads none of their notes. */
+    isPrerelease: integer('is_prerelease', { mode: 'boolean' }).generatedAlwaysAs(
+      sql`json_extract("data", '$.isPrerelease')`,
+      { mode: 'stored' },
+    ),
+    data: text({ mode: 'json' }).notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.integrationId, table.repositoryId, table.type, table.key] }),
+    index('events_by_time').on(table.integrationId, table.repositoryId, table.type, table.occurredAt),
+  ],
+);
+
+/** Periods in which the server ran. Between two of them, deliveries may have been missed. */
+export const serverRuns = sqliteTable('server_runs', {
+  id: text().primaryKey(),
+  /** The start of its links. */
+  publicUrl: text('public_url').notNull(),
+  startedAt: text('started_at').notNull(),
+  /** The last heartbeat. */
+  aliveAt: text('alive_at').notNull(),
+});

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { check, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { blob, check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const organizations = sqliteTable(
   'organizations',
@@ -10,4 +10,130 @@ export const organizations = sqliteTable(
     createdAt: text('created_at').notNull(),
   },
   (table) => [check('organizations_plan', sql`${table.plan} in ('free', 'pro')`)],
+);
+
+/** API keys of the embedded key service. The value itself is never stored: `hash` is its SHA-256. */
+export const apiKeys = sqliteTable(
+  'api_keys',
+  {
+    id: text().primaryKey(),
+    organizationId: text('organization_id')
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    hash: blob({ mode: 'buffer' }).notNull().unique(),
+    prefix: text().notNull(),
+    permissions: text({ mode: 'json' }).$type<string[]>().notNull(),
+    createdAt: text('created_at').notNull(),
+    expiresAt: text('expires_at'),
+    revokedAt: text('revoked_at'),
+    lastUsedAt: text('last_used_at'),
+  },
+  (table) => [index('api_keys_by_organization').on(table.organizationId, table.createdAt)],
+);
+
+// People who sign in to the dashboard. Times that are compared are milliseconds since 1970.
+
+export const users = sqliteTable('users', {
+  id: text().primaryKey(),
+  /** In lower case. */
+  email: text().notNull().unique(),
+  /** argon2id, as Bun.password writes it; null until the person has chosen one. */
+  passwordHash: text('password_hash'),
+  createdAt: text('created_at').notNull(),
+  /** A disabled person cannot sign in. Null: active. */
+  disabledAt: text('disabled_at'),
+});
+
+export const memberships = sqliteTable(
+  'memberships',
+  {
+    userId: text('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    organizationId: text('organization_id')
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    role: text({ enum: ['owner', 'member'] }).notNull(),
+    createdAt: text('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.userId, table.organizationId] }),
+    index('memberships_by_organization').on(table.organizationId),
+    check('memberships_role', sql`${table.role} in ('owner', 'member')`),
+  ],
+);
+
+/** Sign-ins. The cookie's value is never stored: `hash` is its SHA-256. */
+export const sessions = sqliteTable(
+  'sessions',
+  {
+    hash: text().primaryKey(),
+    userId: text('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    createdAt: text('created_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+    /** Written at most once an hour, with the client's address and `User-Agent` of that use. */
+    lastUsedAt: integer('last_used_at').notNull().default(0),
+    address: text(),
+    userAgent: text('user_agent'),
+  },
+  (table) => [index('sessions_by_user').on(table.userId), index('sessions_by_expiry').on(table.expiresAt)],
+);
+
+/** Links that work once: setting up, an invitation, choosing a password. `hash` is the SHA-256 of the token. */
+export const oneTimeLinks = sqliteTable(
+  'one_time_links',
+  {
+    hash: text().primaryKey(),
+    purpose: text({ enum: ['setup', 'invitation', 'password'] }).notNull(),
+    /** The owner of the new password. */
+    userId: text('user_id').references(() => users.id, { onDelete: 'cascade' }),
+    /** The organization of an invitation. */
+    organizationId: text('organization_id').references(() => organizations.id, { onDelete: 'cascade' }),
+    role: text({ enum: ['owner', 'member'] }),
+    createdAt: text('created_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    index('one_time_links_by_expiry').on(table.expiresAt),
+    check('one_time_links_purpose', sql`${table.purpose} in ('setup', 'invitation', 'password')`),
+  ],
+);
+
+/** The audit log. No row refers to another table, because it outlives the person, organization and thing that it names. */
+export const auditEvents = sqliteTable(
+  'audit_events',
+  {
+    // Ids grow and are never reused, so they order the log.
+    id: integer().primaryKey({ autoIncrement: true }),
+    /** Null for events of accounts and the server. */
+    organizationId: text('organization_id'),
+    action: text().notNull(),
+    actorType: text('actor_type', {
+      enum: ['user', 'command_line', 'server', 'trigger', 'anonymous'],
+    }).notNull(),
+    actorId: text('actor_id'),
+    actorName: text('actor_name'),
+    address: text(),
+    targetType: text('target_type'),
+    targetId: text('target_id'),
+    summary: text().notNull(),
+    /** The number of things or attempts behind the row. */
+    count: integer().notNull(),
+    createdAt: text('created_at').notNull(),
+    /** Milliseconds since 1970. */
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    index('audit_events_by_organization').on(table.organizationId),
+    index('audit_events_by_account').on(table.targetId).where(sql`${table.organizationId} is null`),
+    index('audit_events_by_refusal').on(table.createdAt).where(sql`${table.action} = 'sign_in.refused'`),
+    index('audit_events_by_expiry').on(table.expiresAt),
+    check(
+      'audit_events_actor_type',
+      sql`${table.actorType} in ('user', 'command_line', 'server', 'trigger', 'anonymous')`,
+    ),
+  ],
 );

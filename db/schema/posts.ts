@@ -1,30 +1,56 @@
 import { sql } from 'drizzle-orm';
-import { blob, check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import {
+  type AnySQLiteColumn,
+  blob,
+  check,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+} from 'drizzle-orm/sqlite-core';
 import { organizations } from './organizations.ts';
 
 const POST_AS_JSON = sql`cast(json_object('id', id, 'title', title, 'content', content, 'markdown', markdown, 'contentType', content_type, 'sourceMetadata', json(source_metadata), 'status', status, 'createdAt', created_at, 'updatedAt', updated_at) as blob)`;
 
+// Both `posts` and `staged_posts` have these columns.
+const headColumns = () => ({
+  id: text().primaryKey(),
+  organizationId: text('organization_id')
+    .notNull()
+    .references(() => organizations.id, { onDelete: 'cascade' }),
+  status: text({ enum: ['draft', 'published'] }).notNull(),
+  contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
+  createdAt: text('created_at').notNull(),
+  updatedAt: text('updated_at').notNull(),
+});
+const textColumns = () => ({
+  title: text().notNull(),
+  content: text().notNull(),
+  markdown: text().notNull(),
+  sourceMetadata: text('source_metadata', { mode: 'json' }).$type<Record<string, unknown>>(),
+});
+
+function postChecks(name: string, table: Record<keyof ReturnType<typeof headColumns>, AnySQLiteColumn>) {
+  return [
+    check(`${name}_status`, sql`${table.status} in ('draft', 'published')`),
+    check(`${name}_content_type`, sql`${table.contentType} in ('changelog', 'linkedin_post')`),
+    check(`${name}_created_at`, sql`length(${table.createdAt}) = 24`),
+    check(`${name}_updated_at`, sql`length(${table.updatedAt}) = 24`),
+  ];
+}
+
 /**
- * `json` is the post exactly as the API sends it, kept as bytes by SQLite itself, so that a page is a
- * join of blobs and can never disagree with the columns. It stands before the long texts: reading it then
- * walks no overflow page of theirs. Times are ISO 8601 text with milliseconds, which sorts as time does.
+ * SQLite keeps `json`, the post as the API sends it, so that it always matches the columns. It stands before the long
+ * texts, so that reading it walks none of their overflow pages. Times are ISO 8601 text with milliseconds, which sorts
+ * by time.
  */
 export const posts = sqliteTable(
   'posts',
   {
-    id: text().primaryKey(),
-    organizationId: text('organization_id')
-      .notNull()
-      .references(() => organizations.id, { onDelete: 'cascade' }),
-    status: text({ enum: ['draft', 'published'] }).notNull(),
-    contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
-    createdAt: text('created_at').notNull(),
-    updatedAt: text('updated_at').notNull(),
+    ...headColumns(),
     json: blob({ mode: 'buffer' }).notNull().generatedAlwaysAs(POST_AS_JSON, { mode: 'stored' }),
-    title: text().notNull(),
-    content: text().notNull(),
-    markdown: text().notNull(),
-    sourceMetadata: text('source_metadata', { mode: 'json' }).$type<Record<string, unknown>>(),
+    ...textColumns(),
   },
   (table) => [
     // One index per kind of filter, each in list order, so that any page is a walk along one index.
@@ -38,17 +64,13 @@ export const posts = sqliteTable(
       table.createdAt,
       table.id,
     ),
-    check('posts_status', sql`${table.status} in ('draft', 'published')`),
-    check('posts_content_type', sql`${table.contentType} in ('changelog', 'linkedin_post')`),
-    check('posts_created_at', sql`length(${table.createdAt}) = 24`),
-    check('posts_updated_at', sql`length(${table.updatedAt}) = 24`),
+    ...postChecks('posts', table),
   ],
 );
 
 /**
- * How many posts an organization has of each status and type. SQL triggers keep it (see the migration), so
- * every way of writing does. `version` takes a new random value whenever a post of the group changes: what was
- * read at one version is still true while the version is the same.
+ * The number of an organization's posts by status and type. SQL triggers keep it (see the migration), for every way of
+ * writing. `version` gets a new random value whenever a post of the group changes, so cached pages compare it.
  */
 export const postCounts = sqliteTable(
   'post_counts',
@@ -75,7 +97,7 @@ export const imports = sqliteTable(
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
     state: text({ enum: ['staging', 'applying'] }).notNull(),
-    /** When its process last wrote, in milliseconds since 1970: an old one has died. */
+    /** The last heartbeat of its process, in milliseconds since 1970. An old one means that the process died. */
     beatAt: integer('beat_at').notNull(),
   },
   (table) => [check('imports_state', sql`${table.state} in ('staging', 'applying')`)],
@@ -85,21 +107,11 @@ export const imports = sqliteTable(
 export const stagedPosts = sqliteTable(
   'staged_posts',
   {
-    id: text().primaryKey(),
-    organizationId: text('organization_id')
-      .notNull()
-      .references(() => organizations.id, { onDelete: 'cascade' }),
-    /** Which commit wrote it, and moves it into `posts`. */
+    ...headColumns(),
+    /** The number of the commit that wrote it; the same posts move into `posts` in one commit. */
     piece: integer().notNull(),
-    status: text({ enum: ['draft', 'published'] }).notNull(),
-    contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
-    createdAt: text('created_at').notNull(),
-    updatedAt: text('updated_at').notNull(),
     json: blob({ mode: 'buffer' }).notNull().generatedAlwaysAs(POST_AS_JSON, { mode: 'virtual' }),
-    title: text().notNull(),
-    content: text().notNull(),
-    markdown: text().notNull(),
-    sourceMetadata: text('source_metadata', { mode: 'json' }).$type<Record<string, unknown>>(),
+    ...textColumns(),
   },
   (table) => [
     index('staged_posts_by_piece').on(table.piece),
@@ -112,9 +124,6 @@ export const stagedPosts = sqliteTable(
       table.contentType,
     ),
     // Those of `posts`, so that no row fails once the import is published.
-    check('staged_posts_status', sql`${table.status} in ('draft', 'published')`),
-    check('staged_posts_content_type', sql`${table.contentType} in ('changelog', 'linkedin_post')`),
-    check('staged_posts_created_at', sql`length(${table.createdAt}) = 24`),
-    check('staged_posts_updated_at', sql`length(${table.updatedAt}) = 24`),
+    ...postChecks('staged_posts', table),
   ],
 );

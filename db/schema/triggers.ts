@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { integrations, repositories } from './integrations.ts';
 
-/** Which events of an integration become drafts, and how. */
+/** Rules that turn events of an integration into drafts. */
 export const triggers = sqliteTable(
   'triggers',
   {
@@ -15,7 +15,7 @@ export const triggers = sqliteTable(
     event: text({
       enum: ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'],
     }).notNull(),
-    /** What it answers to and makes, as one text: no two triggers do the same. */
+    /** Its condition and result as one text, so that no two triggers do the same. */
     rule: text().notNull().unique(),
     /** An object with sorted names and values. */
     filters: text({ mode: 'json' }).notNull(),
@@ -49,17 +49,17 @@ export const triggerEvents = sqliteTable(
       enum: ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'],
     }).notNull(),
     key: text().notNull(),
-    /** Whether the trigger's filters have let the event through. */
+    /** The event passed the trigger's filters. */
     isMatch: integer('is_match', { mode: 'boolean' }).notNull(),
-    /** Whether its post is a draft even if the trigger publishes. */
+    /** Its post is a draft even if the trigger publishes. */
     draftOnly: integer('draft_only', { mode: 'boolean' }).notNull(),
   },
   (table) => [primaryKey({ columns: [table.triggerId, table.repositoryId, table.type, table.key] })],
 );
 
 /**
- * What the triggers have to do. A row stands for all events that touched a scope (a branch of a repository, a team)
- * since it was last done, and is deleted when it is done.
+ * The queue of runs. A row stands for all events in a scope (a branch of a repository, a team) since its last run, and
+ * is deleted after the run.
  */
 export const triggerRuns = sqliteTable(
   'trigger_runs',
@@ -68,13 +68,13 @@ export const triggerRuns = sqliteTable(
       .notNull()
       .references(() => triggers.id, { onDelete: 'cascade' }),
     scope: text().notNull(),
-    /** When the earliest of those events happened. */
+    /** Time of the earliest of those events. */
     since: text().notNull(),
-    /** Counts up with each event, so that what came while the run was under way is not taken for done. */
+    /** Grows with each event, so that an event during a run queues another one. */
     revision: integer().notNull(),
     status: text({ enum: ['queued', 'failed'] }).notNull(),
     attempts: integer().notNull(),
-    /** Not before then, in milliseconds since 1970. */
+    /** The earliest time of the run, in milliseconds since 1970. */
     dueAt: integer('due_at').notNull(),
     /** The provider's id of the delivery that queued it last. */
     deliveryId: text('delivery_id').notNull(),
@@ -85,5 +85,43 @@ export const triggerRuns = sqliteTable(
     primaryKey({ columns: [table.triggerId, table.scope] }),
     index('trigger_runs_due').on(table.status, table.attempts, table.dueAt),
     check('trigger_runs_status', sql`${table.status} in ('queued', 'failed')`),
+  ],
+);
+
+/**
+ * The posts of a trigger: one row for each subject, such as a release. The post is no foreign key: a row without its
+ * post means that a person deleted it, and it must not come back.
+ */
+export const drafts = sqliteTable(
+  'drafts',
+  {
+    triggerId: text('trigger_id')
+      .notNull()
+      .references(() => triggers.id, { onDelete: 'cascade' }),
+    /** A branch of a repository, or a team. */
+    scope: text().notNull(),
+    subject: text().notNull(),
+    postId: text('post_id').notNull(),
+    /** The hash of the generated text. A post with the same hash was not edited. */
+    writtenHash: text('written_hash').notNull(),
+    /** Its events. Those of a published rolling draft are not repeated in the next one. */
+    eventKeys: text('event_keys', { mode: 'json' }).$type<string[]>().notNull(),
+    /** Time of the newest of them. */
+    until: text().notNull(),
+    /** A newer text for a post that a person has edited or published. */
+    suggestion: text({ mode: 'json' }).$type<{
+      title: string;
+      markdown: string;
+      content: string;
+      eventKeys: string[];
+      until: string;
+    }>(),
+    suggestedAt: text('suggested_at'),
+    /** The hash of the last dismissed suggestion. */
+    dismissedHash: text('dismissed_hash'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.triggerId, table.scope, table.subject] }),
+    index('drafts_by_post').on(table.postId),
   ],
 );

@@ -1,4 +1,4 @@
-/** What the audit log records, by the groups that people filter by. */
+/** All recorded actions, by the groups that people filter by. */
 export const auditGroups = {
   posts: ['post.published', 'post.unpublished', 'post.deleted', 'post.imported'],
   keys: ['key.created', 'key.revoked', 'key.deleted'],
@@ -45,22 +45,18 @@ export const retentionDaysOf: Readonly<Record<'free' | 'pro', number>> = { free:
 /** How long events outside an organization are kept, in days. */
 export const ACCOUNT_RETENTION_DAYS = 30;
 
-/** Who does something. The name is kept as text, so that the log still names an account that was deleted. */
+/** The author of a change. The name is kept as text, so that the log still names a deleted account. */
 export interface Actor {
   /** `anonymous`: nobody has signed in. */
   type: 'user' | 'command_line' | 'server' | 'trigger' | 'anonymous';
   id: string | null;
-  /** A user's e-mail address, the operating system's user of a command, what a trigger is about. */
+  /** A user's e-mail address, the system user of a command, or a trigger's content type. */
   name: string | null;
   /** The client's IP address; null where there is no client. */
   address: string | null;
 }
 
 export const SERVER: Actor = { type: 'server', id: null, name: null, address: null };
-
-export function userActor({ id, email }: { id: string; email: string }, address: string | null): Actor {
-  return { type: 'user', id, name: email, address };
-}
 
 export interface AuditEvent {
   id: number;
@@ -69,7 +65,7 @@ export interface AuditEvent {
   actor: Omit<Actor, 'address'>;
   address: string | null;
   target: { type: string; id: string } | null;
-  /** What the actor did, as the rest of a sentence: `created the API key “Website”`. Never a secret. */
+  /** The rest of a sentence that the actor begins: `created the API key “Website”`. Never a secret. */
   summary: string;
   /** How many things or attempts the event stands for. */
   count: number;

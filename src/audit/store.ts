@@ -12,11 +12,11 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { type Database, type Drizzle, prepared } from '../../db/client.ts';
-import { auditEvents, memberships, organizations } from '../../db/schema/index.ts';
-import { afterCommit } from '../../db/storage.ts';
-import type { Deps } from '../deps.ts';
-import { DAY_MS } from '../lib/time.ts';
+import type { Database } from '../../db/client.ts';
+import { auditEvents, memberships, organizations } from '../../db/schema/organizations.ts';
+import { afterCommit, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
+import type { Logger } from '../lib/log.ts';
+import { type Clock, DAY_MS } from '../lib/time.ts';
 import {
   ACCOUNT_RETENTION_DAYS,
   type Actor,
@@ -26,10 +26,19 @@ import {
   retentionDaysOf,
 } from './model.ts';
 
-/** What recording needs: `actor` is who acts in this request, command or job. */
-export type AuditDeps = Pick<Deps, 'db' | 'clock' | 'log' | 'actor'>;
+/** `actor` acts in this request, command or job. */
+export interface AuditContext {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly actor: Actor;
+}
 
-/** An event to record; who did it and when follow from the dependencies. */
+/** For services that record what they change. */
+export interface AuditDeps extends AuditContext {
+  readonly db: Database;
+}
+
+/** An event to record; its actor and time follow from the context. */
 export interface NewAuditEvent {
   /** Null for events of accounts. */
   organizationId: string | null;
@@ -42,14 +51,14 @@ export interface NewAuditEvent {
 const MAX_SUMMARY_LENGTH = 400;
 
 /**
- * Records an event in the transaction of the change, and logs it once that is committed: no change without its row,
- * and no row without its change. Call it inside the work of `write`. Returns the row's id.
+ * Records an event in the transaction of its change, and logs it once that is committed. Returns the row's id. Throws
+ * synchronously, so that a body that does not await it fails too.
  */
 export function recordAudit(
-  tx: Drizzle,
-  { clock, log, actor }: Omit<AuditDeps, 'db'>,
+  tx: ReadTx,
+  { clock, log, actor }: AuditContext,
   event: NewAuditEvent,
-): number {
+): Promise<number> {
   const { organizationId, action, target } = event;
   const now = clock.now();
   const row = {
@@ -69,11 +78,15 @@ export function recordAudit(
   const [inserted] = statements(tx).insert.all(row);
   const { expiresAt: _, summary, ...fields } = row;
   afterCommit(tx, () => log[levelOf(actor)]({ audit: fields }, `${describeActor(actor)} ${summary}`));
-  return inserted?.id ?? 0;
+  return Promise.resolve(inserted?.id ?? 0);
 }
 
-/** Takes back the event of a change that failed later, in the transaction that undoes the change. */
-export function withdrawAudit(tx: Drizzle, { log, actor }: Pick<Deps, 'log' | 'actor'>, id: number): void {
+/** Removes the event of a change that failed later, in the transaction that undoes the change. */
+export function withdrawAudit(
+  tx: ReadTx,
+  { log, actor }: Pick<AuditContext, 'log' | 'actor'>,
+  id: number,
+): Promise<void> {
   const [row] = tx
     .delete(auditEvents)
     .where(eq(auditEvents.id, id))
@@ -82,60 +95,61 @@ export function withdrawAudit(tx: Drizzle, { log, actor }: Pick<Deps, 'log' | 'a
   afterCommit(tx, () =>
     log[levelOf(actor)]({ audit: row }, 'Tidings undid the change, because it failed later'),
   );
+  return Promise.resolve();
 }
 
-/** A person who runs a command reads its output; a log line on their terminal would only repeat it. */
+/** A command prints its result, so a log line on the same terminal would only repeat it. */
 function levelOf({ type }: Actor): 'debug' | 'info' {
   return type === 'command_line' ? 'debug' : 'info';
 }
 
-function retentionDays(tx: Drizzle, organizationId: string | null): number {
+function retentionDays(tx: ReadTx, organizationId: string | null): number {
   if (organizationId === null) return ACCOUNT_RETENTION_DAYS;
   const plan = statements(tx).plan.get({ organizationId })?.plan;
   return plan === undefined ? ACCOUNT_RETENTION_DAYS : retentionDaysOf[plan];
 }
 
-/** How many rows of single client addresses refused sign-ins take. What exceeds shares one row a minute. */
+/** Rows of refused sign-ins that name a client address. Further ones share one row a minute. */
 const MAX_REFUSALS = { perMinute: 20, perDay: 1_000 };
 
 const REFUSED = { action: 'sign_in.refused', actorType: 'anonymous', summary: 'failed to sign in' } as const;
 
 /**
- * Counts refused sign-ins of one client, or of many (null): one row for a minute and client address, within a fixed number of rows, so that nobody
- * grows the log by guessing. Logs the first of each row.
+ * Counts refused sign-ins of one client, or of many (null): one row for each minute and client address, within a fixed
+ * number of rows, so that guessing passwords does not grow the log. Logs the first of each row.
  */
-export function countRefusedSignIn(
-  { db, clock, log }: Pick<Deps, 'db' | 'clock' | 'log'>,
+export async function countRefusedSignIn(
+  tx: WriteTx,
+  { clock, log }: Pick<AuditContext, 'clock' | 'log'>,
   clientAddress: string | null,
   attempts = 1,
 ): Promise<void> {
   const minute = new Date(Math.floor(clock.now().getTime() / 60_000) * 60_000);
   const createdAt = minute.toISOString();
-  const day = `${createdAt.slice(0, 10)}T00:00:00.000Z`;
-  return db.write(() => {
-    const { increment, refusals, insert } = statements(db);
-    const isCounted = (address: string | null) => increment.all({ createdAt, address, attempts }).length > 0;
-    if (isCounted(clientAddress)) return;
-    const rowsSince = (since: string) => refusals.get({ since })?.rows ?? 0;
-    const isFull = rowsSince(createdAt) >= MAX_REFUSALS.perMinute || rowsSince(day) >= MAX_REFUSALS.perDay;
-    const address = isFull ? null : clientAddress;
-    if (isFull && isCounted(address)) return;
-    insert.run({
-      ...REFUSED,
-      organizationId: null,
-      actorId: null,
-      actorName: null,
-      address,
-      targetType: null,
-      targetId: null,
-      count: attempts,
-      createdAt,
-      expiresAt: minute.getTime() + ACCOUNT_RETENTION_DAYS * DAY_MS,
-    });
-    afterCommit(db, () =>
-      log.info({ audit: { action: REFUSED.action, address } }, `Somebody ${REFUSED.summary}`),
-    );
+  const { increment, refusals, insert } = statements(tx);
+  const isCounted = (address: string | null) => increment.all({ createdAt, address, attempts }).length > 0;
+  if (isCounted(clientAddress)) return;
+  const rowsSince = (since: string) => refusals.get({ since })?.rows ?? 0;
+  const isFull =
+    rowsSince(createdAt) >= MAX_REFUSALS.perMinute ||
+    rowsSince(`${createdAt.slice(0, 10)}T00:00:00.000Z`) >= MAX_REFUSALS.perDay;
+  const address = isFull ? null : clientAddress;
+  if (isFull && isCounted(address)) return;
+  insert.run({
+    ...REFUSED,
+    organizationId: null,
+    actorId: null,
+    actorName: null,
+    address,
+    targetType: null,
+    targetId: null,
+    count: attempts,
+    createdAt,
+    expiresAt: minute.getTime() + ACCOUNT_RETENTION_DAYS * DAY_MS,
   });
+  afterCommit(tx, () =>
+    log.info({ audit: { action: REFUSED.action, address } }, `Somebody ${REFUSED.summary}`),
+  );
 }
 
 export interface AuditFilter {
@@ -149,14 +163,14 @@ export interface AuditFilter {
 
 /** Newest first: of an organization, or of all organizations and accounts. */
 export async function listAuditEvents(
-  db: Database,
+  tx: ReadTx,
   organizationId: string | undefined,
   filter: AuditFilter,
   limit: number,
 ): Promise<AuditEvent[]> {
   const isOrganization =
     organizationId === undefined ? undefined : eq(auditEvents.organizationId, organizationId);
-  return db
+  return tx
     .select()
     .from(auditEvents)
     .where(and(isOrganization, matches(filter)))
@@ -166,17 +180,14 @@ export async function listAuditEvents(
     .map(toEvent);
 }
 
-/**
- * What the owners of an organization see, newest first: its events, and those of its members' accounts from the time
- * that each has been a member.
- */
+/** Newest first: the events of an organization, and of its members' accounts since each became a member. */
 export async function listOrganizationAudit(
-  db: Database,
+  tx: ReadTx,
   organizationId: string,
   filter: AuditFilter,
   limit: number,
 ): Promise<AuditEvent[]> {
-  const ofMembers = db
+  const ofMembers = tx
     .select(getTableColumns(auditEvents))
     .from(memberships)
     // SQLite keeps the order of a cross join: from the few members to the events of each.
@@ -195,8 +206,8 @@ export async function listOrganizationAudit(
     .limit(limit)
     .all();
   // Two queries, each along an index. One with OR would read every row.
-  const found = [...(await listAuditEvents(db, organizationId, filter, limit)), ...ofMembers.map(toEvent)];
-  return found.sort((one, other) => other.id - one.id).slice(0, limit);
+  const all = [...(await listAuditEvents(tx, organizationId, filter, limit)), ...ofMembers.map(toEvent)];
+  return all.sort((one, other) => other.id - one.id).slice(0, limit);
 }
 
 function matches({ actions, actor, since, before }: AuditFilter): SQL | undefined {
@@ -227,16 +238,18 @@ function toEvent(row: typeof auditEvents.$inferSelect): AuditEvent {
   };
 }
 
-/** Deletes at most `limit` expired events. Returns how many there were. */
-export function deleteExpiredAudit(db: Database, asOf: Date, limit: number): Promise<number> {
-  const expired = db
+/** Deletes at most `limit` expired events. Returns their number. */
+export async function deleteExpiredAudit(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
+  const expired = tx
     .select({ id: auditEvents.id })
     .from(auditEvents)
     .where(lte(auditEvents.expiresAt, asOf.getTime()))
     .limit(limit);
-  const deleted = db.delete(auditEvents).where(inArray(auditEvents.id, expired));
-  return db.write(() => deleted.returning({ id: auditEvents.id }).all().length);
+  const deleted = tx.delete(auditEvents).where(inArray(auditEvents.id, expired));
+  return deleted.returning({ id: auditEvents.id }).all().length;
 }
+
+const { id: _, ...columns } = getTableColumns(auditEvents);
 
 const statements = prepared((db) => ({
   plan: db
@@ -244,24 +257,7 @@ const statements = prepared((db) => ({
     .from(organizations)
     .where(eq(organizations.id, sql.placeholder('organizationId')))
     .prepare(),
-  insert: db
-    .insert(auditEvents)
-    .values({
-      organizationId: sql.placeholder('organizationId'),
-      action: sql.placeholder('action'),
-      actorType: sql.placeholder('actorType'),
-      actorId: sql.placeholder('actorId'),
-      actorName: sql.placeholder('actorName'),
-      address: sql.placeholder('address'),
-      targetType: sql.placeholder('targetType'),
-      targetId: sql.placeholder('targetId'),
-      summary: sql.placeholder('summary'),
-      count: sql.placeholder('count'),
-      createdAt: sql.placeholder('createdAt'),
-      expiresAt: sql.placeholder('expiresAt'),
-    })
-    .returning({ id: auditEvents.id })
-    .prepare(),
+  insert: db.insert(auditEvents).values(placeholdersFor(columns)).returning({ id: auditEvents.id }).prepare(),
   increment: db
     .update(auditEvents)
     .set({ count: sql`${auditEvents.count} + ${sql.placeholder('attempts')}` })

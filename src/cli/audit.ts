@@ -2,8 +2,7 @@ import { type Command, Option } from 'commander';
 import { type AuditAction, type AuditEvent, auditActions, describeActor } from '../audit/model.ts';
 import { listAuditEvents } from '../audit/store.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { type CliContext, withServices } from './context.ts';
-import { sinceWhen, timeOrSpan, whole } from './options.ts';
+import { type CliContext, sinceWhen, timeOrSpan, whole, withServices } from './context.ts';
 import { oneLine, print, table } from './output.ts';
 
 interface ListOptions {
@@ -24,13 +23,15 @@ export function addAuditCommands(program: Command, context: CliContext): void {
     .option('--since <time>', 'only since then: ISO 8601, or back from now as in 90m, 24h, 30d', timeOrSpan)
     .option('--limit <number>', 'how many events, 1 to 1000', whole(1, 1000), 50)
     .action(async ({ organization, action, since, limit }: ListOptions, command: Command) => {
-      const events = await withServices(context, command, async ({ db, clock }) => {
-        if (organization !== undefined) await getOrganization(db, organization);
+      const events = await withServices(context, command, ({ db, clock }) => {
         const filter = {
           actions: action === undefined ? undefined : [action],
           since: since === undefined ? undefined : sinceWhen(since, clock.now()),
         };
-        return listAuditEvents(db, organization, filter, limit);
+        return db.read(async (tx) => {
+          if (organization !== undefined) await getOrganization(tx, organization);
+          return listAuditEvents(tx, organization, filter, limit);
+        });
       });
       print(context.terminal, command, events, (all) =>
         all.length === 0

@@ -4,8 +4,7 @@ import { type Delivery, type DeliveryStatus, deliveryStatuses, isReplayable } fr
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { replayDelivery } from '../receiver/replay.ts';
-import { type CliContext, withServices } from './context.ts';
-import { sinceWhen, timeOrSpan, whole } from './options.ts';
+import { type CliContext, sinceWhen, timeOrSpan, whole, withServices } from './context.ts';
 import { fields, oneLine, print, table } from './output.ts';
 import { runNow, stillFailing } from './trigger-runs.ts';
 

@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
-import { connectByHand } from '../integrations/by-hand.ts';
-import { type ConnectedHooks, connectWithToken } from '../integrations/connect.ts';
-import { type Connected, type IntegrationType, providerNames } from '../integrations/model.ts';
-import { listPlaces } from '../integrations/places.ts';
-import { isLocal } from '../integrations/reach.ts';
+import { type ConnectedHooks, connectByHand, connectWithToken, listPlaces } from '../integrations/connect.ts';
+import { isLocal } from '../integrations/doctor.ts';
+import type { Connected } from '../integrations/model.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import type { Place } from '../providers/api.ts';
-import { type CliContext, withServices } from './context.ts';
-import { readToken } from './options.ts';
+import { type IntegrationType, providerOf, providers } from '../providers/index.ts';
+import type { Provider } from '../providers/provider.ts';
+import { type CliContext, readToken, withServices } from './context.ts';
 import { fields, print, table } from './output.ts';
 
 export const ONCE = 'Copy the secret now: it is shown this once.';
@@ -24,55 +23,48 @@ interface ConnectOptions {
 export function addConnectCommands(group: Command, context: CliContext): void {
   const connect = group.command('connect').description('connect a provider, with a token or by hand');
 
-  connect
-    .command('github')
-    .description('repositories on GitHub')
-    .requiredOption('--organization <id>', 'the organization')
-    .option('--repository <owner/name...>', 'one repository, or several')
-    .option(
-      '--token <token>',
-      'a token that may administer their webhooks, which are then made; - reads it from standard input',
-    )
-    .option('--manual', 'print the URL and secret to paste, as without a token')
-    .option('--list', 'list the repositories that the token can administer, and connect nothing')
-    .addHelpText('after', GITHUB_TOKEN_HELP)
-    .action((options: ConnectOptions, command: Command) => run('github', options, command, context));
-
-  connect
-    .command('linear')
-    .description('a workspace on Linear')
-    .requiredOption('--organization <id>', 'the organization')
-    .option('--team <key...>', 'only these teams (default: all public teams)')
-    .option(
-      '--token <token>',
-      "an API key of one of the workspace's admins, with which the webhook is made; - reads it from standard input",
-    )
-    .option('--manual', 'print the URL and secret to paste, as without a token')
-    .option('--list', 'list the teams that the token can see, and connect nothing')
-    .action((options: ConnectOptions, command: Command) => run('linear', options, command, context));
+  for (const provider of providers) {
+    const { id, hasRepositories, api, words } = provider;
+    const { one, many, pattern } = words.place;
+    const command = connect
+      .command(id)
+      .description(words.covers)
+      .requiredOption('--organization <id>', 'the organization')
+      .option(
+        `--${one} <${pattern.toLowerCase()}...>`,
+        hasRepositories ? `one ${one}, or several` : `only these ${many} (default: all public ${many})`,
+      )
+      .action((options: ConnectOptions, command: Command) => run(provider, options, command, context));
+    if (api === null) continue;
+    command
+      .option('--token <token>', api.words.option)
+      .option('--manual', 'print the URL and secret to paste, as without a token')
+      .option('--list', api.words.list)
+      .addHelpText('after', api.words.help);
+  }
 }
 
-const GITHUB_TOKEN_HELP = `
-The token: fine-grained with the repository permission "Webhooks: read and write", or classic with the scope
-admin:repo_hook. With a token and without --repository, what it can administer is listed.`;
-
 async function run(
-  type: IntegrationType,
+  provider: Provider<IntegrationType>,
   options: ConnectOptions & { manual?: true },
   command: Command,
   context: CliContext,
 ): Promise<void> {
   const { organization, repository = [], team = [] } = options;
   const names = [...repository, ...team];
+  const { id: type, name, hasRepositories, words } = provider;
   if (options.manual && options.token !== undefined) {
     command.error('error: --manual connects without a token: leave one of the two out');
   }
-  const wantsList = options.list === true || (type === 'github' && names.length === 0);
+  const wantsList = options.list === true || (hasRepositories && names.length === 0);
   if (options.token === undefined) {
     if (options.list) command.error('error: --list needs a --token to list for');
     if (wantsList) command.error("error: required option '--repository <owner/name...>' not specified");
-    if (team.length > 0) command.error('error: --team needs a --token: by hand, teams are chosen at Linear');
-    await connectManually(type, organization, names, command, context);
+    if (!hasRepositories && names.length > 0) {
+      const { one, many } = words.place;
+      command.error(`error: --${one} needs a --token: by hand, ${many} are chosen at ${name}`);
+    }
+    await connectManually(provider, organization, names, command, context);
     return;
   }
   const token = await readToken(options.token);
@@ -89,7 +81,7 @@ async function run(
 }
 
 async function connectManually(
-  type: IntegrationType,
+  { id: type, words }: Provider<IntegrationType>,
   organizationId: string,
   repositories: string[],
   command: Command,
@@ -99,7 +91,14 @@ async function connectManually(
     connectByHand(services, type, organizationId, repositories),
   );
   const { repositories: several, ...single } = connected;
-  const steps = type === 'linear' ? LINEAR_STEPS : githubSteps(several);
+  const [first] = several;
+  const steps =
+    several.length > 1
+      ? `${table(
+          ['REPOSITORY', 'WEBHOOK URL'],
+          several.map(({ repository, webhookUrl }) => [repository, webhookUrl]),
+        )}\n\n${words.shortSteps(null)}`
+      : words.shortSteps(first?.repository ?? null);
   print(context.terminal, command, several.length > 1 ? connected : single, (made) =>
     [
       describeConnected(made, steps),
@@ -116,16 +115,16 @@ async function showPlaces(
   command: Command,
   { terminal }: CliContext,
 ): Promise<void> {
-  const found = await listPlaces(services, type, token);
-  print(terminal, command, found.places, (places) => describePlaces(type, places, found.isCut));
+  const { places, isCut } = await listPlaces(services, type, token);
+  print(terminal, command, places, () => describePlaces(type, places, isCut));
 }
 
 function describePlaces(type: IntegrationType, places: readonly Place[], isCut: boolean): string {
-  const noun = type === 'github' ? 'repository' : 'team';
+  const { one: noun, pattern } = providerOf(type).words.place;
   if (places.length === 0) return `The token can see no ${noun}.`;
   const rows = places.map(({ name, canAdminister }) => [name, canAdminister ? 'yes' : 'no']);
   const more = isCut ? '\nThere are more than are listed here.' : '';
-  return `${table([noun.toUpperCase(), 'CAN BE CONNECTED'], rows)}${more}\n\nName those that you want: --${noun} ${type === 'github' ? 'OWNER/NAME' : 'KEY'}`;
+  return `${table([noun.toUpperCase(), 'CAN BE CONNECTED'], rows)}${more}\n\nName those that you want: --${noun} ${pattern}`;
 }
 
 /** For one place the same keys as when it is connected by hand. */
@@ -141,7 +140,7 @@ function jsonOf({ integrationId, places }: ConnectedHooks) {
 
 /** Without a trigger, deliveries are taken and nothing is written. */
 function nextOf(type: IntegrationType, integrationId: string): string {
-  const event = type === 'github' ? 'release' : 'issue';
+  const [event] = Object.keys(providerOf(type).triggerEvents);
   return `Next, choose what becomes a draft, such as:
 ${tidings} trigger create --integration ${integrationId} --event ${event} --content-type changelog`;
 }
@@ -164,29 +163,13 @@ function describeManaged(type: IntegrationType, { integrationId, places }: Conne
   ].join('\n');
 }
 
-/** What is pasted at the provider works only where the provider can reach it. */
+/** Warns of a webhook URL that the provider cannot reach. */
 function warnOfAddress(type: IntegrationType, webhookUrl: string): string[] {
   if (!isLocal(webhookUrl)) return [];
   return [
-    `${providerNames[type]} delivers to public addresses alone, and ${new URL(webhookUrl).host} is none: set PUBLIC_URL to the one that the
+    `${providerOf(type).name} delivers to public addresses alone, and ${new URL(webhookUrl).host} is none: set PUBLIC_URL to the one that the
 service has, and paste a URL that begins with that.`,
   ];
-}
-
-const LINEAR_STEPS = `At Linear: Settings, API, New webhook. Paste the URL and the secret, and choose Issues, Projects and
-Project updates.`;
-
-function githubSteps(repositories: readonly { repository: string; webhookUrl: string }[]): string {
-  const [first] = repositories;
-  if (repositories.length === 1 && first !== undefined) {
-    return `At https://github.com/${first.repository}/settings/hooks/new: paste the URL and the secret, choose the content type
-application/json, and the events that you want.`;
-  }
-  const rows = repositories.map(({ repository, webhookUrl }) => [repository, webhookUrl]);
-  return `${table(['REPOSITORY', 'WEBHOOK URL'], rows)}
-
-At each one, under Settings, Webhooks, Add webhook: paste its URL and the secret, choose the content type
-application/json, and the events that you want.`;
 }
 
 function describeConnected(

@@ -1,64 +1,118 @@
 import type { Command } from 'commander';
-import { diagnose } from '../integrations/doctor.ts';
-import { findMissed, MAX_REDELIVERED, redeliverMissed } from '../integrations/missed.ts';
+import { type Diagnosis, diagnose, type Fix } from '../integrations/doctor.ts';
+import {
+  type ComparedDelivery,
+  type Comparison,
+  findMissed,
+  MAX_REDELIVERED,
+  redeliverMissed,
+} from '../integrations/missed.ts';
+import type { IntegrationType } from '../integrations/model.ts';
+import { describeFinding, describeMissed, fixes } from '../integrations/words.ts';
 import { tidings } from '../lib/how-to-run.ts';
-import type { Check, ComparedDelivery } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
 import { type CliContext, WorkFailed, withServices } from './context.ts';
 import { oneLine, print, table } from './output.ts';
 
-/** What is wrong, and what did not arrive. */
 export function addDoctorCommands(group: Command, context: CliContext): void {
   group
     .command('doctor')
-    .description('look at all that its deliveries depend on, and say what to do')
+    .description('check everything that its deliveries depend on, and say what to do')
     .argument('<id>', 'the integration')
     .action(async (id: string, _options: object, command: Command) => {
       const diagnosis = await withServices(context, command, (services) => diagnose(services, id));
-      print(context.terminal, command, diagnosis, ({ checks }) => checks.map(describe).join('\n'));
+      print(context.terminal, command, diagnosisJson(diagnosis), ({ checks }) =>
+        checks.map(describeCheck).join('\n'),
+      );
       if (!diagnosis.ok) throw new WorkFailed();
     });
 
   group
     .command('missed')
-    .description('compare what GitHub says that it delivered in the last three days with the log')
+    .description("compare the provider's deliveries of the last three days with the log")
     .argument('<id>', 'the integration')
-    .option('--redeliver [delivery-id...]', 'ask GitHub to send these again, or all that are missing')
+    .option('--redeliver [delivery-id...]', 'ask the provider to send these again, or all that are missing')
     .action(async (id: string, { redeliver }: { redeliver?: true | string[] }, command: Command) => {
       if (redeliver === undefined) {
-        const found = await withServices(context, command, (services) => findMissed(services, id));
-        print(context.terminal, command, found, ({ missed, counts, isCut, untold }) =>
-          [
-            `${counts.arrived} arrived, ${counts.failed} failed, ${counts['never-arrived']} never arrived.`,
-            ...(missed.length === 0 ? [] : ['', missedTable(missed), '', AGAIN(id)]),
-            ...untold.map(({ place, reason }) => `\nOf ${place} nothing is known: ${reason}`),
-            ...(isCut ? ['', 'There are more, and older ones, than GitHub was asked for.'] : []),
-          ].join('\n'),
-        );
+        const comparison = await withServices(context, command, (services) => findMissed(services, id));
+        print(context.terminal, command, comparisonJson(comparison), describeComparison);
         return;
       }
       const wanted = redeliver === true ? 'all' : redeliver;
-      const results = await withServices(context, command, (services) =>
+      const redelivered = await withServices(context, command, (services) =>
         redeliverMissed(services, id, wanted),
       );
-      print(context.terminal, command, results, (all) =>
-        all.length === 0
-          ? 'No delivery is missing.'
-          : all
-              .map(({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'GitHub sends it again'}`)
-              .concat(
-                all.length < MAX_REDELIVERED ? [] : ['There may be more: ask again once these have come.'],
-              )
-              .join('\n'),
-      );
+      const results = redelivered.map(({ deliveryId, problem }) => ({
+        deliveryId,
+        isAsked: problem === null,
+        problem: problem?.message ?? null,
+      }));
+      print(context.terminal, command, results, (all) => {
+        if (all.length === 0) return 'No delivery is missing.';
+        const lines = all.map(
+          ({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'the provider sends it again'}`,
+        );
+        if (all.length === MAX_REDELIVERED)
+          lines.push('There may be more: repeat this once these have arrived.');
+        return lines.join('\n');
+      });
       if (results.some(({ isAsked }) => !isAsked)) throw new WorkFailed();
     });
 }
 
-const AGAIN = (id: string) => `To have them sent again: ${tidings} integration missed ${id} --redeliver`;
+function diagnosisJson({ integrationId, ok, findings, type }: Diagnosis) {
+  const checks = findings.map((finding) => {
+    const { name, place, status, fix, missed } = finding;
+    return {
+      name,
+      ...(place === undefined ? {} : { place }),
+      status,
+      message: describeFinding(finding),
+      ...(fix === undefined ? {} : { advice: fixes[fix] ?? commandFor(fix, integrationId, type) }),
+      ...(missed === undefined ? {} : { missed: missed.map(missedJson) }),
+    };
+  });
+  return { integrationId, ok, checks };
+}
+
+function commandFor(fix: Fix, id: string, type: IntegrationType): string {
+  const integration = `${tidings} integration`;
+  switch (fix) {
+    case 'set_token':
+      return `With a token it can: ${integration} set-token ${id} --token TOKEN`;
+    case 'rotate_secret':
+      return `${integration} rotate-secret ${id}`;
+    case 'redeliver':
+      return `${integration} missed ${id} --redeliver`;
+    case 'send_test':
+      return `Trigger an event at the provider, or send a test event: ${tidings} send ${type} ${providerOf(type).exampleEvent} --integration ${id}`;
+    default:
+      return `${integration} ${fix} ${id}`;
+  }
+}
+
+function missedJson({ cause, ...delivery }: ComparedDelivery) {
+  return { ...delivery, reason: cause === null ? null : describeMissed(cause) };
+}
+
+function comparisonJson({ unknown, missed, ...comparison }: Comparison) {
+  return {
+    ...comparison,
+    missed: missed.map(missedJson),
+    untold: unknown.map(({ place, problem }) => ({ place, reason: problem.message })),
+  };
+}
 
 const MARKS = { ok: '✓', warning: '!', failed: '✗' } as const;
 
-function describe({ name, place, status, message, advice, missed }: Check): string {
+function describeCheck({
+  name,
+  place,
+  status,
+  message,
+  advice,
+  missed,
+}: ReturnType<typeof diagnosisJson>['checks'][number]): string {
   const subject = place === undefined ? name : `${name} (${place})`;
   return [
     `${MARKS[status]} ${subject}: ${message}`,
@@ -67,9 +121,25 @@ function describe({ name, place, status, message, advice, missed }: Check): stri
   ].join('\n');
 }
 
-function missedTable(missed: readonly ComparedDelivery[]): string {
+function describeComparison({
+  integrationId,
+  missed,
+  counts,
+  isCut,
+  untold,
+}: ReturnType<typeof comparisonJson>): string {
+  const redeliver = `To have them sent again: ${tidings} integration missed ${integrationId} --redeliver`;
+  return [
+    `${counts.arrived} arrived, ${counts.failed} failed, ${counts['never-arrived']} never arrived.`,
+    ...(missed.length === 0 ? [] : ['', missedTable(missed), '', redeliver]),
+    ...untold.map(({ place, reason }) => `\nDeliveries of ${place} are unknown: ${reason}`),
+    ...(isCut ? ['', 'The provider has more, older deliveries than were compared.'] : []),
+  ].join('\n');
+}
+
+function missedTable(missed: readonly ReturnType<typeof missedJson>[]): string {
   return table(
-    ['DELIVERY', 'DELIVERED', 'EVENT', 'WHAT BECAME OF IT', 'WHY'],
+    ['DELIVERY', 'DELIVERED', 'EVENT', 'RESULT', 'REASON'],
     missed.map(({ deliveryId, deliveredAt, event, action, fate, reason }) => [
       deliveryId,
       deliveredAt,

@@ -1,20 +1,24 @@
 import type { Command } from 'commander';
-import { disconnectIntegration } from '../integrations/disconnect.ts';
+import { setEnabled } from '../integrations/connect.ts';
 import { listHooks } from '../integrations/hook-store.ts';
-import { type Integration, providerNames } from '../integrations/model.ts';
-import { endedNow, rotateSecret } from '../integrations/rotate.ts';
-import { getIntegration, listIntegrations, setEnabled } from '../integrations/store.ts';
+import type { ConnectedPlace, Integration } from '../integrations/model.ts';
+import { addPlace, disconnectIntegration, removePlace } from '../integrations/places.ts';
+import { ChangeFailed, IntegrationProblem } from '../integrations/problems.ts';
+import { repairHooks, rotateSecret } from '../integrations/rotate.ts';
+import { getIntegration, listIntegrations } from '../integrations/store.ts';
+import { setToken } from '../integrations/token.ts';
+import { describeOldSecret } from '../integrations/words.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { type CliContext, withServices } from './context.ts';
+import { listProviders, providerOf, providers } from '../providers/index.ts';
+import { type CliContext, readToken, withServices } from './context.ts';
 import { addConnectCommands, ONCE } from './integration-connect.ts';
 import { addDoctorCommands } from './integration-doctor.ts';
-import { addPlaceCommands } from './integration-places.ts';
 import { fields, print, table } from './output.ts';
 
 export function addIntegrationCommands(program: Command, context: CliContext): void {
-  const group = program.command('integration').description('connect GitHub and Linear');
+  const group = program.command('integration').description(`connect ${listProviders('and')}`);
   addConnectCommands(group, context);
 
   group
@@ -22,17 +26,16 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
     .description('list the integrations, oldest first')
     .option('--organization <id>', 'only of this organization')
     .action(async ({ organization }: { organization?: string }, command: Command) => {
-      const integrations = await withServices(context, command, async ({ db }) => {
-        if (organization !== undefined) await getOrganization(db, organization);
-        return withPlaces(db, await listIntegrations(db, organization));
-      });
+      const integrations = await withServices(context, command, (services) =>
+        listWithPlaces(services, organization),
+      );
       print(
         context.terminal,
         command,
         integrations.map(({ integration }) => integration),
         () =>
           integrations.length === 0
-            ? `No integration yet. Make one: ${tidings} integration connect github --organization ID --repository OWNER/NAME`
+            ? `No integration yet. Make one: ${tidings} integration connect ${providers[0]?.id} --organization ID --repository OWNER/NAME`
             : table(
                 ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],
                 integrations.map(row),
@@ -67,14 +70,14 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
         command,
         async (services) => ({
           ...(await rotateSecret(services, id, { now })),
-          integration: await getIntegration(services.db, id),
+          integration: await services.db.read((tx) => getIntegration(tx, id)),
         }),
       );
-      const provider = providerNames[integration.type];
+      const provider = providerOf(integration.type).name;
       const next = isSetAtProvider
-        ? `It is set at ${provider} already: nothing is left to do.`
+        ? `It is already set at ${provider}: nothing is left to do.`
         : `${ONCE} Set it at ${provider}.`;
-      const old = now ? endedNow(provider, isSetAtProvider) : 'The old one works for another 24 hours.';
+      const old = describeOldSecret(integration.type, now, isSetAtProvider);
       print(context.terminal, command, { secret }, () => `${fields({ Secret: secret })}\n\n${next} ${old}`);
     });
 
@@ -99,23 +102,86 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
     });
 }
 
+function addPlaceCommands(group: Command, context: CliContext): void {
+  group
+    .command('add')
+    .description('connect another repository or team')
+    .argument('<id>', 'the integration')
+    .argument('<name>', 'OWNER/NAME, or the key of a team')
+    .action(async (id: string, name: string, _options: object, command: Command) => {
+      const added = await withServices(context, command, (services) => addPlace(services, id, name));
+      print(context.terminal, command, { integrationId: id, ...added }, () =>
+        added.hookId === undefined
+          ? `${fields({ 'Webhook URL': added.webhookUrl })}\n\nSet up its webhook with this URL and the secret of the integration. For a new secret: ${tidings} integration rotate-secret ${id}`
+          : describePlace(added as ConnectedPlace),
+      );
+    });
+
+  group
+    .command('remove')
+    .description('disconnect one of its repositories or teams, with its webhook and its triggers')
+    .argument('<id>', 'the integration')
+    .argument('<name>', 'OWNER/NAME, or the key of a team')
+    .option('--force', 'also when the provider does not delete the webhook')
+    .action(async (id: string, name: string, { force }: { force?: true }, command: Command) => {
+      const { isLeft } = await withServices(context, command, (services) =>
+        removePlace(services, id, name, { force: force === true }),
+      );
+      const removed = { integrationId: id, place: name, removed: true, ...(isLeft ? { left: [name] } : {}) };
+      print(context.terminal, command, removed, () =>
+        isLeft ? `Removed: ${name}\nThe webhook was left there: delete it by hand.` : `Removed: ${name}`,
+      );
+    });
+
+  group
+    .command('set-token')
+    .description('let Tidings manage the webhooks: its first token, or a newer one')
+    .argument('<id>', 'the integration')
+    .requiredOption('--token <token>', 'the token; - reads it from standard input')
+    .action(async (id: string, options: { token: string }, command: Command) => {
+      const token = await readToken(options.token);
+      const places = await withServices(context, command, (services) => setToken(services, id, token));
+      print(context.terminal, command, { integrationId: id, places }, () =>
+        places.map(describePlace).join('\n'),
+      );
+    });
+
+  group
+    .command('repair')
+    .description('set its webhooks at the provider again, whatever was changed there')
+    .argument('<id>', 'the integration')
+    .action(async (id: string, _options: object, command: Command) => {
+      const places = await withServices(context, command, (services) => repairHooks(services, id));
+      print(context.terminal, command, { integrationId: id, places }, () =>
+        places.map(describePlace).join('\n'),
+      );
+    });
+}
+
+function describePlace({ place, hookId, hasPinged }: ConnectedPlace): string {
+  const ping = hasPinged === null ? '' : hasPinged ? '; its ping arrived' : '; its ping has not arrived yet';
+  return `${place}: webhook ${hookId} is up to date${ping}.`;
+}
+
 interface Listed {
   integration: Integration;
-  /** Its repositories; of Linear, where Tidings keeps a webhook, its teams. */
+  /** Its repositories or, where Tidings manages a webhook, its teams. */
   names: string[];
 }
 
-async function withPlaces(db: Services['db'], integrations: readonly Integration[]): Promise<Listed[]> {
-  const listed: Listed[] = [];
-  for (const integration of integrations) {
-    const { id, type, repositories } = integration;
-    const names =
-      type === 'linear'
-        ? (await listHooks(db, id)).map(({ placeName }) => placeName)
-        : repositories.map(({ fullName }) => fullName);
-    listed.push({ integration, names });
-  }
-  return listed;
+function listWithPlaces({ db }: Services, organizationId: string | undefined): Promise<Listed[]> {
+  return db.read(async (tx) => {
+    if (organizationId !== undefined) await getOrganization(tx, organizationId);
+    const listed: Listed[] = [];
+    for (const integration of await listIntegrations(tx, organizationId)) {
+      const { id, type, repositories } = integration;
+      const names = providerOf(type).hasRepositories
+        ? repositories.map(({ fullName }) => fullName)
+        : (await listHooks(tx, id)).map(({ placeName }) => placeName);
+      listed.push({ integration, names });
+    }
+    return listed;
+  });
 }
 
 function row({ integration, names }: Listed): string[] {
@@ -123,3 +189,39 @@ function row({ integration, names }: Listed): string[] {
   const status = enabled ? 'enabled' : 'disabled';
   return [id, type, status, hasToken ? 'managed' : 'by hand', organizationId, names.join(', ') || '–'];
 }
+
+/** The names of connected repositories by their ids. */
+export async function repositoryNames({ db }: Pick<Services, 'db'>): Promise<ReadonlyMap<string, string>> {
+  const integrations = await db.read((tx) => listIntegrations(tx));
+  return new Map(
+    integrations.flatMap(({ repositories }) =>
+      repositories.map(({ id, fullName }) => [id, fullName] as const),
+    ),
+  );
+}
+
+/** The command or option that helps with a refused change, as the rest of its message; empty without one. */
+export function integrationHint(error: unknown): string {
+  if (error instanceof ChangeFailed) {
+    const canForce = error.outcome.code === 'not_removed' || error.outcome.code === 'not_disconnected';
+    return canForce
+      ? ' With --force, the webhook stays at the provider until somebody deletes it there.'
+      : '';
+  }
+  if (!(error instanceof IntegrationProblem)) return '';
+  const { problem } = error;
+  switch (problem.code) {
+    case 'place_connected':
+      return ` To give it a token: ${setTokenCommand(problem.integrationId)}`;
+    case 'no_token':
+      return ` To give it one: ${setTokenCommand(problem.integrationId)}`;
+    case 'last_place':
+      return `: ${tidings} integration disconnect ${problem.integrationId}`;
+    case 'unknown_place':
+      return '; "integration list" shows what it has';
+    default:
+      return '';
+  }
+}
+
+const setTokenCommand = (id: string | number) => `${tidings} integration set-token ${id} --token TOKEN`;

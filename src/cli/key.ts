@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type ApiKey, type CreatedKey, READ_PERMISSION } from '../keys/model.ts';
+import { describeKeyWarning } from '../keys/words.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type CliContext, withServices } from './context.ts';
@@ -39,7 +40,7 @@ export function addKeyCommands(program: Command, context: CliContext): void {
         }),
       );
       print(context.terminal, command, created, describeCreated);
-      if (warning !== undefined) context.terminal.writeError(`warning: ${warning}\n`);
+      if (warning !== undefined) context.terminal.writeError(`warning: ${describeKeyWarning(warning)}\n`);
     });
 
   group
@@ -48,7 +49,7 @@ export function addKeyCommands(program: Command, context: CliContext): void {
     .requiredOption('--organization <id>', 'the organization')
     .action(async ({ organization }: { organization: string }, command: Command) => {
       const listed = await withServices(context, command, async ({ db, keys }) => {
-        await getOrganization(db, organization);
+        await db.read((tx) => getOrganization(tx, organization));
         return keys.listKeys(organization);
       });
       print(context.terminal, command, listed, (all) =>

@@ -1,8 +1,8 @@
 import { Argument, type Command, Option } from 'commander';
 import { tidings } from '../lib/how-to-run.ts';
 import { type Organization, Plan } from '../organizations/model.ts';
-import { createOrganization } from '../organizations/service.ts';
-import { listOrganizations, setPlan } from '../organizations/store.ts';
+import { createOrganization, setPlan } from '../organizations/service.ts';
+import { listOrganizations } from '../organizations/store.ts';
 import { type CliContext, withServices } from './context.ts';
 import { fields, oneLine, print, table } from './output.ts';
 
@@ -30,7 +30,7 @@ export function addOrganizationCommands(program: Command, context: CliContext): 
     .command('list')
     .description('list the organizations, oldest first')
     .action(async (_options: object, command: Command) => {
-      const organizations = await withServices(context, command, ({ db }) => listOrganizations(db));
+      const organizations = await withServices(context, command, ({ db }) => db.read(listOrganizations));
       print(context.terminal, command, organizations, (all) =>
         all.length === 0
           ? `No organization yet. Make one: ${tidings} organization create --name "Acme"`

@@ -3,11 +3,11 @@ import { escapeControls, onOneLine, withoutControls } from '../lib/controls.ts';
 
 // How commands speak: one JSON value on standard output with `--json`, words for people without.
 
-/** Where a command reads and writes. Tests give their own. */
+/** Output of a command. Tests pass their own. */
 export interface Terminal {
   write(text: string): void;
   writeError(text: string): void;
-  /** Whether standard error is a terminal that a person watches. */
+  /** True if standard error is a terminal. */
   readonly isInteractive: boolean;
 }
 
@@ -53,4 +53,24 @@ export function fields(values: Readonly<Record<string, string | null>>): string 
 export function oneLine(text: string, maxWidth = 60): string {
   const clean = onOneLine(text);
   return Bun.stringWidth(clean) > maxWidth ? `${Bun.sliceAnsi(clean, 0, maxWidth - 1)}…` : clean;
+}
+
+const WIDTH = 30;
+
+/** A bar that fills on standard error while somebody watches; nothing otherwise. `done` takes it away. */
+export function progressBar(terminal: Terminal, label: string) {
+  let shownPercent = -1;
+  return {
+    show(done: number, total: number): void {
+      const percent = Math.floor((done / total) * 100);
+      if (!terminal.isInteractive || percent === shownPercent) return;
+      shownPercent = percent;
+      const filled = Math.round((percent / 100) * WIDTH);
+      const bar = `${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}`;
+      terminal.writeError(`\r${label}  ${bar}  ${String(percent).padStart(3)} %  ${done} of ${total}`);
+    },
+    done(): void {
+      if (shownPercent >= 0) terminal.writeError('\r\u001b[K');
+    },
+  };
 }

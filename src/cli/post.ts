@@ -4,7 +4,7 @@ import { AppError } from '../lib/app-error.ts';
 import { escapeControls } from '../lib/controls.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { editPost } from '../posts/edit.ts';
+import type { SourceFile } from '../posts/import/files.ts';
 import {
   type ImportOptions,
   type ImportResult,
@@ -12,13 +12,12 @@ import {
   importFormats,
   MAX_FILE_BYTES,
 } from '../posts/import/service.ts';
-import type { SourceFile } from '../posts/import/source.ts';
 import { type ContentType, contentTypes, type Post, type PostStatus, postStatuses } from '../posts/model.ts';
-import { deletePost, getPost, listPostPage, parsePost, setPostStatus } from '../posts/store.ts';
-import { type CliContext, withServices } from './context.ts';
-import { isoTime, whole } from './options.ts';
-import { fields, oneLine, print, table } from './output.ts';
-import { progressBar } from './progress.ts';
+import { deletePost, editPost, setPostStatus } from '../posts/service.ts';
+import { getPost, listPostPage, parsePost } from '../posts/store.ts';
+import { type CliContext, isoTime, whole, withServices } from './context.ts';
+import { explain } from './hints.ts';
+import { fields, oneLine, print, progressBar, table } from './output.ts';
 import { addSuggestionCommands } from './suggestion.ts';
 
 type ImportFlags = Pick<ImportOptions, 'status' | 'contentType' | 'date' | 'format' | 'source'>;
@@ -92,7 +91,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
         print(context.terminal, command, results.done, (all) => all.map(describeImport).join('\n'));
       }
       if (results.failures.length > 0) {
-        const messages = results.failures.map(({ message }) => message);
+        const messages = results.failures.map(explain);
         throw new AppError(
           400,
           `${messages.join('\n')}\nNothing of ${messages.length > 1 ? 'these files' : 'this file'} was imported.`,
@@ -104,11 +103,13 @@ export function addPostCommands(program: Command, context: CliContext): void {
     .option('--limit <number>', 'posts per page, 1 to 1000', whole(1, 1000), 50)
     .option('--page <number>', 'page number', whole(1, 1_000_000_000), 1)
     .action(async (options: ListOptions, command: Command) => {
-      const { posts, totalItems } = await withServices(context, command, async ({ db }) => {
-        await getOrganization(db, options.organization);
-        const page = await listPostPage(db, options.organization, { ...selectionOf(options), ...options });
-        return { ...page, posts: page.posts.map(parsePost) };
-      });
+      const { posts, totalItems } = await withServices(context, command, ({ db }) =>
+        db.read(async (tx) => {
+          await getOrganization(tx, options.organization);
+          const page = await listPostPage(tx, options.organization, { ...selectionOf(options), ...options });
+          return { ...page, posts: page.posts.map(parsePost) };
+        }),
+      );
       print(context.terminal, command, posts, (page) => describePage(page, totalItems, options));
     });
 
@@ -118,7 +119,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
     .argument('<id>', 'the post')
     .action(async (id: string, _options: object, command: Command) => {
       const { post, hasSuggestion } = await withServices(context, command, async (services) => ({
-        post: await getPost(services.db, id),
+        post: await services.db.read((tx) => getPost(tx, id)),
         hasSuggestion: await hasSuggestionFor(services, id),
       }));
       print(context.terminal, command, post, () =>
@@ -177,12 +178,14 @@ export function addPostCommands(program: Command, context: CliContext): void {
     .action(async (options: Selection & { jsonl?: true }, command: Command) => {
       const { write } = context.terminal;
       await withServices(context, command, async ({ db }) => {
-        await getOrganization(db, options.organization);
+        await db.read((tx) => getOrganization(tx, options.organization));
         const selection = { ...selectionOf(options), sort: options.sort, limit: EXPORT_BATCH };
         let separator = '';
         if (!options.jsonl) write('[');
         for (let page = 1; ; page++) {
-          const { posts } = await listPostPage(db, options.organization, { ...selection, page });
+          const { posts } = await db.read((tx) =>
+            listPostPage(tx, options.organization, { ...selection, page }),
+          );
           for (const post of posts) {
             write(`${separator}${escapeControls(new TextDecoder().decode(post))}`);
             separator = options.jsonl ? '\n' : ',\n';

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import type { IntegrationType } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Services } from '../main.ts';
-import { sampleEvents, sampleOf } from '../providers/samples.ts';
+import { type IntegrationType, providers, sampleEvents, sampleFor } from '../providers/index.ts';
+import type { Provider } from '../providers/provider.ts';
 import { type SentDelivery, sendDelivery } from '../receiver/send.ts';
 import { type CliContext, withServices } from './context.ts';
 import { print } from './output.ts';
@@ -21,11 +21,11 @@ interface SendOptions {
 
 export function addSendCommand(program: Command, context: CliContext): void {
   const group = program.command('send').description('send a signed test delivery to the running service');
-  for (const type of ['github', 'linear'] as const) {
+  for (const provider of providers) {
     group
-      .command(type)
-      .description(`a delivery as ${type === 'github' ? 'GitHub' : 'Linear'} sends it`)
-      .argument('<event>', `the event: ${sampleEvents[type].join(', ')}; any other with --payload`)
+      .command(provider.id)
+      .description(`a delivery as ${provider.name} sends it`)
+      .argument('<event>', `the event: ${sampleEvents(provider.id).join(', ')}; any other with --payload`)
       .requiredOption('--integration <id>', 'the integration that it is for')
       .option('--repository <id>', "the repository (default: the integration's first)")
       .option('--delivery <id>', 'the delivery id (default: a new one)')
@@ -37,7 +37,9 @@ export function addSendCommand(program: Command, context: CliContext): void {
         new Option('--url <url>', 'where the service is (default: PUBLIC_URL, or http://localhost:PORT)'),
       )
       .action(async (event: string, options: SendOptions, command: Command) => {
-        const sent = await withServices(context, command, (services) => send(services, type, event, options));
+        const sent = await withServices(context, command, (services) =>
+          send(services, provider, event, options),
+        );
         const [only] = sent;
         print(context.terminal, command, options.twice ? sent : only, () => sent.map(describe).join('\n\n'));
         const refused = sent.find(({ status }) => status >= 400);
@@ -50,13 +52,13 @@ export function addSendCommand(program: Command, context: CliContext): void {
 
 async function send(
   services: Services,
-  type: IntegrationType,
+  provider: Provider<IntegrationType>,
   event: string,
   { integration, repository, delivery, payload, action, twice, badSignature, url }: SendOptions,
 ): Promise<SentDelivery[]> {
   const body =
     payload === undefined
-      ? await sampleBody(services, type, event, { integration, repository, action })
+      ? await sampleBody(services, provider, event, { integration, repository, action })
       : await readPayload(payload);
   const test = {
     integrationId: integration,
@@ -74,7 +76,7 @@ async function send(
 
 async function sampleBody(
   { db, clock }: Services,
-  type: IntegrationType,
+  provider: Provider<IntegrationType>,
   event: string,
   {
     integration: integrationId,
@@ -83,10 +85,13 @@ async function sampleBody(
   }: { integration: string; repository: string | undefined; action: string | undefined },
 ): Promise<string> {
   const integration = await db.read((tx) => getIntegration(tx, integrationId));
-  if (integration.type !== type) {
-    throw new AppError(400, `Integration ${integrationId} is one of ${integration.type}, not of ${type}`);
+  if (integration.type !== provider.id) {
+    throw new AppError(
+      400,
+      `Integration ${integrationId} is one of ${integration.type}, not of ${provider.id}`,
+    );
   }
-  const sample = sampleOf(integration, event, { now: clock.now(), action, repositoryId: repository });
+  const sample = sampleFor(integration, event, { now: clock.now(), action, repositoryId: repository });
   if (sample !== null && (action === undefined || sample.action === action)) return JSON.stringify(sample);
   if (sample !== null || action !== undefined) {
     throw new AppError(
@@ -96,7 +101,7 @@ async function sampleBody(
   }
   throw new AppError(
     400,
-    `There is no sample of ${event}. There are ${sampleEvents[type].join(', ')}; --payload FILE sends anything.`,
+    `There is no sample of ${event}. There are ${sampleEvents(provider.id).join(', ')}; --payload FILE sends anything.`,
   );
 }
 

@@ -4,7 +4,7 @@ import { readConfig } from '../config.ts';
 import { actorOf, openServices, type Services, startServer } from '../main.ts';
 import { warnOfModes } from '../operate/data-folder.ts';
 import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../operate/demo/service.ts';
-import { createSetupLink } from '../users/service.ts';
+import { createSetupLink } from '../users/links.ts';
 import { addSettings, type CliContext, flagsOf } from './context.ts';
 
 export function addServeCommand(program: Command, context: CliContext): void {

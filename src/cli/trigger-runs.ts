@@ -4,8 +4,8 @@ import type { RunStatus, TriggerRun } from '../triggers/model.ts';
 import { runTriggers } from '../triggers/run.ts';
 import { getTrigger, listRuns, retryRuns } from '../triggers/store.ts';
 import { type CliContext, withServices } from './context.ts';
+import { repositoryNames } from './integration.ts';
 import { oneLine, print, table } from './output.ts';
-import { repositoryNames } from './repositories.ts';
 import { withComposer } from './trigger-try.ts';
 
 /** Commands about what triggers still have to do, or could not do. */

@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { getDelivery } from '../deliveries/log-store.ts';
 import { threadedComposer } from '../drafts/thread.ts';
 import { previewTrigger, type RehearsedPost, rehearseTrigger } from '../triggers/rehearse.ts';
-import { type CliContext, withServices } from './context.ts';
-import { sinceWhen, timeOrSpan } from './options.ts';
+import { type CliContext, sinceWhen, timeOrSpan, withServices } from './context.ts';
 import { oneLine, print } from './output.ts';
 
 /** Commands that show what a trigger would do, and change nothing. */

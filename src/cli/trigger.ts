@@ -5,6 +5,7 @@ import { tidings } from '../lib/how-to-run.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';
+import { providers } from '../providers/index.ts';
 import { countRequests } from '../triggers/arrival-store.ts';
 import { MAX_LAST, type Trigger } from '../triggers/model.ts';
 import {
@@ -16,10 +17,9 @@ import {
 } from '../triggers/service.ts';
 import { deleteTrigger } from '../triggers/store.ts';
 import { describeFilters } from '../triggers/words.ts';
-import { type CliContext, withServices } from './context.ts';
-import { whole } from './options.ts';
+import { type CliContext, whole, withServices } from './context.ts';
+import { repositoryNames } from './integration.ts';
 import { fields, print, table } from './output.ts';
-import { repositoryNames } from './repositories.ts';
 import { filtersOf, type RuleFlags, ruleOptions, templatesOf } from './trigger-options.ts';
 import { addRunCommands } from './trigger-runs.ts';
 import { addTryCommands } from './trigger-try.ts';
@@ -51,7 +51,9 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
       .option('--repository <owner/name>', 'only this repository of it')
       .requiredOption(
         '--event <event>',
-        'release, push or pull_request of GitHub; issue, project or project_update of Linear',
+        providers
+          .map(({ name, triggerEvents }) => `${Object.keys(triggerEvents).join(', ')} of ${name}`)
+          .join('; '),
       )
       .option('--action <action>', 'what the event came to (default: the one that posts are made of)')
       .addOption(contentTypeOption().default('changelog')),

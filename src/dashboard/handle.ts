@@ -1,19 +1,20 @@
-import { type Actor, userActor } from '../audit/model.ts';
-import { UNVERIFIED_UPLOAD_MS } from '../http/body-limit.ts';
-import { requestIdOf } from '../http/request-log.ts';
+import type { Actor } from '../audit/model.ts';
+import { requestIdOf } from '../http/request.ts';
 import { page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
-import { readUpload, UploadError } from '../lib/upload.ts';
-import { findOrganization } from '../organizations/store.ts';
+import { countDrafts } from '../posts/store.ts';
 import type { Guard } from '../users/guard.ts';
-import { rememberBrowser } from '../users/known-browser.ts';
 import type { Client } from '../users/model.ts';
-import { findSignedIn, hashOf, SESSION_MS } from '../users/service.ts';
-import { updateSession } from '../users/session-store.ts';
-import { listMemberships } from '../users/store.ts';
-import { cookieHeaders, readCookies, type SessionCookie } from './cookies.ts';
 import {
-  type Access,
+  BROWSER_MS,
+  completeSignIn,
+  findSignedIn,
+  hashOf,
+  mayCreateOrganization,
+  rememberBrowser,
+  SESSION_MS,
+} from '../users/sessions.ts';
+import {
   type Answer,
   type DashboardDeps,
   type MemberVisit,
@@ -21,214 +22,216 @@ import {
   type Redirect,
   redirect,
   type UserVisit,
-  type View,
   type Visit,
-  view,
 } from './page.ts';
-import { requireSameOrigin } from './same-origin.ts';
-import { renderFragment, renderPage } from './view/document.tsx';
-import { SignedOut } from './view/signed-out.tsx';
-import { Trouble } from './view/trouble.tsx';
+import { readBody, requireSameOrigin } from './submission.ts';
+import { renderFragment, renderPage, signedOutPage, troublePage, type View } from './view/document.tsx';
 
-/** What a form of a signed-in person may hold: a post of 200,000 characters fits several times. */
-const MAX_FORM_BYTES = 2 * 1024 * 1024;
+const MAX_USER_AGENT_LENGTH = 200;
 
-/** How long a signed-in person's form may take: 2 MiB at 256 kbit/s. */
-const FORM_UPLOAD_MS = 70_000;
-
-/** What a form without a session may hold: the longest of them has an e-mail address, a password and a token. */
-const MAX_STRANGER_FORM_BYTES = 16 * 1024;
-
-/** Answers a visit to a page: who is it, may they, what do they see. Failures become pages too. */
+/** Returns a function from a page to its route handler. Failures become pages too. */
 export function createHandler(deps: DashboardDeps, guard: Guard) {
-  return async function handle(
-    page: Page,
-    request: Request,
-    params: Record<string, string>,
-  ): Promise<Response> {
-    const isSecure = deps.publicUrl().startsWith('https:');
-    const cookies = readCookies(request, isSecure);
-    // Read before the first await: Bun forgets the address when the connection closes.
-    const address = deps.clientAddress(request);
-    let visit: Visit = {
-      deps: actingAs(deps, { type: 'anonymous', id: null, name: null, address }),
-      guard,
-      request,
-      clientAddress: address,
-      url: new URL(request.url, 'http://localhost'),
-      params,
-      form: new URLSearchParams(),
-      user: null,
-      sessionHash: '',
-    };
-    const client = clientOf(visit);
-    let session: SessionCookie | null | undefined;
-    let browser: string | null | undefined;
-    let answer: Answer;
-    try {
-      if (page.method === 'POST') requireSameOrigin(request);
-      if (cookies.session !== null) {
-        const signedIn = await findSignedIn(deps, cookies.session, client);
-        if (signedIn !== null) {
-          visit.user = signedIn.user;
-          visit.sessionHash = hashOf(cookies.session);
-          visit.deps = actingAs(deps, userActor(visit.user, address));
-          const { extendedMs } = signedIn;
-          if (extendedMs !== null) session = { token: cookies.session, maxAgeMs: extendedMs };
+  return (page: Page) =>
+    async ({ request, params }: { request: Request; params: Record<string, string> }): Promise<Response> => {
+      const isSecure = deps.publicUrl().startsWith('https:');
+      const cookies = readCookies(request, isSecure);
+      const set: CookieChanges = {};
+      // Bun forgets the address when the connection closes: read it before the first await.
+      const address = deps.clientAddress(request);
+      const client: Client = {
+        address: address === 'unknown' ? null : address,
+        userAgent: request.headers.get('user-agent')?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
+      };
+      let visit: Visit = {
+        deps: actingAs(deps, { type: 'anonymous', id: null, name: null, address }),
+        guard,
+        request,
+        clientAddress: address,
+        url: new URL(request.url, 'http://localhost'),
+        params,
+        form: new URLSearchParams(),
+        user: null,
+        memberships: [],
+        sessionHash: '',
+        knownBrowser: cookies.browser,
+      };
+      let answer: Answer;
+      try {
+        if (page.method === 'POST') requireSameOrigin(request);
+        const token = cookies.session;
+        const signedIn = token === null ? null : await findSignedIn(deps, token, client);
+        if (token !== null && signedIn !== null) {
+          const { user, memberships, extendedMs } = signedIn;
+          const actor: Actor = { type: 'user', id: user.id, name: user.email, address };
+          visit = {
+            ...visit,
+            user,
+            memberships,
+            sessionHash: hashOf(token),
+            deps: actingAs(deps, actor),
+          };
+          if (extendedMs !== null) set.session = { value: token, maxAgeMs: extendedMs };
         }
-      }
-      const admitted = await admit(page, visit);
-      if ('kind' in admitted) answer = admitted;
-      else {
-        visit = admitted;
-        if (page.method === 'POST') visit.form = await readForm(page.access, visit);
-        if (page.path.includes('/integrations/')) deps.extendTimeout?.(request);
-        answer = await page.handle(admitted as never);
+        const admitted = await admit(page, visit);
+        if ('kind' in admitted) answer = admitted;
+        else {
+          visit = admitted;
+          if (page.method === 'POST') visit.form = await readBody(bodyLimitOf(page), visit);
+          if (page.path.includes('/integrations/')) deps.extendTimeout?.(request);
+          answer = await page.handle(visit as never);
+        }
+        if (answer.kind === 'redirect') Object.assign(set, await cookiesAfter(answer, deps, client));
+      } catch (error) {
+        answer = troubleAbout(deps, request, error);
       }
       if (answer.kind === 'redirect') {
-        let person = answer.remember ?? null;
-        if (answer.session === null) session = null;
-        else if (answer.session !== undefined) {
-          // Every way to sign in comes by here.
-          session = { token: answer.session, maxAgeMs: SESSION_MS };
-          await updateSession(deps.db, hashOf(answer.session), client);
-          person ??= (await findSignedIn(deps, answer.session, client))?.user ?? null;
-        }
-        if (person !== null) browser = await rememberBrowser(deps, person);
+        if (answer.done !== undefined) set.notice = { value: answer.done, maxAgeMs: NOTICE_MS };
+        return seeOther(answer.to, cookieHeaders(set, isSecure));
       }
-    } catch (error) {
-      answer = troubleAbout(deps, request, error);
-    }
-    if (answer.kind === 'redirect') {
-      return seeOther(answer.to, cookieHeaders({ session, browser, notice: answer.done }, isSecure));
-    }
-    if (answer.kind === 'fragment') {
-      return pageResponse(renderFragment(answer), 200, cookieHeaders({ session }, isSecure));
-    }
-    const notice = cookies.notice === null ? undefined : null;
-    const { html, view } = await renderAnyway(deps, answer, visit, cookies.notice);
-    const headers = cookieHeaders({ session, notice }, isSecure);
-    return pageResponse(html, view.status ?? 200, headers, view.headers);
+      if (answer.kind === 'fragment') {
+        return pageResponse(renderFragment(answer), 200, cookieHeaders(set, isSecure));
+      }
+      if (cookies.notice !== null) set.notice = null;
+      let view = answer;
+      let html: string;
+      try {
+        html = await renderFor(visit, view, cookies.notice);
+      } catch (error) {
+        // Without the navigation, which may be what failed.
+        view = troubleAbout(deps, request, error);
+        html = renderPage(view, null, cookies.notice);
+      }
+      return pageResponse(html, view.status ?? 200, cookieHeaders(set, isSecure), view.headers);
+    };
+}
+
+/** The audit log records changes of this visit as the actor's. */
+function actingAs(deps: DashboardDeps, actor: Actor): DashboardDeps {
+  return {
+    ...deps,
+    actor,
+    get keys() {
+      return deps.keys.as(actor);
+    },
   };
 }
 
-/** What this visit does counts as this actor's in the audit log. */
-function actingAs(deps: DashboardDeps, actor: Actor): DashboardDeps {
-  return { ...deps, actor, keys: deps.keys.as(actor) };
-}
-
-/** How long a `User-Agent` is kept, in characters. */
-const MAX_USER_AGENT = 200;
-
-function clientOf({ request, clientAddress }: Visit): Client {
-  const userAgent = request.headers.get('user-agent')?.slice(0, MAX_USER_AGENT) ?? null;
-  return { address: clientAddress === 'unknown' ? null : clientAddress, userAgent };
-}
-
-/** The page or, where it cannot be shown, one that says so: without the navigation, which may be what failed. */
-async function renderAnyway(
-  deps: DashboardDeps,
-  answer: View,
-  visit: Visit,
-  notice: string | null,
-): Promise<{ html: string; view: View }> {
-  try {
-    return { html: await renderPage(answer, visit, notice), view: answer };
-  } catch (error) {
-    const trouble = troubleAbout(deps, visit.request, error);
-    return { html: await renderPage(trouble, null, notice), view: trouble };
-  }
-}
-
-/** The visit with all that the page needs of it. Who is not signed in is led there, and back again. */
+/** The visit as the page needs it, or a response instead: a person without a session signs in first and comes back. */
 async function admit(page: Page, visit: Visit): Promise<Visit | View | Redirect> {
-  const { deps, user, url, params } = visit;
+  const { user, url, params, memberships } = visit;
   if (page.access === 'anyone') return visit;
-  if (user === null) return page.method === 'POST' ? keepForm(visit) : redirect(signInPath(url));
-  const memberships = await listMemberships(deps.db, user.id);
-  const userVisit: UserVisit = { ...visit, user, memberships };
-  return page.access === 'user'
-    ? userVisit
-    : admitMember(page.access, userVisit, params.organizationId ?? '');
+  if (user === null) {
+    if (page.method === 'POST') return keepForm(visit);
+    return redirect(`/dashboard/~/sign-in?to=${encodeURIComponent(url.pathname + url.search)}`);
+  }
+  const userVisit: UserVisit = { ...visit, user };
+  if (page.access === 'user') return userVisit;
+  const membership = memberships.find(({ organization }) => organization.id === params.organizationId);
+  // Another's organization does not exist either.
+  if (membership === undefined) throw new AppError(404, 'There is no such page.');
+  const { organization, role } = membership;
+  if (page.access === 'owner' && role !== 'owner') {
+    throw new AppError(403, `Only owners of ${organization.name} can do this. Ask one of them.`);
+  }
+  const memberVisit: MemberVisit = {
+    ...userVisit,
+    organization,
+    role,
+    base: `/dashboard/${organization.id}`,
+  };
+  return memberVisit;
 }
 
-function signInPath({ pathname, search }: URL): string {
-  return `/dashboard/~/sign-in?to=${encodeURIComponent(pathname + search)}`;
-}
-
-/** Signing in would lead back to a page that is read: what a form held would be gone. */
+/** Signing in leads back to a GET, which would lose the form. */
 async function keepForm(visit: Visit): Promise<View> {
-  const path = visit.url.pathname + visit.url.search;
-  const form = await readForm('anyone', visit).catch((error) => {
+  const form = await readBody('anyone', visit).catch((error) => {
     if (error instanceof AppError && error.status === 413) return null;
     throw error;
   });
-  return view('You are signed out', SignedOut({ path, form }), { status: 401 });
+  return signedOutPage(visit.url.pathname + visit.url.search, form);
 }
 
-/** Another's organization is not there. */
-async function admitMember(access: Access, visit: UserVisit, organizationId: string): Promise<MemberVisit> {
-  const membership = visit.memberships.find((each) => each.organizationId === organizationId);
-  const organization = membership ? await findOrganization(visit.deps.db, organizationId) : null;
-  if (membership === undefined || organization === null) throw new AppError(404, 'There is no such page.');
-  const { role } = membership;
-  if (access === 'owner' && role !== 'owner') {
-    throw new AppError(403, `Only owners of ${organization.name} can do this. Ask one of them.`);
-  }
-  return { ...visit, organization, role, base: `/dashboard/${organizationId}` };
+function bodyLimitOf({ access }: Page): 'anyone' | 'user' {
+  return access === 'anyone' ? 'anyone' : 'user';
 }
 
-/** Reads the form, after the visit was admitted. Without a session it must be small. */
-async function readForm(access: Access, { request, deps }: Visit): Promise<URLSearchParams> {
-  const type = request.headers.get('content-type') ?? '';
-  if (!type.startsWith('application/x-www-form-urlencoded')) throw new AppError(415, 'This is no form.');
-  const limits =
-    access === 'anyone'
-      ? {
-          maxBytes: MAX_STRANGER_FORM_BYTES,
-          timeoutMs: UNVERIFIED_UPLOAD_MS,
-          budget: deps.uploadBudget,
-        }
-      : { maxBytes: MAX_FORM_BYTES, timeoutMs: FORM_UPLOAD_MS };
-  try {
-    return new URLSearchParams(new TextDecoder().decode(await readUpload(request, limits)));
-  } catch (error) {
-    throw error instanceof UploadError ? refusedForm(error, limits.maxBytes) : error;
-  }
+async function renderFor(visit: Visit, view: View, notice: string | null): Promise<string> {
+  if (!isMember(visit)) return renderPage(view, null, notice);
+  const { deps, organization, memberships } = visit;
+  const mayCreate = mayCreateOrganization(deps.organizationCreation, memberships);
+  const drafts = await countDrafts(deps.db, organization.id);
+  return renderPage(view, { ...visit, mayCreateOrganization: mayCreate, drafts }, notice);
 }
 
-function refusedForm({ problem }: UploadError, maxBytes: number): AppError {
-  switch (problem) {
-    case 'too_large': {
-      const limit = maxBytes === MAX_FORM_BYTES ? '2 MiB' : '16 KiB';
-      return new AppError(413, `The form is larger than ${limit}. Nothing was saved.`);
-    }
-    case 'aborted':
-      return new AppError(400, 'The form did not arrive completely. Nothing was saved. Send it again.');
-    case 'too_slow':
-      return new AppError(408, 'The form took too long to arrive. Nothing was saved. Send it again.');
-    case 'no_room':
-      return new AppError(
-        503,
-        'Tidings is busy. Nothing was saved. Wait a few seconds, then send the form again.',
-        { isRefusal: true },
-      );
-  }
+function isMember(visit: Visit): visit is MemberVisit {
+  return 'organization' in visit;
 }
 
-/** A page that says what went wrong. Our own failures are logged whole, and told by the id that the log has. */
+/** A page about a failure. Failures of Tidings are logged in full, and the page has only the id of the log line. */
 function troubleAbout({ log }: Pick<DashboardDeps, 'log'>, request: Request, error: unknown): View {
   if (error instanceof AppError && error.isRefusal) {
-    const { status, message, headers } = error;
-    const title = status === 404 ? 'Not found' : 'That did not work';
-    return view(title, Trouble({ status, message }), { status, headers });
+    return troublePage(error.status, error.message, error.headers);
   }
   const requestId = requestIdOf(request);
   log.error({ requestId, method: request.method, err: error }, 'request failed');
-  const status = error instanceof AppError ? error.status : 500;
-  const message =
-    error instanceof AppError
-      ? error.message
-      : `Something failed on our side. The log has it as ${requestId}.`;
-  return view('That did not work', Trouble({ status, message }), { status });
+  return error instanceof AppError
+    ? troublePage(error.status, error.message)
+    : troublePage(500, `Something failed on our side. The log has it as ${requestId}.`);
+}
+
+const SESSION = 'tidings_session';
+const BROWSER = 'tidings_browser';
+const NOTICE = 'tidings_notice';
+const MAX_NOTICE_LENGTH = 300;
+const NOTICE_MS = 60_000;
+
+/** Cookies to set; null deletes one. */
+interface CookieChanges {
+  session?: { value: string; maxAgeMs: number } | null;
+  browser?: { value: string; maxAgeMs: number };
+  notice?: { value: string; maxAgeMs: number } | null;
+}
+
+function readCookies(request: Request, isSecure: boolean) {
+  const map = new Bun.CookieMap(request.headers.get('cookie') ?? '');
+  const read = (name: string) => map.get(cookieName(name, isSecure));
+  return { session: read(SESSION), browser: read(BROWSER), notice: read(NOTICE) };
+}
+
+/** Every sign-in passes here: it begins a session, and makes the browser a known one. */
+async function cookiesAfter(
+  { session, remember }: Redirect,
+  deps: DashboardDeps,
+  client: Client,
+): Promise<CookieChanges> {
+  if (session === null) return { session };
+  const isNew = session !== undefined;
+  const browser = isNew
+    ? await completeSignIn(deps, session, client)
+    : remember && (await rememberBrowser(deps, remember));
+  return {
+    ...(isNew && { session: { value: session, maxAgeMs: SESSION_MS } }),
+    ...(browser && { browser: { value: browser, maxAgeMs: BROWSER_MS } }),
+  };
+}
+
+function cookieHeaders({ session, browser, notice }: CookieChanges, isSecure: boolean): string[] {
+  const cut = notice && { ...notice, value: notice.value.slice(0, MAX_NOTICE_LENGTH) };
+  const changes = { [SESSION]: session, [BROWSER]: browser, [NOTICE]: cut };
+  return Object.entries(changes)
+    .filter(([, change]) => change !== undefined)
+    .map(([name, change]) =>
+      new Bun.Cookie(cookieName(name, isSecure), change?.value ?? '', {
+        path: '/',
+        httpOnly: true,
+        sameSite: 'lax',
+        secure: isSecure,
+        maxAge: Math.floor((change?.maxAgeMs ?? 0) / 1000),
+      }).serialize(),
+    );
+}
+
+/** Browsers take a `__Host-` cookie from this host over https alone, never from a subdomain or over http. */
+function cookieName(name: string, isSecure: boolean): string {
+  return isSecure ? `__Host-${name}` : name;
 }

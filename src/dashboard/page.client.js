@@ -1,6 +1,6 @@
-// What the dashboard does beyond links and forms. All of it works without this too, if less conveniently.
+// Conveniences: every page works without this script.
 
-/** A button that copies: `data-copy` holds the text, or the id of what shows it. */
+/** `data-copy` of a button is the text to copy, or the id of the element with the text. */
 document.addEventListener('click', async (event) => {
   const button = event.target instanceof Element ? event.target.closest('[data-copy]') : null;
   if (button === null) return;
@@ -13,7 +13,7 @@ document.addEventListener('click', async (event) => {
   }, 1500);
 });
 
-/** The preview beside the editor follows what is typed. */
+/** Updates the preview while a person types. */
 const source = document.querySelector('textarea[data-preview]');
 const preview = document.getElementById('preview');
 if (source !== null && preview !== null) {
@@ -24,7 +24,7 @@ if (source !== null && preview !== null) {
     const body = new URLSearchParams(new FormData(source.form));
     const response = await fetch(source.dataset.preview, { method: 'POST', body });
     const html = await response.text();
-    // An answer may be overtaken by a later one, or be the way to sign in.
+    // Ignore a response that a later one overtook, and a redirect to the sign-in.
     if (mine === newest && response.ok && !response.redirected) preview.innerHTML = html;
   };
   source.form.addEventListener('input', () => {
@@ -33,7 +33,7 @@ if (source !== null && preview !== null) {
   });
 }
 
-/** Of a form whose answer shows a secret once, an impatient second click would hide that answer. */
+/** A second click would replace the response that shows a secret once. */
 document.addEventListener('submit', (event) => {
   const form = event.target;
   if (!(form instanceof HTMLFormElement) || form.dataset.once === undefined) return;
@@ -44,16 +44,16 @@ document.addEventListener('submit', (event) => {
   }, 5000);
 });
 
-/** Where the answer takes its time, the button that was pressed says so. */
+/** A button with `data-busy` shows that text while the response takes its time. */
 document.addEventListener('submit', (event) => {
   const button = event.submitter;
   if (event.defaultPrevented || button?.dataset.busy === undefined) return;
-  // Not at once: what the form sends is gathered after this, and a disabled button has no part in it.
+  // Wait for the browser to collect the form: it leaves out a disabled button.
   setTimeout(() => {
     const label = button.innerHTML;
     button.textContent = button.dataset.busy;
     button.disabled = true;
-    // Whoever goes back to this page as it was left can press it again.
+    // Enable the button for a person who comes back to this page.
     addEventListener(
       'pageshow',
       () => {
@@ -65,7 +65,7 @@ document.addEventListener('submit', (event) => {
   });
 });
 
-/** A long list of things to choose from shows only those with the words that are typed, and what is chosen. */
+/** Filters a long list of choices by the typed words. Selected choices stay visible. */
 const filter = document.querySelector('input[data-filter]');
 if (filter !== null) {
   filter.addEventListener('input', () => {
@@ -80,7 +80,7 @@ if (filter !== null) {
   });
 }
 
-/** While "Live" is on, new entries of the log appear by themselves, and are announced. */
+/** While "Live" is on, new log entries appear and are announced. */
 const live = document.querySelector('button[data-live]');
 const news = document.getElementById('live-news');
 const log = document.getElementById('log');
@@ -91,7 +91,7 @@ if (live !== null && news !== null && log !== null) {
     if (live.getAttribute('aria-pressed') !== 'true') return;
     const body = log.querySelector('tbody');
     const url = new URL(live.dataset.live, location.href);
-    // An empty log has no newest entry: whatever comes is news.
+    // In an empty log, every entry is new.
     url.searchParams.set('after', body.rows[0]?.dataset.at ?? `${live.dataset.since}_-`);
     try {
       const response = document.hidden ? null : await fetch(url);
@@ -100,7 +100,7 @@ if (live !== null && news !== null && log !== null) {
     } catch {
       live.setAttribute('aria-pressed', 'false');
       news.textContent =
-        'The connection was lost, so that nothing new appears by itself. Reload to see the newest.';
+        'The connection was lost, so new deliveries no longer appear. Reload to see the newest.';
     }
     timer = setTimeout(look, 2000);
   };
@@ -118,12 +118,12 @@ if (live !== null && news !== null && log !== null) {
   live.addEventListener('click', () => {
     const isOn = live.getAttribute('aria-pressed') !== 'true';
     live.setAttribute('aria-pressed', String(isOn));
-    news.textContent = isOn ? 'New deliveries appear by themselves.' : '';
+    news.textContent = isOn ? 'New deliveries appear as they arrive.' : '';
     if (isOn) void look();
   });
 }
 
-/** Buttons that need a script are shown by it; those that copy, only where the browser lets a page copy. */
+/** Shows the buttons that need this script; those that copy only where the browser has a clipboard. */
 for (const element of document.querySelectorAll('[data-script]')) {
   element.hidden = element.dataset.copy !== undefined && navigator.clipboard === undefined;
 }

@@ -1,28 +1,28 @@
-import type { VNode } from 'preact';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
-import type { Fetch } from '../http/request-log.ts';
-import { AppError } from '../lib/app-error.ts';
+import type { Fetch } from '../http/request.ts';
 import type { UploadBudget } from '../lib/upload.ts';
 import type { Organization, OrganizationCreation } from '../organizations/model.ts';
 import type { Guard } from '../users/guard.ts';
 import type { Membership, Role, User } from '../users/model.ts';
+import type { Fragment, View } from './view/document.tsx';
 
-// What a page of the dashboard is: a path, who may open it, and what it answers.
+export { fragment, type View, view } from './view/document.tsx';
 
-/** Who may open a page: anybody, whoever is signed in, the people of the organization in its path, its owners. */
+// A page is a method, a path, who may open it, and a handler that returns an `Answer`.
+
+/** Everybody, people who are signed in, members of the organization in the path, or its owners. */
 export type Access = 'anyone' | 'user' | 'member' | 'owner';
 
-/** What pages need beyond what every feature is given. */
 export interface DashboardDeps extends Deps {
-  /** Makes the text of a draft, for rehearsals. */
+  /** Composes the text of a draft, for rehearsals. */
   readonly compose: Compose;
   /** Renders long Markdown in a thread. Rejects with `AppError` when it takes too long. Absent: there is no thread. */
   readonly render?: (markdown: string) => Promise<string>;
-  /** Asks the service itself, whether or not its public address can be reached from here. */
+  /** Sends a request to this service without the network. */
   readonly self: Fetch;
-  /** Whether GitHub is an Enterprise server, whose pages are not at github.com. */
-  readonly hasOwnGithub?: boolean;
+  /** The providers' APIs, by provider. Absent: the public ones. */
+  readonly providerUrls?: Readonly<Record<string, string>>;
   /** Absent: owners of one. */
   readonly organizationCreation?: OrganizationCreation;
   /** The client's IP address; `unknown` without one. */
@@ -33,8 +33,9 @@ export interface DashboardDeps extends Deps {
   readonly extendTimeout?: (request: Request) => void;
 }
 
-/** What every page is given. */
+/** The request as a page gets it. */
 export interface Visit {
+  /** `actor` and `keys` record changes as this visitor's. */
   deps: DashboardDeps;
   guard: Guard;
   request: Request;
@@ -42,19 +43,21 @@ export interface Visit {
   clientAddress: string;
   url: URL;
   params: Readonly<Record<string, string>>;
-  /** The fields of a form that was sent; empty for a page that is read. */
+  /** The posted form; empty for a GET. */
   form: URLSearchParams;
   user: User | null;
-  /** The hash of the session that the visit is made with; empty without one. */
+  /** The organizations of the user, by name. */
+  memberships: Membership[];
+  /** The hash of the session's token; empty without a session. */
   sessionHash: string;
+  /** The token of a browser that has signed in before. */
+  knownBrowser: string | null;
 }
 
 export interface UserVisit extends Visit {
   user: User;
-  memberships: Membership[];
 }
 
-/** A visit to an organization's page, by one of its people. */
 export interface MemberVisit extends UserVisit {
   organization: Organization;
   role: Role;
@@ -62,34 +65,14 @@ export interface MemberVisit extends UserVisit {
   base: string;
 }
 
-/** What a page answers: a view, a piece of one, or the way to another page. */
 export type Answer = View | Fragment | Redirect;
-
-export interface View {
-  kind: 'view';
-  /** The page's name, for the window's title too. */
-  title: string;
-  body: VNode;
-  /** Of the entries of the navigation the one that the page belongs to. */
-  section?: Section;
-  status?: number;
-  headers?: Readonly<Record<string, string>>;
-}
-
-/** A piece of a page, which the script puts in its place. */
-export interface Fragment {
-  kind: 'fragment';
-  body: VNode | VNode[];
-}
-
-export type Section = 'posts' | 'integrations' | 'deliveries' | 'triggers' | 'keys' | 'settings' | 'account';
 
 export interface Redirect {
   kind: 'redirect';
   to: string;
-  /** What was done, in words, shown once on the next page. */
+  /** A sentence that the next page shows once. */
   done?: string | undefined;
-  /** A session to begin, or to end when null. */
+  /** The token of a session to begin; null ends the session. */
   session?: string | null;
   /** The person whose known browser this becomes. Beginning a session does that too. */
   remember?: User;
@@ -106,52 +89,20 @@ export type Page = {
   [Who in Access]: { method: 'GET' | 'POST'; path: string; access: Who; handle: Handlers[Who] };
 }[Access];
 
-/** A page that is read. */
 export function get<Who extends Access>(path: string, access: Who, handle: Handlers[Who]): Page {
   return { method: 'GET', path, access, handle } as Page;
 }
 
-/** A form that is sent. */
 export function post<Who extends Access>(path: string, access: Who, handle: Handlers[Who]): Page {
   return { method: 'POST', path, access, handle } as Page;
 }
 
-export function view(
-  title: string,
-  body: VNode,
-  more: Pick<View, 'section' | 'status' | 'headers'> = {},
-): View {
-  return { kind: 'view', title, body, ...more };
-}
-
-export function fragment(body: VNode | VNode[]): Fragment {
-  return { kind: 'fragment', body };
-}
-
-/** 303: a form that was sent leads to a page that can be reloaded. */
+/** 303: the browser opens the page with a GET, so a reload posts nothing again. */
 export function redirect(to: string, done?: string): Redirect {
   return { kind: 'redirect', to, done };
 }
 
-/** The token of a one-time link: in the address that was opened, then in the form. Never in a path, which is logged. */
+/** A one-time token travels in the query or the form. Never in a path, which is logged. */
 export function tokenOf({ form, url }: Visit): string {
   return form.get('token') ?? url.searchParams.get('token') ?? '';
-}
-
-/** The limits on guessing, and the signal that ends with the visit's connection. */
-export function guardedBy({ guard, request }: Visit): { guard: Guard; signal: AbortSignal } {
-  return { guard, signal: request.signal };
-}
-
-/** Whether a form is shown again with this error: something in it is wrong, or there were too many attempts. */
-export function isRefusedForm(error: unknown): error is AppError {
-  return error instanceof AppError && [400, 409, 429].includes(error.status);
-}
-
-/** The status and headers of a view that shows an error. */
-export function refusalOf(error: Pick<View, 'status' | 'headers'> | null | undefined) {
-  return {
-    ...(error?.status && { status: error.status }),
-    ...(error?.headers && { headers: error.headers }),
-  };
 }

@@ -1,20 +1,47 @@
 import { Elysia } from 'elysia';
 import { asset } from '../http/respond.ts';
 import { createGuard } from '../users/guard.ts';
-import { clientScript, styleSheet } from './assets.ts';
 import { createHandler } from './handle.ts';
-import type { DashboardDeps } from './page.ts';
-import { pages } from './pages/index.ts';
+import type { DashboardDeps, Page } from './page.ts';
+import { accountPages } from './pages/account.tsx';
+import { deliveries } from './pages/deliveries/index.ts';
+import { integrations } from './pages/integrations/index.ts';
+import { linkPages } from './pages/links.tsx';
+import { editorPages } from './pages/posts/editor.tsx';
+import { listPages } from './pages/posts/list.tsx';
+import { suggestionPages } from './pages/posts/suggestion.tsx';
+import { auditPages } from './pages/settings/audit.tsx';
+import { keyPages } from './pages/settings/keys.tsx';
+import { memberPages } from './pages/settings/members.tsx';
+import { organizationPages } from './pages/settings/organization.tsx';
+import { signInPages } from './pages/sign-in.tsx';
+import { startPages } from './pages/start.tsx';
+import { triggers } from './pages/triggers/index.ts';
+import { clientScript, styleSheet } from './view/document.tsx';
 
-/** The dashboard: server-rendered pages and forms, each listed in `pages/`. */
+/** Every page and form of the dashboard. */
+export const pages: readonly Page[] = [
+  ...signInPages,
+  ...linkPages,
+  ...accountPages,
+  ...startPages,
+  ...listPages,
+  ...editorPages,
+  ...suggestionPages,
+  ...deliveries,
+  ...integrations,
+  ...triggers,
+  ...organizationPages,
+  ...keyPages,
+  ...memberPages,
+  ...auditPages,
+];
+
+/** The dashboard: server-rendered pages and forms. */
 export function dashboard(deps: DashboardDeps) {
-  const handle = createHandler(deps, createGuard(deps));
+  const handler = createHandler(deps, createGuard(deps));
   const app = new Elysia({ name: 'dashboard' });
   for (const each of [styleSheet, clientScript]) app.get(each.path, ({ request }) => asset(request, each));
-  for (const page of pages) {
-    app.route(page.method, page.path, ({ request, params }) => handle(page, request, params), {
-      parse: 'none',
-    });
-  }
+  for (const page of pages) app.route(page.method, page.path, handler(page), { parse: 'none' });
   return app;
 }

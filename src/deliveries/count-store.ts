@@ -79,7 +79,7 @@ export async function forecastLog(tx: ReadTx, organizationId: string, now: Date)
 }
 
 /** The number of delivery ids that are claimed at `now`; `MAX_COUNTED` means that many or more. */
-export function countLiveClaims(tx: ReadTx, now: Date): number {
+export async function countLiveClaims(tx: ReadTx, now: Date): Promise<number> {
   const live = tx
     .select({ at: deliveryClaims.expiresAt })
     .from(deliveryClaims)

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import type { ProcessedDelivery } from '../events/extract.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { IntegrationType } from '../providers/index.ts';
+import type { ProcessedDelivery } from '../providers/provider.ts';
 
 /** How long a delivery id is remembered, in milliseconds (section 8 of the spec: 86,400 seconds). */
 export const DEDUP_WINDOW_MS = DAY_MS;

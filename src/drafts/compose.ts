@@ -1,6 +1,6 @@
 import { cutText } from '../lib/text.ts';
-import { cutGraphemes, safeMarkdown } from '../markdown/markdown.ts';
-import { plainTextFor } from '../markdown/plain-text.ts';
+import { cutGraphemes, toPlainText } from '../markdown/plain-text.ts';
+import { safeMarkdown } from '../markdown/safe.ts';
 import { MAX_LINKEDIN_LENGTH } from '../posts/model.ts';
 import { builtInTemplates } from './built-in.ts';
 import { versionOf } from './links.ts';
@@ -31,13 +31,13 @@ export function composeDraft(recipe: Recipe, material: Material): DraftText {
 
 function forChangelog(body: string) {
   const markdown = cutText(body, MAX_TEXT_LENGTH);
-  return { markdown, content: cutText(plainTextFor('changelog', markdown), MAX_TEXT_LENGTH) };
+  return { markdown, content: cutText(toPlainText(markdown), MAX_TEXT_LENGTH) };
 }
 
 /** Plain text within LinkedIn's bound. */
 function forLinkedIn(body: string) {
   const markdown = cutGraphemes(body, MAX_LINKEDIN_LENGTH);
-  return { markdown, content: cutGraphemes(plainTextFor('linkedin_post', markdown), MAX_LINKEDIN_LENGTH) };
+  return { markdown, content: cutGraphemes(toPlainText(markdown, '•'), MAX_LINKEDIN_LENGTH) };
 }
 
 /** Where the post comes from. What is not known is left out. */

@@ -1,8 +1,44 @@
+import { inlineMarkdown } from '../markdown/plain-text.ts';
+import type { Change } from './changes/groups.ts';
 import type { Material } from './model.ts';
 
-// Addresses that no event tells, but that follow from those that it does.
+// Links of a draft: pages that the source names, pages that follow from those, and the line of a change.
 
-/** The page of the repository on its code host: what the addresses of its commits, releases and so on begin with. */
+/** Pages by the label of their links: `#12`, `c02f9a6`, `ENG-412`. */
+export type Addresses = ReadonlyMap<string, string>;
+
+const ADDRESS = /https?:\/\/[^\s<>()[\]"'`]{1,500}/g;
+
+const PAGES: [RegExp, (name: string) => string][] = [
+  [/\/(?:pull|pulls|issues|merge_requests|discussions)\/(\d{1,9})(?:[/?#]|$)/, (number) => `#${number}`],
+  [/\/commit\/([0-9a-f]{7,40})(?:[/?#]|$)/, (sha) => sha.slice(0, 7)],
+  [
+    /^https:\/\/linear\.app\/[^/]+\/issue\/([A-Z][A-Z0-9]{0,9}-\d{1,9})(?:[/?#]|$)/,
+    (identifier) => identifier,
+  ],
+];
+
+/** The label of the page of a pull request, an issue or a commit; null for other pages. */
+export function labelOfAddress(url: string): string | null {
+  for (const [pattern, labelOf] of PAGES) {
+    const name = pattern.exec(url)?.[1];
+    if (name !== undefined) return labelOf(name);
+  }
+  return null;
+}
+
+/** The pages that a text links to. Of several with one label the first. */
+export function addressesIn(text: string): Addresses {
+  const addresses = new Map<string, string>();
+  for (const [url] of text.matchAll(ADDRESS)) {
+    const clean = url.replace(/[.,;:!?*_~]{1,20}$/, '');
+    const label = labelOfAddress(clean);
+    if (label !== null && !addresses.has(label)) addresses.set(label, clean);
+  }
+  return addresses;
+}
+
+/** The repository's page on its code host, derived from the addresses of its commits, releases and pull requests. */
 export function repositoryUrl({ release, pushes, pullRequests }: Material): string | null {
   const urls = [
     release?.data.url,
@@ -10,14 +46,14 @@ export function repositoryUrl({ release, pushes, pullRequests }: Material): stri
     ...pushes.flatMap(({ data }) => [data.compareUrl, ...data.commits.map(({ url }) => url)]),
   ];
   for (const url of urls) {
-    const found =
+    const match =
       url == null ? null : /^(https?:\/\/[^/]+\/[^/]+\/[^/]+)\/(releases|pull|compare|commit)\//.exec(url);
-    if (found?.[1] !== undefined) return found[1];
+    if (match?.[1] !== undefined) return match[1];
   }
   return null;
 }
 
-/** All that came since the last release; null when there was none, as far as we know. */
+/** A comparison with the last release; null when no release is known. */
 export function compareUrl(material: Material): string | null {
   const { previousTag, release, branch } = material;
   const repository = repositoryUrl(material);
@@ -26,11 +62,33 @@ export function compareUrl(material: Material): string | null {
   return `${repository}/compare/${inPath(previousTag)}...${inPath(head)}`;
 }
 
-/** The version that a tag names: `2.4.0` for `v2.4.0` and `@acme/rocket@2.4.0`; the tag itself when it names none. */
+/** The version in a tag: `2.4.0` for `v2.4.0` and `@acme/rocket@2.4.0`; the tag itself when it has none. */
 export function versionOf(tag: string): string {
   return /(?:^|[@_/-])v?(\d+(?:\.\d+){1,3}(?:[-+][0-9A-Za-z.+-]+)?)$/.exec(tag)?.[1] ?? tag;
 }
 
 function inPath(name: string): string {
   return name.split('/').map(encodeURIComponent).join('/');
+}
+
+/** A change as the text of a list item, in Markdown: `**engine:** Quiet mode ([#12](https://…))`. */
+export function changeLine({ text, scope, group, isBreaking, breakingNote, references }: Change): string {
+  // The note is followed by links, so its full stop goes.
+  const note = breakingNote?.replace(/(?<![.])[.]$/, '') ?? null;
+  const links = references.map(({ label, url }) =>
+    url === null ? label : `[${inlineMarkdown(label)}](${inLink(url)})`,
+  );
+  return [
+    isBreaking ? '**Breaking:** ' : '',
+    // Under the heading Security, a scope of that name is redundant.
+    scope === null || scope.toLowerCase() === group.toLowerCase() ? '' : `**${inlineMarkdown(scope)}:** `,
+    inlineMarkdown(text),
+    note === null || note === text ? '' : ` – ${inlineMarkdown(note)}`,
+    links.length === 0 ? '' : ` (${links.join(', ')})`,
+  ].join('');
+}
+
+/** Encodes the characters that could end the link early. */
+function inLink(url: string): string {
+  return url.replaceAll(/[()<>\\]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }

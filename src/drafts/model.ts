@@ -1,5 +1,6 @@
 import type { EventType, ShippedEvent } from '../events/model.ts';
 import type { ContentType } from '../posts/model.ts';
+import type { IntegrationType } from '../providers/index.ts';
 
 /** The events of one type. */
 export type Shipped<Type extends EventType> = Extract<ShippedEvent, { type: Type }>;
@@ -28,7 +29,7 @@ export interface Material {
 /** What to make of the material. */
 export interface Recipe {
   triggerId: string;
-  platform: 'github' | 'linear';
+  platform: IntegrationType;
   event: EventType;
   contentType: ContentType;
   /** Liquid; null is the built-in one. */

@@ -1,6 +1,6 @@
 import { and, desc, eq, exists, gte, like, lt, min, or, type SQLWrapper, sql } from 'drizzle-orm';
-import type { Database } from '../../db/client.ts';
 import { drafts, events, posts, triggers } from '../../db/schema/index.ts';
+import type { ReadTx as Database } from '../../db/storage.ts';
 import type { EventSource, EventType } from '../events/model.ts';
 import type { Post } from '../posts/model.ts';
 

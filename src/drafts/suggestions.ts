@@ -3,7 +3,8 @@ import type { Database } from '../../db/client.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Post } from '../posts/model.ts';
-import { getPost, readPost, writePost } from '../posts/store.ts';
+import { getPost, readPost } from '../posts/store.ts';
+import { writePost } from '../posts/write-store.ts';
 import type { SuggestedLine, Suggestion } from './model.ts';
 import { findDraftOfPost, saveDraft } from './store.ts';
 import { hashOf } from './write.ts';
@@ -38,13 +39,13 @@ export async function takeSuggestion(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   postId: string,
 ): Promise<Post> {
-  await db.write(() => {
+  await db.write(async (tx) => {
     const { row, suggestion } = requireSuggestion(db, postId);
-    const post = readPost(db, postId);
+    const post = await readPost(tx, postId);
     if (post === null) throw noSuggestion(postId);
     const { title, markdown, content, eventKeys, until } = suggestion;
     const updatedAt = clock.now().toISOString();
-    writePost(db, { ...post, title, markdown, content, updatedAt });
+    await writePost(tx, { ...post, title, markdown, content, updatedAt });
     saveDraft(db, { ...row, ...settled, writtenHash: hashOf(suggestion), eventKeys, until });
   });
   return getPost(db, postId);

@@ -1,6 +1,6 @@
 import { AppError } from '../lib/app-error.ts';
+import { renderMarkdown } from '../markdown/render.ts';
 import { composeDraft } from './compose.ts';
-import { renderMarkdown } from './prose.ts';
 import type { ThreadAnswer, ThreadRequest } from './thread.ts';
 
 // The thread that `thread.ts` starts: it says that it is ready, then answers each request.

@@ -1,12 +1,9 @@
-import { cutGraphemes, safeMarkdown } from '../markdown/markdown.ts';
-import { toPlainText } from '../markdown/plain-text.ts';
-import type { Change } from './changes/change.ts';
-import { changeOfIssue } from './changes/commits.ts';
-import { groupChanges, highlights, withoutRepetitions } from './changes/groups.ts';
+import { cutGraphemes, toPlainText } from '../markdown/plain-text.ts';
+import { safeMarkdown } from '../markdown/safe.ts';
+import { type Change, groupChanges, highlights, withoutRepetitions } from './changes/groups.ts';
 import { changesOfNotes } from './changes/notes.ts';
-import { changesOf } from './changes/reached.ts';
-import { changeLine } from './line.ts';
-import { compareUrl, repositoryUrl, versionOf } from './links.ts';
+import { changeOfIssue, changesOf } from './changes/reached.ts';
+import { changeLine, compareUrl, repositoryUrl, versionOf } from './links.ts';
 import type { Material, Shipped } from './model.ts';
 
 /** How many changes a short post tells of. */

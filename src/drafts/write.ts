@@ -1,8 +1,10 @@
-import type { Database } from '../../db/client.ts';
+import type { WriteTx } from '../../db/storage.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import type { ContentType, Post } from '../posts/model.ts';
-import { type OwnedPost, readPost, recordPost, removePost, writePost } from '../posts/store.ts';
+import type { ContentType, OwnedPost, Post } from '../posts/model.ts';
+import { recordPost, removePost } from '../posts/service.ts';
+import { readPost } from '../posts/store.ts';
+import { writePost } from '../posts/write-store.ts';
 import type { DraftText } from './model.ts';
 import {
   closedSubject,
@@ -42,11 +44,14 @@ export interface NewDraft {
 export type Written = 'created' | 'updated' | 'unchanged' | 'removed' | 'kept' | 'suggested' | 'closed';
 
 /** Writes a draft, or leaves alone what a person has touched. Synchronous: the caller's transaction makes it whole. */
-export function writeDraft(deps: AuditDeps & Pick<Deps, 'ids'>, draft: NewDraft): Written {
-  const { db } = deps;
-  const row = findDraft(db, draft.name) ?? takeOver(db, draft) ?? moveHere(db, draft);
-  if (row === null) return draft.text === null ? 'unchanged' : create(deps, draft, draft.text);
-  const post = readPost(db, row.postId);
+export async function writeDraft(
+  db: WriteTx,
+  deps: AuditDeps & Pick<Deps, 'ids'>,
+  draft: NewDraft,
+): Promise<Written> {
+  const row = findDraft(db, draft.name) ?? (await takeOver(db, draft)) ?? moveHere(db, draft);
+  if (row === null) return draft.text === null ? 'unchanged' : create(db, deps, draft, draft.text);
+  const post = await readPost(db, row.postId);
   if (draft.isOpen && post?.status !== 'draft') {
     saveDraft(db, { ...row, suggestion: null, suggestedAt: null });
     renameDraft(db, row, { subject: closedSubject(row.postId) });
@@ -56,7 +61,7 @@ export function writeDraft(deps: AuditDeps & Pick<Deps, 'ids'>, draft: NewDraft)
   const isTouched = post.status === 'published' || hashOf(post) !== row.writtenHash;
   if (draft.text === null) {
     if (isTouched) return 'kept';
-    removePost(deps, post.id);
+    await removePost(db, deps, post.id);
     deleteDraft(db, row);
     return 'removed';
   }
@@ -74,17 +79,17 @@ export function hashOf({ title, markdown, content }: Pick<Post, 'title' | 'markd
 type Told = NewDraft & { text: DraftText };
 
 /** The rolling draft becomes the one of the release that closes it, where they tell of the same. */
-function takeOver(db: Database, { name, closes, text, eventKeys }: NewDraft): DraftRow | null {
+async function takeOver(db: WriteTx, { name, closes, text, eventKeys }: NewDraft): Promise<DraftRow | null> {
   if (closes === null || text === null) return null;
   const open = findDraft(db, { ...name, subject: closes });
   if (open === null || !open.eventKeys.some((key) => eventKeys.includes(key))) return null;
-  if (readPost(db, open.postId)?.status !== 'draft') return null;
+  if ((await readPost(db, open.postId))?.status !== 'draft') return null;
   renameDraft(db, open, { subject: name.subject });
   return { ...open, subject: name.subject };
 }
 
 /** A release that moves to another branch keeps its draft: an edit makes no second post. */
-function moveHere(db: Database, { name, releaseOf, text }: NewDraft): DraftRow | null {
+function moveHere(db: WriteTx, { name, releaseOf, text }: NewDraft): DraftRow | null {
   if (releaseOf === null || text === null) return null;
   const moved = findDraftOfBranch(db, name, releaseOf);
   if (moved === null) return null;
@@ -92,12 +97,16 @@ function moveHere(db: Database, { name, releaseOf, text }: NewDraft): DraftRow |
   return { ...moved, scope: name.scope };
 }
 
-function create(deps: AuditDeps & Pick<Deps, 'ids'>, draft: NewDraft, text: DraftText): Written {
-  const { db } = deps;
+async function create(
+  db: WriteTx,
+  deps: AuditDeps & Pick<Deps, 'ids'>,
+  draft: NewDraft,
+  text: DraftText,
+): Promise<Written> {
   const { name, organizationId, contentType, publish, eventKeys, until } = draft;
   const postId = deps.ids.newId('post');
   const now = deps.clock.now().toISOString();
-  writePost(db, {
+  await writePost(db, {
     ...text,
     id: postId,
     organizationId,
@@ -106,7 +115,8 @@ function create(deps: AuditDeps & Pick<Deps, 'ids'>, draft: NewDraft, text: Draf
     createdAt: earlier(until, now),
     updatedAt: now,
   });
-  if (publish) recordPost(deps, 'post.published', { id: postId, organizationId, title: text.title });
+  if (publish)
+    await recordPost(db, deps, 'post.published', { id: postId, organizationId, title: text.title });
   saveDraft(db, {
     ...name,
     postId,
@@ -120,17 +130,17 @@ function create(deps: AuditDeps & Pick<Deps, 'ids'>, draft: NewDraft, text: Draf
   return 'created';
 }
 
-function update(
-  db: Database,
+async function update(
+  db: WriteTx,
   { clock }: Pick<Deps, 'clock'>,
   row: DraftRow,
   post: OwnedPost,
   { text, eventKeys, until }: Told,
-): Written {
+): Promise<Written> {
   const now = clock.now().toISOString();
   const next = { ...post, ...text, createdAt: earlier(until, now) };
   const isSame = Bun.deepEquals(next, post);
-  if (!isSame) writePost(db, { ...next, updatedAt: now });
+  if (!isSame) await writePost(db, { ...next, updatedAt: now });
   if (!isSame || !Bun.deepEquals(row.eventKeys, eventKeys)) {
     saveDraft(db, {
       ...row,
@@ -146,7 +156,7 @@ function update(
 
 /** Keeps the newer text beside the post, unless it is what was written before, or was turned down. */
 function suggest(
-  db: Database,
+  db: WriteTx,
   { clock }: Pick<Deps, 'clock'>,
   row: DraftRow,
   post: Post,

@@ -1,13 +1,13 @@
-import type { Arrival, EventReader, EventType, ShippedEvent } from './model.ts';
+import type { Arrival, Event, EventReader, EventType } from './model.ts';
 import { replaces } from './store.ts';
 
 /** Reads events from memory, for a rehearsal. `arrivalOf` is null for one that the trigger may not make a post of. */
 export function eventsInMemory(
-  told: readonly ShippedEvent[],
+  all: readonly Event[],
   arrivalOf: (type: EventType, key: string) => Arrival | null,
 ): EventReader {
-  const known = new Map<string, ShippedEvent>();
-  for (const event of told) {
+  const known = new Map<string, Event>();
+  for (const event of all) {
     const id = `${event.type} ${event.key}`;
     const previous = known.get(id);
     if (previous === undefined || replaces(event, previous)) known.set(id, event);
@@ -42,14 +42,14 @@ export function eventsInMemory(
   };
 }
 
-/** By time, then by key: as the database orders them. */
-function byTime(one: ShippedEvent, other: ShippedEvent): number {
+/** By time, then by key, as in the database. */
+function byTime(one: Event, other: Event): number {
   if (one.occurredAt !== other.occurredAt) return one.occurredAt < other.occurredAt ? -1 : 1;
   return one.key < other.key ? -1 : 1;
 }
 
-/** How many of the events, sorted by time, happened until then. Halving: a rehearsal asks once for each release. */
-function countUntil(events: readonly ShippedEvent[], time: string): number {
+/** Counts the events until `time`. Binary search: a rehearsal calls this for each release. */
+function countUntil(events: readonly Event[], time: string): number {
   let [low, high] = [0, events.length];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -1,17 +1,14 @@
-import type { IntegrationType } from '../integrations/model.ts';
+// The material of drafts: one record for each thing that was shipped, for any number and order of its deliveries.
+// Small, and kept longer than the log.
 
-// What happened, as drafts are made from it: one record for each thing that was shipped, whatever number of deliveries
-// told of it and in whatever order. Small, and kept longer than the log.
-
-/** Where an event happened: a repository, or a whole workspace of an issue tracker. */
+/** The source of an event: a repository, or a whole workspace of an issue tracker. */
 export interface EventSource {
   integrationId: string;
-  integrationType: IntegrationType;
   /** Null for an integration without repositories. */
   repositoryId: string | null;
 }
 
-/** What each type of event says. Texts are bounded; null and absent are both null. */
+/** The data of each type of event. Texts are bounded. */
 export interface EventData {
   push: {
     /** The commit that the branch is at now. */
@@ -23,11 +20,11 @@ export interface EventData {
   pull_request: {
     number: number;
     title: string;
-    /** What its description says after `BREAKING CHANGE:`. */
+    /** The text after `BREAKING CHANGE:` in its description. */
     breaking: string | null;
     labels: string[];
     author: string | null;
-    /** Whether the branch that it was merged into is the repository's default one; null where that is not known. */
+    /** True when it was merged into the default branch; null when unknown. */
     isDefaultBranch: boolean | null;
     mergeCommitSha: string | null;
     url: string | null;
@@ -36,7 +33,7 @@ export interface EventData {
     tag: string;
     /** Null when it has none but its tag. */
     name: string | null;
-    /** In Markdown; null when nothing was written, or nothing but a link to all changes. */
+    /** In Markdown; null when they are empty, or only link to all changes. */
     notes: string | null;
     isPrerelease: boolean;
     author: string | null;
@@ -80,7 +77,7 @@ export interface Commit {
   sha: string;
   /** The first line of its message; of a merge such as `Merge pull request #12 from ann/quiet: Quiet mode` the title too. */
   subject: string;
-  /** What its message says after `BREAKING CHANGE:`, one line. */
+  /** The text after `BREAKING CHANGE:` in its message, on one line. */
   breaking: string | null;
   /** A login, or else a name. */
   author: string | null;
@@ -101,7 +98,7 @@ export const eventTypes: readonly EventType[] = [
 /** An event of one type. */
 interface EventOf<Type extends EventType> {
   type: Type;
-  /** What it is about, the same in every delivery that tells of it: a commit, a number, a tag, an id. */
+  /** The same in every delivery about it: a commit, a number, a tag, an id. */
   key: string;
   /** The branch that it reached, or that a release is of. Null for an issue tracker. */
   branch: string | null;
@@ -111,15 +108,26 @@ interface EventOf<Type extends EventType> {
   version: string;
   /** `owner/name`, or null for an issue tracker. */
   repository: string | null;
-  /** The delivery id of the provider's that told of it. */
+  /** The provider's id of the delivery that brought it. */
   deliveryId: string;
   data: EventData[Type];
 }
 
 /** Something that was shipped. */
-export type ShippedEvent = { [Type in EventType]: EventOf<Type> }[EventType];
+export type Event = { [Type in EventType]: EventOf<Type> }[EventType];
 
-/** A release, as far as it parts what came before it from what came after. */
+/** The former name of `Event`. */
+export type ShippedEvent = Event;
+
+/** The facts that a provider reads from its data. The receiver adds the rest. */
+export type EventFacts = {
+  [Type in EventType]: Omit<EventOf<Type>, 'repository' | 'deliveryId' | 'occurredAt'> & {
+    /** Times that may say when it happened, the best first. */
+    times: (string | null | undefined)[];
+  };
+}[EventType];
+
+/** A release as a boundary in the history of its branch. */
 interface ReleaseCut {
   tag: string;
   isPrerelease: boolean;
@@ -141,10 +149,10 @@ export interface EventReader {
   list(
     types: readonly EventType[],
     span: { branch?: string; after?: string | undefined; until?: string | undefined; arrived?: boolean },
-  ): Promise<ShippedEvent[]>;
+  ): Promise<Event[]>;
   /** All of a branch, oldest first. */
   listReleases(branch: string): Promise<ReleaseCut[]>;
-  find(type: EventType, key: string): Promise<ShippedEvent | null>;
+  find(type: EventType, key: string): Promise<Event | null>;
   /** Null for an event that the trigger may not make a post of. */
   arrivalOf(type: EventType, key: string): Promise<Arrival | null>;
 }

@@ -1,14 +1,12 @@
 import { Elysia } from 'elysia';
 import { AppError } from '../lib/app-error.ts';
 import type { Logger } from '../lib/log.ts';
-import { allowedMethods, type RouteTable } from './methods.ts';
-import { pathOf, requestIdOf } from './request-log.ts';
+import { pathOf, requestIdOf } from './request.ts';
 import { errorJson } from './respond.ts';
 
 /**
- * The one place where a failure becomes an answer. What is not an `AppError` is our fault or Elysia's refusal;
- * the former is logged whole and told as `Internal server error`, with the id under which the log holds it.
- * Must be the first to be used: Elysia asks handlers in the order in which they came.
+ * Turns every failure into a response. An unknown error is logged in full, and the response has only its request id.
+ * Must be used first: Elysia calls handlers in the order of their registration.
  */
 export function errorHandling(log: Logger, routes: RouteTable) {
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
@@ -38,4 +36,15 @@ export function errorHandling(log: Logger, routes: RouteTable) {
 
 function logFailure(log: Logger, request: Request, error: unknown): void {
   log.error({ requestId: requestIdOf(request), method: request.method, err: error }, 'request failed');
+}
+
+/** The app's routes. A function, because features are added after the error handler. */
+type RouteTable = () => readonly { method: string; path: string }[];
+
+/** The methods of a path, for `Allow`; none when no route has the path. `GET` implies `HEAD`. */
+function allowedMethods(routes: ReturnType<RouteTable>, pathname: string): string[] {
+  const methods = routes
+    .filter((route) => new URLPattern({ pathname: route.path }).test({ pathname }))
+    .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return [...new Set(methods)].sort();
 }

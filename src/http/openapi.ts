@@ -1,12 +1,13 @@
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { version } from '../lib/build.ts';
+import { providers } from '../providers/index.ts';
 
-// The OpenAPI document is made from the routes and the TypeBox models, so that it cannot say anything else.
+// The OpenAPI document comes from the routes and the TypeBox models, so that it always matches them.
 
 const OPENAPI_VERSION = '3.1.1';
 
-/** The one form of every refusal (section 7 of the spec). */
+/** The form of every refusal (section 7 of the spec). */
 export const ErrorBody = Type.Object(
   { error: Type.String({ description: 'What is wrong, in words.' }) },
   {
@@ -22,7 +23,7 @@ interface ResponseDocumentation {
   content?: Record<string, { schema: unknown; examples?: Record<string, { value: unknown }> }>;
 }
 
-/** What a route says of itself. A response is the name of a shared schema, a schema of its own, or said in full. */
+/** A route's documentation. A response is the name of a shared schema, a schema of its own, or a full description. */
 export interface Documentation {
   operationId: string;
   tags: string[];
@@ -44,8 +45,8 @@ const HEADERS = 'x-headers';
 const BODY = 'x-body';
 
 /**
- * A route's `detail`. Its parameters stay out of Elysia's own hooks: the contract checks the key before the
- * path and the query, and reads both more strictly than Elysia does.
+ * A route's `detail`. Its parameters stay out of Elysia's own validation: the contract checks the key before the path
+ * and the query, and is stricter than Elysia.
  */
 export function documented({ params, query, headers, body, ...operation }: Documentation) {
   return { ...operation, [PARAMS]: params, [QUERY]: query, [HEADERS]: headers, [BODY]: body } as Record<
@@ -75,7 +76,7 @@ export const notModified: ResponseDocumentation = {
   headers: etagHeader,
 };
 
-/** The refusals that every content endpoint shares, with each message there is; `badRequest` is the endpoint's own. */
+/** The refusals of every content endpoint, with all messages; `badRequest` is the endpoint's own. */
 export function refusals(badRequest: string): Record<number, ResponseDocumentation> {
   return {
     400: refusal('A path or query parameter is invalid.', [badRequest]),
@@ -126,7 +127,7 @@ const limitHeaders = {
 export const webhookRefusals: Record<number, ResponseDocumentation> = {
   400: refusal('The path, a header or the payload is invalid.', [
     'Invalid webhook parameters',
-    'Missing or invalid header: X-GitHub-Event',
+    `Missing or invalid header: ${providers[0]?.headerNames.event}`,
     'Malformed payload: release.tag_name is missing',
     'Upload aborted',
   ]),
@@ -149,7 +150,7 @@ export const webhookRefusals: Record<number, ResponseDocumentation> = {
   ),
 };
 
-/** A refusal, with each message that it can have as an example. */
+/** A refusal with all its messages as examples. */
 export function refusal(
   description: string,
   messages: string[],
@@ -166,7 +167,7 @@ export interface DocumentedApp {
   routes: readonly { method: string; path: string; hooks?: { detail?: Record<string, unknown> } }[];
 }
 
-/** The document of all routes that have documentation. `models` are the shared schemas, by name. */
+/** Documents all routes with a `detail`. `models` are the shared schemas, by name. */
 export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>, serverUrl: string) {
   const routes = app.routes.flatMap((route) => {
     const detail = route.hooks?.detail;
@@ -237,7 +238,7 @@ function describeBody(body: Record<string, TSchema>) {
   return { required: true, content: mapValues(body, (schema) => ({ schema: jsonSchema(schema) })) };
 }
 
-/** What can be answered with 304 has a tag. */
+/** A route that can respond with 304 has an `ETag`. */
 function describeResponses(responses: Documentation['responses']): Record<string, ResponseDocumentation> {
   return mapValues(responses, (response) => {
     if (typeof response === 'string') {
@@ -260,7 +261,7 @@ function reference(name: string) {
 
 const isSchema = (value: object): value is TSchema => Symbol.for('TypeBox.Kind') in value;
 
-/** How TypeBox writes `Type.Record(Type.String(), …)`. Some generators know only `additionalProperties`. */
+/** TypeBox's pattern for `Type.Record(Type.String(), …)`. Some generators know only `additionalProperties`. */
 const ANY_KEY = '^(.*)$';
 
 /**

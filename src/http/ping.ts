@@ -3,7 +3,7 @@ import { Elysia } from 'elysia';
 import { documented } from './openapi.ts';
 import { plainText } from './respond.ts';
 
-/** `GET /ping`: the health check (section 4.3 of the spec). Needs no key and touches nothing. */
+/** `GET /ping`: the health check (section 4.3 of the spec). Needs no key and reads nothing. */
 export const ping = new Elysia({ name: 'ping' }).get('/ping', () => plainText('pong'), {
   detail: documented({
     operationId: 'ping',

@@ -1,55 +1,51 @@
-import { withdrawAudit } from '../audit/store.ts';
+import { recordAudit, withdrawAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import { AppError } from '../lib/app-error.ts';
-import { tidings } from '../lib/how-to-run.ts';
+import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
+import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
+import { insertHooks, listHooks } from './hook-store.ts';
 import {
-  ALL_PUBLIC_TEAMS,
-  type Hook,
-  type Place,
-  type ProviderApi,
-  ProviderProblem,
-} from '../providers/api.ts';
-import { findConnectedTeam, insertHooks, listHooks, newHook } from './hook-store.ts';
-import { isProblem, makeHook, unmakeHook } from './make.ts';
-import type { Integration, IntegrationType, Repository } from './model.ts';
-import { pingAndWait } from './ping.ts';
-import { newSecret } from './service.ts';
+  getAdministrable,
+  HANDS_OFF_MS,
+  type HookNeeds,
+  makeAndPing,
+  newHook,
+  takeBack,
+  urlOf,
+} from './hooks.ts';
+import {
+  auditEventOf,
+  type Connected,
+  type ConnectedPlace,
+  type Integration,
+  type IntegrationType,
+  MAX_PLACES,
+  RepositoryName,
+  webhookUrl,
+} from './model.ts';
+import { changeFailed, IntegrationProblem } from './problems.ts';
+import { newSecret } from './secrets.ts';
 import {
   deleteIntegration,
-  findConnectedRepository,
+  findConnectedPlace,
   getIntegration,
   insertIntegration,
   listIntegrations,
+  type NewRepository,
+  updateIntegration,
 } from './store.ts';
 import { requireToken, sealToken } from './token.ts';
-import { urlOf } from './wish.ts';
 
-/** How many repositories or teams an integration has. */
-export const MAX_PLACES = 100;
-
-/** How many are connected in one go: each takes two writes, and GitHub lets a token write 80 times a minute. */
+/** The maximum for one request: each place takes two writes, and providers limit writes by the minute. */
 const MAX_AT_ONCE = 30;
-
-/** How long the server's own job leaves hooks alone that somebody works on, in milliseconds. */
-export const HANDS_OFF_MS = 120_000;
 
 export interface ConnectRequest {
   type: IntegrationType;
   organizationId: string;
   token: string;
-  /** Names or ids. For Linear without any: all public teams. */
+  /** Names or ids. Empty: all places, if the provider has a name for them. */
   places: readonly string[];
-}
-
-/** One place that was connected. */
-export interface ConnectedPlace {
-  place: string;
-  repositoryId?: string;
-  webhookUrl: string;
-  hookId: string;
-  /** Whether the provider's ping arrived; null where the provider sends none. */
-  hasPinged: boolean | null;
 }
 
 export interface ConnectedHooks {
@@ -57,141 +53,107 @@ export interface ConnectedHooks {
   places: ConnectedPlace[];
 }
 
-export type HookNeeds = Pick<
-  Deps,
-  'db' | 'clock' | 'ids' | 'log' | 'actor' | 'secrets' | 'publicUrl' | 'openProviderApi'
->;
+/** The places that a token can see. Throws `ProviderProblem`, and `IntegrationProblem` `invalid_token`. */
+export async function listPlaces(
+  { openProviderApi }: Pick<HookNeeds, 'openProviderApi'>,
+  type: IntegrationType,
+  token: string,
+): Promise<{ places: Place[]; isCut: boolean }> {
+  const api = await openProviderApi(type, requireToken(token));
+  return api.listPlaces();
+}
 
 /**
- * Connects with a token: an integration whose hooks Tidings makes at the provider, each pinged. All or nothing: when a
- * place cannot be connected, what was made is taken back on both sides. Throws `ProviderProblem`, and `AppError` 400,
- * 404 and 409.
+ * Creates an integration and its hooks at the provider, and pings each. All or nothing: if one place fails, it deletes
+ * the others on both sides. Throws `ProviderProblem`; `ChangeFailed` once a hook may exist; `AppError` 400, 404 and 409.
  */
 export async function connectWithToken(deps: HookNeeds, request: ConnectRequest): Promise<ConnectedHooks> {
+  const { db, clock, ids } = deps;
   const { type, organizationId } = request;
   const token = requireToken(request.token);
-  await getOrganization(deps.db, organizationId);
+  await db.read((tx) => getOrganization(tx, organizationId));
   const api = await deps.openProviderApi(type, token);
   const places = await findPlaces(api, request);
-  requireUnconnected(deps, organizationId, places);
+  await db.read((tx) => requireUnconnected(tx, organizationId, places));
   await requireOtherWorkspace(deps, api, organizationId, places);
 
-  const integrationId = deps.ids.newId('int');
-  const startedAt = deps.clock.now();
+  const integrationId = ids.newId('int');
+  const startedAt = clock.now();
   const createdAt = startedAt.toISOString();
-  const repositories =
-    type === 'github' ? places.map((place) => newRepository(deps, integrationId, place)) : [];
-  const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
+  const repositories = providerOf(type).hasRepositories
+    ? places.map((place) => newRepository(deps, integrationId, place))
+    : [];
+  const retryAt = startedAt.getTime() + HANDS_OFF_MS;
   const hooks = places.map((place, index) =>
-    newHook(integrationId, place, repositories[index]?.id ?? null, handsOffUntil),
+    newHook(integrationId, place, repositories[index]?.id ?? null, retryAt),
   );
-  const { sealed } = newSecret(deps, integrationId);
-  const sealedToken = sealToken(deps, integrationId, token);
-  const row = { id: integrationId, organizationId, type, enabled: true, secret: sealed, createdAt };
-  const auditId = await deps.db.write(() => {
-    const recorded = insertIntegration(deps, { ...row, token: sealedToken }, repositories);
-    // Once more, where nobody can come in between.
-    requireUnconnected(deps, organizationId, places, repositories);
-    insertHooks(deps.db, hooks, createdAt);
-    return recorded;
+  const row = {
+    ...newIntegration(deps, integrationId, type, organizationId).row,
+    token: sealToken(deps, integrationId, token),
+  };
+  const { integration, auditId } = await db.write(async (tx) => {
+    await insertIntegration(tx, row, repositories);
+    // Again: another request may have connected one since.
+    await requireUnconnected(tx, organizationId, places, repositories);
+    await insertHooks(tx, hooks, createdAt);
+    const auditId = await recordAudit(tx, deps, connectedEvent({ ...row, repositories }));
+    return { integration: await getIntegration(tx, integrationId), auditId };
   });
-
-  const integration = await getIntegration(deps.db, integrationId);
   try {
     return { integrationId, places: await makeAndPing(deps, api, integration, hooks, startedAt) };
   } catch (error) {
-    const left = await takeBack(deps, api, integration, await listHooks(deps.db, integrationId), error);
-    await deps.db.write(() => {
-      deleteIntegration(deps.db, integrationId);
-      withdrawAudit(deps.db, deps, auditId);
+    const made = await db.read((tx) => listHooks(tx, integrationId));
+    const left = await takeBack(deps, api, integration, made, error);
+    await db.write(async (tx) => {
+      await deleteIntegration(tx, integrationId);
+      await withdrawAudit(tx, deps, auditId);
     });
-    throw withEnding(error, `${left}Nothing was connected.`);
+    throw changeFailed(error, { code: 'not_connected', left });
   }
-}
-
-/** Makes the hooks, one after the other, then waits for their pings. */
-export async function makeAndPing(
-  deps: HookNeeds,
-  api: ProviderApi,
-  integration: Integration,
-  hooks: readonly Hook[],
-  startedAt: Date,
-): Promise<ConnectedPlace[]> {
-  const made: Hook[] = [];
-  for (const hook of hooks) made.push(await makeHook(deps, api, integration, hook));
-  const pinged = await Promise.allSettled(
-    made.map(async (hook) => {
-      const webhookUrl = urlOf(deps, integration, hook);
-      return {
-        place: hook.placeName,
-        ...(hook.repositoryId === null ? {} : { repositoryId: hook.repositoryId }),
-        webhookUrl,
-        hookId: hook.remoteId ?? '',
-        hasPinged: await pingAndWait(deps, api, hook, webhookUrl, startedAt),
-      };
-    }),
-  );
-  // All are waited for first: what failed may be taken back now.
-  return pinged.map((result) => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  });
 }
 
 async function findPlaces(api: ProviderApi, { type, places }: ConnectRequest): Promise<Place[]> {
-  const names = places.length === 0 && type === 'linear' ? [ALL_PUBLIC_TEAMS] : places;
-  if (names.length === 0) throw new AppError(400, 'Name at least one repository, as OWNER/NAME');
-  if (names.length > MAX_AT_ONCE) {
-    throw new AppError(
-      400,
-      `At most ${MAX_AT_ONCE} can be connected in one go, not ${names.length}: add the others afterwards`,
-    );
+  const { api: support, words } = providerOf(type);
+  const all = support?.allPlaces ?? null;
+  const names = places.length === 0 && all !== null ? [all] : places;
+  if (names.length === 0) {
+    const { one: place, pattern } = words.place;
+    throw new IntegrationProblem({ code: 'no_places', place, pattern });
   }
-  const found = new Map<string, Place>();
+  requireCount(names.length, MAX_AT_ONCE);
+  const distinct = new Map<string, Place>();
   for (const name of names) {
     const place = await getAdministrable(api, name);
-    found.set(place.id, place);
+    distinct.set(place.id, place);
   }
-  return [...found.values()];
+  return [...distinct.values()];
 }
 
-export async function getAdministrable(api: ProviderApi, name: string): Promise<Place> {
-  const place = await api.getPlace(name);
-  if (place.canAdminister) return place;
-  throw new ProviderProblem(
-    'missing-permission',
-    api.type === 'github'
-      ? `The owner of the token may not administer ${place.name}. Webhooks need a token of somebody with the role Admin there`
-      : 'The owner of the token may not administer webhooks. Linear lets only admins of the workspace do that',
-  );
+function requireCount(count: number, max: number): void {
+  if (count <= max) return;
+  throw new IntegrationProblem({ code: 'too_many_places', max, count });
 }
 
 /**
- * Two integrations of one repository or team would make every draft twice; all public teams may be those of another
- * workspace. `inserted`: rows that are not meant. Synchronous, for a transaction of the caller's. Throws `AppError` 409.
+ * Two integrations of one repository or team would draft everything twice. Skips all public teams, which may be those
+ * of another workspace, and the repositories in `inserted`. Throws `IntegrationProblem` `place_connected`.
  */
-export function requireUnconnected(
-  { db }: Pick<Deps, 'db'>,
+export async function requireUnconnected(
+  tx: Parameters<typeof findConnectedPlace>[0],
   organizationId: string,
   places: readonly Pick<Place, 'id'>[],
-  inserted: readonly Repository[] = [],
-): void {
-  const ids = places.map(({ id }) => id).filter((id) => id !== ALL_PUBLIC_TEAMS);
+  inserted: readonly NewRepository[] = [],
+): Promise<void> {
+  const placeIds = places.map(({ id }) => id).filter((id) => id !== ALL_PUBLIC_TEAMS);
   const except = inserted.map(({ id }) => id);
-  const found =
-    findConnectedRepository(db, organizationId, ids, except) ?? findConnectedTeam(db, organizationId, ids);
-  if (found === null) return;
-  const { name, integrationId, hasToken } = found;
-  const purpose = hasToken ? 'give it another token' : 'let Tidings manage its webhook';
-  throw new AppError(
-    409,
-    `${name} is connected already, by ${integrationId}. To ${purpose}: ${tidings} integration set-token ${integrationId} --token TOKEN`,
-  );
+  const connected = await findConnectedPlace(tx, organizationId, placeIds, except);
+  if (connected === null) return;
+  throw new IntegrationProblem({ code: 'place_connected', ...connected });
 }
 
 /**
- * All public teams can be connected once for each workspace, which has no name here: it is known by the webhooks that
- * stand in it. Throws `AppError` 409.
+ * All public teams can be connected once for each workspace. Workspaces have no name here: the webhooks in it identify
+ * one. Throws `IntegrationProblem` `place_connected`.
  */
 async function requireOtherWorkspace(
   deps: HookNeeds,
@@ -199,70 +161,109 @@ async function requireOtherWorkspace(
   organizationId: string,
   places: readonly Place[],
 ): Promise<void> {
-  if (!places.some(({ id }) => id === ALL_PUBLIC_TEAMS)) return;
+  const all = places.find(({ id }) => id === ALL_PUBLIC_TEAMS);
+  if (all === undefined) return;
   const urls = new Set((await api.listHooks(ALL_PUBLIC_TEAMS)).map(({ url }) => url));
-  for (const integration of await listIntegrations(deps.db, organizationId)) {
-    if (integration.type !== 'linear' || !urls.has(urlOf(deps, integration, { repositoryId: null })))
-      continue;
-    throw new AppError(
-      409,
-      `The public teams of this workspace are connected already, by ${integration.id}. To give it another token: ${tidings} integration set-token ${integration.id} --token TOKEN`,
-    );
-  }
+  const integrations = await deps.db.read((tx) => listIntegrations(tx, organizationId));
+  const connected = integrations.find(
+    (each) => each.type === api.type && urls.has(urlOf(deps, each, { repositoryId: null })),
+  );
+  if (connected === undefined) return;
+  throw new IntegrationProblem({ code: 'place_connected', place: all.name, integrationId: connected.id });
+}
+
+type ManualNeeds = Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'actor' | 'secrets' | 'publicUrl'>;
+
+/** Connected by hand: a webhook URL for each repository, and one secret for all. */
+export interface ConnectedByHand extends Connected {
+  repositories: { repository: string; repositoryId: string; webhookUrl: string }[];
+}
+
+/**
+ * Creates an integration whose webhooks a person sets up, with a URL for each repository. Throws `AppError` 400 for an
+ * invalid name and 404 for an unknown organization.
+ */
+export async function connectByHand(
+  deps: ManualNeeds,
+  type: IntegrationType,
+  organizationId: string,
+  names: readonly string[],
+): Promise<ConnectedByHand> {
+  for (const repository of names) requireValid(RepositoryName, { repository });
+  const distinct = [...new Map(names.map((name) => [name.toLowerCase(), name])).values()];
+  requireCount(distinct.length, MAX_PLACES);
+  const integrationId = deps.ids.newId('int');
+  const { row, secret } = newIntegration(deps, integrationId, type, organizationId);
+  const repositories = distinct.map((id) => newRepository(deps, integrationId, { id }));
+  await deps.db.write(async (tx) => {
+    await getOrganization(tx, organizationId);
+    await insertIntegration(tx, row, repositories);
+    await recordAudit(tx, deps, connectedEvent({ ...row, repositories }));
+  });
+  const urlFor = (repositoryId?: string) =>
+    webhookUrl(deps.publicUrl(), type, organizationId, integrationId, repositoryId);
+  const [first] = repositories;
+  return {
+    integrationId,
+    ...(first === undefined ? {} : { repositoryId: first.id }),
+    webhookUrl: urlFor(first?.id),
+    secret,
+    repositories: repositories.map(({ id, fullName }) => ({
+      repository: fullName,
+      repositoryId: id,
+      webhookUrl: urlFor(id),
+    })),
+  };
+}
+
+/** `connectByHand` for one repository, or for a provider without repositories. */
+export async function connectIntegration(
+  deps: ManualNeeds,
+  type: IntegrationType,
+  organizationId: string,
+  repository?: string,
+): Promise<Connected> {
+  const names = repository === undefined ? [] : [repository];
+  const { repositories: _, ...connected } = await connectByHand(deps, type, organizationId, names);
+  return connected;
+}
+
+function newIntegration(deps: ManualNeeds, id: string, type: IntegrationType, organizationId: string) {
+  const { secret, sealed } = newSecret(deps, id);
+  const createdAt = deps.clock.now().toISOString();
+  return { row: { id, organizationId, type, enabled: true, secret: sealed, createdAt }, secret };
 }
 
 export function newRepository(
-  { ids, clock }: HookNeeds,
+  { ids, clock }: Pick<Deps, 'ids' | 'clock'>,
   integrationId: string,
   { id: fullName, providerId = null }: { id: string; providerId?: number | null },
 ) {
   return { id: ids.newId('repo'), integrationId, fullName, providerId, createdAt: clock.now().toISOString() };
 }
 
-/**
- * Deletes at the provider what was made there before `error`, also what may have been made although no answer came. Says
- * what could not be deleted, as a sentence; empty when nothing is left.
- */
-export async function takeBack(
-  deps: HookNeeds,
-  api: ProviderApi,
-  integration: Integration,
-  hooks: readonly Hook[],
-  error: unknown,
-): Promise<string> {
-  const left: string[] = [];
-  for (const hook of hooks) {
-    const { placeId, placeName, remoteId } = hook;
-    try {
-      const mayBeThere = remoteId !== null || isProblem(error, 'provider-failed');
-      if (mayBeThere) await unmakeHook(deps, api, integration, hook);
-    } catch (failure) {
-      const { id: integrationId } = integration;
-      deps.log.warn({ err: failure, integrationId, placeId }, 'a hook may be left at the provider');
-      left.push(`Look at the webhooks of ${placeName}: one may be left there that could not be deleted. `);
-    }
-  }
-  return left.join('');
+function connectedEvent(integration: Parameters<typeof auditEventOf>[0]) {
+  return auditEventOf(integration, 'integration.connected', (name) => `connected ${name}`);
 }
 
-/** Ends the message of what a provider did not delete. */
-export const WITH_FORCE =
-  'With --force it is, and the webhook stays at the provider until somebody deletes it there';
-
-/** Ends the message of a deletion that failed in the middle. */
-export const RESTORES = 'If the webhook is gone at the provider, Tidings restores it within a minute.';
-
-/** The same failure, its message continued. */
-export function withEnding(error: unknown, ending: string): unknown {
-  if (error instanceof ProviderProblem) {
-    return new ProviderProblem(error.kind, sentences(error.message, ending), {
-      cause: error.cause,
-      retryAt: error.retryAt ?? undefined,
-    });
-  }
-  return error;
-}
-
-function sentences(one: string, other: string): string {
-  return `${one.replace(/\.$/, '')}. ${other}`;
+/** Accepts or refuses deliveries from now on. Throws `IntegrationProblem` `integration_not_found`. */
+export async function setEnabled(
+  deps: Pick<Deps, 'db' | 'clock' | 'log' | 'actor'>,
+  id: string,
+  enabled: boolean,
+): Promise<Integration> {
+  const [action, verb] = enabled
+    ? (['integration.enabled', 'enabled'] as const)
+    : (['integration.disabled', 'disabled'] as const);
+  return deps.db.write(async (tx) => {
+    const before = await getIntegration(tx, id);
+    if (before.enabled === enabled) return before;
+    await updateIntegration(tx, id, { enabled });
+    await recordAudit(
+      tx,
+      deps,
+      auditEventOf(before, action, (name) => `${verb} ${name}`),
+    );
+    return { ...before, enabled };
+  });
 }

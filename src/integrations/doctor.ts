@@ -1,167 +1,297 @@
-import { listLogPage } from '../deliveries/log-store.ts';
+import { BlockList, isIP } from 'node:net';
+import { findPing, listLogPage } from '../deliveries/log-store.ts';
 import { type Delivery, isTaken } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
-import { tidings } from '../lib/how-to-run.ts';
-import { type Check, type ProviderApi, ProviderProblem } from '../providers/api.ts';
-import { diagnoseHook } from './diagnose-hook.ts';
-import { listHooks } from './hook-store.ts';
-import { compareDeliveries } from './missed.ts';
-import { type Integration, providerNames } from './model.ts';
-import { checkReach } from './reach.ts';
+import type { ProviderApi, RemoteHook } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
+import { listEnabledTriggers, listHooks } from './hook-store.ts';
+import { eventsFor, urlOf } from './hooks.ts';
+import { type ComparedDelivery, compareDeliveries } from './missed.ts';
+import type { EnabledTrigger, Hook, Integration, IntegrationType } from './model.ts';
+import { isProblem } from './problems.ts';
 import { getIntegration } from './store.ts';
 import { findApi } from './token.ts';
+import type { Difference, FindingCode } from './words.ts';
+
+/** The way to correct a finding. */
+export type Fix =
+  | 'enable'
+  | 'start_server'
+  | 'set_public_url'
+  | 'use_https'
+  | 'set_token'
+  | 'repair'
+  | 'rotate_secret'
+  | 'send_test'
+  | 'redeliver';
+
+export type Finding = FindingCode & {
+  name: 'enabled' | 'reachability' | 'hook' | 'last-delivery' | 'ping' | 'secret' | 'repository' | 'missed';
+  status: 'ok' | 'warning' | 'failed';
+  /** The repository or team, if it is about one. */
+  place?: string;
+  fix?: Fix;
+  /** The missing deliveries, for `missed`. */
+  missed?: readonly ComparedDelivery[];
+};
 
 export interface Diagnosis {
   integrationId: string;
-  /** Whether nothing has failed; there may be warnings. */
+  type: IntegrationType;
+  /** True if nothing has failed; there may be warnings. */
   ok: boolean;
-  checks: Check[];
+  findings: Finding[];
 }
 
 type Needs = Pick<Deps, 'db' | 'clock' | 'secrets' | 'fetch' | 'publicUrl' | 'openProviderApi'>;
 
-/** How many of the newest entries of the log are looked at. */
-const ENTRIES = 200;
+/** The number of log entries to examine. */
+const LOG_ENTRIES = 200;
+
+const REACH_TIMEOUT_MS = 5_000;
 
 /**
- * Looks at everything that deliveries of an integration depend on: the way here, the hooks at the provider, the secret,
- * and what did not arrive. Changes nothing. Throws `AppError` 404.
+ * Checks everything that deliveries of an integration depend on: the public address, the hooks at the provider, the
+ * secret, and missing deliveries. Changes nothing. Throws `IntegrationProblem` `integration_not_found`.
  */
 export async function diagnose(deps: Needs, integrationId: string): Promise<Diagnosis> {
-  const integration = await getIntegration(deps.db, integrationId);
+  const { integration, hooks, triggers, entries } = await deps.db.read(async (tx) => {
+    const integration = await getIntegration(tx, integrationId);
+    const { organizationId } = integration;
+    const { entries } = await listLogPage(tx, organizationId, { integrationId }, { limit: LOG_ENTRIES });
+    return {
+      integration,
+      hooks: await listHooks(tx, integrationId),
+      triggers: await listEnabledTriggers(tx, integrationId),
+      entries,
+    };
+  });
   const api = await findApi(deps, integration);
-  const { organizationId } = integration;
-  const { entries } = await listLogPage(deps.db, organizationId, { integrationId }, { limit: ENTRIES });
-  const checks: Check[] = [
-    checkEnabled(integration),
+  const findings: Finding[] = [
+    integration.enabled
+      ? { name: 'enabled', code: 'enabled', status: 'ok' }
+      : { name: 'enabled', code: 'disabled', status: 'failed', fix: 'enable' },
     await checkReach(deps, integration),
-    ...(await checkProvider(deps, api, integration)),
-    checkSecret(entries, integration),
+    ...(await checkHooks(deps, api, integration, hooks, triggers)),
+    checkSecret(entries),
     ...checkRepository(entries),
     ...(await checkMissed(deps, api, integration)),
   ];
-  return { integrationId, ok: checks.every(({ status }) => status !== 'failed'), checks };
+  const { type } = integration;
+  return { integrationId, type, ok: findings.every(({ status }) => status !== 'failed'), findings };
 }
 
-function checkEnabled({ id, enabled }: Integration): Check {
-  return enabled
-    ? { name: 'enabled', status: 'ok', message: 'Deliveries are taken' }
-    : {
-        name: 'enabled',
-        status: 'failed',
-        message: 'The integration is disabled: deliveries are refused with 403',
-        advice: `${tidings} integration enable ${id}`,
-      };
+/** True if `PUBLIC_URL` is an address that a provider can use, and responds from here. */
+async function checkReach({ publicUrl, fetch }: Needs, { type }: Integration): Promise<Finding> {
+  const url = publicUrl();
+  const about = { name: 'reachability', url } as const;
+  const unreachable = { ...about, status: 'failed', fix: 'start_server' } as const;
+  try {
+    const response = await fetch(
+      new Request(`${url}/ping`, { signal: AbortSignal.timeout(REACH_TIMEOUT_MS) }),
+    );
+    // Another server may respond with anything: read no more than a pong.
+    const reader = response.body?.getReader();
+    const { value } = (await reader?.read()) ?? {};
+    await reader?.cancel();
+    const text = new TextDecoder().decode(value?.subarray(0, 100));
+    if (!response.ok || text !== 'pong') {
+      const location = response.headers.get('location');
+      return location === null
+        ? { ...unreachable, code: 'other_server', statusCode: response.status }
+        : { ...unreachable, code: 'redirect', location };
+    }
+  } catch (error) {
+    if (error instanceof Error && error.name === 'TimeoutError') {
+      return { ...unreachable, code: 'no_response', seconds: REACH_TIMEOUT_MS / 1000 };
+    }
+    const systemCode = error instanceof Error && 'code' in error ? error.code : error;
+    return { ...unreachable, code: 'no_connection', systemCode: String(systemCode) };
+  }
+  if (isLocal(url)) return { ...about, code: 'local_address', status: 'warning', fix: 'set_public_url' };
+  if (providerOf(type).requiresHttps && !url.startsWith('https:')) {
+    return { ...about, code: 'needs_https', type, status: 'warning', fix: 'use_https' };
+  }
+  return { ...about, code: 'reachable', status: 'ok' };
 }
 
-async function checkProvider(
+const privateAddresses = new BlockList();
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const) {
+  privateAddresses.addSubnet(network, prefix, 'ipv4');
+}
+privateAddresses.addAddress('::1', 'ipv6');
+privateAddresses.addSubnet('fc00::', 7, 'ipv6');
+privateAddresses.addSubnet('fe80::', 10, 'ipv6');
+
+/** True if only this machine or network can reach the host. */
+export function isLocal(url: string): boolean {
+  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
+  const family = isIP(host);
+  if (family === 0) return /^localhost$|\.(localhost|local|internal)$/.test(host);
+  return privateAddresses.check(host, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+async function checkHooks(
   deps: Needs,
   api: ProviderApi | null,
   integration: Integration,
-): Promise<Check[]> {
-  const { id, type } = integration;
-  if (api === null) {
+  hooks: readonly Hook[],
+  triggers: readonly EnabledTrigger[],
+): Promise<Finding[]> {
+  const { type } = integration;
+  if (api === null)
     return [
       {
         name: 'hook',
+        code: 'manual_hook',
+        type,
         status: 'warning',
-        message: `The webhook was set up by hand: what ${providerNames[type]} has cannot be looked at`,
-        advice: `With a token it can: ${tidings} integration set-token ${id} --token TOKEN`,
+        ...(providerOf(type).api !== null && { fix: 'set_token' }),
       },
     ];
-  }
-  const checks: Check[] = [];
-  for (const hook of await listHooks(deps.db, id)) {
+  const findings: Finding[] = [];
+  for (const hook of hooks) {
+    const place = hook.placeName;
     try {
-      checks.push(...(await diagnoseHook(deps, api, integration, hook)));
+      findings.push(...(await checkHook(deps, api, integration, hook, triggers)));
     } catch (error) {
-      if (!(error instanceof ProviderProblem)) throw error;
-      checks.push({ name: 'hook', place: hook.placeName, status: 'failed', message: error.message });
-      // The others would be told the same.
-      if (['bad-token', 'rate-limited', 'provider-failed'].includes(error.kind)) break;
+      if (!isProblem(error)) throw error;
+      findings.push({ name: 'hook', code: 'hook_check_failed', problem: error, place, status: 'failed' });
+      // The others would have the same problem.
+      if (isProblem(error, 'bad-token', 'rate-limited', 'provider-failed')) break;
     }
   }
-  return checks;
+  return findings;
 }
 
-/** Whether the sender proved to hold the secret. Entries of older versions have no headers. */
+/** Compares the provider's hook with the desired state. Throws `ProviderProblem`. */
+async function checkHook(
+  deps: Needs,
+  api: ProviderApi,
+  integration: Integration,
+  hook: Hook,
+  triggers: readonly EnabledTrigger[],
+): Promise<Finding[]> {
+  const { placeName: place, problem, remoteId: hookId } = hook;
+  const about = { name: 'hook', place } as const;
+  const findings: Finding[] = [];
+  if (problem !== null) {
+    findings.push({ ...about, code: 'hook_update_failed', problem, status: 'warning', fix: 'repair' });
+  }
+  if (hookId === null) {
+    return [{ ...about, code: 'hook_not_created', status: 'failed', fix: 'repair' }, ...findings];
+  }
+  const remote = await api.findHook(hook.placeId, hookId);
+  if (remote === null) return [{ ...about, code: 'hook_deleted', hookId, status: 'failed', fix: 'repair' }];
+  const differences = compareHook(
+    remote,
+    hook,
+    urlOf(deps, integration, hook),
+    eventsFor(integration.type, hook, triggers),
+  );
+  findings.unshift(
+    differences.length === 0
+      ? { ...about, code: 'hook_correct', hookId, events: remote.events, status: 'ok' }
+      : { ...about, code: 'hook_differs', hookId, differences, status: 'failed', fix: 'repair' },
+  );
+  if (remote.lastResponse !== null) {
+    const { lastResponse: response } = remote;
+    const isOk = response.statusCode !== null && response.statusCode < 300;
+    const { type } = integration;
+    findings.push({
+      name: 'last-delivery',
+      code: 'last_response',
+      type,
+      response,
+      place,
+      status: isOk ? 'ok' : 'failed',
+    });
+  }
+  if (api.pingHook === undefined) return findings;
+  const ping = await deps.db.read((tx) => findPing(tx, hook.integrationId, hook.repositoryId, new Date(0)));
+  findings.push(
+    ping === null
+      ? { name: 'ping', code: 'no_ping', place, status: 'warning', fix: 'repair' }
+      : { name: 'ping', code: 'ping_arrived', at: ping.createdAt, place, status: 'ok' },
+  );
+  return findings;
+}
+
+function compareHook(remote: RemoteHook, hook: Hook, url: string, needed: readonly string[]): Difference[] {
+  const events = remote.events.includes('*') ? [] : needed.filter((each) => !remote.events.includes(each));
+  const differences: (Difference | false)[] = [
+    !remote.isActive && { code: 'inactive' },
+    remote.url !== url && { code: 'other_url', actual: remote.url, desired: url },
+    events.length > 0 && { code: 'missing_events', events },
+    remote.isJson === false && { code: 'not_json' },
+    remote.hasSecret === false && { code: 'no_secret' },
+    !hook.hasPresentSecret && { code: 'old_secret' },
+  ];
+  return differences.filter((difference) => difference !== false);
+}
+
+/** True if the sender proved to have the secret. Entries of older versions have no headers. */
 function isVerified({ headers, status }: Delivery): boolean {
   return headers !== null || isTaken(status);
 }
 
-/** Whether what came lately was signed with the right secret. */
-function checkSecret(entries: readonly Delivery[], { id, type }: Integration): Check {
+/** True if the newest delivery was signed with the right secret. */
+function checkSecret(entries: readonly Delivery[]): Finding {
   const verified = entries.find(isVerified);
   const refused = entries.find(({ statusCode }) => statusCode === 401);
   if (refused !== undefined && (verified === undefined || refused.createdAt > verified.createdAt)) {
-    return {
-      name: 'secret',
-      status: 'failed',
-      message:
-        `The newest delivery was refused for its signature, at ${refused.createdAt}. ${refused.reason ?? ''}`.trim(),
-      advice: `${tidings} integration rotate-secret ${id}`,
-    };
+    const { createdAt: at, reason } = refused;
+    return { name: 'secret', code: 'secret_refused', at, reason, status: 'failed', fix: 'rotate_secret' };
   }
   if (verified === undefined) {
-    return {
-      name: 'secret',
-      status: 'warning',
-      message: 'No delivery has come yet that would show that the secret is right',
-      advice: `Let ${providerNames[type]} send one, or try the way here: ${tidings} send ${type} ${type === 'github' ? 'release' : 'Issue'} --integration ${id}`,
-    };
+    return { name: 'secret', code: 'secret_unproven', status: 'warning', fix: 'send_test' };
   }
-  return {
-    name: 'secret',
-    status: 'ok',
-    message: `The newest delivery, at ${verified.createdAt}, was signed with the right secret`,
-  };
+  return { name: 'secret', code: 'secret_accepted', at: verified.createdAt, status: 'ok' };
 }
 
-/** The newest delivery that was refused because it is about another repository than its URL; none: nothing to say. */
-function checkRepository(entries: readonly Delivery[]): Check[] {
+/** The newest delivery that was refused because its repository is not that of its URL. */
+function checkRepository(entries: readonly Delivery[]): Finding[] {
   const refused = entries.find(
     ({ status, statusCode, payload }) =>
       status === 'rejected' && statusCode === 403 && payload.data?.repository !== undefined,
   );
   if (refused === undefined) return [];
-  const { repositoryId, createdAt, reason } = refused;
+  const { repositoryId, createdAt: at, reason } = refused;
   const newest = entries.find((entry) => entry.repositoryId === repositoryId && isVerified(entry));
-  return [
-    {
-      name: 'repository',
-      status: newest === refused ? 'failed' : 'warning',
-      message: `A delivery about another repository was refused, at ${createdAt}. ${reason}`,
-    },
-  ];
+  const status = newest === refused ? 'failed' : 'warning';
+  return [{ name: 'repository', code: 'other_repository', at, reason, status }];
 }
 
-async function checkMissed(deps: Needs, api: ProviderApi | null, integration: Integration): Promise<Check[]> {
+async function checkMissed(
+  deps: Needs,
+  api: ProviderApi | null,
+  { id, type }: Integration,
+): Promise<Finding[]> {
   if (api?.listAttempts === undefined) return [];
+  const about = { name: 'missed' } as const;
   try {
-    const { counts, missed, since, untold } = await compareDeliveries(deps, integration.id);
-    if (untold.length > 0 && missed.length === 0) {
-      const places = untold.map(({ place }) => place).join(', ');
-      return [{ name: 'missed', status: 'warning', message: `What is missing at ${places} is not known` }];
+    const { counts, missed, since, unknown } = await compareDeliveries(deps, id);
+    const { arrived, failed, 'never-arrived': neverArrived } = counts;
+    const compared = { ...about, arrived, failed, neverArrived, since };
+    if (missed.length > 0) {
+      return [{ ...compared, code: 'deliveries_missed', status: 'failed', fix: 'redeliver', missed }];
     }
-    if (counts.arrived + missed.length === 0) {
-      return [
-        { name: 'missed', status: 'ok', message: `GitHub has delivered nothing but pings since ${since}` },
-      ];
+    if (unknown.length > 0) {
+      const places = unknown.map(({ place }) => place);
+      return [{ ...about, code: 'partly_compared', places, status: 'warning' }];
     }
-    const told = `${counts.arrived} arrived, ${counts.failed} failed, ${counts['never-arrived']} never arrived since ${since}`;
-    if (missed.length === 0)
-      return [{ name: 'missed', status: 'ok', message: `No delivery is missing: ${told}` }];
-    return [
-      {
-        name: 'missed',
-        status: 'failed',
-        message: `${missed.length === 1 ? '1 delivery is' : `${missed.length} deliveries are`} missing: ${told}`,
-        advice: `${tidings} integration missed ${integration.id} --redeliver`,
-        missed,
-      },
-    ];
+    return arrived === 0
+      ? [{ ...about, code: 'only_pings', type, since, status: 'ok' }]
+      : [{ ...compared, code: 'none_missed', status: 'ok' }];
   } catch (error) {
-    if (!(error instanceof ProviderProblem)) throw error;
-    return [{ name: 'missed', status: 'warning', message: `What is missing is not known: ${error.message}` }];
+    if (!isProblem(error)) throw error;
+    return [{ ...about, code: 'not_compared', problem: error, status: 'warning' }];
   }
 }

@@ -1,9 +1,10 @@
 import { and, asc, count, eq, gt, inArray, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
-import { type Database, prepared } from '../../db/client.ts';
-import { hooks, integrations } from '../../db/schema/index.ts';
+import { prepared } from '../../db/client.ts';
+import { hooks, integrations, triggers } from '../../db/schema/index.ts';
+import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
-import type { Hook } from '../providers/api.ts';
-import type { IntegrationType } from './model.ts';
+import type { EnabledTrigger, Hook, Integration, IntegrationType } from './model.ts';
+import { getIntegration } from './store.ts';
 
 const columns = {
   integrationId: hooks.integrationId,
@@ -18,39 +19,15 @@ const columns = {
   attempts: hooks.attempts,
 };
 
-/** What tells a hook from all others. */
 type HookKey = Pick<Hook, 'integrationId' | 'placeId'>;
 
 const isHook = ({ integrationId, placeId }: HookKey) =>
   and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId));
 
-/** A hook that is yet to be made at the provider; the job leaves it alone until `retryAt`, in milliseconds since 1970. */
-export function newHook(
-  integrationId: string,
-  place: { id: string; name: string },
-  repositoryId: string | null,
-  retryAt: number,
-): Hook {
-  return {
-    integrationId,
-    placeId: place.id,
-    placeName: place.name,
-    repositoryId,
-    remoteId: null,
-    events: [],
-    hasPresentSecret: false,
-    problem: null,
-    retryAt,
-    attempts: 0,
-  };
-}
-
-/**
- * Synchronous, for a transaction of the caller's. One that is there already stays as it is. Returns whether none was.
- */
-export function insertHooks(db: Database, rows: readonly Hook[], createdAt: string): boolean {
+/** Skips places that have a hook. Returns whether it inserted all. */
+export async function insertHooks(tx: WriteTx, rows: readonly Hook[], createdAt: string): Promise<boolean> {
   const inserted = rows.map((row) =>
-    db
+    tx
       .insert(hooks)
       .values({ ...row, events: [...row.events], createdAt })
       .onConflictDoNothing()
@@ -61,8 +38,8 @@ export function insertHooks(db: Database, rows: readonly Hook[], createdAt: stri
 }
 
 /** Of one integration, by the names of their places. */
-export async function listHooks(db: Database, integrationId: string): Promise<Hook[]> {
-  return db
+export async function listHooks(tx: ReadTx, integrationId: string): Promise<Hook[]> {
+  return tx
     .select(columns)
     .from(hooks)
     .where(eq(hooks.integrationId, integrationId))
@@ -70,26 +47,48 @@ export async function listHooks(db: Database, integrationId: string): Promise<Ho
     .all();
 }
 
-/** As much of a hook as tells whether something is to be done about it. */
+/** Throws `IntegrationProblem` `integration_not_found`. */
+export async function getWithHooks(
+  tx: ReadTx,
+  id: string,
+): Promise<{ integration: Integration; hooks: Hook[] }> {
+  return { integration: await getIntegration(tx, id), hooks: await listHooks(tx, id) };
+}
+
+/** The columns that decide whether a hook needs work. */
 export type DueHook = Pick<
   Hook,
   'integrationId' | 'placeId' | 'repositoryId' | 'remoteId' | 'events' | 'hasPresentSecret'
 > & { type: IntegrationType };
 
-/** How long a hook may wait, in milliseconds. One that waits longer got its time from a clock that was ahead. */
+/** The longest wait before a retry, in milliseconds. A longer one was computed by a clock that was ahead. */
 export const MAX_WAIT_MS = DAY_MS;
 
-/** Those of all integrations that have a token and may be tried now, the ones that were tried least first. */
-export async function listDueHooks(db: Database, now: Date): Promise<DueHook[]> {
-  return statements(db).due.all({ now: now.getTime(), latestRetry: now.getTime() + MAX_WAIT_MS });
+/** Hooks of integrations with a token that may be tried now, those with the fewest attempts first. */
+export async function listDueHooks(tx: ReadTx, now: Date): Promise<DueHook[]> {
+  return statements(tx).due.all({ now: now.getTime(), latestRetry: now.getTime() + MAX_WAIT_MS });
 }
 
-/** As it is now, when it may be tried; null when it may not any more, or was taken away. */
-export async function findDueHook(db: Database, key: HookKey, now: Date): Promise<Hook | null> {
-  const hook = db.select(columns).from(hooks).where(isHook(key)).get();
+/** The hook, if it may be tried now. */
+export async function findDueHook(tx: ReadTx, key: HookKey, now: Date): Promise<Hook | null> {
+  const hook = tx.select(columns).from(hooks).where(isHook(key)).get();
   if (hook === undefined) return null;
   const waitMs = (hook.retryAt ?? 0) - now.getTime();
   return waitMs <= 0 || waitMs > MAX_WAIT_MS ? hook : null;
+}
+
+/** Of one integration, or of all. */
+export async function listEnabledTriggers(tx: ReadTx, integrationId?: string): Promise<EnabledTrigger[]> {
+  const isOfOne = integrationId === undefined ? undefined : eq(triggers.integrationId, integrationId);
+  return tx
+    .select({
+      integrationId: triggers.integrationId,
+      repositoryId: triggers.repositoryId,
+      event: triggers.event,
+    })
+    .from(triggers)
+    .where(and(eq(triggers.enabled, true), isOfOne))
+    .all();
 }
 
 const statements = prepared((db) => ({
@@ -119,74 +118,65 @@ const statements = prepared((db) => ({
     .prepare(),
 }));
 
-/** What is known of the hook now. Nothing when it was taken away meanwhile. */
-export function updateHook(
-  db: Database,
+/** Does nothing if the hook is gone. */
+export async function updateHook(
+  tx: WriteTx,
   key: HookKey,
-  changes: Partial<Omit<Hook, 'integrationId' | 'placeId' | 'repositoryId'>>,
+  changes: Partial<Pick<Hook, 'remoteId' | 'hasPresentSecret' | 'problem' | 'retryAt' | 'attempts'>>,
 ): Promise<void> {
-  const { events, ...rest } = changes;
-  return db.write(() => {
-    db.update(hooks)
-      .set({ ...rest, ...(events === undefined ? {} : { events: [...events] }) })
-      .where(isHook(key))
-      .run();
-  });
+  tx.update(hooks).set(changes).where(isHook(key)).run();
+}
+
+/** Restores `hasPresentSecret` and the time of the next attempt. */
+export async function restoreHook(
+  tx: WriteTx,
+  { hasPresentSecret, retryAt, attempts, ...key }: Hook,
+): Promise<void> {
+  await updateHook(tx, key, { hasPresentSecret, retryAt, attempts });
 }
 
 /**
- * The secret that they were given is not the present one any more; the job leaves them alone until `retryAt`, in
- * milliseconds since 1970. Synchronous, for a transaction of the caller's.
+ * Marks all hooks of the integration as not having its current secret. The job skips them until `retryAt`, in
+ * milliseconds since 1970.
  */
-export function markSecretChanged(db: Database, integrationId: string, retryAt: number): void {
-  db.update(hooks)
+export async function markSecretChanged(tx: WriteTx, integrationId: string, retryAt: number): Promise<void> {
+  tx.update(hooks)
     .set({ hasPresentSecret: false, retryAt, attempts: 0 })
     .where(eq(hooks.integrationId, integrationId))
     .run();
 }
 
-/** Returns the provider's id that it had at the very end; null without one. Synchronous, as above. */
-export function deleteHook(db: Database, key: HookKey): string | null {
-  const [deleted] = db.delete(hooks).where(isHook(key)).returning({ remoteId: hooks.remoteId }).all();
-  return deleted?.remoteId ?? null;
-}
-
 /**
- * What the provider has now, set with this sealed secret: whether that still is the present one is asked in the same
- * transaction, as another process may have rotated it. Null when the hook was taken away meanwhile.
+ * Records the state that was set at the provider with the encrypted `secret`. Another process may have rotated it, so
+ * the statement compares it with the current one. Returns null if the hook was deleted meanwhile.
  */
 export async function recordMade(
-  db: Database,
+  tx: WriteTx,
   hook: Hook,
   { remoteId, events, secret }: { remoteId: string; events: readonly string[]; secret: Buffer },
 ): Promise<Hook | null> {
   const { integrationId, repositoryId } = hook;
-  const well = { problem: null, retryAt: null, attempts: 0 };
   const isPresent = sql<boolean>`(SELECT ${integrations.secret} = ${secret} FROM ${integrations} WHERE ${integrations.id} = ${integrationId})`;
-  const [row] = await db.write(() =>
-    db
-      .update(hooks)
-      .set({ remoteId, events: [...events], hasPresentSecret: isPresent, ...well })
-      .where(
-        and(
-          isHook(hook),
-          // The same place may be there again, with another URL.
-          sql`${hooks.repositoryId} IS ${repositoryId}`,
-        ),
-      )
-      .returning({ hasPresentSecret: hooks.hasPresentSecret })
-      .all(),
-  );
-  if (row === undefined) return null;
-  return { ...hook, remoteId, events, hasPresentSecret: row.hasPresentSecret, ...well };
+  const [row] = tx
+    .update(hooks)
+    .set({
+      remoteId,
+      events: [...events],
+      hasPresentSecret: isPresent,
+      problem: null,
+      retryAt: null,
+      attempts: 0,
+    })
+    // The place may have been removed and added again, which gives it another URL.
+    .where(and(isHook(hook), sql`${hooks.repositoryId} IS ${repositoryId}`))
+    .returning(columns)
+    .all();
+  return row ?? null;
 }
 
-/**
- * Whether somebody is giving the integration's hooks another secret at the moment, so that the provider may still have
- * the previous one. Synchronous, for a transaction of the caller's.
- */
-export function isBeingRotated(db: Database, integrationId: string, now: Date): boolean {
-  const row = db
+/** True if a rotation is in progress, so that the provider may still sign with the previous secret. */
+export async function isBeingRotated(tx: ReadTx, integrationId: string, now: Date): Promise<boolean> {
+  const row = tx
     .select({ placeId: hooks.placeId })
     .from(hooks)
     .where(
@@ -202,47 +192,21 @@ export function isBeingRotated(db: Database, integrationId: string, now: Date): 
   return row !== undefined;
 }
 
-/** Forgets all of an integration, and returns them as they were. Synchronous, for a transaction of the caller's. */
-export function deleteHooks(db: Database, integrationId: string): Hook[] {
-  return db.delete(hooks).where(eq(hooks.integrationId, integrationId)).returning(columns).all();
+/** Deletes hooks of an integration, at these places or at all. Returns them as they were. */
+export async function deleteHooks(
+  tx: WriteTx,
+  integrationId: string,
+  placeIds?: readonly string[],
+): Promise<Hook[]> {
+  const isAtPlace = placeIds === undefined ? undefined : inArray(hooks.placeId, [...placeIds]);
+  return tx
+    .delete(hooks)
+    .where(and(eq(hooks.integrationId, integrationId), isAtPlace))
+    .returning(columns)
+    .all();
 }
 
-/** The job leaves them alone until `retryAt`, in milliseconds since 1970, and then sets each anew. */
-export function takeInHand(db: Database, integrationId: string, retryAt: number): Promise<void> {
-  return db.write(() => markSecretChanged(db, integrationId, retryAt));
-}
-
-/** Undoes that; the job sets the first `changedCount` of them anew at once. */
-export async function letGo(db: Database, given: readonly Hook[], changedCount: number): Promise<void> {
-  for (const [index, hook] of given.entries()) {
-    const { hasPresentSecret, retryAt, attempts } = hook;
-    const isChanged = index < changedCount;
-    await updateHook(db, hook, isChanged ? { retryAt: null } : { hasPresentSecret, retryAt, attempts });
-  }
-}
-
-/** How many hooks are not as they should be, because the provider did not do what it was asked. */
-export function countProblems(db: Database): number {
-  return db.select({ problems: count() }).from(hooks).where(isNotNull(hooks.problem)).get()?.problems ?? 0;
-}
-
-/** Which integration of the organization has a webhook at one of these teams of Linear. Synchronous, as above. */
-export function findConnectedTeam(
-  db: Database,
-  organizationId: string,
-  teamIds: readonly string[],
-): { integrationId: string; name: string; hasToken: boolean } | null {
-  const found = db
-    .select({ integrationId: hooks.integrationId, name: hooks.placeName })
-    .from(hooks)
-    .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
-    .where(
-      and(
-        eq(integrations.organizationId, organizationId),
-        eq(integrations.type, 'linear'),
-        inArray(hooks.placeId, [...teamIds]),
-      ),
-    )
-    .get();
-  return found === undefined ? null : { ...found, hasToken: true };
+/** Hooks that differ from the desired state because the provider refused or failed. */
+export function countProblems(tx: ReadTx): number {
+  return tx.select({ problems: count() }).from(hooks).where(isNotNull(hooks.problem)).get()?.problems ?? 0;
 }

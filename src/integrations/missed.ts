@@ -1,104 +1,114 @@
 import { listLogged } from '../deliveries/log-store.ts';
 import { type Delivery, isTaken } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
-import { AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { letOthersIn } from '../lib/turns.ts';
-import {
-  type ComparedDelivery,
-  type Fate,
-  type Hook,
-  type ProviderApi,
-  ProviderProblem,
-  type RemoteAttempt,
-} from '../providers/api.ts';
-import { listHooks } from './hook-store.ts';
-import { sayAnswer } from './say-answer.ts';
-import { getIntegration, setMissedCheckedAt } from './store.ts';
+import type { ProviderApi, ProviderProblem, RemoteAttempt } from '../providers/api.ts';
+import { getWithHooks } from './hook-store.ts';
+import type { Hook } from './model.ts';
+import { IntegrationProblem, isProblem } from './problems.ts';
+import { updateIntegration } from './store.ts';
 import { requireApi } from './token.ts';
+import type { MissedCause } from './words.ts';
 
-/** How far back GitHub tells of its deliveries, in milliseconds. */
-export const TOLD_FOR_MS = 3 * DAY_MS;
+/** Providers keep their list of deliveries that long, in milliseconds. */
+export const COMPARED_MS = 3 * DAY_MS;
 
-/** How many deliveries are asked for again in one go. */
+/** The maximum number of redeliveries in one request. */
 export const MAX_REDELIVERED = 500;
+
+/** The result of a delivery, by the provider's list and the log together. */
+type Fate =
+  /** The log has it as taken. */
+  | 'arrived'
+  /** The endpoint responded, and the log does not have it as taken. */
+  | 'failed'
+  /** Nothing responded. */
+  | 'never-arrived';
+
+export interface ComparedDelivery {
+  deliveryId: string;
+  place: string;
+  event: string;
+  action: string | null;
+  /** The provider's first attempt. ISO 8601. */
+  deliveredAt: string;
+  fate: Fate;
+  attempts: number;
+  /** Null when it arrived. */
+  cause: MissedCause | null;
+}
 
 export interface Comparison {
   integrationId: string;
-  /** What was compared: from then on. ISO 8601. */
+  /** The start of the compared time. ISO 8601. */
   since: string;
   counts: Record<Fate, number>;
-  /** What is not in the log as taken, oldest first. */
+  /** Deliveries that the log does not have as taken, oldest first. */
   missed: ComparedDelivery[];
-  /** Whether the provider told only of the newest. */
+  /** True if the provider listed only the newest deliveries. */
   isCut: boolean;
-  /** Places of which the provider told nothing, and why, such as a webhook that somebody deleted there. */
-  untold: { place: string; reason: string }[];
+  /** Places whose deliveries the provider did not list, for example after somebody deleted the hook there. */
+  unknown: { place: string; problem: ProviderProblem }[];
 }
 
-type LookNeeds = Pick<Deps, 'db' | 'clock' | 'secrets' | 'openProviderApi'>;
+type Needs = Pick<Deps, 'db' | 'clock' | 'secrets' | 'openProviderApi'>;
 
-type Logged = Pick<Delivery, 'id' | 'status' | 'reason'>;
-
-interface Compared extends ComparedDelivery {
+interface Compared {
+  delivery: ComparedDelivery;
   hook: Hook;
   newestAttemptId: string;
 }
 
 /**
- * Compares what the provider says that it delivered in the last three days with the log. Pings do not count. Throws
- * `ProviderProblem`, and `AppError` 404, and 409 for an integration whose provider does not tell.
+ * Compares the provider's deliveries of the last three days, without pings, with the log, and records the check. Throws
+ * `ProviderProblem`, and `IntegrationProblem` `integration_not_found`, `no_token` and `no_delivery_list`.
  */
-export async function findMissed(deps: LookNeeds, integrationId: string): Promise<Comparison> {
-  const found = await compareDeliveries(deps, integrationId);
-  await setMissedCheckedAt(deps.db, integrationId, deps.clock.now());
-  return found;
+export async function findMissed(deps: Needs, integrationId: string): Promise<Comparison> {
+  const comparison = await compareDeliveries(deps, integrationId);
+  const missedCheckedAt = deps.clock.now().toISOString();
+  await deps.db.write((tx) => updateIntegration(tx, integrationId, { missedCheckedAt }));
+  return comparison;
 }
 
-/** The same, without a note that somebody has looked: it changes nothing. */
-export async function compareDeliveries(deps: LookNeeds, integrationId: string): Promise<Comparison> {
-  const { since, compared, isCut, untold } = await compare(deps, integrationId);
+/** `findMissed` without recording the check. */
+export async function compareDeliveries(deps: Needs, integrationId: string): Promise<Comparison> {
+  const { since, compared, isCut, unknown } = await compare(deps, integrationId);
   const counts = { arrived: 0, failed: 0, 'never-arrived': 0 };
-  for (const { fate } of compared) counts[fate]++;
-  const missed = compared
-    .filter(({ fate }) => fate !== 'arrived')
-    .map(({ hook: _, newestAttemptId: __, ...delivery }) => delivery);
-  return { integrationId, since: since.toISOString(), counts, missed, isCut, untold };
+  for (const { delivery } of compared) counts[delivery.fate]++;
+  const missed = compared.filter(isMissed).map(({ delivery }) => delivery);
+  return { integrationId, since: since.toISOString(), counts, missed, isCut, unknown };
 }
+
+const isMissed = ({ delivery }: Compared) => delivery.fate !== 'arrived';
 
 export interface Redelivered {
   deliveryId: string;
-  /** Whether the provider said that it will send it again. */
-  isAsked: boolean;
-  /** Why not, in words; null when it will. */
-  problem: string | null;
+  /** Null if the provider agreed to send it again. */
+  problem: ProviderProblem | null;
 }
 
 /**
- * Asks the provider to send what was missed again: these deliveries, or all. What the log has as taken is never asked
- * for. Stops at the first failure that would befall the others too. Throws as `findMissed` does, and `AppError` 404 for
- * a delivery that is not among those that were missed.
+ * Requests redelivery of missed deliveries: these, or all. Never of one that the log has as taken. Stops at the first
+ * failure that affects the others too. Throws as `findMissed` does, and `IntegrationProblem` `delivery_not_missed`.
  */
 export async function redeliverMissed(
-  deps: LookNeeds,
+  deps: Needs,
   integrationId: string,
   wanted: readonly string[] | 'all',
 ): Promise<Redelivered[]> {
   const { api, compared } = await compare(deps, integrationId);
-  const missed = compared.filter(({ fate }) => fate !== 'arrived');
-  const ids = new Set(wanted === 'all' ? [] : wanted);
-  if (wanted !== 'all') {
-    const known = new Set(missed.map(({ deliveryId }) => deliveryId));
-    const unknown = wanted.find((id) => !known.has(id));
-    if (unknown !== undefined) {
-      throw new AppError(404, `Delivery ${unknown} is not among those that were missed: look again`);
-    }
+  const missed = compared.filter(isMissed);
+  const ids = new Set(wanted === 'all' ? missed.map(({ delivery }) => delivery.deliveryId) : wanted);
+  const chosen = missed.filter(({ delivery }) => ids.has(delivery.deliveryId));
+  const known = new Set(chosen.map(({ delivery }) => delivery.deliveryId));
+  for (const deliveryId of ids) {
+    if (!known.has(deliveryId)) throw new IntegrationProblem({ code: 'delivery_not_missed', deliveryId });
   }
-  const chosen = missed.filter(({ deliveryId }) => wanted === 'all' || ids.has(deliveryId));
   const results: Redelivered[] = [];
-  for (const { deliveryId, hook, newestAttemptId } of chosen.slice(0, MAX_REDELIVERED)) {
+  for (const { delivery, hook, newestAttemptId } of chosen.slice(0, MAX_REDELIVERED)) {
     const problem = await redeliver(api, hook, newestAttemptId);
-    results.push({ deliveryId, isAsked: problem === null, problem: problem?.message ?? null });
+    results.push({ deliveryId: delivery.deliveryId, problem });
     if (problem !== null && problem.kind !== 'refused') break;
   }
   return results;
@@ -109,105 +119,99 @@ async function redeliver(api: ProviderApi, hook: Hook, attemptId: string): Promi
     if (hook.remoteId !== null) await api.redeliver?.(hook.placeId, hook.remoteId, attemptId);
     return null;
   } catch (error) {
-    if (error instanceof ProviderProblem) return error;
+    if (isProblem(error)) return error;
     throw error;
   }
 }
 
 /** Oldest first. */
-async function compare(deps: LookNeeds, integrationId: string) {
-  const integration = await getIntegration(deps.db, integrationId);
+async function compare(deps: Needs, integrationId: string) {
+  const { integration, hooks: all } = await deps.db.read((tx) => getWithHooks(tx, integrationId));
+  const hooks = all.filter(({ remoteId }) => remoteId !== null);
   const api = await requireApi(deps, integration);
   if (api.listAttempts === undefined) {
-    throw new AppError(
-      409,
-      'Linear tells nobody what it delivered; it tries again by itself, for up to 7 hours',
-    );
+    throw new IntegrationProblem({ code: 'no_delivery_list', type: integration.type });
   }
   const now = deps.clock.now().getTime();
-  const since = new Date(Math.max(now - TOLD_FOR_MS, Date.parse(integration.createdAt)));
+  const since = new Date(Math.max(now - COMPARED_MS, Date.parse(integration.createdAt)));
   const compared: Compared[] = [];
   let isCut = false;
-  const problems: { place: string; problem: ProviderProblem }[] = [];
-  const hooks = (await listHooks(deps.db, integrationId)).filter(({ remoteId }) => remoteId !== null);
+  const unknown: Comparison['unknown'] = [];
   for (const hook of hooks) {
-    const told = await listAttemptsOf(api, hook, since);
-    if (told instanceof ProviderProblem) {
-      problems.push({ place: hook.placeName, problem: told });
+    let listed: Awaited<ReturnType<typeof api.listAttempts>>;
+    try {
+      listed = await api.listAttempts(hook.placeId, hook.remoteId ?? '', since);
+    } catch (error) {
+      // A problem of one place does not affect the others.
+      if (!isProblem(error, 'hook-not-found', 'place-not-found', 'missing-permission')) throw error;
+      unknown.push({ place: hook.placeName, problem: error });
       continue;
     }
-    isCut ||= told.isCut;
-    const byDelivery = Map.groupBy(told.attempts, ({ deliveryId }) => deliveryId);
-    const logged = await loggedOf(deps, integrationId, [...byDelivery.keys()]);
+    isCut ||= listed.isCut;
+    const byDelivery = Map.groupBy(listed.attempts, ({ deliveryId }) => deliveryId);
+    const logged = await readLog(deps, integrationId, [...byDelivery.keys()]);
     for (const [deliveryId, attempts] of byDelivery) {
-      const entry = logged.get(deliveryId);
       const [newest] = attempts;
       if (newest === undefined || newest.event === 'ping') continue;
-      compared.push({
-        ...describe(deliveryId, attempts, entry),
-        hook,
-        place: hook.placeName,
-        newestAttemptId: newest.id,
-      });
+      const delivery = compareOne(hook, attempts, newest, logged.get(deliveryId));
+      compared.push({ delivery, hook, newestAttemptId: newest.id });
     }
   }
-  const [first] = problems;
-  if (first !== undefined && problems.length === hooks.length) throw first.problem;
-  compared.sort((one, other) => (one.deliveredAt < other.deliveredAt ? -1 : 1));
-  const untold = problems.map(({ place, problem }) => ({ place, reason: problem.message }));
-  return { api, since, compared, isCut, untold };
+  const [first] = unknown;
+  if (first !== undefined && unknown.length === hooks.length) throw first.problem;
+  compared.sort((one, other) => (one.delivery.deliveredAt < other.delivery.deliveredAt ? -1 : 1));
+  return { api, since, compared, isCut, unknown };
 }
 
-/** What is wrong with one place, the others do not suffer for. Throws what would befall all of them. */
-async function listAttemptsOf(api: ProviderApi, { placeId, remoteId }: Hook, since: Date) {
-  try {
-    return (await api.listAttempts?.(placeId, remoteId ?? '', since)) ?? { attempts: [], isCut: false };
-  } catch (error) {
-    const isOfPlace = ['hook-not-found', 'place-not-found', 'missing-permission'];
-    if (error instanceof ProviderProblem && isOfPlace.includes(error.kind)) return error;
-    throw error;
-  }
-}
+/** Lookups in one turn of the event loop: about a millisecond. */
+const LOOKUPS_PER_TURN = 200;
 
-/** How many deliveries are looked up before other work of the server has its turn: about a millisecond of them. */
-const LOOKED_UP_PER_TURN = 200;
+type Logged = Pick<Delivery, 'id' | 'status' | 'reason'>;
 
-async function loggedOf({ db }: LookNeeds, integrationId: string, ids: readonly string[]) {
-  const found: [string, Logged][] = [];
-  for (let at = 0; at < ids.length; at += LOOKED_UP_PER_TURN) {
-    found.push(...(await listLogged(db, integrationId, ids.slice(at, at + LOOKED_UP_PER_TURN))));
+async function readLog({ db }: Needs, integrationId: string, ids: readonly string[]) {
+  const logged = new Map<string, Logged>();
+  for (let at = 0; at < ids.length; at += LOOKUPS_PER_TURN) {
+    const some = ids.slice(at, at + LOOKUPS_PER_TURN);
+    for (const [id, entry] of await db.read((tx) => listLogged(tx, integrationId, some)))
+      logged.set(id, entry);
     await letOthersIn();
   }
-  return new Map(found);
+  return logged;
 }
 
-/** `attempts`: newest first, at least one. */
-function describe(
-  deliveryId: string,
+/** `attempts`: newest first. */
+function compareOne(
+  { placeName }: Hook,
   attempts: readonly RemoteAttempt[],
+  newest: RemoteAttempt,
   entry: Logged | undefined,
-): Omit<ComparedDelivery, 'place'> {
-  const newest = attempts[0];
-  const first = attempts.at(-1);
-  const told = {
-    deliveryId,
-    event: newest?.event ?? '',
-    action: newest?.action ?? null,
-    deliveredAt: first?.deliveredAt ?? '',
-    attempts: attempts.length,
-  };
-  if (entry !== undefined && isTaken(entry.status)) return { ...told, fate: 'arrived', reason: null };
-  const answered = attempts.find(({ statusCode }) => statusCode !== null);
-  if (entry !== undefined)
-    return { ...told, fate: 'failed', reason: entry.reason ?? `It was ${entry.status}` };
-  if (answered === undefined) return { ...told, fate: 'never-arrived', reason: newest?.status ?? null };
-  const said = sayAnswer(answered.statusCode, answered.status);
+): ComparedDelivery {
+  const { deliveryId, event, action } = newest;
   return {
-    ...told,
-    fate: 'failed',
-    reason:
-      (answered.statusCode ?? 0) < 300
-        ? `It was answered with ${said}, and the log does not have it: something else answered, or the data was restored from a backup`
-        : `It was answered with ${said}, and the log does not have its id: Tidings refused it, which another entry tells, or something before Tidings answered`,
+    deliveryId,
+    event,
+    action,
+    deliveredAt: attempts.at(-1)?.deliveredAt ?? newest.deliveredAt,
+    attempts: attempts.length,
+    ...fateOf(attempts, newest, entry),
+    place: placeName,
   };
+}
+
+function fateOf(
+  attempts: readonly RemoteAttempt[],
+  newest: RemoteAttempt,
+  entry: Logged | undefined,
+): { fate: Fate; cause: MissedCause | null } {
+  if (entry !== undefined) {
+    const { status, reason } = entry;
+    if (isTaken(status)) return { fate: 'arrived', cause: null };
+    const cause: MissedCause =
+      reason === null ? { code: 'logged_without_reason', status } : { code: 'logged', reason };
+    return { fate: 'failed', cause };
+  }
+  const { statusCode, status: message } = attempts.find((attempt) => attempt.statusCode !== null) ?? newest;
+  const response = { statusCode, message };
+  if (statusCode === null) return { fate: 'never-arrived', cause: { code: 'no_response', response } };
+  return { fate: 'failed', cause: { code: statusCode < 300 ? 'answered_by_other' : 'refused', response } };
 }

@@ -1,178 +1,105 @@
-import { withdrawAudit } from '../audit/store.ts';
-import { AppError } from '../lib/app-error.ts';
-import { tidings } from '../lib/how-to-run.ts';
+import { recordAudit, withdrawAudit } from '../audit/store.ts';
 import { requireValid } from '../lib/validation.ts';
-import type { Hook, Place } from '../providers/api.ts';
+import type { Place, ProviderApi } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
+import { newRepository, requireUnconnected } from './connect.ts';
 import {
-  type ConnectedPlace,
+  deleteHooks,
+  getWithHooks,
+  insertHooks,
+  listHooks,
+  markSecretChanged,
+  restoreHook,
+  updateHook,
+} from './hook-store.ts';
+import {
   getAdministrable,
   HANDS_OFF_MS,
   type HookNeeds,
-  MAX_PLACES,
+  logLeft,
   makeAndPing,
-  newRepository,
-  RESTORES,
-  requireUnconnected,
+  newHook,
   takeBack,
-  WITH_FORCE,
-  withEnding,
-} from './connect.ts';
-import { deleteHook, insertHooks, letGo, listHooks, newHook, updateHook } from './hook-store.ts';
-import { isProblem, unmakeHook } from './make.ts';
-import { type Integration, type IntegrationType, type Repository, RepositoryName } from './model.ts';
-import { webhookUrl } from './service.ts';
-import { deleteRepository, getIntegration, insertRepository, recordIntegration } from './store.ts';
-import { findApi, requireApi, requireToken } from './token.ts';
+  unmakeHook,
+} from './hooks.ts';
+import {
+  auditEventOf,
+  type ConnectedPlace,
+  type Hook,
+  type Integration,
+  MAX_PLACES,
+  type Repository,
+  RepositoryName,
+  webhookUrl,
+} from './model.ts';
+import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
+import { deleteIntegration, deleteRepository, insertRepository } from './store.ts';
+import { findApi, requireApi } from './token.ts';
 
-/** What a token can see, before anything is connected. Throws `ProviderProblem`, and `AppError` 400 for no token. */
-export async function listPlaces(
-  { openProviderApi }: Pick<HookNeeds, 'openProviderApi'>,
-  type: IntegrationType,
-  token: string,
-): Promise<{ places: Place[]; isCut: boolean }> {
-  const api = await openProviderApi(type, requireToken(token));
-  return api.listPlaces();
-}
+// Each change records first that the hook needs work. If the process ends before it is through, the job finishes it.
 
-/** A place that was added: with `hookId` when Tidings made its hook, without when a person has to. */
+/** A place that was added. Without `hookId`, a person has to set up its hook. */
 export type AddedPlace = Omit<ConnectedPlace, 'hookId' | 'hasPinged'> &
   Partial<Pick<ConnectedPlace, 'hookId' | 'hasPinged'>>;
 
 /**
- * Adds a repository or a team to an integration. With a token its hook is made at the provider and pinged; when that
- * fails nothing is added. Throws `ProviderProblem`, and `AppError` 400, 404 and 409.
+ * Adds a repository or a team to an integration. With a token, creates its hook at the provider and pings it; adds
+ * nothing if that fails. Throws `ProviderProblem`, `ChangeFailed`, and `AppError` 400, 404 and 409.
  */
 export async function addPlace(deps: HookNeeds, integrationId: string, name: string): Promise<AddedPlace> {
-  const integration = await getIntegration(deps.db, integrationId);
+  const { db, clock } = deps;
+  const { integration, hooks } = await db.read((tx) => getWithHooks(tx, integrationId));
   const api = await findApi(deps, integration);
   if (api === null) return addByHand(deps, integration, name);
   const place = await getAdministrable(api, name);
-  const startedAt = deps.clock.now();
-  const createdAt = startedAt.toISOString();
-  const hooks = await listHooks(deps.db, integrationId);
-  if (hooks.some(({ placeId }) => placeId === place.id)) throw isThere(integration, place.name);
+  const startedAt = clock.now();
+  if (hooks.some(({ placeId }) => placeId === place.id)) throw addedBefore(integration, place.name);
   requireRoom(hooks.length);
 
-  const repository = integration.type === 'github' ? requireNewRepository(deps, integration, place) : null;
-  const handsOffUntil = startedAt.getTime() + HANDS_OFF_MS;
-  const hook = newHook(integrationId, place, repository?.id ?? null, handsOffUntil);
-  const added = repository === null ? [] : [repository];
-  const auditId = await deps.db.write(() => {
-    if (repository !== null) insertRepository(deps.db, repository);
-    // Here nobody can come in between.
-    requireUnconnected(deps, integration.organizationId, [place], added);
-    if (!insertHooks(deps.db, [hook], createdAt)) throw isThere(integration, place.name);
-    return recordAdded(deps, integration, place.name);
+  const { hasRepositories } = providerOf(integration.type);
+  const repository = hasRepositories ? requireNewRepository(deps, integration, place) : null;
+  const hook = newHook(integrationId, place, repository?.id ?? null, startedAt.getTime() + HANDS_OFF_MS);
+  const auditId = await db.write(async (tx) => {
+    if (repository !== null) await insertRepository(tx, repository);
+    await requireUnconnected(
+      tx,
+      integration.organizationId,
+      [place],
+      repository === null ? [] : [repository],
+    );
+    const isNew = await insertHooks(tx, [hook], startedAt.toISOString());
+    if (!isNew) throw addedBefore(integration, place.name);
+    return recordAudit(tx, deps, addedEvent(integration, place.name));
   });
   try {
     const [made] = await makeAndPing(deps, api, integration, [hook], startedAt);
-    if (made === undefined) throw new Error('a hook was made, and is not there');
+    if (made === undefined) throw new Error('makeAndPing returned no place');
     return made;
   } catch (error) {
-    const made = (await listHooks(deps.db, integrationId)).filter(({ placeId }) => placeId === place.id);
+    const all = await db.read((tx) => listHooks(tx, integrationId));
+    const made = all.filter(({ placeId }) => placeId === place.id);
     const left = await takeBack(deps, api, integration, made, error);
-    await deps.db.write(() => {
-      deleteHook(deps.db, hook);
-      if (repository !== null) deleteRepository(deps.db, repository.id);
-      withdrawAudit(deps.db, deps, auditId);
+    await db.write(async (tx) => {
+      await deleteHooks(tx, integrationId, [place.id]);
+      if (repository !== null) await deleteRepository(tx, repository.id);
+      await withdrawAudit(tx, deps, auditId);
     });
-    throw withEnding(error, `${left}Nothing was added.`);
-  }
-}
-
-/**
- * Takes a repository or a team away, its hook first. Its triggers go with it. Throws `ProviderProblem` when the
- * provider does not delete the hook: then nothing changes; `force` removes it all the same. Resolves to whether a hook
- * may have been left at the provider. Throws `AppError` 404, and 409 for the last one and for a token that cannot be read.
- */
-export async function removePlace(
-  deps: HookNeeds,
-  integrationId: string,
-  name: string,
-  { force = false }: { force?: boolean } = {},
-): Promise<{ isLeft: boolean }> {
-  const integration = await getIntegration(deps.db, integrationId);
-  const wanted = name.toLowerCase();
-  const repository = integration.repositories.find(
-    ({ id, fullName }) => id === name || fullName.toLowerCase() === wanted,
-  );
-  const hooks = await listHooks(deps.db, integrationId);
-  const hook = hooks.find(
-    ({ placeId, placeName, repositoryId }) =>
-      placeId === name ||
-      placeName.toLowerCase() === wanted ||
-      (repository !== undefined && repositoryId === repository.id),
-  );
-  if (repository === undefined && hook === undefined) {
-    throw new AppError(
-      404,
-      `Integration ${integrationId} has no ${name}; "integration list" shows what it has`,
-    );
-  }
-  if (Math.max(hooks.length, integration.repositories.length) === 1) {
-    throw new AppError(
-      409,
-      `${name} is all that ${integrationId} is connected to: ${tidings} integration disconnect ${integrationId}`,
-    );
-  }
-  const api = await findApi(deps, integration);
-  const isLeft = hook !== undefined && !(await unmakeInHand(deps, integration, hook, force));
-  // One commit: a repository without its hook would never get one again.
-  const last = await deps.db.write(() => {
-    if (repository !== undefined) deleteRepository(deps.db, repository.id);
-    const place = repository?.fullName ?? hook?.placeName ?? name;
-    const describe = (integrationName: string) => `removed ${place} from ${integrationName}`;
-    recordIntegration(deps, 'integration.place_removed', integration, describe);
-    return hook === undefined ? null : deleteHook(deps.db, hook);
-  });
-  // The job may have been in the midst of it, and have made it again.
-  if (api !== null && hook !== undefined && last !== null && last !== hook.remoteId) {
-    await api.deleteHook(hook.placeId, last);
-  }
-  return { isLeft };
-}
-
-/**
- * Deletes the hook at the provider. Should this process end before it is through, the job makes it again. With `force`
- * resolves to false where the provider did not do it.
- */
-async function unmakeInHand(
-  deps: HookNeeds,
-  integration: Integration,
-  hook: Hook,
-  force: boolean,
-): Promise<boolean> {
-  const { db, clock } = deps;
-  await updateHook(db, hook, { hasPresentSecret: false, retryAt: clock.now().getTime() + HANDS_OFF_MS });
-  try {
-    await unmakeHook(deps, await requireApi(deps, integration), integration, hook);
-    return true;
-  } catch (error) {
-    if (force) {
-      deps.log.warn({ err: error, placeId: hook.placeId }, 'a hook was left at the provider');
-      return false;
-    }
-    // After a failure the hook may be gone all the same: the job then makes it again.
-    const mayBeGone = isProblem(error, 'provider-failed');
-    await letGo(db, [hook], mayBeGone ? 1 : 0);
-    throw withEnding(error, `Nothing was removed. ${mayBeGone ? `${RESTORES} ` : ''}${WITH_FORCE}`);
+    throw changeFailed(error, { code: 'not_added', left });
   }
 }
 
 async function addByHand(deps: HookNeeds, integration: Integration, name: string): Promise<AddedPlace> {
   const { id, type, organizationId } = integration;
-  if (type !== 'github') {
-    throw new AppError(
-      409,
-      'This webhook was set up by hand at Linear, and the teams that it tells of are chosen there',
-    );
+  const { hasRepositories, words } = providerOf(type);
+  if (!hasRepositories) {
+    throw new IntegrationProblem({ code: 'manual_places', type, places: [words.place.many] });
   }
   requireValid(RepositoryName, { repository: name });
   requireRoom(integration.repositories.length);
   const repository = requireNewRepository(deps, integration, { id: name });
-  await deps.db.write(() => {
-    insertRepository(deps.db, repository);
-    recordAdded(deps, integration, name);
+  await deps.db.write(async (tx) => {
+    await insertRepository(tx, repository);
+    await recordAudit(tx, deps, addedEvent(integration, name));
   });
   return {
     place: name,
@@ -181,29 +108,169 @@ async function addByHand(deps: HookNeeds, integration: Integration, name: string
   };
 }
 
-function recordAdded(deps: HookNeeds, integration: Integration, place: string): number {
-  const describe = (name: string) => `added ${place} to ${name}`;
-  return recordIntegration(deps, 'integration.place_added', integration, describe);
-}
-
 function requireNewRepository(
   deps: HookNeeds,
   integration: Integration,
   place: Pick<Place, 'id' | 'providerId'>,
 ) {
   const name = place.id.toLowerCase();
-  const has = ({ fullName, providerId }: Repository) =>
+  const isSame = ({ fullName, providerId }: Repository) =>
     fullName.toLowerCase() === name || (providerId !== null && providerId === place.providerId);
-  if (integration.repositories.some(has)) throw isThere(integration, place.id);
+  if (integration.repositories.some(isSame)) throw addedBefore(integration, place.id);
   return newRepository(deps, integration.id, place);
 }
 
 function requireRoom(count: number): void {
-  if (count >= MAX_PLACES) {
-    throw new AppError(409, `An integration holds at most ${MAX_PLACES}: connect another one`);
-  }
+  if (count >= MAX_PLACES) throw new IntegrationProblem({ code: 'integration_full', max: MAX_PLACES });
 }
 
-function isThere({ id }: Integration, name: string): AppError {
-  return new AppError(409, `Integration ${id} has ${name} already`);
+function addedBefore({ id }: Integration, place: string): IntegrationProblem {
+  return new IntegrationProblem({ code: 'place_added_before', integrationId: id, place });
+}
+
+function addedEvent(integration: Integration, place: string) {
+  return auditEventOf(integration, 'integration.place_added', (name) => `added ${place} to ${name}`);
+}
+
+/**
+ * Removes a repository or a team, its hook first, and its triggers. If the provider does not delete the hook, `force`
+ * removes the place nevertheless; otherwise nothing changes. Resolves to whether a hook may remain at the provider.
+ * Throws `ChangeFailed`, and `IntegrationProblem`.
+ */
+export async function removePlace(
+  deps: HookNeeds,
+  integrationId: string,
+  name: string,
+  { force = false }: { force?: boolean } = {},
+): Promise<{ isLeft: boolean }> {
+  const { db, clock } = deps;
+  const { integration, hooks } = await db.read((tx) => getWithHooks(tx, integrationId));
+  const { repository, hook } = findPlace(integration, hooks, name);
+  if (repository === undefined && hook === undefined) {
+    throw new IntegrationProblem({ code: 'unknown_place', integrationId, place: name });
+  }
+  if (Math.max(hooks.length, integration.repositories.length) === 1) {
+    throw new IntegrationProblem({ code: 'last_place', integrationId, place: name });
+  }
+  let api: ProviderApi | null = null;
+  let isLeft = false;
+  if (hook !== undefined) {
+    const retryAt = clock.now().getTime() + HANDS_OFF_MS;
+    await db.write((tx) => updateHook(tx, hook, { hasPresentSecret: false, retryAt }));
+    try {
+      api = await requireApi(deps, integration);
+      await unmakeHook(deps, api, integration, hook);
+    } catch (error) {
+      if (!force) {
+        const mayBeGone = isProblem(error, 'provider-failed');
+        await restoreHooks(deps, [hook], mayBeGone ? 1 : 0);
+        throw changeFailed(error, { code: 'not_removed', mayBeGone });
+      }
+      logLeft(deps, hook, error);
+      isLeft = true;
+    }
+  }
+  // One commit: a repository without its hook would never get one again.
+  const deleted = await db.write(async (tx) => {
+    const deleted = hook === undefined ? [] : await deleteHooks(tx, integrationId, [hook.placeId]);
+    if (repository !== undefined) await deleteRepository(tx, repository.id);
+    const place = repository?.fullName ?? hook?.placeName ?? name;
+    const describe = (integrationName: string) => `removed ${place} from ${integrationName}`;
+    await recordAudit(tx, deps, auditEventOf(integration, 'integration.place_removed', describe));
+    return deleted;
+  });
+  if (api !== null) {
+    for (const { placeId, remoteId } of recreated(deleted, hooks)) await api.deleteHook(placeId, remoteId);
+  }
+  return { isLeft };
+}
+
+function findPlace({ repositories }: Integration, hooks: readonly Hook[], name: string) {
+  const wanted = name.toLowerCase();
+  const repository = repositories.find(
+    ({ id, fullName }) => id === name || fullName.toLowerCase() === wanted,
+  );
+  const hook = hooks.find(
+    ({ placeId, placeName, repositoryId }) =>
+      placeId === name ||
+      placeName.toLowerCase() === wanted ||
+      (repository !== undefined && repositoryId === repository.id),
+  );
+  return { repository, hook };
+}
+
+/** Hooks that the job created while this change was deleting them. */
+function recreated(deleted: readonly Hook[], before: readonly Hook[]): (Hook & { remoteId: string })[] {
+  const known = new Set(before.map(({ remoteId }) => remoteId));
+  return deleted.flatMap((hook) => {
+    const { remoteId } = hook;
+    return remoteId === null || known.has(remoteId) ? [] : [{ ...hook, remoteId }];
+  });
+}
+
+/**
+ * Restores the state of hooks before a deletion was tried. The first `changedCount` of them may be gone at the
+ * provider: the job sets those again.
+ */
+async function restoreHooks(
+  { db }: Pick<HookNeeds, 'db'>,
+  hooks: readonly Hook[],
+  changedCount: number,
+): Promise<void> {
+  await db.write(async (tx) => {
+    for (const [index, hook] of hooks.entries()) {
+      await (index < changedCount ? updateHook(tx, hook, { retryAt: null }) : restoreHook(tx, hook));
+    }
+  });
+}
+
+/**
+ * Deletes the hooks at the provider, then the integration. If the provider does not delete one, `force` disconnects
+ * nevertheless; otherwise the integration stays, and the job creates the deleted hooks again. Resolves to the names of
+ * the places where a hook remains, also because the token cannot be decrypted. Throws `ChangeFailed`, and
+ * `IntegrationProblem` `integration_not_found`.
+ */
+export async function disconnectIntegration(
+  deps: HookNeeds,
+  id: string,
+  { force = false }: { force?: boolean } = {},
+): Promise<{ left: string[] }> {
+  const { db, clock } = deps;
+  const { integration, hooks } = await db.read((tx) => getWithHooks(tx, id));
+  const api = await findApi(deps, integration);
+  await db.write((tx) => markSecretChanged(tx, id, clock.now().getTime() + HANDS_OFF_MS));
+  const left: string[] = [];
+  for (const [index, hook] of hooks.entries()) {
+    try {
+      if (api !== null) await unmakeHook(deps, api, integration, hook);
+      else if (hook.remoteId !== null) left.push(hook.placeName);
+    } catch (error) {
+      // A hook that was never made, at a place that is gone, needs no force.
+      if (hook.remoteId === null && isProblem(error, 'place-not-found')) continue;
+      if (!force) {
+        const mayBeGone = isProblem(error, 'provider-failed') ? hook.placeName : null;
+        await restoreHooks(deps, hooks, mayBeGone === null ? index : index + 1);
+        const deleted = hooks.slice(0, index).map(({ placeName }) => placeName);
+        throw changeFailed(error, { code: 'not_disconnected', deleted, mayBeGone });
+      }
+      logLeft(deps, hook, error);
+      left.push(hook.placeName);
+    }
+  }
+  const deleted = await db.write(async (tx) => {
+    const deleted = await deleteHooks(tx, id);
+    await deleteIntegration(tx, id);
+    const describe = (name: string) => `disconnected ${name}`;
+    await recordAudit(tx, deps, auditEventOf(integration, 'integration.disconnected', describe));
+    return deleted;
+  });
+  for (const hook of recreated(deleted, hooks)) {
+    try {
+      if (api !== null) await unmakeHook(deps, api, integration, hook);
+    } catch (error) {
+      logLeft(deps, hook, error);
+      left.push(hook.placeName);
+    }
+  }
+  return { left };
 }

@@ -1,28 +1,31 @@
-import { withdrawAudit } from '../audit/store.ts';
-import { AppError } from '../lib/app-error.ts';
-import { type Hook, type ProviderApi, ProviderProblem } from '../providers/api.ts';
-import { HANDS_OFF_MS, type HookNeeds, withEnding } from './connect.ts';
-import { isBeingRotated, listHooks, markSecretChanged, updateHook } from './hook-store.ts';
-import { makeHook } from './make.ts';
-import { type Integration, PREVIOUS_SECRET_MS } from './model.ts';
-import { newSecret } from './service.ts';
+import { recordAudit, withdrawAudit } from '../audit/store.ts';
+import { DAY_MS } from '../lib/time.ts';
+import { type ProviderApi, ProviderProblem } from '../providers/api.ts';
 import {
-  endPreviousSecret,
-  getIntegration,
-  getReceivingIntegration,
-  replaceSecret,
-  restoreSecrets,
-} from './store.ts';
-import { findApi } from './token.ts';
+  getWithHooks,
+  isBeingRotated,
+  listHooks,
+  markSecretChanged,
+  restoreHook,
+  updateHook,
+} from './hook-store.ts';
+import { HANDS_OFF_MS, type HookNeeds, makeAndPing, makeHook } from './hooks.ts';
+import { auditEventOf, type ConnectedPlace, type Hook, type Integration } from './model.ts';
+import { changeFailed, IntegrationProblem } from './problems.ts';
+import { newSecret } from './secrets.ts';
+import { endPreviousSecret, getIntegration, getReceivingIntegration, updateIntegration } from './store.ts';
+import { findApi, requireApi } from './token.ts';
+
+/** The receiver accepts a previous secret that long, in milliseconds. */
+const PREVIOUS_SECRET_MS = DAY_MS;
 
 /**
- * Makes a new secret; the old one is taken for another 24 h. With a token the new one is set at the provider, and since
- * both are taken from before it is set until long after, no delivery is refused in between. When the provider does
- * not take it, the hooks that have it are given the old one again and the old one stays. Throws `ProviderProblem`, and
- * `AppError` 404, and 409 while another rotation is under way.
+ * Makes a new secret. The receiver accepts the old one for another 24 h. With a token, sets the new secret at the
+ * provider; the receiver accepts both meanwhile, so it refuses no delivery. If the provider does not take it, the old
+ * secret stays, and hooks that have the new one get the old one again. Throws `ChangeFailed`, and `IntegrationProblem`
+ * `integration_not_found` and `rotation_in_progress`.
  *
- * `now` is for a secret that leaked: the old one ends as soon as the provider has the new one, or at once without a
- * token.
+ * `now` is for a leaked secret: the old one ends as soon as the provider has the new one, or at once without a token.
  */
 export async function rotateSecret(
   deps: HookNeeds,
@@ -30,55 +33,55 @@ export async function rotateSecret(
   { now: endsNow = false }: { now?: boolean } = {},
 ): Promise<{ secret: string; isSetAtProvider: boolean }> {
   const { db, clock } = deps;
-  const integration = await getIntegration(db, id);
+  const integration = await db.read((tx) => getIntegration(tx, id));
   const api = await findApi(deps, integration);
   const { secret, sealed } = newSecret(deps, id);
   const now = clock.now();
-  const until = new Date(now.getTime() + PREVIOUS_SECRET_MS);
-  if (api === null) {
-    await replaceSecret(deps, id, sealed, endsNow ? now : until, () =>
-      markSecretChanged(db, id, now.getTime()),
-    );
-    return { secret, isSetAtProvider: false };
-  }
-
-  const { secret: present, previousSecret, previousSecretUntil } = await getReceivingIntegration(db, id);
-  const before = { secret: present, previousSecret, previousSecretUntil };
-  const hooks = await listHooks(db, id);
-  const auditId = await replaceSecret(deps, id, sealed, until, () => {
-    // Then the secret that the provider still has would be the last but one, and refused.
-    if (isBeingRotated(db, id, now)) throw beingRotated(id);
-    markSecretChanged(db, id, now.getTime() + HANDS_OFF_MS);
+  const until = new Date(now.getTime() + PREVIOUS_SECRET_MS).toISOString();
+  const { before, hooks, auditId } = await db.write(async (tx) => {
+    // Otherwise the secret that the provider still has would be the one before the previous, and refused.
+    if (api !== null && (await isBeingRotated(tx, id, now))) {
+      throw new IntegrationProblem({ code: 'rotation_in_progress', integrationId: id });
+    }
+    const hooks = await listHooks(tx, id);
+    const { secret, previousSecret, previousSecretUntil } = await getReceivingIntegration(tx, id);
+    await markSecretChanged(tx, id, now.getTime() + (api === null ? 0 : HANDS_OFF_MS));
+    await updateIntegration(tx, id, {
+      secret: sealed,
+      previousSecret: secret,
+      previousSecretUntil: api === null && endsNow ? now.toISOString() : until,
+    });
+    const describe = (name: string) => `rotated the webhook secret of ${name}`;
+    const auditId = await recordAudit(tx, deps, auditEventOf(integration, 'secret.rotated', describe));
+    return { before: { secret, previousSecret, previousSecretUntil }, hooks, auditId };
   });
-  const changed: Hook[] = [];
+  if (api === null) return { secret, isSetAtProvider: false };
+
+  let changedCount = 0;
   try {
-    for (const hook of hooks) changed.push(await makeHook(deps, api, integration, hook));
+    for (const hook of hooks) {
+      await makeHook(deps, api, integration, hook);
+      changedCount++;
+    }
   } catch (error) {
-    // Without a clear answer the hook may have the new secret all the same.
+    // Without a clear response the hook may have the new secret nevertheless, so the receiver must accept it.
     const isRefused = error instanceof ProviderProblem && error.kind !== 'provider-failed';
-    const previous = { previousSecret: sealed, previousSecretUntil: until.toISOString() };
-    const restored = changed.length === 0 && isRefused ? before : { ...before, ...previous };
-    // What was set is not the present secret any more, and must not pass for it, whatever ends this process.
-    const mark = () => {
-      markSecretChanged(db, id, clock.now().getTime() + HANDS_OFF_MS);
-      withdrawAudit(deps.db, deps, auditId);
-    };
-    await restoreSecrets(db, id, restored, mark);
-    await setBack(deps, api, integration, hooks, changed.length, isRefused);
-    throw withEnding(error, 'The secret was not rotated.');
+    const isUnused = changedCount === 0 && isRefused;
+    await db.write(async (tx) => {
+      // The hooks that were changed do not have the current secret, even if this process ends here.
+      await markSecretChanged(tx, id, clock.now().getTime() + HANDS_OFF_MS);
+      const previous = { previousSecret: sealed, previousSecretUntil: until };
+      await updateIntegration(tx, id, isUnused ? before : { ...before, ...previous });
+      await withdrawAudit(tx, deps, auditId);
+    });
+    await setBack(deps, api, integration, hooks, changedCount, isRefused);
+    throw changeFailed(error, { code: 'not_rotated' });
   }
-  if (endsNow) await endPreviousSecret(db, id, sealed, clock.now());
+  if (endsNow) await db.write((tx) => endPreviousSecret(tx, id, sealed, clock.now()));
   return { secret, isSetAtProvider: true };
 }
 
-/** What to expect after the old secret ended at once. */
-export function endedNow(provider: string, isSetAtProvider: boolean): string {
-  return isSetAtProvider
-    ? `The old one no longer works. A delivery that ${provider} signed with it and that had not arrived yet is refused.`
-    : `The old one no longer works: deliveries are refused until you set the new one at ${provider}.`;
-}
-
-/** Gives the hooks that have the new secret the old one again. What cannot be done now the server's job does. */
+/** Gives the first `changedCount` hooks the old secret again. The job retries those that fail. */
 async function setBack(
   deps: HookNeeds,
   api: ProviderApi,
@@ -91,19 +94,21 @@ async function setBack(
     if (index < changedCount) {
       await makeHook(deps, api, integration, hook).catch(async (error: unknown) => {
         deps.log.warn({ err: error, placeId: hook.placeId }, 'the old secret could not be set back yet');
-        await updateHook(deps.db, hook, { retryAt: null });
+        await deps.db.write((tx) => updateHook(tx, hook, { retryAt: null }));
       });
     } else {
       const hasPresentSecret = hook.hasPresentSecret && (index > changedCount || isRefused);
-      const { retryAt, attempts } = hook;
-      await updateHook(deps.db, hook, { hasPresentSecret, retryAt, attempts });
+      await deps.db.write((tx) => restoreHook(tx, { ...hook, hasPresentSecret }));
     }
   }
 }
 
-function beingRotated(id: string): AppError {
-  return new AppError(
-    409,
-    `The webhooks of ${id} are being changed just now, or were when a process ended. Wait two minutes, and try again`,
-  );
+/**
+ * Brings every hook of an integration to the desired state, whatever was changed at the provider, and pings it. Throws
+ * `ProviderProblem`, and `IntegrationProblem` `integration_not_found` and `no_token`.
+ */
+export async function repairHooks(deps: HookNeeds, integrationId: string): Promise<ConnectedPlace[]> {
+  const { integration, hooks } = await deps.db.read((tx) => getWithHooks(tx, integrationId));
+  const api = await requireApi(deps, integration);
+  return makeAndPing(deps, api, integration, hooks, deps.clock.now());
 }

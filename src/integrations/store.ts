@@ -1,118 +1,126 @@
 import { and, asc, desc, eq, inArray, isNull, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
-import { type Database, prepared } from '../../db/client.ts';
-import { integrations, organizations, repositories } from '../../db/schema/index.ts';
-import type { ReadTx } from '../../db/storage.ts';
-import type { AuditAction } from '../audit/model.ts';
-import { type AuditDeps, recordAudit } from '../audit/store.ts';
-import { AppError } from '../lib/app-error.ts';
-import {
-  type Integration,
-  nameIntegration,
-  type ReceivingIntegration,
-  type RepositoryIdentity,
-  type SealedSecrets,
-} from './model.ts';
+import { prepared } from '../../db/client.ts';
+import { hooks, integrations, organizations, repositories } from '../../db/schema/index.ts';
+import type { ReadTx, WriteTx } from '../../db/storage.ts';
+import type { Integration, ReceivingIntegration, RepositoryIdentity, SealedSecrets } from './model.ts';
+import { IntegrationProblem } from './problems.ts';
 
 type NewIntegration = typeof integrations.$inferInsert;
-type NewRepository = typeof repositories.$inferInsert;
+export type NewRepository = typeof repositories.$inferInsert;
 
-/** Synchronous, for a transaction of the caller's. Returns the id of the audit event. */
-export function insertIntegration(
-  deps: AuditDeps,
+export async function insertIntegration(
+  tx: WriteTx,
   integration: NewIntegration,
   newRepositories: readonly NewRepository[],
-): number {
-  const { db } = deps;
-  db.insert(integrations).values(integration).run();
-  for (const repository of newRepositories) db.insert(repositories).values(repository).run();
-  const named = { ...integration, repositories: newRepositories };
-  return recordIntegration(deps, 'integration.connected', named, (name) => `connected ${name}`);
+): Promise<void> {
+  tx.insert(integrations).values(integration).run();
+  for (const repository of newRepositories) await insertRepository(tx, repository);
 }
 
-/** Synchronous, for a transaction of the caller's. */
-export function insertRepository(db: Database, repository: NewRepository): void {
-  db.insert(repositories).values(repository).run();
+export async function insertRepository(tx: WriteTx, repository: NewRepository): Promise<void> {
+  tx.insert(repositories).values(repository).run();
 }
 
-/** With the triggers that are for it alone; its deliveries stay in the log. Synchronous, as above. */
-export function deleteRepository(db: Database, id: string): void {
-  db.delete(repositories).where(eq(repositories.id, id)).run();
-}
-
-/** Records a change to an integration. Synchronous, as above. Returns the id of the audit event. */
-export function recordIntegration(
-  deps: AuditDeps,
-  action: Extract<AuditAction, `integration.${string}` | 'secret.rotated' | 'token.set'>,
-  integration: Parameters<typeof nameIntegration>[0] & Pick<Integration, 'id' | 'organizationId'>,
-  describe: (name: string) => string,
-): number {
-  const { id, organizationId } = integration;
-  const summary = describe(nameIntegration(integration));
-  return recordAudit(deps.db, deps, { organizationId, action, target: { type: 'integration', id }, summary });
+/** Deletes its triggers too. Its deliveries stay in the log. */
+export async function deleteRepository(tx: WriteTx, id: string): Promise<void> {
+  tx.delete(repositories).where(eq(repositories.id, id)).run();
 }
 
 /** Of one organization, or of all; oldest first. */
-export async function listIntegrations(db: ReadTx, organizationId?: string): Promise<Integration[]> {
+export async function listIntegrations(tx: ReadTx, organizationId?: string): Promise<Integration[]> {
   return select(
-    db,
+    tx,
     organizationId === undefined ? undefined : eq(integrations.organizationId, organizationId),
   );
 }
 
-function select(db: ReadTx, filter: SQL | undefined): Integration[] {
-  const rows = db
+/** Throws `IntegrationProblem` `integration_not_found`. */
+export async function getIntegration(tx: ReadTx, id: string): Promise<Integration> {
+  const [integration] = select(tx, eq(integrations.id, id));
+  if (integration === undefined) throw notFound(id);
+  return integration;
+}
+
+function select(tx: ReadTx, filter: SQL | undefined): Integration[] {
+  const rows = tx
     .select({ integration: integrations, repository: repositories })
     .from(integrations)
     .leftJoin(repositories, eq(repositories.integrationId, integrations.id))
     .where(filter)
     .orderBy(asc(integrations.createdAt), asc(integrations.id), asc(repositories.fullName))
     .all();
-  const found = new Map<string, Integration>();
-  for (const { integration, repository } of rows) {
-    const { id, type, enabled, createdAt } = integration;
-    const entry = found.get(id) ?? {
-      id,
-      organizationId: integration.organizationId,
-      type,
-      enabled,
-      repositories: [],
-      hasToken: integration.token !== null,
-      createdAt,
-    };
-    if (repository !== null) {
+  return Array.from(
+    Map.groupBy(rows, ({ integration }) => integration.id).values(),
+    (own) => toIntegration(own) ?? [],
+  ).flat();
+}
+
+function toIntegration(
+  rows: {
+    integration: typeof integrations.$inferSelect;
+    repository: typeof repositories.$inferSelect | null;
+  }[],
+): Integration | null {
+  const [first] = rows;
+  if (first === undefined) return null;
+  const { id, organizationId, type, enabled, token, createdAt } = first.integration;
+  return {
+    id,
+    organizationId,
+    type,
+    enabled,
+    repositories: rows.flatMap(({ repository }) => {
+      if (repository === null) return [];
       const { id, fullName, providerId } = repository;
-      entry.repositories.push({ id, fullName, providerId });
-    }
-    found.set(id, entry);
-  }
-  return [...found.values()];
+      return [{ id, fullName, providerId }];
+    }),
+    hasToken: token !== null,
+    createdAt,
+  };
 }
 
-/** Throws `AppError` 404. */
-export async function getIntegration(db: ReadTx, id: string): Promise<Integration> {
-  const [integration] = select(db, eq(integrations.id, id));
-  if (integration === undefined) throw integrationNotFound(id);
+export async function findReceivingIntegration(tx: ReadTx, id: string): Promise<ReceivingIntegration | null> {
+  return statements(tx).receiving.get({ id }) ?? null;
+}
+
+/** Throws `IntegrationProblem` `integration_not_found`. */
+export async function getReceivingIntegration(tx: ReadTx, id: string): Promise<ReceivingIntegration> {
+  const integration = await findReceivingIntegration(tx, id);
+  if (integration === null) throw notFound(id);
   return integration;
 }
 
-export async function findReceivingIntegration(db: ReadTx, id: string): Promise<ReceivingIntegration | null> {
-  return statements(db).receiving.get({ id }) ?? null;
-}
-
-/** Throws `AppError` 404. */
-export async function getReceivingIntegration(db: Database, id: string): Promise<ReceivingIntegration> {
-  const integration = await findReceivingIntegration(db, id);
-  if (integration === null) throw integrationNotFound(id);
-  return integration;
+/** Secrets of the organization's other integrations, the newest `limit` first. */
+export async function listOtherSealedSecrets(
+  tx: ReadTx,
+  { id, organizationId }: Pick<ReceivingIntegration, 'id' | 'organizationId'>,
+  limit: number,
+): Promise<SealedSecrets[]> {
+  return tx
+    .select({
+      id: integrations.id,
+      secret: integrations.secret,
+      previousSecret: integrations.previousSecret,
+      previousSecretUntil: integrations.previousSecretUntil,
+    })
+    .from(integrations)
+    .where(and(eq(integrations.organizationId, organizationId), ne(integrations.id, id)))
+    .orderBy(desc(integrations.createdAt), desc(integrations.id))
+    .limit(limit)
+    .all();
 }
 
 /**
- * Keeps the id and the present name of a repository. Nothing changes when it has another id, or when another repository
- * of the integration has this one. Synchronous, for a transaction of the caller's.
+ * Updates the provider's id and the name of a repository. Changes nothing if the repository has another id, or if
+ * another repository of the integration has this one.
  */
-export function learnRepository(db: ReadTx, id: string, { providerId, fullName }: RepositoryIdentity): void {
+export async function learnRepository(
+  tx: WriteTx,
+  id: string,
+  { providerId, fullName }: RepositoryIdentity,
+): Promise<void> {
   const other = sql`select 1 from ${repositories} as other where other.integration_id = ${repositories.integrationId} and other.provider_id = ${providerId} and other.id <> ${repositories.id}`;
-  db.update(repositories)
+  tx.update(repositories)
     .set({ providerId, fullName })
     .where(
       and(
@@ -124,149 +132,85 @@ export function learnRepository(db: ReadTx, id: string, { providerId, fullName }
     .run();
 }
 
-/** Throws `AppError` 404. */
-export async function setEnabled(deps: AuditDeps, id: string, enabled: boolean): Promise<Integration> {
-  const { db } = deps;
-  await db.write(() => {
-    const [before] = select(db, eq(integrations.id, id));
-    if (before === undefined || before.enabled === enabled) return;
-    db.update(integrations).set({ enabled }).where(eq(integrations.id, id)).run();
-    if (enabled) recordIntegration(deps, 'integration.enabled', before, (name) => `enabled ${name}`);
-    else recordIntegration(deps, 'integration.disabled', before, (name) => `disabled ${name}`);
-  });
-  return getIntegration(db, id);
-}
-
 /**
- * The present secret becomes the previous one, taken until `until`; with what `also` writes (synchronous). Returns the
- * id of the audit event. Throws `AppError` 404.
+ * One of these places that an integration of the organization has: a repository by its name in any case, or another
+ * place by its id. `except` lists ids of repositories to skip.
  */
-export async function replaceSecret(
-  deps: AuditDeps,
-  id: string,
-  secret: Buffer,
-  until: Date,
-  also: () => void = () => undefined,
-): Promise<number> {
-  const { db } = deps;
-  const previous = { previousSecret: sql`${integrations.secret}`, previousSecretUntil: until.toISOString() };
-  return db.write(() => {
-    also();
-    const [integration] = select(db, eq(integrations.id, id));
-    if (integration === undefined) throw integrationNotFound(id);
-    db.update(integrations)
-      .set({ secret, ...previous })
-      .where(eq(integrations.id, id))
-      .run();
-    const describe = (name: string) => `rotated the webhook secret of ${name}`;
-    return recordIntegration(deps, 'secret.rotated', integration, describe);
-  });
-}
-
-/** Ends the previous secret at `at`, unless another rotation has replaced the present one, `secret`, since. */
-export function endPreviousSecret(db: Database, id: string, secret: Buffer, at: Date): Promise<void> {
-  return db.write(() => {
-    db.update(integrations)
-      .set({ previousSecretUntil: at.toISOString() })
-      .where(and(eq(integrations.id, id), eq(integrations.secret, secret)))
-      .run();
-  });
-}
-
-/** Sets the secrets as they are to be, with what `also` writes (synchronous). */
-export function restoreSecrets(
-  db: Database,
-  id: string,
-  secrets: Pick<ReceivingIntegration, 'secret' | 'previousSecret' | 'previousSecretUntil'>,
-  also: () => void,
-): Promise<void> {
-  return db.write(() => {
-    also();
-    db.update(integrations).set(secrets).where(eq(integrations.id, id)).run();
-  });
-}
-
-/** The token that the provider's API is asked with, sealed; null when the webhook is set up by hand. */
-export async function findSealedToken(db: Database, id: string): Promise<Buffer | null> {
-  const row = db
-    .select({ token: integrations.token })
-    .from(integrations)
-    .where(eq(integrations.id, id))
-    .get();
-  return row?.token ?? null;
-}
-
-/** With what `also` writes (synchronous). */
-export function setSealedToken(
-  deps: AuditDeps,
-  integration: Integration,
-  token: Buffer,
-  also: () => void = () => undefined,
-): Promise<void> {
-  const { id, hasToken } = integration;
-  return deps.db.write(() => {
-    deps.db.update(integrations).set({ token }).where(eq(integrations.id, id)).run();
-    also();
-    const verb = hasToken ? 'replaced the provider token of' : 'set a provider token for';
-    recordIntegration(deps, 'token.set', integration, (name) => `${verb} ${name}`);
-  });
-}
-
-/** When somebody last looked for deliveries that never arrived. ISO 8601; null for never. */
-export async function findMissedCheckedAt(db: Database, id: string): Promise<string | null> {
-  const row = db
-    .select({ at: integrations.missedCheckedAt })
-    .from(integrations)
-    .where(eq(integrations.id, id))
-    .get();
-  return row?.at ?? null;
-}
-
-export function setMissedCheckedAt(db: Database, id: string, at: Date): Promise<void> {
-  return db.write(() => {
-    db.update(integrations).set({ missedCheckedAt: at.toISOString() }).where(eq(integrations.id, id)).run();
-  });
-}
-
-/**
- * With its repositories; its deliveries stay in the log. Synchronous, for a transaction of the caller's. Throws
- * `AppError` 404.
- */
-export function deleteIntegration(db: Database, id: string): void {
-  const deleted = db.delete(integrations).where(eq(integrations.id, id));
-  if (deleted.returning({ id: integrations.id }).all().length === 0) throw integrationNotFound(id);
-}
-
-/**
- * One of these repositories, spelt in any case, that an integration of the organization has; null when none has. Rows
- * with the ids `except` do not count. Synchronous, for a transaction of the caller's.
- */
-export function findConnectedRepository(
-  db: Database,
+export async function findConnectedPlace(
+  tx: ReadTx,
   organizationId: string,
-  fullNames: readonly string[],
+  placeIds: readonly string[],
   except: readonly string[] = [],
-): { integrationId: string; name: string; hasToken: boolean } | null {
-  const names = fullNames.map((name) => name.toLowerCase());
-  const found = db
-    .select({
-      integrationId: repositories.integrationId,
-      name: repositories.fullName,
-      token: integrations.token,
-    })
+): Promise<{ integrationId: string; place: string } | null> {
+  const isOfOrganization = eq(integrations.organizationId, organizationId);
+  const names = placeIds.map((name) => name.toLowerCase());
+  const repository = tx
+    .select({ integrationId: integrations.id, place: repositories.fullName })
     .from(repositories)
     .innerJoin(integrations, eq(integrations.id, repositories.integrationId))
     .where(
       and(
-        eq(integrations.organizationId, organizationId),
+        isOfOrganization,
         inArray(sql`lower(${repositories.fullName})`, names),
         notInArray(repositories.id, [...except]),
       ),
     )
     .get();
-  if (found === undefined) return null;
-  const { token, ...connected } = found;
-  return { ...connected, hasToken: token !== null };
+  if (repository !== undefined) return repository;
+  const hook = tx
+    .select({ integrationId: integrations.id, place: hooks.placeName })
+    .from(hooks)
+    .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
+    .where(and(isOfOrganization, isNull(hooks.repositoryId), inArray(hooks.placeId, [...placeIds])))
+    .get();
+  return hook ?? null;
+}
+
+/** Changes one integration. Does nothing if it is gone. */
+export async function updateIntegration(
+  tx: WriteTx,
+  id: string,
+  changes: Partial<
+    Pick<
+      NewIntegration,
+      'enabled' | 'secret' | 'previousSecret' | 'previousSecretUntil' | 'token' | 'missedCheckedAt'
+    >
+  >,
+): Promise<void> {
+  tx.update(integrations).set(changes).where(eq(integrations.id, id)).run();
+}
+
+/** Ends the previous secret at `at`, unless `secret` is no longer the current one. */
+export async function endPreviousSecret(tx: WriteTx, id: string, secret: Buffer, at: Date): Promise<void> {
+  tx.update(integrations)
+    .set({ previousSecretUntil: at.toISOString() })
+    .where(and(eq(integrations.id, id), eq(integrations.secret, secret)))
+    .run();
+}
+
+/** The encrypted token for the provider's API; null if the webhook is set up by hand. */
+export async function findSealedToken(tx: ReadTx, id: string): Promise<Buffer | null> {
+  return (await findColumns(tx, id))?.token ?? null;
+}
+
+/** The last check for missed deliveries, as ISO 8601; null for never. */
+export async function findMissedCheckedAt(tx: ReadTx, id: string): Promise<string | null> {
+  return (await findColumns(tx, id))?.missedCheckedAt ?? null;
+}
+
+async function findColumns(tx: ReadTx, id: string) {
+  const { token, missedCheckedAt } = integrations;
+  return tx.select({ token, missedCheckedAt }).from(integrations).where(eq(integrations.id, id)).get();
+}
+
+/** Deletes its repositories too; its deliveries stay in the log. Throws `IntegrationProblem` `integration_not_found`. */
+export async function deleteIntegration(tx: WriteTx, id: string): Promise<void> {
+  const deleted = tx.delete(integrations).where(eq(integrations.id, id));
+  if (deleted.returning({ id: integrations.id }).all().length === 0) throw notFound(id);
+}
+
+function notFound(integrationId: string): IntegrationProblem {
+  return new IntegrationProblem({ code: 'integration_not_found', integrationId });
 }
 
 const statements = prepared((db) => ({
@@ -286,27 +230,3 @@ const statements = prepared((db) => ({
     .where(eq(integrations.id, sql.placeholder('id')))
     .prepare(),
 }));
-
-function integrationNotFound(id: string): AppError {
-  return new AppError(404, `Integration ${id} not found; "integration list" shows those there are`);
-}
-
-/** Those of the organization's other integrations, the newest `limit` first. Never another organization's. */
-export async function listOtherSealedSecrets(
-  db: Database,
-  { id, organizationId }: Pick<ReceivingIntegration, 'id' | 'organizationId'>,
-  limit: number,
-): Promise<SealedSecrets[]> {
-  return db
-    .select({
-      id: integrations.id,
-      secret: integrations.secret,
-      previousSecret: integrations.previousSecret,
-      previousSecretUntil: integrations.previousSecretUntil,
-    })
-    .from(integrations)
-    .where(and(eq(integrations.organizationId, organizationId), ne(integrations.id, id)))
-    .orderBy(desc(integrations.createdAt), desc(integrations.id))
-    .limit(limit)
-    .all();
-}

@@ -1,79 +1,80 @@
 import type { Deps } from '../deps.ts';
-import { type Hook, type ProblemKind, ProviderProblem } from '../providers/api.ts';
-import { listNeeds } from '../triggers/store.ts';
-import { type DueHook, findDueHook, listDueHooks, MAX_WAIT_MS, updateHook } from './hook-store.ts';
-import { makeHook } from './make.ts';
+import { ProviderProblem } from '../providers/api.ts';
+import {
+  type DueHook,
+  findDueHook,
+  listDueHooks,
+  listEnabledTriggers,
+  MAX_WAIT_MS,
+  updateHook,
+} from './hook-store.ts';
+import { eventsFor, makeHook } from './hooks.ts';
+import type { EnabledTrigger, Hook } from './model.ts';
+import { isProblem } from './problems.ts';
 import { getIntegration } from './store.ts';
 import { requireApi } from './token.ts';
-import { eventsFor, isSame } from './wish.ts';
 
 type Needs = Pick<Deps, 'db' | 'clock' | 'log' | 'secrets' | 'publicUrl' | 'openProviderApi'>;
 
-/** How long to wait after the first, second, … failure, in milliseconds; the last holds for all that follow. */
+/** The wait after the first, second, … failure, in milliseconds; the last repeats. */
 const BACK_OFF_MS = [60_000, 600_000, 3_600_000, 6 * 3_600_000];
 
-/** What befalls every hook of an integration alike, so that the provider need not be asked for each. */
-const SHARED: readonly ProblemKind[] = ['bad-token', 'rate-limited', 'provider-failed'];
-
 /**
- * Brings the providers' hooks to what they should be: events that triggers came to need, secrets that were not set
- * yet, hooks that were not made. Asks a provider only where something differs, and none once more that just said that
- * it does nothing for this token. A failure is kept with the hook, in words, and tried again later. Resolves to how
- * many hooks were changed. `signal` ends it early, and leaves as it is what it was at.
+ * Brings the providers' hooks to the desired state: events that triggers need, rotated secrets, missing hooks. Requests
+ * nothing for hooks that are up to date as far as the database knows; the doctor finds changes made at the provider.
+ * Stores failures with the hook and backs off. Resolves to the number of changed hooks. `signal` ends it early and
+ * leaves the current hook as it is.
  */
 export async function syncHooks(given: Needs, signal?: AbortSignal): Promise<number> {
   const { db, clock } = given;
-  // A server that is to stop does not wait for a provider.
+  // The server does not wait for a provider when it stops.
   const deps: Needs = {
     ...given,
     openProviderApi: (type, token) => given.openProviderApi(type, token, signal),
   };
+  // Failures that every hook of an integration would have. Send no more requests for it.
   const failures = new Map<string, ProviderProblem>();
   let changed = 0;
   for (const due of await listOutdated(deps)) {
     if (signal?.aborted) break;
-    // What was true of it when the list was made may have changed while others were asked about.
-    const hook = await findDueHook(db, due, clock.now());
+    // The list may be out of date after requests for other hooks.
+    const hook = await db.read((tx) => findDueHook(tx, due, clock.now()));
     if (hook === null) continue;
     const { integrationId } = hook;
-    const shared = failures.get(integrationId);
-    const error = shared ?? (await trySync(deps, hook));
+    const error = failures.get(integrationId) ?? (await trySync(deps, hook));
     if (error === null) {
       changed++;
       continue;
     }
     if (signal?.aborted) break;
-    await keepFailure(deps, hook, error);
-    if (error instanceof ProviderProblem && SHARED.includes(error.kind)) failures.set(integrationId, error);
+    await recordFailure(deps, hook, error);
+    if (isProblem(error, 'bad-token', 'rate-limited', 'provider-failed')) failures.set(integrationId, error);
   }
   return changed;
 }
 
-/**
- * As far as Tidings knows: whether somebody changed a hook at the provider, the doctor tells. Two queries whatever
- * number of hooks there is, because the server asks all the time.
- */
+/** The job runs often: two queries for any number of hooks. */
 async function listOutdated({ db, clock }: Needs): Promise<DueHook[]> {
-  const due = await listDueHooks(db, clock.now());
-  if (due.length === 0) return [];
-  const keyOf = (integrationId: string, repositoryId: string | null) => `${integrationId} ${repositoryId}`;
-  const needs = Map.groupBy(await listNeeds(db), (need) => keyOf(need.integrationId, need.repositoryId));
-  const needsOf = ({ integrationId, repositoryId }: DueHook) => [
-    ...(needs.get(keyOf(integrationId, null)) ?? []),
-    ...(repositoryId === null ? [] : (needs.get(keyOf(integrationId, repositoryId)) ?? [])),
-  ];
-  return due.filter(
-    (hook) =>
-      hook.remoteId === null ||
-      !hook.hasPresentSecret ||
-      !isSame(hook.events, eventsFor(hook, hook, needsOf(hook))),
+  const { due, triggers } = await db.read(async (tx) => {
+    const due = await listDueHooks(tx, clock.now());
+    return { due, triggers: due.length === 0 ? [] : await listEnabledTriggers(tx) };
+  });
+  const byIntegration = Map.groupBy(triggers, ({ integrationId }) => integrationId);
+  return due.filter((hook) => isOutdated(hook, byIntegration.get(hook.integrationId) ?? []));
+}
+
+function isOutdated(hook: DueHook, triggers: readonly EnabledTrigger[]): boolean {
+  return (
+    hook.remoteId === null ||
+    !hook.hasPresentSecret ||
+    !Bun.deepEquals(hook.events, eventsFor(hook.type, hook, triggers))
   );
 }
 
-/** Resolves to what went wrong; null when nothing did. */
+/** Resolves to the failure; null after a success. */
 async function trySync(deps: Needs, hook: Hook): Promise<unknown> {
   try {
-    const integration = await getIntegration(deps.db, hook.integrationId);
+    const integration = await deps.db.read((tx) => getIntegration(tx, hook.integrationId));
     await makeHook(deps, await requireApi(deps, integration), integration, hook);
     return null;
   } catch (error) {
@@ -81,15 +82,13 @@ async function trySync(deps: Needs, hook: Hook): Promise<unknown> {
   }
 }
 
-async function keepFailure({ db, clock, log }: Needs, hook: Hook, error: unknown): Promise<void> {
+async function recordFailure({ db, clock, log }: Needs, hook: Hook, error: unknown): Promise<void> {
   const now = clock.now().getTime();
   const backOff = BACK_OFF_MS[Math.min(hook.attempts, BACK_OFF_MS.length - 1)] ?? 0;
-  const asked = error instanceof ProviderProblem ? (error.retryAt?.getTime() ?? 0) : 0;
-  await updateHook(db, hook, {
-    problem: error instanceof Error ? error.message : String(error),
-    retryAt: Math.min(Math.max(now + backOff, asked), now + MAX_WAIT_MS),
-    attempts: hook.attempts + 1,
-  });
+  const requested = error instanceof ProviderProblem ? (error.retryAt?.getTime() ?? 0) : 0;
+  const problem = error instanceof Error ? error.message : String(error);
+  const retryAt = Math.min(Math.max(now + backOff, requested), now + MAX_WAIT_MS);
+  await db.write((tx) => updateHook(tx, hook, { problem, retryAt, attempts: hook.attempts + 1 }));
   const { integrationId, placeId } = hook;
   log.warn({ err: error, integrationId, placeId }, 'the hook could not be brought up to date');
 }

@@ -1,61 +1,129 @@
+import { recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import { AppError } from '../lib/app-error.ts';
-import { tidings } from '../lib/how-to-run.ts';
-import { WrongSecretKey } from '../lib/secret-box.ts';
-import { MAX_TOKEN_LENGTH, type ProviderApi } from '../providers/api.ts';
-import { type Integration, providerNames } from './model.ts';
-import { findSealedToken } from './store.ts';
+import { ALL_PUBLIC_TEAMS, MAX_TOKEN_LENGTH, type Place, type ProviderApi } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
+import { getWithHooks, insertHooks, listHooks, updateHook } from './hook-store.ts';
+import { getAdministrable, HANDS_OFF_MS, type HookNeeds, makeAndPing, newHook, urlOf } from './hooks.ts';
+import { auditEventOf, type ConnectedPlace, type Hook, type Integration } from './model.ts';
+import { changeFailed, IntegrationProblem } from './problems.ts';
+import { openOrNull } from './secrets.ts';
+import { findSealedToken, learnRepository, updateIntegration } from './store.ts';
 
-/** A token as a person pasted it, without the blanks around it. Throws `AppError` 400. */
+type ApiNeeds = Pick<Deps, 'db' | 'secrets' | 'openProviderApi'>;
+
+const contextOf = (integrationId: string) => `provider token of ${integrationId}`;
+
+/** The token without surrounding spaces. Throws `IntegrationProblem` `invalid_token`. */
 export function requireToken(text: string): string {
   const token = text.trim();
   if (token.length <= MAX_TOKEN_LENGTH && /^[\x21-\x7e]+$/.test(token)) return token;
-  throw new AppError(
-    400,
-    `The token must be 1 to ${MAX_TOKEN_LENGTH} characters without spaces: paste it as the provider showed it`,
-  );
+  throw new IntegrationProblem({ code: 'invalid_token', maxLength: MAX_TOKEN_LENGTH });
 }
 
 export function sealToken({ secrets }: Pick<Deps, 'secrets'>, integrationId: string, token: string): Buffer {
   return secrets.seal(token, contextOf(integrationId));
 }
 
-/**
- * The provider's API with the integration's token; null when it has none, or one that cannot be read any more because
- * the secret key was lost.
- */
+/** The provider's API with the integration's token; null if it has none, or none that can be decrypted. */
 export async function findApi(
-  deps: Pick<Deps, 'db' | 'secrets' | 'openProviderApi'>,
+  { db, secrets, openProviderApi }: ApiNeeds,
   { id, type }: Pick<Integration, 'id' | 'type'>,
 ): Promise<ProviderApi | null> {
-  const sealed = await findSealedToken(deps.db, id);
-  if (sealed === null) return null;
-  const token = openedOrNull(deps, sealed, id);
-  return token === null ? null : deps.openProviderApi(type, token);
+  const sealed = await db.read((tx) => findSealedToken(tx, id));
+  const token = sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(id)));
+  return token === null ? null : openProviderApi(type, token);
 }
 
-function openedOrNull({ secrets }: Pick<Deps, 'secrets'>, sealed: Buffer, id: string): string | null {
-  try {
-    return secrets.open(sealed, contextOf(id));
-  } catch (error) {
-    if (error instanceof WrongSecretKey) return null;
-    throw error;
-  }
-}
-
-/** Throws `AppError` 409 when the integration has no token that can be read. */
+/** Throws `IntegrationProblem` `no_token`. */
 export async function requireApi(
-  deps: Pick<Deps, 'db' | 'secrets' | 'openProviderApi'>,
+  deps: ApiNeeds,
   integration: Pick<Integration, 'id' | 'type'>,
 ): Promise<ProviderApi> {
   const api = await findApi(deps, integration);
   if (api !== null) return api;
-  throw new AppError(
-    409,
-    `Integration ${integration.id} was connected by hand, or its token cannot be read. With a token of ${providerNames[integration.type]} Tidings can do this itself: ${tidings} integration set-token ${integration.id} --token TOKEN`,
-  );
+  const { id, type } = integration;
+  if (providerOf(type).api === null) throw new IntegrationProblem({ code: 'no_api', type });
+  throw new IntegrationProblem({ code: 'no_token', integrationId: id, type });
 }
 
-function contextOf(integrationId: string): string {
-  return `provider token of ${integrationId}`;
+/** A place that the token can administer, and the repository of the integration that stands for it. */
+interface Target {
+  place: Place;
+  repositoryId: string | null;
+}
+
+/**
+ * Stores an integration's first token, or a newer one. From then on Tidings manages its hooks: it takes over those that
+ * were set up by hand, found by their URL, and creates the missing ones. Refuses a token that cannot administer every
+ * place. Throws `ProviderProblem`; `ChangeFailed` once the token is stored; and `IntegrationProblem`.
+ */
+export async function setToken(
+  deps: HookNeeds,
+  integrationId: string,
+  text: string,
+): Promise<ConnectedPlace[]> {
+  const { db, clock } = deps;
+  const token = requireToken(text);
+  const { integration, hooks: known } = await db.read((tx) => getWithHooks(tx, integrationId));
+  const api = await deps.openProviderApi(integration.type, token);
+  const startedAt = clock.now();
+  const targets = await findTargets(deps, api, integration, known);
+  const retryAt = startedAt.getTime() + HANDS_OFF_MS;
+  const added =
+    known.length > 0
+      ? []
+      : targets.map(({ place, repositoryId }) => newHook(integrationId, place, repositoryId, retryAt));
+  const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
+  const hooks = await db.write(async (tx) => {
+    await updateIntegration(tx, integrationId, { token: sealToken(deps, integrationId, token) });
+    await insertHooks(tx, added, startedAt.toISOString());
+    for (const { place, repositoryId } of targets) {
+      if (repositoryId === null || place.providerId === undefined) continue;
+      await learnRepository(tx, repositoryId, { providerId: place.providerId, fullName: place.name });
+    }
+    await recordAudit(
+      tx,
+      deps,
+      auditEventOf(integration, 'token.set', (name) => `${verb} ${name}`),
+    );
+    return listHooks(tx, integrationId);
+  });
+  try {
+    return await makeAndPing(deps, api, integration, hooks, startedAt);
+  } catch (error) {
+    await db.write(async (tx) => {
+      for (const hook of added) await updateHook(tx, hook, { retryAt: null });
+    });
+    throw changeFailed(error, { code: 'token_stored' });
+  }
+}
+
+/** The places of the integration's hooks, existing or to be created. */
+async function findTargets(
+  deps: HookNeeds,
+  api: ProviderApi,
+  integration: Integration,
+  hooks: readonly Hook[],
+): Promise<Target[]> {
+  const { type, repositories } = integration;
+  let wanted: { name: string; repositoryId: string | null }[];
+  if (hooks.length > 0) {
+    wanted = hooks.map(({ placeId, repositoryId }) => ({ name: placeId, repositoryId }));
+  } else if (providerOf(type).hasRepositories) {
+    wanted = repositories.map(({ id, fullName }) => ({ name: fullName, repositoryId: id }));
+  } else {
+    const pasted = await api.findHookAnywhere?.(urlOf(deps, integration, { repositoryId: null }));
+    wanted = [{ name: pasted?.placeId ?? ALL_PUBLIC_TEAMS, repositoryId: null }];
+  }
+  const targets: Target[] = [];
+  // One after the other: providers refuse clients that send many requests at once.
+  for (const { name, repositoryId } of wanted) {
+    const place = await getAdministrable(api, name);
+    const providerId = repositories.find(({ id }) => id === repositoryId)?.providerId ?? null;
+    if (providerId !== null && place.providerId !== providerId) {
+      throw new IntegrationProblem({ code: 'name_reused', place: name, type });
+    }
+    targets.push({ place, repositoryId });
+  }
+  return targets;
 }

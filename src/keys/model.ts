@@ -1,15 +1,15 @@
 import { type Static, Type } from '@sinclair/typebox';
 
-/** What a key must be allowed to do for every read of the content API (section 5 of the spec). */
+/** The permission that every read of the content API needs (section 5 of the spec). */
 export const READ_PERMISSION = 'api.read';
 
-/** No key is longer; a longer one is refused without asking anybody (Unkey takes 1 to 512 characters). */
+/** A longer key is refused without a lookup (Unkey takes 1 to 512 characters). */
 export const MAX_KEY_LENGTH = 512;
 
-/** What every key begins with, so that people and secret scanners know one when they see it. */
+/** The prefix by which people and secret scanners recognize a key. */
 export const KEY_PREFIX = 'tdk';
 
-/** How much randomness a key carries, in bytes. That much cannot be guessed, so a plain hash of it is enough. */
+/** Random bytes in a key: too many to guess, so a plain hash of the key is enough. */
 export const KEY_BYTES = 32;
 
 export const NewKey = Type.Object({
@@ -26,7 +26,7 @@ export const NewKey = Type.Object({
 });
 export type NewKey = Static<typeof NewKey>;
 
-/** A key as people see it. Its value is not among it: nothing can give it back. */
+/** A key without its value, which nothing can restore. */
 export interface ApiKey {
   id: string;
   name: string;
@@ -40,7 +40,7 @@ export interface ApiKey {
   status: 'active' | 'expired' | 'revoked';
 }
 
-/** The answer to making a key, and the one time that its value is told. */
+/** A new key, the only time with its value. */
 export interface CreatedKey {
   id: string;
   key: string;
@@ -48,11 +48,24 @@ export interface CreatedKey {
   organizationId: string;
   permissions: string[];
   expiresAt: string | null;
-  /** Why the API would refuse the key, and what to do. Not part of what `key create --json` prints. */
-  warning?: string;
+  /** Set when the API may refuse the key. Not part of the output of `key create --json`. */
+  warning?: KeyWarning;
 }
 
-/** What became of a presented key. `limited` carries the limit's code, and the headers that describe it. */
+/** `refused`: Unkey answered `code` for the new key; `permission` is missing from the root key. */
+export type KeyWarning =
+  | { reason: 'refused'; code: string; permission: string | null }
+  | { reason: 'not_verified' };
+
+/** How to reach Unkey, from the environment. */
+export interface UnkeyConfig {
+  rootKey: string;
+  apiId?: string | undefined;
+  baseUrl?: string | undefined;
+  timeoutMs: number;
+}
+
+/** The result of checking a key. `limited` carries the limit's code, and the headers that describe it. */
 export type Verdict =
   | { outcome: 'valid'; keyId: string; organizationId: string | null }
   | { outcome: 'invalid' }

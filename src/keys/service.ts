@@ -1,43 +1,66 @@
 import type { Actor } from '../audit/model.ts';
-import type { Deps } from '../deps.ts';
+import type { AuditDeps } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import type { Ids } from '../lib/ids.ts';
+import { DAY_MS } from '../lib/time.ts';
 import type { ApiKey, CreatedKey, NewKey, Verdict } from './model.ts';
 
-export type KeyDeps = Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'actor'>;
+export type KeyDeps = AuditDeps & { readonly ids: Ids };
 
 /**
- * Who keeps the keys: the embedded table, or Unkey. Both pass the same contract suite.
- * Every call throws `KeyServiceUnavailable` when the keeper cannot be reached or makes no sense.
+ * Keeps the keys: in our own table, or at Unkey. Both pass the same contract suite.
+ * Every call throws `KeyServiceUnavailable` when Unkey cannot be reached or its response makes no sense.
  */
 export interface KeyService {
-  /** When a revoked or deleted key stops working, as a sentence for people. */
+  /** How soon a revoked or deleted key stops working, as a sentence. */
   readonly revocationDelay: string;
   /** The same keys, with changes recorded as this actor's. */
   as(actor: Actor): KeyService;
-  /** What a key of 1 to 512 characters is worth for something that needs `permission`. Never cached. */
+  /** Checks a key of 1 to 512 characters for `permission`. Never cached. */
   verifyKey(key: string, permission: string): Promise<Verdict>;
-  /** Throws `AppError` 404 when there is no such organization, 400 for a bad field. */
+  /** Throws `AppError` 404 for an unknown organization and 400 for an invalid field. */
   createKey(input: NewKey): Promise<CreatedKey>;
   /** Every key of the organization, newest first. */
   listKeys(organizationId: string): Promise<ApiKey[]>;
   /** Keeps the key in the list. Revoking again is no error. Throws `AppError` 404. */
   revokeKey(keyId: string): Promise<ApiKey>;
-  /** The key is gone from the list too. Throws `AppError` 404. */
+  /** Removes the key from the list too. Throws `AppError` 404. */
   deleteKey(keyId: string): Promise<void>;
   /**
-   * Writes when keys were last used, where that is due; `all`: every use. `giveUpMs`: how long to wait while another
-   * process writes.
+   * Stores the times of last use that are due; `all`: every one. `giveUpMs`: how long to wait while another process
+   * writes.
    */
   flush(options?: { all?: boolean; giveUpMs?: number }): Promise<void>;
 }
 
-/** An outage is a 503 and never a 401: the client's key may be perfectly good. */
+/** An outage is a 503 and never a 401: the client's key may be valid. */
 export class KeyServiceUnavailable extends AppError {
   constructor(cause: unknown, headers: Record<string, string> = {}) {
     super(503, 'Authentication service unavailable', { cause, headers: { 'retry-after': '1', ...headers } });
   }
 }
 
-export function keyNotFound(keyId: string): AppError {
-  return new AppError(404, `Key ${keyId} not found; "key list" shows those there are`);
+/** A key without a call for this many days counts as unused. */
+const QUIET_DAYS = 30;
+
+/** Throws `AppError` 404 when the organization has no key of this id. */
+export async function getOwnKey(
+  { keys }: { keys: KeyService },
+  organizationId: string,
+  keyId: string,
+): Promise<ApiKey> {
+  const key = (await keys.listKeys(organizationId)).find(({ id }) => id === keyId);
+  if (key?.organizationId !== organizationId) {
+    throw new AppError(404, 'There is no such key. It may have been deleted.', { code: 'key_not_found' });
+  }
+  return key;
+}
+
+/** Days since the last call or, before the first, since its creation; null for a key that is in use or not active. */
+export function quietDays(
+  { status, lastUsedAt, createdAt }: Pick<ApiKey, 'status' | 'lastUsedAt' | 'createdAt'>,
+  now: Date,
+): number | null {
+  const days = Math.floor((now.getTime() - Date.parse(lastUsedAt ?? createdAt)) / DAY_MS);
+  return status === 'active' && days >= QUIET_DAYS ? days : null;
 }

@@ -4,29 +4,35 @@ import { Unkey } from '@unkey/api';
 import { HTTPClient } from '@unkey/api/lib/http.js';
 import type { KeyResponseData, V2KeysVerifyKeyResponseData } from '@unkey/api/models/components';
 import { UnkeyError } from '@unkey/api/models/errors';
-import type { UnkeyConfig } from '../config.ts';
-import { AppError } from '../lib/app-error.ts';
-import { tidings } from '../lib/how-to-run.ts';
+import { AppError, notFound } from '../lib/app-error.ts';
 import { fetchWithoutRedirects } from '../lib/outgoing.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { type ApiKey, KEY_BYTES, KEY_PREFIX, NewKey, type Verdict } from './model.ts';
-import { type KeyDeps, type KeyService, KeyServiceUnavailable, keyNotFound } from './service.ts';
-import { recordKey } from './store.ts';
+import { recordKey } from './embedded.ts';
+import {
+  type ApiKey,
+  KEY_BYTES,
+  KEY_PREFIX,
+  type KeyWarning,
+  NewKey,
+  type UnkeyConfig,
+  type Verdict,
+} from './model.ts';
+import { type KeyDeps, type KeyService, KeyServiceUnavailable } from './service.ts';
 
-/** A person waits for these, not a request of the content API. */
+/** For management calls, which a person waits for. */
 const MANAGEMENT_TIMEOUT_MS = 2_000;
 
-/** Unkey records the check of a new key as its first use. */
+/** A use this soon after the creation is the check of the new key, which Unkey records as its first use. */
 const FIRST_CHECK_MS = 2 * MANAGEMENT_TIMEOUT_MS;
 
 /** Unkey's own bound on a page of keys. */
 const PAGE_SIZE = 100;
 
 /**
- * Unkey's SDK. Its defaults wait forever, retry for ten seconds, and follow redirects with the API key in the body.
- * A client of ours that gets a 503 retries by itself.
+ * Unkey's SDK. By default it waits forever, retries for ten seconds, and follows redirects with the API key in the
+ * body. Our own clients retry a 503.
  */
 export function openUnkey({ rootKey, timeoutMs, baseUrl }: Omit<UnkeyConfig, 'apiId'>): Unkey {
   return new Unkey({
@@ -50,15 +56,15 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
     );
   }
 
-  /** A root key without verify_key creates keys that Unkey never verifies. Returns why the key cannot work, or null. */
-  async function checkNewKey(key: string): Promise<string | null> {
+  /** A root key without verify_key creates keys that Unkey never verifies. Null: the key works. */
+  async function checkNewKey(key: string): Promise<KeyWarning | null> {
     try {
       const { code } = (await unkey.keys.verifyKey({ key }, management)).data;
       if (code === 'VALID' || code === 'RATE_LIMITED') return null;
-      const cause = code === 'NOT_FOUND' ? `. Give the root key ${rootKeyPermissions(config.apiId)[0]}` : '';
-      return `Unkey answers ${code} for the new key, so the API refuses it${cause}. Then check it: ${tidings} doctor --key KEY`;
+      const [verifyKey = null] = code === 'NOT_FOUND' ? rootKeyPermissions(config.apiId) : [];
+      return { reason: 'refused', code, permission: verifyKey };
     } catch {
-      return `Unkey did not verify the new key. Check it: ${tidings} doctor --key KEY`;
+      return { reason: 'not_verified' };
     }
   }
 
@@ -78,7 +84,7 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
 
     async createKey(input) {
       const { organizationId, name, permissions } = requireValid(NewKey, input);
-      await getOrganization(deps.db, organizationId);
+      await deps.db.read((tx) => getOrganization(tx, organizationId));
       const expiresAt = requireFuture(input.expiresAt, deps.clock.now());
       const { data } = await managed(
         unkey.keys.createKey(
@@ -124,14 +130,14 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
         cursor = page.result.pagination.hasMore ? page.result.pagination.cursor : undefined;
       } while (cursor !== undefined);
       const now = deps.clock.now();
-      return keys.map((key) => shown(key, now)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+      return keys.map((key) => toApiKey(key, now)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
     },
 
     async revokeKey(keyId) {
       // Read first: a read that fails after the change would report the change as failed.
       const { data } = await managed(unkey.keys.getKey({ keyId }, management), keyId);
       await managed(unkey.keys.updateKey({ keyId, enabled: false }, management), keyId);
-      const revoked = shown({ ...data, enabled: false }, deps.clock.now());
+      const revoked = toApiKey({ ...data, enabled: false }, deps.clock.now());
       await recordChange(deps, 'key.revoked', revoked);
       return revoked;
     },
@@ -139,11 +145,11 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
     async deleteKey(keyId) {
       const { data } = await managed(unkey.keys.getKey({ keyId }, management), keyId);
       await managed(unkey.keys.deleteKey({ keyId }, management), keyId);
-      await recordChange(deps, 'key.deleted', shown(data, deps.clock.now()));
+      await recordChange(deps, 'key.deleted', toApiKey(data, deps.clock.now()));
     },
 
     async flush() {
-      // Unkey writes down itself what it verifies.
+      // Unkey records each use itself.
     },
   };
 }
@@ -158,23 +164,23 @@ export function rootKeyPermissions(apiId = 'UNKEY_API_ID'): string[] {
 }
 
 /**
- * Records what Unkey has done already: it shares no transaction with the database. A database that cannot be written
- * must not hide a new key's value, so the log gets what the audit log does not.
+ * Records a change after Unkey made it, because the two share no transaction. A failing write must not hide a new key's
+ * value, so it goes to the log instead.
  */
 async function recordChange(
   deps: KeyDeps,
-  action: Parameters<typeof recordKey>[1],
-  key: Parameters<typeof recordKey>[2],
+  action: Parameters<typeof recordKey>[2],
+  key: Parameters<typeof recordKey>[3],
 ): Promise<void> {
   try {
-    await deps.db.write(() => recordKey(deps, action, key));
+    await deps.db.write((tx) => recordKey(tx, deps, action, key));
   } catch (error) {
     const { id, organizationId } = key;
     deps.log.error({ err: error, action, id, organizationId }, 'a change to a key is not in the audit log');
   }
 }
 
-/** Unkey's codes, by the answer that each gets. A code that is not known refuses the key. */
+/** Maps Unkey's codes. An unknown code refuses the key. */
 export function verdictOf(data: V2KeysVerifyKeyResponseData, now: Date): Verdict {
   switch (data.code) {
     case 'VALID':
@@ -202,7 +208,7 @@ interface Limit {
   retryAfterS?: number | undefined;
 }
 
-/** The exceeded limit that resets last, or the credits that are used up. */
+/** The exceeded limit that resets last, or the credits when they are used up. */
 function exceededLimit({ code, ratelimits = [], credits }: V2KeysVerifyKeyResponseData, now: Date): Limit {
   if (code === 'USAGE_EXCEEDED') return { remaining: credits };
   const exceeded = ratelimits.filter((each) => each.exceeded).sort((a, b) => b.reset - a.reset);
@@ -232,7 +238,7 @@ function limitOf(error: unknown, now: Date): Record<string, string> {
   );
 }
 
-/** Section 8 of the spec. Tidings has no limits of its own and passes on what Unkey reports. */
+/** Section 8 of the spec. Tidings has no limits of its own and forwards Unkey's. */
 function limitHeaders(
   { limit, remaining, resetsInMs, retryAfterS }: Limit,
   now: Date,
@@ -250,7 +256,7 @@ function limitHeaders(
   );
 }
 
-/** Tells what a person can mend (a refused root key, an unknown id) from an outage. */
+/** Turns errors that a person can fix, such as a refused root key or an unknown id, into `AppError` 4xx or 502. */
 async function managed<Result>(call: Promise<Result>, keyId?: string): Promise<Result> {
   try {
     return await call;
@@ -260,16 +266,18 @@ async function managed<Result>(call: Promise<Result>, keyId?: string): Promise<R
       throw new KeyServiceUnavailable(error);
     }
     // An id that no key could have is a 400 at Unkey.
-    if (keyId !== undefined && [400, 404].includes(error.statusCode)) throw keyNotFound(keyId);
+    if (keyId !== undefined && [400, 404].includes(error.statusCode)) throw notFound('key', keyId);
     const hint = error.statusCode === 404 ? ` ${MASKED}` : '';
     throw new AppError(502, `Unkey refused the request (${error.statusCode})${reasonOf(error)}${hint}`, {
+      code: 'unkey_refused',
+      details: { status: error.statusCode },
       cause: error,
     });
   }
 }
 
 /** Unkey hides APIs from root keys that lack a permission on them. */
-const MASKED = `Unkey also answers 404 when the root key lacks a permission. Run "${tidings} doctor".`;
+const MASKED = 'Unkey also answers 404 when the root key lacks a permission.';
 
 /** Unkey's form of an error; `errors` names the fields that a 400 is about. */
 const Failure = Type.Object({
@@ -279,7 +287,7 @@ const Failure = Type.Object({
   }),
 });
 
-/** What Unkey says for itself. The page of a proxy is not repeated: it says nothing, at length. */
+/** Unkey's own message. The HTML page of a proxy is left out. */
 function reasonOf({ body }: UnkeyError): string {
   const failure = parsed(body);
   if (!Value.Check(Failure, failure)) return ' without saying why';
@@ -295,7 +303,7 @@ function parsed(json: string): unknown {
   }
 }
 
-function shown(key: KeyResponseData, now: Date): ApiKey {
+function toApiKey(key: KeyResponseData, now: Date): ApiKey {
   const expiresAt = key.expires === undefined ? null : new Date(key.expires).toISOString();
   const expired = key.expires !== undefined && key.expires <= now.getTime();
   return {

@@ -38,3 +38,9 @@ export class AppError extends Error {
     this.isRefusal = options.isRefusal ?? status < 500;
   }
 }
+
+/** `AppError` 404 with the code `<kind>_not_found`, such as `post_not_found`, and the id in `details`. */
+export function notFound(kind: string, id: string): AppError {
+  const name = `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;
+  return new AppError(404, `${name} ${id} not found`, { code: `${kind}_not_found`, details: { id } });
+}

@@ -1,19 +1,18 @@
 import { isIP } from 'node:net';
 
-/** The client address when neither a header nor the connection has one, such as after the client has gone. */
+/** For a client without an address, such as one that has disconnected. */
 const UNKNOWN = 'unknown';
 
 /**
- * The IP address of the client: what the trusted proxy wrote into `header`, or the connection's peer. A proxy appends
- * to a header that the client sent, so only the last address is the proxy's word. A value that is no IP address counts
- * as absent.
+ * The client's IP address: the last one in the trusted proxy's `header`, or the connection's peer. Earlier addresses in
+ * the header come from the client. A value that is no IP address counts as absent.
  */
 export function clientAddress(headers: Headers, peer: string | null, header: string | undefined): string {
   const forwarded = header === undefined ? undefined : headers.get(header)?.split(',').at(-1)?.trim();
   return parseIp(forwarded) ?? parseIp(peer ?? undefined) ?? UNKNOWN;
 }
 
-/** The one spelling of an IP address: IPv6 is compressed, and IPv4 in IPv6 becomes IPv4. Null for anything else. */
+/** Normalizes an IP address: IPv6 is compressed, and IPv4 in IPv6 becomes IPv4. Null for anything else. */
 function parseIp(text: string | undefined): string | null {
   if (text === undefined || isIP(text) === 0) return null;
   if (isIP(text) === 4) return text;
@@ -25,7 +24,7 @@ function parseIp(text: string | undefined): string | null {
   return [first >> 8, first & 255, second >> 8, second & 255].join('.');
 }
 
-/** The clients that share limits with this one: an IPv6 customer has a /64 at least, and counts as one client. */
+/** Clients with the same group share limits: an IPv6 customer has at least a /64, and counts as one client. */
 export function addressGroup(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('::');

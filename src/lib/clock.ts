@@ -1,7 +1,1 @@
-/** Where the time comes from. Tests move it; nothing else calls `Date.now()`. */
-export interface Clock {
-  /** The present instant. */
-  now(): Date;
-}
-
-export const systemClock: Clock = { now: () => new Date() };
+export { type Clock, systemClock } from './time.ts';

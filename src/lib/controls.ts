@@ -1,7 +1,7 @@
-// Characters that a stranger can use to steer a terminal or to reorder the text around their own: control characters,
-// and the formatting characters of Unicode's bidirectional algorithm.
+// Characters with which a stranger can control a terminal or reorder the text around their own: control characters and
+// Unicode's bidirectional formatting characters.
 
-/** All of them but the tab and the line feed. */
+/** All but tab and line feed. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the point of the pattern
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
@@ -9,11 +9,8 @@ const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u20
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the point of the pattern
 const CONTROLS_AND_BREAKS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
 
-/** What `JSON.stringify` leaves as it is. */
+/** Characters that `JSON.stringify` does not escape. */
 const UNESCAPED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
-/** Overrides, embeddings and isolates: without them, text cannot reorder what stands outside its element. */
-const REORDERING = /[\u202a-\u202e\u2066-\u2069]/;
 
 export function withoutControls(text: string): string {
   return text.replaceAll(CONTROLS, '');
@@ -23,15 +20,7 @@ export function onOneLine(text: string): string {
   return text.replaceAll(CONTROLS_AND_BREAKS, ' ');
 }
 
-/** The same JSON value in characters that no terminal interprets. */
+/** The same JSON value without characters that a terminal interprets. */
 export function escapeControls(json: string): string {
   return json.replaceAll(UNESCAPED, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-/** HTML whose text cannot reorder the text beside it. Forms keep every character that they hold. */
-export function withoutReordering(html: string): string {
-  if (!REORDERING.test(html)) return html;
-  return html.replaceAll(/<textarea\b[^>]*>[^<]*|\bvalue="[^"]*"|[\u202a-\u202e\u2066-\u2069]/g, (each) =>
-    each.length > 1 ? each : '',
-  );
 }

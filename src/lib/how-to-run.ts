@@ -1,8 +1,8 @@
 import { isBinary } from './build.ts';
 
 /**
- * What a person types before a command of ours, so that a hint can be pasted: `tidings` is the compiled binary alone.
- * A checkout runs it through Bun, and one without a Bun of its own through the one that npx keeps in its own folder.
+ * The start of a command line that a person can paste: the compiled binary is called `tidings`, a checkout runs through
+ * Bun, and a checkout without Bun runs through the Bun of npx.
  */
 export const tidings: string = howToRun(process.execPath);
 

@@ -1,16 +1,13 @@
 import { isatty } from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { describeError } from './log-error.ts';
+import { withoutControls } from './controls.ts';
 
 export type { Logger };
 
-/** Standard error. Standard output holds only what a script may read. */
+/** Standard error. Standard output is for scripts. */
 const FD = 2;
 
-/**
- * Names under which a secret could come into a line. Nothing logs one on purpose: this is the second wall. Each counts
- * at the top of a line and one level below.
- */
+/** Properties that could hold a secret, at the top of a line or one level below. No code logs one on purpose. */
 const SECRET_NAMES = [
   'authorization',
   'cookie',
@@ -36,12 +33,12 @@ export async function openLog({
   logLevel: string;
   logFormat: 'auto' | 'json' | 'pretty';
 }): Promise<Logger> {
-  // Synchronous: the last words before a crash are written.
+  // Synchronous, so that the last lines before a crash are written.
   const destination = pino.destination({ fd: FD, sync: true });
   const isTerminal = isatty(FD);
   const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && isTerminal);
   if (!isPretty || logLevel === 'silent') return createLog(logLevel, destination);
-  // Loaded only where a person looks on: it takes as long to load as much of the rest.
+  // Loaded only for a terminal, because it loads slowly.
   const { prettyFactory } = await import('pino-pretty');
   const pretty = prettyFactory({ colorize: isTerminal, singleLine: true, translateTime: 'SYS:HH:MM:ss.l' });
   return createLog(logLevel, { write: (line) => void destination.write(pretty(line)) });
@@ -63,4 +60,52 @@ export function createLog(level: string, destination: DestinationStream): Logger
     },
     destination,
   );
+}
+
+/** Bounds on an error in the log: characters of each text, and causes. */
+const MAX_LENGTH = 8_000;
+const MAX_CAUSES = 5;
+
+/** Our secrets and those of other services. The start of a key stays, to identify it. */
+const SECRETS: [pattern: RegExp, replacement: string][] = [
+  [/\b(tdk_\w{4})\w+/g, '$1…'],
+  [/\b(bearer|basic)\s+[^\s"',;]+/gi, '$1 …'],
+  [/([?&](?:token|key|secret|password|code)=)[^&\s"']+/gi, '$1…'],
+  [/\bsha256=[0-9a-f]{8,}/gi, 'sha256=…'],
+  [/\b(gh[a-z]_|[a-z]+_pat_|lin_[a-z]+_|unkey_)\w+/g, '$1…'],
+  [/\b(tidings_[a-z]+=)[^;\s"']+/g, '$1…'],
+];
+
+interface DescribedError {
+  type: string;
+  message: string;
+  stack?: string;
+  code?: string;
+  status?: number;
+  cause?: DescribedError;
+}
+
+/** Picks what to log of an error. Errors of libraries carry requests, headers and whole bodies as properties. */
+export function describeError(error: unknown, depth = 0): DescribedError {
+  if (!(error instanceof Error)) return { type: typeof error, message: clean(String(error)) };
+  const described: DescribedError = { type: error.constructor.name, message: clean(error.message) };
+  if (error.stack !== undefined) described.stack = clean(error.stack);
+  if ('code' in error && ['string', 'number'].includes(typeof error.code)) {
+    described.code = clean(String(error.code));
+  }
+  const status = 'status' in error ? error.status : 'statusCode' in error ? error.statusCode : undefined;
+  if (typeof status === 'number') described.status = status;
+  if (error.cause !== undefined && depth < MAX_CAUSES)
+    described.cause = describeError(error.cause, depth + 1);
+  return described;
+}
+
+function clean(text: string): string {
+  const short = text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
+  return withoutSecrets(withoutControls(short));
+}
+
+/** Replaces keys, tokens and signatures. */
+export function withoutSecrets(text: string): string {
+  return SECRETS.reduce((clean, [pattern, replacement]) => clean.replaceAll(pattern, replacement), text);
 }

@@ -1,7 +1,4 @@
-/**
- * `fetch` that returns a redirect as the response. Following one would repeat the body and its credentials to a server
- * that nobody configured, and would take that server's word for the answer.
- */
+/** Returns a redirect as the response. Following one would send credentials to a server that nobody configured. */
 export function fetchWithoutRedirects(
   input: Request | URL | string,
   init?: Omit<RequestInit, 'redirect'>,

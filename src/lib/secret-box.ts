@@ -9,15 +9,14 @@ const TAG_BYTES = 16;
 /** The length of the key, in bytes. */
 export const SECRET_KEY_BYTES = 32;
 
-/** Encrypts what must not lie in the database in the clear. */
+/** Encrypts secrets for the database. */
 export interface SecretBox {
-  /** `context` names what the value belongs to; the same is needed to open it, so that a value cannot be moved. */
+  /** Binds the value to `context`, which `open` needs too, so that a value cannot be moved to another row. */
   seal(text: string, context: string): Buffer;
-  /** Throws `WrongSecretKey` for a value that was sealed under another key or context, or was changed. */
+  /** Throws `WrongSecretKey` for another key or context, and for a changed value. */
   open(sealed: Buffer, context: string): string;
 }
 
-/** Secrets cannot be read: another key than the one that they were encrypted under. */
 export class WrongSecretKey extends Error {
   override readonly name = 'WrongSecretKey';
   constructor() {
@@ -28,8 +27,7 @@ export class WrongSecretKey extends Error {
 }
 
 /**
- * A number that tells one key from another and nothing about either, to be kept beside what was sealed: 32 bits with a
- * sign, as SQLite's `application_id` holds them, and never 0.
+ * Identifies a key without revealing anything about it: a signed 32-bit number for SQLite's `application_id`, never 0.
  */
 export function keyFingerprint(key: Uint8Array): number {
   return new Bun.CryptoHasher('sha256', key).update('tidings key fingerprint').digest().readInt32BE(0) || 1;

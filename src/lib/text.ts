@@ -1,18 +1,17 @@
-// Texts from outside, cut to what a log, a page or a post can take. Providers set bounds of their own; a payload
-// may still hold anything.
+// Cuts texts from outside to a length that a log, a page or a post can hold. A payload may hold anything.
 
-/** Longest notes, descriptions and bodies that are kept, in characters. */
+/** For notes, descriptions and bodies, in characters. */
 export const MAX_BODY_LENGTH = 200_000;
 
-/** One line: runs of white space and control characters become a space, and what is too long ends in `…`. */
+/** Joins lines: runs of white space and control characters become a space. A longer text ends in `…`. */
 export function cutLine(text: string, maxLength: number): string {
-  // As much as can matter, so that a huge text costs little.
+  // Read only the part that can matter of a huge text.
   const start = text.slice(0, maxLength * 2);
   const line = start.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
   return line.length <= maxLength && start === text ? line : `${cut(line, maxLength - 1).trimEnd()}…`;
 }
 
-/** Text of many lines, with `\n` line ends. One that is too long ends in a note that says so. */
+/** Keeps lines, with `\n` line ends. A longer text ends in a note about the cut. */
 export function cutText(text: string, maxLength: number): string {
   const clean = text.replaceAll('\r\n', '\n');
   if (clean.length <= maxLength) return clean;

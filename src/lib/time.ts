@@ -1,13 +1,25 @@
 import { invalidField } from './validation.ts';
 
+/** The source of the time. Tests move it; nothing else calls `Date.now()`. */
+export interface Clock {
+  now(): Date;
+}
+
+export const systemClock: Clock = { now: () => new Date() };
+
+/** Ends this turn of the event loop, so that pending requests run first. */
+export function letOthersIn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 /** A day of 24 hours, in milliseconds. */
 export const DAY_MS = 86_400_000;
 
 const ISO_8601 = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d))?$/;
 
 /**
- * A date (midnight UTC) or a time with its offset, as ISO 8601 writes them; null for anything else, among it
- * days that no calendar has, times that do not say where, and those that are not of the years 0000 to 9999 in UTC.
+ * Parses an ISO 8601 date (midnight UTC) or a time with its offset. Null for anything else, such as a day that no
+ * calendar has, a time without an offset, and years outside 0000 to 9999 in UTC.
  */
 export function parseTime(text: string): Date | null {
   const match = ISO_8601.exec(text.trim());
@@ -21,7 +33,7 @@ export function parseTime(text: string): Date | null {
   return day.toISOString().startsWith(match[1] ?? '') ? time : null;
 }
 
-/** An expiry as it is stored: UTC with milliseconds. Throws `AppError` 400 when it is no time or has passed. */
+/** An expiry in UTC with milliseconds, for storage. Throws `AppError` 400 when it is no time or has passed. */
 export function requireFuture(expiresAt: string | null, now: Date): string | null {
   if (expiresAt === null) return null;
   const time = parseTime(expiresAt);

@@ -1,9 +1,30 @@
-// Reading request bodies within limits of size, time and shared memory.
+import type { Metrics } from './metrics.ts';
 
-/** Why a body was not read: too large, cut off by the sender, too slow, or out of shared memory. */
+// Reads request bodies within limits of size, time and shared memory.
+
+/** The limit of the providers' deliveries. No other request has a large body. */
+export const MAX_BODY_BYTES = 25 * 1024 * 1024;
+
+/** The time for an upload of an unverified sender. Providers give up after 5 to 10 seconds. */
+export const UNVERIFIED_UPLOAD_MS = 15_000;
+
+/** Room for two of the largest deliveries and small ones. */
+const MAX_UNVERIFIED_BYTES = 64 * 1024 * 1024;
+
+/** The memory for bodies of unverified senders, with its metric. */
+export function createUploadBudget({ registry }: Pick<Metrics, 'registry'>): UploadBudget {
+  const budget = new UploadBudget(MAX_UNVERIFIED_BYTES);
+  registry.gauge(
+    'tidings_unverified_upload_bytes',
+    'Bytes of unfinished uploads whose sender is not verified yet. At 64 MiB the largest is refused with 503.',
+    () => budget.bytes,
+  );
+  return budget;
+}
+
 export type UploadProblem = 'too_large' | 'aborted' | 'too_slow' | 'no_room';
 
-/** A body that was not read. The sender caused it, so it is never logged as a failure of the service. */
+/** The sender caused it, so it is never logged as a failure of the service. */
 export class UploadError extends Error {
   override readonly name = 'UploadError';
 
@@ -25,7 +46,7 @@ interface Upload {
 
 /**
  * The memory that all unfinished uploads of unverified senders share. When it is full, the largest upload is stopped,
- * the oldest of equals: small deliveries get through while somebody holds large ones open.
+ * the oldest of equals, so that small deliveries get through while somebody holds large ones open.
  */
 export class UploadBudget {
   readonly #uploads = new Set<Upload>();
@@ -33,7 +54,6 @@ export class UploadBudget {
 
   constructor(readonly maxBytes: number) {}
 
-  /** The bytes that are held now. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -56,22 +76,21 @@ export class UploadBudget {
 
 export interface UploadLimits {
   maxBytes: number;
-  /** For the whole body, however steadily it comes. */
+  /** For the whole body. */
   timeoutMs: number;
-  /** Absent for senders that are known. */
+  /** Absent for known senders. */
   budget?: UploadBudget | undefined;
 }
 
 /** Up to this declared length Bun buffers the body itself, which is faster than a stream. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
 
-/** The length that a body declares; null when it declares none. */
 function declaredBytes(headers: Headers): number | null {
   const length = headers.get('content-length');
   return length === null ? null : Number(length);
 }
 
-/** Whether a body says itself that it is too large. */
+/** By `content-length`. */
 export function declaresTooMuch(headers: Headers, maxBytes: number): boolean {
   return (declaredBytes(headers) ?? 0) > maxBytes;
 }
@@ -133,7 +152,7 @@ async function receive(
     }
     return Buffer.concat(chunks);
   } finally {
-    // Free the memory now: the budget counts it no more, and the garbage collector may take its time.
+    // Free the memory now, because the budget no longer counts it and the garbage collector may be late.
     for (const { buffer } of chunks) if (!buffer.detached) buffer.transfer(0);
   }
 }

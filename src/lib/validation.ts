@@ -2,18 +2,18 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { AppError } from './app-error.ts';
 
-/** What is wrong with a value: the field's path with dots (`sourceMetadata.author`), and what it must be. */
+/** `field` is a path with dots, such as `sourceMetadata.author`; `message` completes the sentence. */
 export interface Problem {
   field: string;
   message: string;
 }
 
-/** Whether a value is an object with fields: no list, not null. */
+/** An object that is neither an array nor null. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The first thing that is wrong with `value`, or null. */
+/** The first problem of `value`, or null. */
 export function findProblem(schema: TSchema, value: unknown): Problem | null {
   const error = Value.Errors(schema, value).First();
   if (error === undefined) return null;
@@ -33,7 +33,7 @@ export function invalidField(field: string, message: string): AppError {
   return new AppError(400, `${field} ${message}`, { code: 'invalid_field', fields: { [field]: message } });
 }
 
-/** TypeBox's own messages speak of unions and patterns; people want the choices and the bounds. */
+/** TypeBox's own messages name unions and patterns instead of the choices and bounds. */
 function describe(schema: TSchema, value: unknown, fallback: string): string {
   if (value === undefined) return 'is missing';
   const expected: unknown = schema.errorMessage;

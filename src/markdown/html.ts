@@ -1,23 +1,19 @@
-import { decodeEntities } from './address.ts';
+// Raw HTML and addresses in untrusted Markdown: tags that may stay, how they are read, written and paired.
 
-function names(text: string): ReadonlySet<string> {
-  return new Set(text.split(' '));
-}
+const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
-/** Elements that shape words. They may cross what Markdown makes, which does no harm. */
-export const PHRASING = names('b i em strong code kbd samp var sub sup del ins s u small mark q a');
+/** Elements of words. They may cross the elements that Markdown makes. */
+export const PHRASING = names('b i em strong code kbd samp var sub sup del ins s u small mark q');
 /** Elements that hold blocks or lines, and must nest. */
 export const STRUCTURE = names(
   'p pre blockquote ul ol li dl dt dd table caption thead tbody tfoot tr th td h1 h2 h3 h4 h5 h6 details summary',
 );
 /** Elements without content. */
 export const VOID = names('br hr');
-
-/** What these hold is no text for readers, or is not read as HTML: they go with their content. */
+/** Elements whose content is no text for readers: they go with their content. */
 export const OPAQUE = names(
   'script style iframe object svg math template noscript textarea title xmp noembed noframes applet frameset canvas',
 );
-
 const OTHERS = names(
   'a abbr acronym address area article aside audio base basefont bdi bdo big blink body button center cite col colgroup ' +
     'data datalist dfn dialog dir div embed fieldset figcaption figure font footer form frame head header hgroup html ' +
@@ -26,116 +22,276 @@ const OTHERS = names(
     'span strike time track tt video wbr',
 );
 
-/** Elements at which Markdown begins a block of HTML, wherever they stand alone or not. */
-const BLOCK_STARTERS = names(
-  'address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl dt ' +
-    'fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link ' +
-    'main menu menuitem nav noframes ol optgroup option p param search section summary table tbody td tfoot th thead ' +
-    'title tr track ul',
-);
-
+/** Tags of these elements stay, without their attributes. */
 export function isKept(name: string): boolean {
-  return VOID.has(name) || STRUCTURE.has(name) || (PHRASING.has(name) && name !== 'a');
+  return VOID.has(name) || STRUCTURE.has(name) || PHRASING.has(name);
 }
 
-/** Whether HTML has an element of that name: `<string>` is more likely to be a type of someone's code. */
+/** False for names that HTML does not have: `<string>` is more likely to be a type in somebody's code. */
 function isElement(name: string): boolean {
   return isKept(name) || OPAQUE.has(name) || OTHERS.has(name);
-}
-
-export function startsBlock(name: string): boolean {
-  return BLOCK_STARTERS.has(name);
 }
 
 export interface Tag {
   name: string;
   isEnd: boolean;
-  attributes: Map<string, string>;
-  /** Where the text goes on after it. */
-  end: number;
+  attributes: ReadonlyMap<string, string>;
 }
 
-// U+0001 to U+0003 stand for what begins a line in a quote or a list item, and count as white space.
-// biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are the marks
-const NAME = /<(\/?)([a-z][a-z\d]{0,15})(?=[\s/>\u0001-\u0003])/iy;
-const SPACE = /[\s/\u0001-\u0003]*/y;
-const ATTRIBUTE =
-  /([^\s/>="'<\u0001-\u0003][^\s/>=<\u0001-\u0003]*)(?:[\s\u0001-\u0003]*=[\s\u0001-\u0003]*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*)))?/y;
-// biome-ignore-end lint/suspicious/noControlCharactersInRegex: they are the marks
+const TAG = /^<(\/?)([a-z][a-z\d]{0,15})(?=[\s/>])([\s\S]*)>$/i;
+const ATTRIBUTE = /([^\s/>="'<][^\s/>=<]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*)))?/g;
 
-/** Reads tags as leniently as browsers do. Unterminated ones cost their length, so all of them share a budget. */
-export class TagReader {
-  private readonly lastEnd: number;
-  private budget: number;
-
-  constructor(private readonly text: string) {
-    this.lastEnd = text.lastIndexOf('>');
-    this.budget = 4 * text.length + 1000;
+/** Reads a whole tag; null when it is of no element that HTML has. */
+export function readTag(source: string): Tag | null {
+  const [, slash, name = '', rest = ''] = TAG.exec(source) ?? [];
+  if (!isElement(name.toLowerCase())) return null;
+  const attributes = new Map<string, string>();
+  for (const [, key = '', ...values] of rest.matchAll(ATTRIBUTE)) {
+    const value = values.find((each) => each !== undefined) ?? '';
+    // As in browsers, the first of one name holds.
+    if (!attributes.has(key.toLowerCase())) attributes.set(key.toLowerCase(), decodeEntities(value));
   }
-
-  /** The tag of an HTML element that begins at `at`, or null when none does, or it has no end. */
-  read(at: number): Tag | null {
-    if (at > this.lastEnd || this.budget < 0) return null;
-    NAME.lastIndex = at;
-    const [start, slash, name] = NAME.exec(this.text) ?? [];
-    if (start === undefined || name === undefined || !isElement(name.toLowerCase())) return null;
-    const attributes = new Map<string, string>();
-    const end = this.readAttributes(at + start.length, attributes);
-    if (end === null) return null;
-    return { name: name.toLowerCase(), isEnd: slash === '/', attributes, end };
-  }
-
-  private readAttributes(from: number, attributes: Map<string, string>): number | null {
-    for (let at = from; ; ) {
-      SPACE.lastIndex = at;
-      at += SPACE.exec(this.text)?.[0].length ?? 0;
-      if (this.text[at] === '>') return at + 1;
-      ATTRIBUTE.lastIndex = at;
-      const match = ATTRIBUTE.exec(this.text);
-      at += match?.[0].length ?? 0;
-      if (match === null || this.text[at] === '=' || this.budget < 0) {
-        // A quote without its end was looked for through all the text.
-        this.budget -= this.text[at] === '=' ? this.text.length - from : at - from;
-        return null;
-      }
-      const [, key = '', ...values] = match;
-      const value = values.find((each) => each !== undefined) ?? '';
-      if (!attributes.has(key.toLowerCase())) attributes.set(key.toLowerCase(), decodeEntities(value));
-    }
-  }
+  return { name: name.toLowerCase(), isEnd: slash === '/', attributes };
 }
 
-const END_TAG = /<\/([a-z][a-z\d]{0,15})[\s/>]/gi;
+const special = (length: string) =>
+  `<!---?>|<!--[^]${length}-->|<\\?[^]${length}\\?>|<!\\[CDATA\\[[^]${length}\\]\\]>|<![a-z][^>]${length}>`;
 
-/** Where things end in a text, for questions that go through it from its beginning to its end. */
-export class Ends {
-  private tags: Map<string, number[]> | null = null;
-  private readonly none = new Set<string>();
+/** The comment, instruction or declaration that a text begins with. */
+export const SPECIAL = new RegExp(`^(?:${special('*?')})`, 'i');
 
-  constructor(private readonly text: string) {}
+/** Everything in HTML that begins with `<`, as leniently as browsers read it. Bounded, since many may have no end. */
+export const MARKUP = new RegExp(
+  `${special('{0,1000}?')}|</?[a-z](?:"[^"]{0,4000}"|'[^']{0,4000}'|[^'"<>]){0,1000}>|<`,
+  'gi',
+);
 
-  /** The position after the next `mark` from `from` on, or null. */
-  after(mark: string, from: number): number | null {
-    if (this.none.has(mark)) return null;
-    const at = this.text.indexOf(mark, from);
-    if (at === -1) this.none.add(mark);
-    return at === -1 ? null : at + mark.length;
-  }
+/** Finds end tags. */
+export class EndTags {
+  private readonly ends: ReadonlyMap<string, { at: number; end: number }[]>;
 
-  /** The position after the next end tag of that name, or null. */
-  afterEndTag(name: string, from: number): number | null {
-    this.tags ??= this.listEndTags();
-    const positions = this.tags.get(name) ?? [];
-    while (positions.length > 0 && (positions.at(-1) ?? 0) < from) positions.pop();
-    const at = positions.at(-1);
-    return at === undefined ? null : this.after('>', at);
-  }
-
-  /** By name, the last first, so that those behind us are taken off the end. */
-  private listEndTags(): Map<string, number[]> {
-    const tags = Map.groupBy(this.text.matchAll(END_TAG), ([, name = '']) => name.toLowerCase());
-    return new Map(
-      Array.from(tags, ([name, matches]) => [name, matches.map(({ index }) => index).reverse()]),
+  constructor(text: string) {
+    const tags = Map.groupBy(
+      text.matchAll(/<\/([a-z][a-z\d]{0,15})(?:[\s/][^<>]{0,100})?>/gi),
+      ([, name = '']) => name.toLowerCase(),
+    );
+    this.ends = new Map(
+      Array.from(tags, ([name, matches]) => [
+        name,
+        matches.map((match) => ({ at: match.index, end: match.index + match[0].length })),
+      ]),
     );
   }
+
+  /** The position after the first end tag of that name from `from` on; null when there is none. */
+  after(name: string, from: number): number | null {
+    const tags = this.ends.get(name) ?? [];
+    let [low, high] = [0, tags.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((tags[middle]?.at ?? 0) < from) low = middle + 1;
+      else high = middle;
+    }
+    return tags[low]?.end ?? null;
+  }
+}
+
+/** Escapes text for HTML, in attributes too. */
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+/** Browsers read `</br>` as a line break, too. */
+export function voidTag({ name, isEnd }: Tag, source: string): string {
+  if (isEnd) return name === 'br' ? '<br>' : '';
+  return source === `<${name}/>` || source === `<${name} />` ? source : `<${name}>`;
+}
+
+export function writeImage({ attributes }: Tag, isHtml: boolean): string {
+  const src = attributes.get('src')?.trim() ?? '';
+  const alt = (attributes.get('alt') ?? '').replaceAll(/[\s\p{Cc}]+/gu, ' ');
+  const label = alt.replaceAll(/[\\`*_[\]<>&|~!]/g, '\\$&');
+  if (!isWebAddress(src)) return isHtml ? escapeHtml(alt) : label;
+  if (isHtml) return `<img src="${escapeHtml(src)}" alt="${escapeHtml(alt)}">`;
+  return `![${label}](${toDestination(src)})`;
+}
+
+const SAFE_SCHEMES = names('http https mailto');
+
+/** The entities that could hide a scheme's letters, its colon, or the white space that browsers ignore in it. */
+const ENTITY = /&(?:#(\d{1,7});?|#x([0-9a-f]{1,6});?|(colon|Tab|NewLine|amp|quot|lt|gt|apos);)/gi;
+const NAMED: Record<string, string> = {
+  colon: ':',
+  tab: '\t',
+  newline: '\n',
+  amp: '&',
+  quot: '"',
+  lt: '<',
+  gt: '>',
+  apos: "'",
+};
+
+function decodeEntities(text: string): string {
+  return text.replaceAll(ENTITY, (_, decimal?: string, hex?: string, name?: string) => {
+    if (name !== undefined) return NAMED[name.toLowerCase()] ?? '';
+    const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
+    return code > 0 && code <= 0x10_ffff ? String.fromCodePoint(code) : '\ufffd';
+  });
+}
+
+/** Links may lead to http, https, mailto, or an address relative to the page. */
+export function isSafeAddress(address: string): boolean {
+  // Hot path: no colon, not even as an entity, means no scheme.
+  if (!/[:&]/.test(address)) return true;
+  const plain = decodeEntities(address).replaceAll(/[\s\p{Cc}\p{Cf}]/gu, '');
+  const scheme = /^[^/?#:]*(?=:)/.exec(plain)?.[0];
+  return scheme === undefined || SAFE_SCHEMES.has(scheme.toLowerCase());
+}
+
+/** Images and links of raw HTML must have a whole address of the web. */
+export function isWebAddress(address: string): boolean {
+  return /^https?:\/\/[^\s\p{Cc}]+$/iu.test(address);
+}
+
+/** An address as a link's destination in Markdown: percent-encodes what Markdown or HTML would read in it. */
+export function toDestination(address: string): string {
+  return address
+    .replaceAll(/[\s<>()\\`"'*[\]|]/g, (character) => {
+      const code = character.codePointAt(0) ?? 0;
+      return code < 0x80 ? `%${code.toString(16).toUpperCase().padStart(2, '0')}` : encodeURI(character);
+    })
+    .replaceAll(/&(?=#|[a-z][a-z\d]*;)/gi, '&amp;');
+}
+
+export function withoutEscapes(address: string): string {
+  return address.replaceAll(/\\(?=[!-/:-@[-`{-~])/g, '');
+}
+
+/** A link's destination, as it is written where that does no harm; null when it must go. */
+export function cleanAddress(written: string): string | null {
+  const isPointed = written.startsWith('<');
+  const address = isPointed ? written.slice(1, -1) : written;
+  if (!isSafeAddress(withoutEscapes(address))) return null;
+  // HTML could be read in brackets around something else than a plain address.
+  const isPlain = isPointed
+    ? /^(?:https?:[^\s\\`]*|[^a-z/!?\\`][^\\`]*)$/i.test(address)
+    : !/[<>`]/.test(address);
+  return isPlain ? written : toDestination(address);
+}
+
+/** A text that takes the place of a stretch of the source. */
+export interface Edit {
+  from: number;
+  to: number;
+  text: string;
+}
+
+/** A tag that stays if its other half is found. */
+export interface KeptTag {
+  edit: Edit;
+  name: string;
+  isEnd: boolean;
+  /** The block that it stands in: an index of `parents`. */
+  scope: number;
+}
+
+/** Deeper than this, tags are dropped: browsers flatten what is nested deeper than some hundred levels. */
+const MAX_OPEN = 40;
+
+/** A list item in somebody else's list would end the item that holds the post, so these need their parent. */
+const PARENTS: Record<string, readonly string[]> = {
+  li: ['ul', 'ol'],
+  dt: ['dl'],
+  dd: ['dl'],
+  caption: ['table'],
+  thead: ['table'],
+  tbody: ['table'],
+  tfoot: ['table'],
+  tr: ['table'],
+  th: ['tr'],
+  td: ['tr'],
+};
+
+/** Elements whose end tags may be left out, and the start tags before which they end. */
+const ENDED_BY: Record<string, readonly string[]> = {
+  li: ['li'],
+  dt: ['dt', 'dd'],
+  dd: ['dt', 'dd'],
+  p: ['p'],
+  th: ['th', 'td', 'tr', 'tbody', 'tfoot'],
+  td: ['th', 'td', 'tr', 'tbody', 'tfoot'],
+  tr: ['tr', 'tbody', 'tfoot'],
+  thead: ['tbody', 'tfoot'],
+  tbody: ['tbody', 'tfoot'],
+};
+
+/**
+ * Drops the tags that have no other half in the same paragraph, quote or list item, and closes elements where HTML
+ * lets their end tags be left out. `parents` holds, for each scope, the one around it. Returns the end tags of
+ * elements that are still open at the end of the text (scope 0).
+ */
+export function pairTags(tags: readonly KeptTag[], parents: readonly number[]): string[] {
+  const open: KeptTag[] = [];
+  for (const tag of tags) {
+    for (let last = open.at(-1); last && !isWithin(tag.scope, last.scope, parents); last = open.at(-1)) {
+      drop(last);
+      open.pop();
+    }
+    if (tag.isEnd) close(tag, open);
+    else start(tag, open);
+  }
+  const stays = (tag: KeptTag) => tag.scope === 0 && !PHRASING.has(tag.name);
+  for (const tag of open) if (!stays(tag)) drop(tag);
+  return open
+    .filter(stays)
+    .reverse()
+    .map(({ name }) => `</${name}>`);
+}
+
+function start(tag: KeptTag, open: KeptTag[]): void {
+  const parents = PARENTS[tag.name];
+  const isMisplaced =
+    parents !== undefined && !open.some(({ name, scope }) => scope === tag.scope && parents.includes(name));
+  if (isMisplaced) {
+    drop(tag);
+    return;
+  }
+  const ends = ({ name, scope }: KeptTag) =>
+    scope === tag.scope && ENDED_BY[name]?.includes(tag.name) === true;
+  let closers = '';
+  for (let last = open.at(-1); last !== undefined && ends(last); last = open.at(-1)) {
+    closers += `</${last.name}>`;
+    open.pop();
+  }
+  tag.edit.text = closers + tag.edit.text;
+  if (open.length < MAX_OPEN) open.push(tag);
+  else drop(tag);
+}
+
+function close(tag: KeptTag, open: KeptTag[]): void {
+  const at = open.findLastIndex(({ name, scope }) => name === tag.name && scope === tag.scope);
+  // An end tag of words must not end the blocks in which it stands.
+  const crosses = PHRASING.has(tag.name) && open.slice(at + 1).some(({ name }) => !PHRASING.has(name));
+  if (at === -1 || crosses) {
+    drop(tag);
+    return;
+  }
+  for (const inner of open.splice(at).slice(1)) {
+    if (inner.name in ENDED_BY) tag.edit.text = `</${inner.name}>${tag.edit.text}`;
+    else drop(inner);
+  }
+}
+
+function drop({ edit }: KeptTag): void {
+  edit.text = '';
+}
+
+function isWithin(scope: number, outer: number, parents: readonly number[]): boolean {
+  let current: number | undefined = scope;
+  while (current !== undefined && current > outer) current = parents[current];
+  return current === outer;
 }

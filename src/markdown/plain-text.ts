@@ -1,30 +1,29 @@
-import type { ContentType } from '../posts/model.ts';
+import { cutText } from '../lib/text.ts';
+import { limitNesting } from './parse.ts';
 
-// Marks in the text while it is put together: between the cells of a row, and around an inline tag.
+// Plain text of Markdown, and plain text on its way into Markdown: cleaned, cut, escaped so that it keeps its words.
+
+// Marks in the text under construction: between the cells of a row, and around an inline tag.
 const CELL = '\u001f';
 const TAG_OPENS = '\u0001';
 const TAG_CLOSES = '\u0002';
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are the marks
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches the marks
 const MARKS = /[\u0001\u0002\u001f]/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are the marks
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches the marks
 const MARKED_TAG = /\u0001[^\u0002]*\u0002/g;
 
-/** What a link's text may be for its address to be left out: an issue, a person, a commit, a version. */
+/** A link with such a text needs no address: an issue, a person, a commit, a version. */
 const REFERENCE = /^(#\d+|@[\w-]+|[0-9a-f]{7,40}|v?\d+\.\d+[\w.+-]*)$/i;
 
 const TAG = /^<(\/?[a-z][^>]*|!--.*--|![a-z][^>]*)>$/is;
 
-// Quotes and lists in each other beyond any that people write: each level copies the text within it once more.
-const TOO_DEEP =
-  /^((?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))){50})(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t])))+/gm;
-
 /**
- * Markdown (GitHub's flavour) as text that reads well where nothing renders it: list markers and line breaks
- * stay, markup and HTML tags go, a link keeps its address where the text alone would not do.
+ * Renders Markdown (GitHub's flavor) as text that reads well by itself: keeps list markers and line breaks, drops markup
+ * and HTML tags, and gives the address of a link after its text. LinkedIn has no lists: there `bullet` is `•`.
  */
-export function toPlainText(markdown: string): string {
+export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string {
   const text = Bun.markdown.render(
-    markdown.replaceAll(MARKS, '').replaceAll(TOO_DEEP, '$1'),
+    limitNesting(markdown.replaceAll(MARKS, '')),
     {
       heading: block,
       paragraph: block,
@@ -50,7 +49,7 @@ export function toPlainText(markdown: string): string {
       },
       image: (alt) => alt,
       html: (html) => block(withoutTags(html)),
-      // An inline tag comes as a text of its own, and so does one in code, where it stays.
+      // Bun gives an inline tag as a text of its own. One in code stays.
       text: (text) => (TAG.test(text) ? TAG_OPENS + text + TAG_CLOSES : text),
       codespan: (code) => code.replaceAll(MARKS, ''),
     },
@@ -59,25 +58,20 @@ export function toPlainText(markdown: string): string {
   return (
     text
       .replaceAll(MARKED_TAG, '')
-      // Only from where a run begins: from each of its characters, a long one inside a line takes the square of it.
+      // Match only from the start of a run: a long one inside a line would take quadratic time.
       .replaceAll(/(?<![ \t])[ \t]+$/gm, '')
       .replaceAll(/\n{3,}/g, '\n\n')
+      .replaceAll(/^( *)- /gm, `$1${bullet} `)
       .trim()
   );
 }
 
-/** What a post's Markdown is where it is read as plain text. LinkedIn knows no lists: there a bullet reads better. */
-export function plainTextFor(contentType: ContentType, markdown: string): string {
-  const text = toPlainText(markdown);
-  return contentType === 'linkedin_post' ? text.replaceAll(/^( *)- /gm, '$1• ') : text;
-}
-
-/** One blank line after it; quotes in quotes need no more of them. */
+/** Ends with one blank line, also in nested quotes. */
 function block(children: string): string {
   return children.endsWith('\n\n') ? children : `${children}\n\n`;
 }
 
-/** Raw HTML without its tags and comments, in one pass, since there may be thousands without an end. */
+/** Removes tags and comments in one pass, since thousands of them may have no end. */
 function withoutTags(html: string): string {
   const lastComment = html.lastIndexOf('-->');
   let text = '';
@@ -90,4 +84,150 @@ function withoutTags(html: string): string {
     at = end + 1;
   }
   return text + html.slice(at);
+}
+
+/** Controls that turn the direction of the text after them, even outside of the post. Right-to-left text needs none. */
+const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** Well-formed text with `\n` line ends, and without control characters but tabs. */
+export function cleanText(text: string): string {
+  return text.replaceAll('\r\n', '\n').replaceAll(CONTROLS, '').replaceAll(BIDI_CONTROLS, '').toWellFormed();
+}
+
+/** Cuts between words when a space is as near as this, in UTF-16 units. */
+const WORD = 40;
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/**
+ * Cuts a text to `maxLength` UTF-16 units with `…` at the end: never within a grapheme, and between words when a space
+ * is near. Reads no more than `maxLength` units.
+ */
+export function cutGraphemes(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  if (maxLength < 1) return '';
+  const room = maxLength - 1;
+  const from = safeStart(text, room - WORD);
+  // A boundary depends on the text before it and on one character after it.
+  const places = Array.from(segmenter.segment(text.slice(from, room + 2)), ({ index }) => from + index);
+  const ends = places.filter((at) => at <= room);
+  const isSpace = (at: number | undefined) => /\s/.test(text.charAt(at ?? 0));
+  const word = ends.findLastIndex((at) => at >= room - WORD && isSpace(at));
+  let last = word === -1 ? ends.length - 1 : word;
+  while (last > 0 && isSpace(ends[last - 1])) last--;
+  return `${text.slice(0, ends[last])}…`;
+}
+
+/** The last sure boundary up to `at`: between two ASCII characters, or the beginning. */
+function safeStart(text: string, at: number): number {
+  for (let start = at; start > 0; start--)
+    if (/^[ -~]{2}/.test(text.slice(start - 1, start + 1))) return start;
+  return 0;
+}
+
+/** Characters that could be markup, and addresses, in which fewer of them are. */
+const SPECIAL = /https?:\/\/[\w\-.:/?#@!$&'()+,;=%~]+|\\+|\*+|_+|~+|`+|[[\]|<&]/gi;
+const ENTITY = /&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/iy;
+/** The beginning of a heading, a quote, a list, a rule, or an underline, up to the character to escape. */
+const LINE_START = /^(?:#{1,6}(?=\s|$)|>|[-+](?=\s|$)|-(?=[\s-]*$)|=+$|\d{1,9}(?=[.)](?:\s|$)))/;
+const LESS = /<(?![a-z/!?]|$)(?![^\s<>]*@)/iy;
+/** Underscores outside of words, and tildes. */
+const RISKY_IN_ADDRESS = /(?<![a-z\d])_|_(?![a-z\d])|~/i;
+
+/**
+ * Writes one line of plain text, such as a commit's subject, as Markdown that renders to the same words, with as little
+ * escaping as possible. Spans between backticks stay code. White space and control characters become a space.
+ */
+export function inlineMarkdown(text: string): string {
+  const line = text
+    .toWellFormed()
+    .replaceAll(BIDI_CONTROLS, '')
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
+  return escapeLine(line, true);
+}
+
+function escapeLine(line: string, keepsCode: boolean): string {
+  const codeEnds = keepsCode ? codeSpans(line) : null;
+  const [start = ''] = LINE_START.exec(line) ?? [];
+  const isNumber = /^\d/.test(start);
+  const pieces = isNumber ? [start, `\\${line[start.length]}`] : start === '' ? [] : [`\\${start}`];
+  let written = isNumber ? start.length + 1 : start.length;
+  SPECIAL.lastIndex = written;
+  for (let match = SPECIAL.exec(line); match !== null; match = SPECIAL.exec(line)) {
+    const [found] = match;
+    const end = codeEnds?.get(match.index);
+    const piece = end === undefined ? escapePiece(found, line, match.index) : line.slice(match.index, end);
+    pieces.push(line.slice(written, match.index), piece);
+    written = end ?? match.index + found.length;
+    SPECIAL.lastIndex = written;
+  }
+  return pieces.join('') + line.slice(written);
+}
+
+/** Ends of code spans by their beginnings: a span ends at the next run of as many backticks. */
+function codeSpans(line: string): ReadonlyMap<number, number> {
+  const ends = new Map<number, number>();
+  const next = new Map<number, number>();
+  for (const { index, 0: run } of Array.from(line.matchAll(/`+/g)).reverse()) {
+    const close = next.get(run.length);
+    if (close !== undefined) ends.set(index, close + run.length);
+    next.set(run.length, index);
+  }
+  return ends;
+}
+
+function escapePiece(found: string, line: string, at: number): string {
+  const first = found.charAt(0);
+  const before = line.slice(Math.max(0, at - 2), at);
+  const after = line.slice(at + found.length, at + found.length + 2);
+  if (first === 'h' || first === 'H') return escapeAddress(found);
+  if (first === '<') return matchesAt(LESS, line, at) ? found : '\\<';
+  if (first === '&') return matchesAt(ENTITY, line, at) ? '\\&' : found;
+  if (first === '\\' && found.length === 1 && /^[^!-/:-@[-`{-~h]/i.test(after)) return found;
+  if (/[*_~]/.test(first) && /\s$/.test(before) && /^\s/.test(after)) return found;
+  // An underscore within a word is no markup.
+  if (first === '_' && /[\p{L}\p{N}]$/u.test(before) && /^[\p{L}\p{N}]/u.test(after)) return found;
+  return found.replaceAll(/[\s\S]/g, '\\$&');
+}
+
+/** Puts an address in angle brackets when something in it could be markup. */
+function escapeAddress(found: string): string {
+  if (/&[#a-z\d]+;/i.test(found)) return found.replaceAll(/[_~&]/g, '\\$&');
+  if (!RISKY_IN_ADDRESS.test(found)) return found;
+  let end = found.length;
+  while (/[?!.,:_~'")&;]/.test(found.charAt(end - 1))) end--;
+  const address = found.slice(0, end);
+  const rest = found.slice(end).replaceAll(/[_~&]/g, '\\$&');
+  return RISKY_IN_ADDRESS.test(address) ? `<${address}>${rest}` : address + rest;
+}
+
+function matchesAt(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at;
+  return pattern.test(text);
+}
+
+const LIST_ITEM = /^(?:- |\d{1,9}\. )/;
+
+/** Writes plain text as Markdown that has lines and flat lists, and else only words. Cuts it when it gets too long. */
+export function escapeLines(text: string, maxLength: number): string {
+  const escaped = joinLines(text);
+  return escaped.length <= maxLength ? escaped : joinLines(cutText(text, Math.floor(maxLength / 4)));
+}
+
+function joinLines(text: string): string {
+  const lines = text.split('\n').map((line) => escapeItem(line.trim()));
+  return lines.map((line, index) => line + lineBreak(line, lines[index + 1] ?? '')).join('\n');
+}
+
+function escapeItem(line: string): string {
+  const [marker = ''] = LIST_ITEM.exec(line) ?? [];
+  return marker + escapeLine(line.slice(marker.length).trim(), false);
+}
+
+/** Lines of one paragraph stay lines. */
+function lineBreak(line: string, next: string): string {
+  return line === '' || next === '' || LIST_ITEM.test(next) ? '' : '  ';
 }

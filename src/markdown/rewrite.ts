@@ -1,68 +1,358 @@
-import { type Region, splitBlocks } from './blocks.ts';
-import { isKept, TagReader } from './html.ts';
-import { writeRegion } from './inline.ts';
-import { unmark } from './marks.ts';
-import { pairTags } from './pair.ts';
-import { Pieces } from './pieces.ts';
+import {
+  cleanAddress,
+  type Edit,
+  EndTags,
+  escapeHtml,
+  isKept,
+  isSafeAddress,
+  isWebAddress,
+  type KeptTag,
+  MARKUP,
+  OPAQUE,
+  pairTags,
+  readTag,
+  SPECIAL,
+  STRUCTURE,
+  type Tag,
+  toDestination,
+  VOID,
+  voidTag,
+  withoutEscapes,
+  writeImage,
+} from './html.ts';
+import { inlineReader, limitNesting, type NodeRef, reader, type SyntaxNode, type Tree } from './parse.ts';
 
-/** Some pieces, from one up to another that is not one of them. */
-interface Range {
+/** The paragraph, link or block of HTML in which a tag stands. */
+interface Place {
   from: number;
   to: number;
+  isHtml: boolean;
+}
+
+interface Anchor {
+  edit: Edit;
+  href: string | null;
+  place: Place;
+  /** How many edits and links were made before it. */
+  edits: number;
+  links: number;
 }
 
 /**
- * Takes out of Markdown what could be active. What is left may read as something else than it did before, so it is
- * to be done again until nothing changes. Null when quotes and lists are nested beyond all reason.
+ * Takes out of Markdown what could be active. The result may read as something else than the source did, so rewrite
+ * it until nothing changes. Null when quotes and lists nest too deeply.
  */
 export function rewrite(source: string, keepsTags: boolean): string | null {
-  const blocks = splitBlocks(source);
-  if (blocks === null) return null;
-  const pieces = new Pieces();
-  const htmlBlocks = blocks.regions.map((region) => writeBlock(region, pieces, keepsTags));
-  if (blocks.closing !== '') pieces.add(blocks.closing);
-  pairTags(pieces, blocks.parents);
-  for (const block of htmlBlocks) if (block !== null) dropBlankLines(pieces.list, block);
-  return trimLike(source, unmark(pieces.list.join('')));
+  if (limitNesting(source) !== source) return null;
+  // All that is edited contains one of these.
+  return /[<[`~]/.test(source) ? new Rewriter(source, keepsTags).run() : source;
 }
 
-/** Adds a region to the pieces. Returns which of them they are when it is still a block of HTML. */
-function writeBlock({ kind, parts, scope }: Region, pieces: Pieces, keepsTags: boolean): Range | null {
-  const text = parts.join('');
-  const from = pieces.list.length;
-  if (kind === 'verbatim') pieces.add(text);
-  else if (kind === 'inline') writeRegion(text, scope, pieces, { isHtml: false, keepsTags });
-  else if (keepsTags && staysHtml(text)) {
-    writeRegion(text, scope, pieces, { isHtml: true, keepsTags });
-    // Blank lines in preformatted text do not end it.
-    return /^<pre/i.test(text) ? null : { from, to: pieces.list.length };
-  } else writeRegion(dedent(text), scope, pieces, { isHtml: false, keepsTags });
-  return null;
+class Rewriter {
+  private edits: Edit[] = [];
+  private readonly tags: KeptTag[] = [];
+  /** By scope, the one around it. Scope 0 is the whole text, the others are blocks. */
+  private readonly parents = [0];
+  private readonly scopes = [0];
+  /** Blocks that stay HTML, each with the edits within it. */
+  private readonly htmlBlocks: { edit: Edit; edits: Edit[] }[] = [];
+  private readonly ends: EndTags;
+  private anchor: Anchor | null = null;
+  private links = 0;
+  private imageEnd = 0;
+  /** The end of the stretch that was removed last. */
+  private removedEnd = 0;
+  /** Closes the fence that is open at the end. */
+  private closing = '';
+  /** The source with spaces for the marks of quotes, which may stand in the middle of a tag. */
+  private text: string;
+
+  constructor(
+    private readonly source: string,
+    private readonly keepsTags: boolean,
+  ) {
+    this.text = source;
+    this.ends = new EndTags(source);
+  }
+
+  run(): string {
+    const tree = reader.parse(this.source);
+    this.text = withoutQuoteMarks(this.source, tree);
+    this.visit(tree, 0);
+    const open = pairTags(this.tags, this.parents);
+    for (const { edit, edits } of this.htmlBlocks) {
+      edit.text = withoutBlankLines(this.write(edits, edit.from, edit.to));
+    }
+    const text = this.write(this.edits, 0, this.source.length) + this.closing;
+    return trimLike(this.source, open.length === 0 ? text : `${text}\n\n${open.join('\n')}`);
+  }
+
+  /** Walks a tree whose text begins at `offset` of the source. */
+  private visit(tree: Tree, offset: number): void {
+    tree.iterate({
+      enter: (node) => {
+        const isCut = !node.type.isTop && node.from + offset < this.removedEnd;
+        const descends = isCut ? node.to + offset > this.removedEnd : this.read(node, offset);
+        if (descends && isScope(node.type)) this.scopes.push(this.parents.push(this.scope) - 1);
+        return descends;
+      },
+      leave: ({ type }) => {
+        if (isScope(type)) this.scopes.pop();
+      },
+    });
+  }
+
+  private get scope(): number {
+    return this.scopes.at(-1) ?? 0;
+  }
+
+  /** Edits what a node stands for. Returns whether the nodes within it are to be read too. */
+  private read(node: NodeRef, offset: number): boolean {
+    const from = node.from + offset;
+    const to = node.to + offset;
+    switch (node.name) {
+      case 'HTMLBlock':
+      case 'CommentBlock':
+      case 'ProcessingInstructionBlock':
+        this.readHtmlBlock(from, to);
+        return false;
+      case 'Comment':
+      case 'ProcessingInstruction':
+        this.replace(from, to, '');
+        return false;
+      case 'HTMLTag': {
+        const outer = node.node.parent ?? node;
+        this.readMarkup(from, to, { from: outer.from + offset, to: outer.to + offset, isHtml: false });
+        return false;
+      }
+      case 'Less':
+        this.replace(from, from, '\\');
+        return false;
+      case 'Autolink': {
+        const address = this.source.slice(from + 1, to - 1);
+        if (!isSafeAddress(address) || address.includes('<')) this.replace(from, from, '\\');
+        return false;
+      }
+      case 'Link':
+      case 'Image':
+      case 'LinkReference':
+        this.readLink(node.node, offset);
+        return true;
+      case 'FencedCode':
+        this.closeFence(node.node, offset);
+        return false;
+      default:
+        return !/^(?:CodeBlock|InlineCode|Escape)$/.test(node.name);
+    }
+  }
+
+  private replace(from: number, to: number, text: string): Edit {
+    const edit = { from, to, text };
+    this.edits.push(edit);
+    return edit;
+  }
+
+  private remove(from: number, to: number): void {
+    this.replace(from, to, '');
+    this.removedEnd = to;
+  }
+
+  private write(edits: readonly Edit[], from: number, to: number): string {
+    const pieces: string[] = [];
+    let at = from;
+    for (const edit of edits.toSorted((one, other) => one.from - other.from)) {
+      if (edit.from < at) continue;
+      pieces.push(this.source.slice(at, edit.from), edit.text);
+      at = edit.to;
+    }
+    return pieces.join('') + this.source.slice(at, to);
+  }
+
+  private readHtmlBlock(from: number, to: number): void {
+    const text = this.text.slice(from, to);
+    const special = SPECIAL.exec(text)?.[0].length;
+    const tag = readTag(FIRST_MARKUP.exec(text)?.[0] ?? '');
+    if (special !== undefined) this.removeBlock(from, from + special);
+    else if (tag !== null && OPAQUE.has(tag.name)) {
+      const end = tag.isEnd ? null : this.ends.after(tag.name, from);
+      if (end === null) this.replace(from, from, '\\');
+      else this.removeBlock(from, end);
+    } else if (tag !== null && isKept(tag.name) && this.keepsTags) this.readKeptBlock(from, to, text);
+    else {
+      this.visit(inlineReader.parse(text), from);
+      this.dedent(from, to);
+    }
+  }
+
+  /** Removes a stretch, and its lines with it when they hold nothing else. */
+  private removeBlock(from: number, to: number): void {
+    const start = this.lineStart(from);
+    const rest = /^[ \t]*(?:\n|$)/.exec(this.source.slice(to, to + 200));
+    if (rest !== null && this.source.slice(start, from).trim() === '')
+      this.remove(start, to + rest[0].length);
+    else this.remove(from, to);
+  }
+
+  /** Lines of HTML are often indented, which would make code of them where they become Markdown. */
+  private dedent(from: number, to: number): void {
+    const width = from - this.lineStart(from);
+    for (const { index, 1: prefix = '', 2: indent = '' } of this.source
+      .slice(from, to)
+      .matchAll(new RegExp(`\\n([ >]{0,${Math.min(width, 100)}})([ \\t]+)`, 'g'))) {
+      const start = from + index + 1 + prefix.length;
+      this.replace(start, start + indent.length, '');
+    }
+  }
+
+  private lineStart(at: number): number {
+    return this.source.lastIndexOf('\n', at - 1) + 1;
+  }
+
+  private readKeptBlock(from: number, to: number, text: string): void {
+    const outer = this.edits;
+    this.edits = [];
+    const place = { from, to, isHtml: true };
+    for (const { index, 0: markup } of text.matchAll(MARKUP)) {
+      const at = from + index;
+      if (at >= this.removedEnd) this.readMarkup(at, at + markup.length, place);
+    }
+    // A site that lets no raw HTML through may read links here.
+    for (const { index, 1: mark = '', 2: address = '' } of text.matchAll(LINK_IN_HTML)) {
+      const at = from + index + 1;
+      if (!isSafeAddress(withoutEscapes(address))) this.replace(at, at + 1, `&#${mark.charCodeAt(0)};`);
+    }
+    const edit = { from, to, text: '' };
+    this.htmlBlocks.push({ edit, edits: this.edits });
+    this.edits = outer;
+    this.edits.push(edit);
+  }
+
+  private readMarkup(from: number, to: number, place: Place): void {
+    const markup = this.text.slice(from, to);
+    const tag = readTag(markup);
+    if (/^<[!?]./.test(markup)) this.replace(from, to, '');
+    else if (tag === null) this.escape(from, place);
+    else this.readTag(tag, from, to, place);
+  }
+
+  /** Makes a `<` the character that it is. */
+  private escape(at: number, { isHtml }: Place): void {
+    if (isHtml) this.replace(at, at + 1, '&lt;');
+    else this.replace(at, at, '\\');
+  }
+
+  private readTag(tag: Tag, from: number, to: number, place: Place): void {
+    const { name, isEnd } = tag;
+    if (OPAQUE.has(name)) {
+      const end = isEnd ? to : this.ends.after(name, from);
+      if (end !== null && end <= place.to) this.remove(from, end);
+      else this.escape(from, place);
+    } else if (from < this.imageEnd) this.replace(from, to, '');
+    else if (name === 'img' && !isEnd) this.replace(from, to, writeImage(tag, place.isHtml));
+    else if (name === 'a') this.readAnchor(tag, from, to, place);
+    else if (this.isType(tag, from)) this.escape(from, place);
+    else if (!isKept(name) || !this.keepsTags) this.replace(from, to, name === 'br' ? ' ' : '');
+    else if (VOID.has(name)) this.replace(from, to, voidTag(tag, this.source.slice(from, to)));
+    else {
+      const edit = this.replace(from, to, `<${isEnd ? '/' : ''}${name}>`);
+      this.tags.push({ edit, name, isEnd, scope: this.scope });
+    }
+  }
+
+  /** True for a type's argument, as in `List<Button>`. */
+  private isType({ name, isEnd, attributes }: Tag, at: number): boolean {
+    const isGlued = /[\p{L}\p{N}_]/u.test(this.source[at - 1] ?? '');
+    if (isEnd || !isGlued || attributes.size > 0 || STRUCTURE.has(name) || VOID.has(name)) return false;
+    return this.ends.after(name, at) === null;
+  }
+
+  /** Makes a link of an anchor that holds words or an image and no other link. */
+  private readAnchor({ isEnd, attributes }: Tag, from: number, to: number, place: Place): void {
+    const { anchor } = this;
+    const edit = this.replace(from, to, '');
+    this.anchor = null;
+    if (!isEnd) {
+      const href = attributes.get('href')?.trim() ?? '';
+      const isLink = anchor === null && isWebAddress(href);
+      this.anchor = { edit, href: isLink ? href : null, place, edits: this.edits.length, links: this.links };
+      return;
+    }
+    if (anchor?.href == null || anchor.links !== this.links) return;
+    if (anchor.place.from !== place.from || anchor.place.to !== place.to) return;
+    const content = this.write(this.edits.slice(anchor.edits), anchor.edit.to, from);
+    if (content.trim() === '' || content.includes('\n\n')) return;
+    this.links++;
+    anchor.edit.text = place.isHtml ? `<a href="${escapeHtml(anchor.href)}">` : '[';
+    edit.text = place.isHtml ? '</a>' : `](${toDestination(anchor.href)})`;
+  }
+
+  private readLink(node: SyntaxNode, offset: number): void {
+    const url = node.getChild('URL');
+    const title = node.getChild('LinkTitle');
+    const [open, close] = node.getChildren('LinkMark');
+    const to = node.to + offset;
+    if (node.name === 'Image') this.imageEnd = Math.max(this.imageEnd, to);
+    if (url !== null || node.getChild('LinkLabel') !== null) this.links++;
+    if (url === null) {
+      // No link by the rules, but a lenient parser could make one of it.
+      const [, address = ''] = /^\(\s*<?([^\s>]*)/.exec(this.source.slice(to, to + 500)) ?? [];
+      if (!isSafeAddress(withoutEscapes(address))) this.replace(to, to, '\\');
+      return;
+    }
+    const written = this.text.slice(url.from + offset, url.to + offset);
+    const address = cleanAddress(written);
+    if (node.name === 'LinkReference') this.replace(url.from + offset, url.to + offset, address ?? '#');
+    else if (address === null && open !== undefined && close !== undefined) {
+      this.replace(open.from + offset, open.to + offset, '');
+      this.replace(close.from + offset, to, '');
+    } else {
+      this.replace(url.from + offset, url.to + offset, address ?? '');
+      const isRisky = title !== null && /[`<]/.test(this.text.slice(title.from + offset, title.to + offset));
+      if (isRisky) this.replace(url.to + offset, to - 1, '');
+    }
+  }
+
+  private closeFence(node: SyntaxNode, offset: number): void {
+    const [open, close] = node.getChildren('CodeMark');
+    if (open === undefined || close !== undefined || this.source.slice(node.to + offset).trim() !== '')
+      return;
+    const from = open.from + offset;
+    const prefix = this.source.slice(this.lineStart(from), from).replaceAll(/[^>\s]/g, ' ');
+    const lineEnd = this.source.endsWith('\n') ? '' : '\n';
+    this.closing = lineEnd + prefix + this.source.slice(from, open.to + offset);
+  }
 }
 
-/** Where tags went, a blank line would end the block of HTML, and make code of the indented lines behind it. */
-function dropBlankLines(pieces: string[], { from, to }: Range): void {
-  const lines = pieces.slice(from, to).join('').split('\n');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are the marks of what begins a line
-  const kept = lines.filter((line) => /[^\s\u0001-\u0003]/.test(line));
-  if (kept.length === lines.length) return;
-  pieces[from] = kept.join('\n').trimStart();
-  pieces.fill('', from + 1, to);
+const LINK_IN_HTML = /\]([(:])\s{0,100}<?([^\s>)]{0,500})/g;
+const FIRST_MARKUP = new RegExp(`^(?:${MARKUP.source})`, 'i');
+
+function isScope(type: SyntaxNode['type']): boolean {
+  return (type.is('Block') && !type.isTop) || type.name === 'TableCell';
 }
 
-/** Whether a block of HTML begins with a tag that is kept, and will be a block of HTML again. */
-function staysHtml(text: string): boolean {
-  const tag = new TagReader(text).read(0);
-  return tag !== null && isKept(tag.name);
+function withoutQuoteMarks(source: string, tree: Tree): string {
+  if (!source.includes('>')) return source;
+  const pieces: string[] = [];
+  let at = 0;
+  tree.iterate({
+    enter({ name, from, to }) {
+      if (name !== 'QuoteMark') return;
+      pieces.push(source.slice(at, from), ' ');
+      at = to;
+    },
+  });
+  return pieces.join('') + source.slice(at);
 }
 
-/** Lines of HTML are often indented, which would make code of them where they become Markdown. */
-function dedent(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are the marks of what begins a line
-  return text.replaceAll(/\n([\u0001-\u0003]*)[ \t]+/g, '\n$1');
+/** A blank line would end the block of HTML, and make code of the indented lines after it. */
+function withoutBlankLines(html: string): string {
+  if (/^<pre/i.test(html)) return html;
+  const lines = html.split('\n');
+  const kept = lines.filter((line) => /[^\s>]/.test(line));
+  return kept.length === lines.length ? html : kept.join('\n').trimStart();
 }
 
-/** Without the blank lines that a comment left at the beginning or the end. */
+/** Removes the blank lines that a comment left at the beginning or the end. */
 function trimLike(source: string, text: string): string {
   let start = 0;
   let end = text.length;

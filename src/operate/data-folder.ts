@@ -33,7 +33,7 @@ export interface DataFolderOptions {
   /** 32 bytes in base64. Absent: the key file of the folder. */
   secretKey?: string | undefined;
   role?: Role;
-  /** Where scheduled backups go. Present: a database that is missing there is not replaced by an empty one. */
+  /** Target of scheduled backups. If it holds backups, a missing database is not replaced by an empty one. */
   backupDir?: string | undefined;
   /** Begin with an empty database even where there are signs of a lost one. */
   newDatabase?: boolean | undefined;
@@ -150,7 +150,7 @@ function requireNotLost(folder: string, { newDatabase, backupDir }: DataFolderOp
   );
 }
 
-/** What shows that the folder had a database, in words; null when nothing does. */
+/** Evidence that the folder had a database, in words; null without any. */
 function signOfDatabase(folder: string, backupDir: string | undefined): string | null {
   if (existsSync(join(folder, 'secret.key'))) return 'its secret.key is there';
   if (existsSync(join(folder, 'last-backup.json'))) return 'backups of it were made';
@@ -158,7 +158,7 @@ function signOfDatabase(folder: string, backupDir: string | undefined): string |
   return names.some((name) => name.endsWith('.backup')) ? `there are backups in ${backupDir}` : null;
 }
 
-/** What upgrades and restores write on their way: see `db/upgrade.ts` and `backup/restore.ts`. */
+/** Temporary files of upgrades and restores: see `db/upgrade.ts` and `backup/restore.ts`. */
 const UNFINISHED =
   /^tidings\.db\.(?:(?:restoring|fetched)(?:-journal)?|upgrade-(\d+)(?:-tried(?:-journal)?)?)$/;
 
@@ -176,7 +176,7 @@ export function listLeftovers(folder: string): { path: string; bytes: number }[]
   });
 }
 
-/** Whether a process other than this one has the id. A container gives each of its servers the same. */
+/** True if another process has the id. Each server of a container may have the same id. */
 function isOtherProcess(pid: number): boolean {
   if (pid === process.pid) return false;
   try {
@@ -243,7 +243,7 @@ function requireRightKey(db: Database, folder: string, secretKey: string | undef
 
 const ANOTHER = 'DATA_DIR names another one.';
 
-/** What went wrong, as sentences that say what to do. */
+/** Error messages that say what to do. */
 function reasonOf(error: unknown): string {
   const message = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';

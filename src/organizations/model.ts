@@ -19,10 +19,10 @@ export const OrganizationCreation = Type.Union([
   Type.Literal('anyone'),
   Type.Literal('nobody'),
 ]);
-/** Who may create an organization in the dashboard: owners of one, anyone with an account, or nobody. */
+/** The people who may create an organization in the dashboard. `owners`: of another organization. */
 export type OrganizationCreation = Static<typeof OrganizationCreation>;
 
-/** What its owners can change. The id stands in the addresses that others use, and stays. */
+/** The fields that owners can change. The id is part of URLs and never changes. */
 export const OrganizationChange = Type.Pick(NewOrganization, ['name', 'plan']);
 
 export interface Organization {

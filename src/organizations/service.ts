@@ -1,31 +1,24 @@
+import type { WriteTx } from '../../db/storage.ts';
 import { quote } from '../audit/model.ts';
-import { type AuditDeps, recordAudit } from '../audit/store.ts';
-import type { Deps } from '../deps.ts';
+import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Clock } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
-import { NewOrganization, type Organization, OrganizationChange } from './model.ts';
-import { insertOrganizationNow, updateOrganization } from './store.ts';
+import { NewOrganization, type Organization, OrganizationChange, type Plan } from './model.ts';
+import { getOrganization, insertOrganization, updateOrganization } from './store.ts';
 
-/** Throws `AppError` 400 for a bad field and 409 for an id that is taken. */
+/** Throws `AppError` 400 for an invalid field and 409 for an id in use. */
 export async function createOrganization(
-  deps: AuditDeps & Pick<Deps, 'ids'>,
+  deps: AuditDeps & { ids: Ids },
   input: NewOrganization,
 ): Promise<Organization> {
   const organization = newOrganization(deps, input);
-  await deps.db.write(() => addOrganization(deps, organization));
+  await deps.db.write((tx) => addOrganization(tx, deps, organization));
   return organization;
 }
 
-/** Stores and records it. Synchronous, for a transaction of the caller's. Throws `AppError` 409. */
-export function addOrganization(deps: AuditDeps, organization: Organization): void {
-  insertOrganizationNow(deps.db, organization);
-  const { id, name } = organization;
-  const summary = `created the organization ${quote(name)}`;
-  const target = { type: 'organization', id };
-  recordAudit(deps.db, deps, { organizationId: id, action: 'organization.created', target, summary });
-}
-
-/** An organization that is not stored yet. Throws `AppError` 400 for a bad field. */
-export function newOrganization(deps: Pick<Deps, 'clock' | 'ids'>, input: NewOrganization): Organization {
+/** An organization that is not stored yet. Throws `AppError` 400 for an invalid field. */
+export function newOrganization(deps: { clock: Clock; ids: Ids }, input: NewOrganization): Organization {
   const { id, name, plan } = requireValid(NewOrganization, input);
   return {
     id: id ?? deps.ids.newId('org'),
@@ -35,12 +28,57 @@ export function newOrganization(deps: Pick<Deps, 'clock' | 'ids'>, input: NewOrg
   };
 }
 
-/** A new name and plan. Throws `AppError` 400 for a bad field and 404 when there is no such organization. */
+/** Stores and records it, in the caller's transaction. Throws `AppError` 409. */
+export async function addOrganization(
+  tx: WriteTx,
+  deps: AuditContext,
+  organization: Organization,
+): Promise<void> {
+  await insertOrganization(tx, organization);
+  const { id, name } = organization;
+  const summary = `created the organization ${quote(name)}`;
+  const target = { type: 'organization', id };
+  await recordAudit(tx, deps, { organizationId: id, action: 'organization.created', target, summary });
+}
+
+/** Throws `AppError` 400 for an invalid field and 404. */
 export async function changeOrganization(
   deps: AuditDeps,
   id: string,
   input: { name: string; plan: string },
 ): Promise<Organization> {
   const { name, plan } = requireValid(OrganizationChange, { ...input, name: input.name.trim() });
-  return updateOrganization(deps, id, { name, plan });
+  return change(deps, id, { name, plan });
+}
+
+/** Throws `AppError` 404. */
+export function setPlan(deps: AuditDeps, id: string, plan: Plan): Promise<Organization> {
+  return change(deps, id, { plan });
+}
+
+function change(
+  deps: AuditDeps,
+  id: string,
+  changes: Partial<Pick<Organization, 'name' | 'plan'>>,
+): Promise<Organization> {
+  return deps.db.write(async (tx) => {
+    const before = await getOrganization(tx, id);
+    const after = { ...before, ...changes };
+    const summary = describeChange(before, after);
+    if (summary === '') return before;
+    await updateOrganization(tx, after);
+    const target = { type: 'organization', id };
+    await recordAudit(tx, deps, { organizationId: id, action: 'organization.changed', target, summary });
+    return after;
+  });
+}
+
+/** Empty when nothing changed. */
+function describeChange(before: Organization, after: Organization): string {
+  const parts: string[] = [];
+  if (after.name !== before.name) {
+    parts.push(`renamed the organization from ${quote(before.name)} to ${quote(after.name)}`);
+  }
+  if (after.plan !== before.plan) parts.push(`changed the plan from ${before.plan} to ${after.plan}`);
+  return parts.join(' and ');
 }

@@ -21,7 +21,7 @@ export const ContentType = Type.Union([Type.Literal('changelog'), Type.Literal('
 export type ContentType = Static<typeof ContentType>;
 export const contentTypes: readonly ContentType[] = ContentType.anyOf.map((choice) => choice.const);
 
-/** What LinkedIn takes, in characters. */
+/** LinkedIn's own limit, in characters. */
 export const MAX_LINKEDIN_LENGTH = 3_000;
 
 const Timestamp = (description: string) =>
@@ -52,6 +52,12 @@ export const Post = Type.Object(
   },
 );
 export type Post = Static<typeof Post>;
+
+/** A post with its organization. */
+export type OwnedPost = Post & { organizationId: string };
+
+/** A post as the API sends it: JSON in UTF-8. */
+export type PostJson = Uint8Array;
 
 const count = (minimum: number, description: string) => Type.Integer({ minimum, description });
 
@@ -139,13 +145,13 @@ export const ListQuery = Type.Composite([
   PostFilter,
 ]);
 
-/** Which posts are meant. Each list holds at least one value, each once. */
+/** A filter. Each list holds at least one value, and each value once. */
 export interface PostSelection {
   statuses: PostStatus[];
   contentTypes: ContentType[];
 }
 
-/** A page of them: `limit` posts, `page` counted from 1. */
+/** `page` counts from 1. */
 export interface PageSelection extends PostSelection {
   limit: number;
   page: number;

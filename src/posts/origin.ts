@@ -1,28 +1,26 @@
+import { providers } from '../providers/index.ts';
 import type { Post } from './model.ts';
 
-/** Where a post came from, as far as its metadata tells it in a way that can be shown. */
+/** The displayable part of a post's metadata. */
 export interface Origin {
   platform: string | null;
   repository: string | null;
   version: string | null;
   author: string | null;
-  /** Of http or https. */
+  /** http or https. */
   url: string | null;
-  /** The provider's id of the delivery that the post was made of. */
+  /** The provider's id of the delivery behind the post. */
   deliveryId: string | null;
 }
 
 const MAX_LENGTH = 200;
 const MAX_URL_LENGTH = 2_000;
 
-const PLATFORMS: Readonly<Record<string, string>> = { github: 'GitHub', linear: 'Linear' };
-
-/** Metadata is a free-form object that anybody may have imported: what is no plain text is left out. */
+/** Leaves out everything but short plain text: metadata is free-form and may come from an import. */
 export function originOf({ sourceMetadata }: Pick<Post, 'sourceMetadata'>): Origin {
   const platform = textOf(sourceMetadata, 'platform');
   return {
-    platform:
-      platform === null || !Object.hasOwn(PLATFORMS, platform) ? platform : (PLATFORMS[platform] ?? null),
+    platform: providers.find(({ id }) => id === platform)?.name ?? platform,
     repository: textOf(sourceMetadata, 'repository'),
     version: textOf(sourceMetadata, 'version'),
     author: textOf(sourceMetadata, 'author'),

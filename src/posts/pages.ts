@@ -1,14 +1,14 @@
 import type { Database } from '../../db/client.ts';
-import { type Rendered, rendered } from '../lib/rendered.ts';
-import type { PageSelection, Pagination, PostSelection } from './model.ts';
-import { findPostJson, listPostPage, type PostJson, tallyPosts } from './store.ts';
+import { type Rendered, rendered } from '../http/respond.ts';
+import type { PageSelection, Pagination, PostJson, PostSelection } from './model.ts';
+import { findPostJson, listPostPage, tallyPosts } from './store.ts';
 
-// The bodies of the content API, joined from the bytes that the store keeps: no post is parsed or written anew.
+// The bodies of the content API, joined from the bytes in the database: no post is parsed or serialized.
 
-/** What all kept pages may weigh together, in bytes. */
+/** For all kept pages together. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
-/** What keeping a page costs beside its bodies, in bytes, roughly: key, version, map entry. */
+/** The rough cost of a kept page beside its bodies: key, version, map entry. */
 const OVERHEAD_BYTES = 1024;
 
 interface KeptPage extends Rendered {
@@ -22,8 +22,8 @@ export interface Pages {
 }
 
 /**
- * Pages as they were last sent. A kept page is used only while the version of what it was read from stands in
- * the database, which every request asks: a write of any process shows in the very next response.
+ * Keeps pages as they were last sent. Every request compares the page's version with the database, so a write of any
+ * process shows in the next response.
  */
 export function createPages(db: Database, maxKeptBytes = MAX_KEPT_BYTES): Pages {
   const kept = new Map<string, KeptPage>();
@@ -39,7 +39,7 @@ export function createPages(db: Database, maxKeptBytes = MAX_KEPT_BYTES): Pages 
     if (kept.get(key) !== page) return;
     page.keptBytes += bytes;
     keptBytes += bytes;
-    // The oldest go first: a Map keeps the order in which keys came.
+    // Drop the oldest first: a Map keeps its keys in the order of insertion.
     for (const oldest of kept.keys()) {
       if (keptBytes <= maxKeptBytes) break;
       drop(oldest);
@@ -50,21 +50,23 @@ export function createPages(db: Database, maxKeptBytes = MAX_KEPT_BYTES): Pages 
     async renderPage(organizationId, selection) {
       const { statuses, contentTypes, limit, page, sort } = selection;
       const key = `${organizationId} ${statuses} ${contentTypes} ${limit} ${page} ${sort}`;
-      const { version } = await tallyPosts(db, organizationId, selection);
-      const found = kept.get(key);
-      if (found?.version === version) return found;
+      const current = await db.read(async (tx) => {
+        const { version } = await tallyPosts(tx, organizationId, selection);
+        const present = kept.get(key);
+        return present?.version === version ? present : listPostPage(tx, organizationId, selection);
+      });
+      if (!('posts' in current)) return current;
 
-      const fresh = await listPostPage(db, organizationId, selection);
-      const body = listBody(fresh.posts, paginate(fresh.totalItems, selection));
-      const result: KeptPage = {
-        ...rendered(body, (bytes) => count(key, result, bytes)),
-        version: fresh.version,
+      const body = listBody(current.posts, paginate(current.totalItems, selection));
+      const fresh: KeptPage = {
+        ...rendered(body, (bytes) => count(key, fresh, bytes)),
+        version: current.version,
         keptBytes: 0,
       };
       drop(key);
-      kept.set(key, result);
-      count(key, result, body.byteLength + OVERHEAD_BYTES);
-      return result;
+      kept.set(key, fresh);
+      count(key, fresh, body.byteLength + OVERHEAD_BYTES);
+      return fresh;
     },
   };
 }
@@ -76,7 +78,7 @@ export async function renderPost(
   postId: string,
   selection: PostSelection,
 ): Promise<Rendered> {
-  const json = await findPostJson(db, organizationId, postId, selection);
+  const json = await db.read((tx) => findPostJson(tx, organizationId, postId, selection));
   return rendered(json === null ? bytes('{"post":null}') : concat([bytes('{"post":'), json, bytes('}')]));
 }
 

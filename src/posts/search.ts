@@ -1,31 +1,31 @@
-import type { Database } from '../../db/client.ts';
+import type { ReadTx } from '../../db/storage.ts';
 import { contentTypes, type PageSelection, type Post, postStatuses } from './model.ts';
 import { findPostIds, readPosts } from './store.ts';
 
-/** How much of what somebody searches for is read. */
+/** The rest of a longer query is ignored. */
 const MAX_QUERY_LENGTH = 200;
 const MAX_WORDS = 12;
 
-/** From how many letters on a word finds what begins with it. */
+/** The shortest unfinished word that finds longer ones, in letters. */
 const MIN_BEGINNING = 3;
 
-/** How many posts a search finds at most. */
+/** The most posts that a search returns. */
 export const MAX_FOUND = 1_000;
 
-/** One page of what a search found. */
+/** One page of search results. */
 export interface Found {
   posts: Post[];
   totalItems: number;
-  /** Whether there were more than a search finds: the others were added before these. */
+  /** More posts match; they were added before these. */
   isCut: boolean;
 }
 
 /**
- * The posts whose title or text hold every word of the query; newest first, `selection.limit` on a page. Where more
- * hold them than a search finds, that is all; otherwise the last word may be unfinished, and finds what begins with it.
+ * Finds posts whose title or text contains every word of the query; newest first, `selection.limit` on a page. The last
+ * word may be unfinished, unless the finished words already match more than `MAX_FOUND` posts.
  */
 export async function searchPosts(
-  db: Database,
+  tx: ReadTx,
   organizationId: string,
   query: string,
   selection: Omit<PageSelection, 'sort'>,
@@ -34,24 +34,20 @@ export async function searchPosts(
   if (words.length === 0) return { posts: [], totalItems: 0, isCut: false };
   const about = aboutMatch(organizationId, selection);
   const find = (match: string) =>
-    findPostIds(db, `{about} : (${about}) AND {title content} : (${match})`, MAX_FOUND + 1);
+    findPostIds(tx, `{about} : (${about}) AND {title content} : (${match})`, MAX_FOUND + 1);
   const match = words.map(quoted).join(' AND ');
   const whole = await find(match);
-  // SQLite reads all that begins with the word before it gives the first: a common word would take long.
+  // Skip the prefix search for a common word: SQLite reads all matches before it returns the first.
   const ids = whole.length > MAX_FOUND || !mayBeUnfinished(words) ? whole : await find(`${match} *`);
   const isCut = ids.length > MAX_FOUND;
-  const found = ids.slice(0, MAX_FOUND);
+  const totalItems = Math.min(ids.length, MAX_FOUND);
   const start = (selection.page - 1) * selection.limit;
-  const shown = found.slice(start, start + selection.limit);
-  const byId = new Map(readPosts(db, shown).map((post) => [post.id, post]));
-  const posts = shown.flatMap((id) => byId.get(id) ?? []);
-  return { posts, totalItems: found.length, isCut };
+  const pageIds = ids.slice(start, Math.min(start + selection.limit, MAX_FOUND));
+  const byId = new Map((await readPosts(tx, pageIds)).map((post) => [post.id, post]));
+  return { posts: pageIds.flatMap((id) => byId.get(id) ?? []), totalItems, isCut };
 }
 
-/**
- * The words that somebody typed, to be quoted for FTS5, whose operators are only words then. None when there is
- * nothing to look for, since marks and pictures are not indexed.
- */
+/** Splits a query into words, to be quoted so that FTS5 reads no operators. The index has no words of symbols alone. */
 function toWords(query: string): string[] {
   return query
     .slice(0, MAX_QUERY_LENGTH)
@@ -61,13 +57,13 @@ function toWords(query: string): string[] {
     .slice(0, MAX_WORDS);
 }
 
-/** A letter or two begin too much to be of use, but where writing knows no capitals a sign may be a word. */
+/** One or two letters match too much, but in a script without capitals one character may be a word. */
 function mayBeUnfinished(words: readonly string[]): boolean {
   const [end = ''] = words.at(-1)?.match(/[\p{L}\p{N}\p{M}]+(?=[^\p{L}\p{N}]*$)/u) ?? [];
   return end.length >= MIN_BEGINNING || /\p{Lo}/u.test(end);
 }
 
-/** The words that the index keeps of each post beside its text, so that no other organization's are looked at. */
+/** Matches the words that the index keeps beside each text: the organization, the status and the type. */
 function aboutMatch(
   organizationId: string,
   { statuses, contentTypes: types }: Pick<PageSelection, 'statuses' | 'contentTypes'>,

@@ -1,123 +1,134 @@
 import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
-import { type Database, prepared } from '../../db/client.ts';
-import { postCounts, posts, stagedPosts } from '../../db/schema/index.ts';
-import { type AuditAction, quote } from '../audit/model.ts';
-import { type AuditDeps, recordAudit } from '../audit/store.ts';
-import { AppError } from '../lib/app-error.ts';
+import { imports, postCounts, posts, stagedPosts } from '../../db/schema/index.ts';
+import { prepared, type ReadTx } from '../../db/storage.ts';
+import { notFound } from '../lib/app-error.ts';
 import {
   contentTypes,
+  type OwnedPost,
   type PageSelection,
   type Post,
+  type PostJson,
   type PostSelection,
-  type PostStatus,
   postStatuses,
 } from './model.ts';
-import {
-  findImport,
-  isApplied,
-  isApplying,
-  listAppliedPage,
-  takePiece,
-  takeStagedPost,
-} from './staged-store.ts';
 
-/** A post as the API sends it: JSON in UTF-8. */
-export type PostJson = Uint8Array;
+// Posts as readers see them. While an import is applied (see `write-store.ts`), a post may have two versions, and the
+// staged one counts.
 
-/** How many posts a selection holds, and a text that changes whenever any of them does. */
+/** The number of posts in a selection, and a text that changes whenever one of them does. */
 export interface Tally {
   totalItems: number;
   version: string;
 }
 
-/** The posts of an organization that a selection means, counted without looking at them. */
+/** Counts the organization's posts in a selection without reading them. */
 export async function tallyPosts(
-  db: Database,
+  tx: ReadTx,
   organizationId: string,
-  selection: PostSelection,
+  { statuses, contentTypes: types }: PostSelection,
 ): Promise<Tally> {
-  return tally(db, organizationId, selection);
+  let totalItems = 0;
+  let version = '';
+  // A group outside of the selection adds nothing to the version.
+  for (const group of statements(tx).tally.all({ organizationId })) {
+    if (!statuses.includes(group.status) || !types.includes(group.contentType)) continue;
+    totalItems += group.count;
+    version += group.version;
+  }
+  return { totalItems, version };
 }
 
-/** How many drafts an organization has, of whatever type. */
-export async function countDrafts(db: Database, organizationId: string): Promise<number> {
-  return tally(db, organizationId, { statuses: ['draft'], contentTypes: [...contentTypes] }).totalItems;
+export async function countDrafts(tx: ReadTx, organizationId: string): Promise<number> {
+  const drafts = { statuses: ['draft' as const], contentTypes: [...contentTypes] };
+  return (await tallyPosts(tx, organizationId, drafts)).totalItems;
 }
 
-/** One page in list order, with the tally that held when it was read. A page past the end is empty. */
+/** One page in list order, with the tally of the same snapshot. A page past the end is empty. */
 export async function listPostPage(
-  db: Database,
+  tx: ReadTx,
   organizationId: string,
   selection: PageSelection,
 ): Promise<Tally & { posts: PostJson[] }> {
-  return db.transaction(() => {
-    const tallied = tally(db, organizationId, selection);
-    const { fromEnd, ...window } = pageWindow(tallied.totalItems, selection);
-    if (window.take === 0) return { ...tallied, posts: [] };
-    const page = isApplying(db, organizationId)
-      ? listAppliedPage(db, organizationId, selection, window)
-      : listStoredPage(db, organizationId, selection, window);
-    return { ...tallied, posts: fromEnd ? page.reverse() : page };
-  });
+  const tally = await tallyPosts(tx, organizationId, selection);
+  const { fromEnd, ...window } = pageWindow(tally.totalItems, selection);
+  if (window.take === 0) return { ...tally, posts: [] };
+  const page = isApplying(tx, organizationId)
+    ? listAppliedPage(tx, organizationId, selection, window)
+    : listStoredPage(tx, organizationId, selection, window);
+  return { ...tally, posts: fromEnd ? page.reverse() : page };
 }
 
 /** The post, when it is in the organization and matches the selection. */
 export async function findPostJson(
-  db: Database,
+  tx: ReadTx,
   organizationId: string,
   postId: string,
   selection: PostSelection,
 ): Promise<PostJson | null> {
-  const row = statements(db).byId.get({ organizationId, postId });
+  const row = statements(tx).byId.get({ organizationId, postId });
   if (row === undefined) return null;
   const matches = selection.statuses.includes(row.status) && selection.contentTypes.includes(row.contentType);
   return matches ? row.json : null;
 }
 
-/** Any organization's post. Throws `AppError` 404. */
-export async function getPost(db: Database, postId: string): Promise<Post> {
-  const row = readPost(db, postId);
-  if (row === null) throw postNotFound(postId);
+/** A post of any organization. */
+export async function readPost(tx: ReadTx, postId: string): Promise<OwnedPost | null> {
+  const row = statements(tx).read.get({ postId });
+  return row === undefined ? null : { ...parsePost(row.json), organizationId: row.organizationId };
+}
+
+/** A post of any organization. Throws `AppError` 404. */
+export async function getPost(tx: ReadTx, postId: string): Promise<Post> {
+  const row = await readPost(tx, postId);
+  if (row === null) throw notFound('post', postId);
   const { organizationId: _, ...post } = row;
   return post;
 }
 
-/** A post and the organization that it belongs to. */
-export type OwnedPost = Post & { organizationId: string };
-
-/** The posts with these ids that exist, of any organization. Synchronous, for a transaction of the caller's. */
-export function readPosts(db: Database, postIds: readonly string[]): OwnedPost[] {
-  const found: OwnedPost[] = [];
-  for (let start = 0; start < postIds.length; start += MAX_VARIABLES) {
-    const some = postIds.slice(start, start + MAX_VARIABLES);
-    const staged = db
-      .select({ id: stagedPosts.id, organizationId: stagedPosts.organizationId, json: stagedPosts.json })
-      .from(stagedPosts)
-      .where(and(inArray(stagedPosts.id, some), isApplied))
-      .all();
-    const isStaged = new Set(staged.map(({ id }) => id));
-    const stored = db
-      .select({ id: posts.id, organizationId: posts.organizationId, json: posts.json })
-      .from(posts)
-      .where(inArray(posts.id, some))
-      .all();
-    for (const row of [...staged, ...stored.filter(({ id }) => !isStaged.has(id))]) {
-      found.push({ ...parsePost(row.json), organizationId: row.organizationId });
-    }
-  }
-  return found;
+export function parsePost(json: PostJson): Post {
+  return JSON.parse(new TextDecoder().decode(json)) as Post;
 }
 
-/** The organization of each of these ids that a post has, one of an import in progress included. */
-export function findOwners(db: Database, postIds: readonly string[]): Map<string, string> {
+/** SQLite's own bound on `?` in one statement is 32,766; a smaller batch costs nothing. */
+const MAX_VARIABLES = 1_000;
+
+function* chunks<Item>(items: readonly Item[]): Generator<Item[]> {
+  for (let start = 0; start < items.length; start += MAX_VARIABLES) {
+    yield items.slice(start, start + MAX_VARIABLES);
+  }
+}
+
+/** The existing posts with these ids, of any organization. */
+export async function readPosts(tx: ReadTx, postIds: readonly string[]): Promise<OwnedPost[]> {
+  const read: OwnedPost[] = [];
+  for (const ids of chunks(postIds)) {
+    const staged = tx
+      .select({ id: stagedPosts.id, organizationId: stagedPosts.organizationId, json: stagedPosts.json })
+      .from(stagedPosts)
+      .where(and(inArray(stagedPosts.id, ids), isApplied))
+      .all();
+    const isStaged = new Set(staged.map(({ id }) => id));
+    const stored = tx
+      .select({ id: posts.id, organizationId: posts.organizationId, json: posts.json })
+      .from(posts)
+      .where(inArray(posts.id, ids))
+      .all();
+    for (const row of [...staged, ...stored.filter(({ id }) => !isStaged.has(id))]) {
+      read.push({ ...parsePost(row.json), organizationId: row.organizationId });
+    }
+  }
+  return read;
+}
+
+/** The organization of each of these post ids that is in use, also by an import in progress. */
+export async function findOwners(tx: ReadTx, postIds: readonly string[]): Promise<Map<string, string>> {
   const owners = new Map<string, string>();
-  for (let start = 0; start < postIds.length; start += MAX_VARIABLES) {
-    const some = postIds.slice(start, start + MAX_VARIABLES);
+  for (const ids of chunks(postIds)) {
     for (const table of [posts, stagedPosts]) {
-      const rows = db
+      const rows = tx
         .select({ id: table.id, organizationId: table.organizationId })
         .from(table)
-        .where(inArray(table.id, some))
+        .where(inArray(table.id, ids))
         .all();
       for (const { id, organizationId } of rows) owners.set(id, organizationId);
     }
@@ -125,97 +136,12 @@ export function findOwners(db: Database, postIds: readonly string[]): Map<string
   return owners;
 }
 
-/** Writes new posts and new versions of old ones, all or none. Throws for an id of another organization. */
-export async function savePosts(db: Database, saved: readonly OwnedPost[]): Promise<void> {
-  await db.write(() => {
-    for (const post of saved) writePost(db, post);
-  });
-}
-
 /**
- * A new post, or a new version of one; an import in progress does not overwrite it any more. Throws for an id of
- * another organization. Synchronous, for a transaction of the caller's.
+ * The ids of posts that match a query of SQLite's full-text search (FTS5), newest first. Of more than `limit`, those
+ * that were added last: the walk along the index ends there.
  */
-export function writePost(db: Database, post: OwnedPost): void {
-  const staged = takeStagedPost(db, post.id);
-  const isTheirs = staged !== undefined && staged.organizationId !== post.organizationId;
-  if (isTheirs || statements(db).save.all({ ...post }).length === 0) {
-    throw new Error(`post ${post.id} belongs to another organization`);
-  }
-}
-
-/** Moves one piece of the applied import into `posts`. Returns how many posts that were. Synchronous, as above. */
-export function movePiece(db: Database): number {
-  const piece = takePiece(db);
-  for (const post of piece) statements(db).save.all({ ...post });
-  return piece.length;
-}
-
-/** Synchronous, for a transaction of the caller's. */
-export function readPost(db: Database, postId: string): OwnedPost | null {
-  const row = statements(db).read.get({ postId });
-  return row === undefined ? null : { ...parsePost(row.json), organizationId: row.organizationId };
-}
-
-/** Whether there was one. Synchronous, for a transaction of the caller's. */
-export function removePost(deps: AuditDeps, postId: string): boolean {
-  settleStagedPost(deps.db, postId);
-  const removed = deps.db.delete(posts).where(eq(posts.id, postId)).returning(auditColumns).get();
-  if (removed !== undefined) recordPost(deps, 'post.deleted', removed);
-  return removed !== undefined;
-}
-
-const auditColumns = { id: posts.id, organizationId: posts.organizationId, title: posts.title };
-
-/** Synchronous, for a transaction of the caller's. */
-export function recordPost(
-  deps: AuditDeps,
-  action: Extract<AuditAction, 'post.published' | 'post.unpublished' | 'post.deleted'>,
-  { id, organizationId, title }: Pick<OwnedPost, 'id' | 'organizationId' | 'title'>,
-): void {
-  const summary = {
-    'post.published': `published the post ${quote(title)}`,
-    'post.unpublished': `turned the post ${quote(title)} back into a draft`,
-    'post.deleted': `deleted the post ${quote(title)}`,
-  }[action];
-  recordAudit(deps.db, deps, { organizationId, action, target: { type: 'post', id }, summary });
-}
-
-/** Before a write in place: an import that is applied has its version in `posts`, any other one has it no more. */
-function settleStagedPost(db: Database, postId: string): void {
-  const staged = takeStagedPost(db, postId);
-  if (staged !== undefined && findImport(db)?.state === 'applying') statements(db).save.all({ ...staged });
-}
-
-/** Throws `AppError` 404. A post that has the status already keeps its `updatedAt`. */
-export async function setPostStatus(deps: AuditDeps, postId: string, status: PostStatus): Promise<Post> {
-  const { db, clock } = deps;
-  await db.write(() => {
-    settleStagedPost(db, postId);
-    const changed = db
-      .update(posts)
-      .set({ status, updatedAt: clock.now().toISOString() })
-      .where(and(eq(posts.id, postId), sql`${posts.status} <> ${status}`))
-      .returning(auditColumns)
-      .get();
-    if (changed === undefined) return;
-    recordPost(deps, status === 'published' ? 'post.published' : 'post.unpublished', changed);
-  });
-  return getPost(db, postId);
-}
-
-/** Throws `AppError` 404. */
-export async function deletePost(deps: AuditDeps, postId: string): Promise<void> {
-  const wasThere = await deps.db.write(() => removePost(deps, postId));
-  if (!wasThere) throw postNotFound(postId);
-}
-
-/**
- * The ids of posts that a query of SQLite's full-text search (FTS5) finds, newest first. When there are more than
- * `limit`, it is those which were added last: the walk along the index ends there.
- */
-export async function findPostIds(db: Database, match: string, limit: number): Promise<string[]> {
-  const rows = db.all<{ id: string }>(sql`
+export async function findPostIds(tx: ReadTx, match: string, limit: number): Promise<string[]> {
+  const rows = tx.all<{ id: string }>(sql`
     with found as materialized (
       select rowid as number from post_search where post_search match ${match} order by rowid desc limit ${limit}
     )
@@ -226,15 +152,20 @@ export async function findPostIds(db: Database, match: string, limit: number): P
   return rows.map(({ id }) => id);
 }
 
-export function parsePost(json: PostJson): Post {
-  return JSON.parse(new TextDecoder().decode(json)) as Post;
+/**
+ * A condition: readers see staged posts now. Ids are unique, so a read by id needs no more. A scalar subquery, because
+ * `exists` becomes a join, which made the read of one post ten times as slow.
+ */
+const isApplied = sql`(select ${imports.state} from ${imports}) = 'applying'`;
+
+/** Readers of the organization see staged posts now. */
+function isApplying(tx: ReadTx, organizationId: string): boolean {
+  const current = statements(tx).currentImport.get();
+  return current?.state === 'applying' && current.organizationId === organizationId;
 }
 
-/** SQLite's own bound on `?` in one statement is 32,766; a smaller batch costs nothing. */
-const MAX_VARIABLES = 1_000;
-
-const statements = prepared((db) => ({
-  tally: db
+const statements = prepared((tx) => ({
+  tally: tx
     .select({
       status: postCounts.status,
       contentType: postCounts.contentType,
@@ -244,58 +175,28 @@ const statements = prepared((db) => ({
     .from(postCounts)
     .where(eq(postCounts.organizationId, sql.placeholder('organizationId')))
     .prepare(),
-  // Of the two versions that a post may have while an import is applied, the staged one comes first.
-  read: db
+  currentImport: tx.select().from(imports).prepare(),
+  read: tx
     .select({ json: stagedPosts.json, organizationId: stagedPosts.organizationId })
     .from(stagedPosts)
     .where(and(eq(stagedPosts.id, sql.placeholder('postId')), isApplied))
     .unionAll(
-      db
+      tx
         .select({ json: posts.json, organizationId: posts.organizationId })
         .from(posts)
         .where(eq(posts.id, sql.placeholder('postId'))),
     )
     .prepare(),
-  byId: db
+  byId: tx
     .select({ json: stagedPosts.json, status: stagedPosts.status, contentType: stagedPosts.contentType })
     .from(stagedPosts)
     .where(and(isOneOf(stagedPosts), isApplied))
     .unionAll(
-      db
+      tx
         .select({ json: posts.json, status: posts.status, contentType: posts.contentType })
         .from(posts)
         .where(isOneOf(posts)),
     )
-    .prepare(),
-  save: db
-    .insert(posts)
-    .values({
-      id: sql.placeholder('id'),
-      organizationId: sql.placeholder('organizationId'),
-      status: sql.placeholder('status'),
-      contentType: sql.placeholder('contentType'),
-      createdAt: sql.placeholder('createdAt'),
-      updatedAt: sql.placeholder('updatedAt'),
-      title: sql.placeholder('title'),
-      content: sql.placeholder('content'),
-      markdown: sql.placeholder('markdown'),
-      sourceMetadata: sql.placeholder('sourceMetadata'),
-    })
-    .onConflictDoUpdate({
-      target: posts.id,
-      set: {
-        status: sql`excluded.status`,
-        contentType: sql`excluded.content_type`,
-        createdAt: sql`excluded.created_at`,
-        updatedAt: sql`excluded.updated_at`,
-        title: sql`excluded.title`,
-        content: sql`excluded.content`,
-        markdown: sql`excluded.markdown`,
-        sourceMetadata: sql`excluded.source_metadata`,
-      },
-      setWhere: sql`${posts.organizationId} = excluded.organization_id`,
-    })
-    .returning({ id: posts.id })
     .prepare(),
   pages: new Map<string, ReturnType<typeof buildPageStatement>>(),
 }));
@@ -307,27 +208,15 @@ function isOneOf(table: typeof posts | typeof stagedPosts) {
   );
 }
 
-/** Keyed by the version of every group that the selection draws on, so that a change in another is no change. */
-function tally(
-  db: Database,
-  organizationId: string,
-  { statuses, contentTypes: types }: PostSelection,
-): Tally {
-  let totalItems = 0;
-  let version = '';
-  for (const group of statements(db).tally.all({ organizationId })) {
-    if (!statuses.includes(group.status) || !types.includes(group.contentType)) continue;
-    totalItems += group.count;
-    version += group.version;
-  }
-  return { totalItems, version };
+/** A part of the list: `take` posts after `offset` others. */
+interface Window {
+  take: number;
+  offset: number;
+  ascending: boolean;
 }
 
-/**
- * Where a page lies in the index. A page in the second half is read from the end backwards, so that the last
- * page costs what the first does.
- */
-function pageWindow(totalItems: number, { limit, page, sort }: PageSelection) {
+/** A page in the second half is read from the end backwards, so that the last page costs as much as the first. */
+function pageWindow(totalItems: number, { limit, page, sort }: PageSelection): Window & { fromEnd: boolean } {
   const before = (page - 1) * limit;
   const take = Math.max(0, Math.min(limit, totalItems - before));
   const after = totalItems - before - take;
@@ -336,32 +225,27 @@ function pageWindow(totalItems: number, { limit, page, sort }: PageSelection) {
 }
 
 function listStoredPage(
-  db: Database,
+  tx: ReadTx,
   organizationId: string,
-  selection: PostSelection,
-  { take, offset, ascending }: { take: number; offset: number; ascending: boolean },
+  { statuses, contentTypes: types }: PostSelection,
+  { take, offset, ascending }: Window,
 ): PostJson[] {
-  const rows = pageStatement(db, selection, ascending).values({ organizationId, take, offset });
-  return rows.map(([json]) => json as PostJson);
-}
-
-function pageStatement(db: Database, { statuses, contentTypes: types }: PostSelection, ascending: boolean) {
-  const { pages } = statements(db);
+  const { pages } = statements(tx);
   const key = `${[...statuses].sort()} ${[...types].sort()} ${ascending}`;
   let statement = pages.get(key);
   if (statement === undefined) {
-    statement = buildPageStatement(db, { statuses, contentTypes: types }, ascending);
+    statement = buildPageStatement(tx, { statuses, contentTypes: types }, ascending);
     pages.set(key, statement);
   }
-  return statement;
+  return statement.values({ organizationId, take, offset }).map(([json]) => json as PostJson);
 }
 
 /**
- * A walk along one index finds the page's rows (all of a filter's values is no filter), and only those rows are
- * then looked up for their bytes: skipping to a far page never touches a post.
+ * Walks one index to the page's rows, then reads only their JSON, so that skipping to a far page reads no post. All
+ * values of a filter are no filter.
  */
 function buildPageStatement(
-  db: Database,
+  tx: ReadTx,
   { statuses, contentTypes: types }: PostSelection,
   ascending: boolean,
 ) {
@@ -369,7 +253,7 @@ function buildPageStatement(
   const filters: SQL[] = [eq(posts.organizationId, sql.placeholder('organizationId'))];
   if (statuses.length < postStatuses.length) filters.push(inArray(posts.status, statuses));
   if (types.length < contentTypes.length) filters.push(inArray(posts.contentType, types));
-  const window = db
+  const window = tx
     .select({ rowid: sql<number>`rowid`.as('window_rowid'), createdAt: posts.createdAt, id: posts.id })
     .from(posts)
     .where(and(...filters))
@@ -377,7 +261,7 @@ function buildPageStatement(
     .limit(sql.placeholder('take'))
     .offset(sql.placeholder('offset'))
     .as('window');
-  return db
+  return tx
     .select({ json: posts.json })
     .from(window)
     .innerJoin(posts, eq(sql`${posts}.rowid`, window.rowid))
@@ -385,6 +269,29 @@ function buildPageStatement(
     .prepare();
 }
 
-function postNotFound(postId: string): AppError {
-  return new AppError(404, `Post ${postId} not found; "post list" shows those there are`);
+/** The same list while an import is applied: SQLite merges the walks along both tables. */
+function listAppliedPage(
+  tx: ReadTx,
+  organizationId: string,
+  { statuses, contentTypes: types }: PostSelection,
+  { take, offset, ascending }: Window,
+): PostJson[] {
+  const order = ascending ? sql`asc` : sql`desc`;
+  const matches = and(
+    sql`organization_id = ${organizationId}`,
+    statuses.length < postStatuses.length ? inArray(sql`status`, statuses) : undefined,
+    types.length < contentTypes.length ? inArray(sql`content_type`, types) : undefined,
+  );
+  const rows = tx.values<[PostJson]>(sql`
+    select coalesce(
+      (select json from staged_posts where id = page.id),
+      (select json from posts where id = page.id)
+    ) from (
+      select created_at, id from posts
+      where ${matches} and not exists (select 1 from staged_posts where staged_posts.id = posts.id)
+      union all
+      select created_at, id from staged_posts where ${matches}
+      order by created_at ${order}, id ${order} limit ${take} offset ${offset}
+    ) as page order by created_at ${order}, id ${order}`);
+  return rows.map(([json]) => json);
 }

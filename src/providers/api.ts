@@ -1,9 +1,9 @@
 import { AppError } from '../lib/app-error.ts';
 import type { IntegrationType } from './index.ts';
 
-// A hook: the webhook of an integration as it stands at its provider, made there with a token that a person gave.
+// The APIs of providers, which manage hooks, the webhooks of integrations, with a person's token.
 
-/** Where a hook can stand: a repository on GitHub; a team, or all public teams, on Linear. */
+/** The scope of a hook: a repository on GitHub; a team, or all public teams, on Linear. */
 export interface Place {
   /** `owner/name` at GitHub; a team's id at Linear, or `ALL_PUBLIC_TEAMS`. */
   id: string;
@@ -11,85 +11,87 @@ export interface Place {
   name: string;
   /** GitHub's own id of the repository, which survives renames; absent at Linear. */
   providerId?: number;
-  /** Whether the token may make hooks there. */
+  /** True when the token may create hooks there. */
   canAdminister: boolean;
 }
 
-/** The place at Linear that stands for every team that is public, now and later. */
+/** The id of the place at Linear that is every public team, present and future. */
 export const ALL_PUBLIC_TEAMS = 'all-public-teams';
 
-/** What a hook is to be like. */
-export interface HookWish {
+/** The desired state of a hook. */
+export interface HookSettings {
   url: string;
   secret: string;
-  /** As the provider calls them: `push`, `Issue`. Sorted, never empty. */
+  /** The provider's names: `push`, `Issue`. Sorted, never empty. */
   events: readonly string[];
 }
 
-/** A hook as the provider tells of it. */
+export type HookWish = HookSettings;
+
+/** A hook as the provider reports it. */
 export interface RemoteHook {
   id: string;
   placeId: string;
   url: string;
-  /** Sorted. `*` stands for all of them. */
+  /** Sorted. `*` means all events. */
   events: string[];
-  /** False when it was switched off, by a person or by the provider. */
+  /** False after a person or the provider disabled it. */
   isActive: boolean;
-  /** Whether deliveries come as JSON; null where the provider knows nothing else. */
+  /** False for forms; null where the provider sends nothing but JSON. */
   isJson: boolean | null;
-  /** Whether it has a secret at all; null where the provider does not say. */
+  /** Null where the provider does not say. */
   hasSecret: boolean | null;
-  /** What came of its last delivery, in the provider's words; null when the provider does not say. */
+  /** The response to the last delivery, in the provider's words; null when the provider does not say. */
   lastResponse: { statusCode: number | null; message: string } | null;
 }
 
-/** One attempt of a provider to deliver. */
+/** A provider's attempt to deliver. */
 export interface RemoteAttempt {
-  /** The attempt's own id, by which it can be sent again. */
+  /** The attempt's own id, for redelivery. */
   id: string;
-  /** The delivery's id, the same for each attempt: what the log calls its reference. */
+  /** The delivery's id, the same for each attempt. The log calls it the reference. */
   deliveryId: string;
   /** ISO 8601. */
   deliveredAt: string;
   event: string;
   action: string | null;
-  /** What was answered; null when nobody did. */
+  /** Null when nobody answered. */
   statusCode: number | null;
   /** In the provider's words, such as `OK` or `failed to connect to host`. */
   status: string;
 }
 
-/** What Tidings asks of a provider's own API, on behalf of one token. Every method throws `ProviderProblem`. */
+/** A provider's API on behalf of one token. Every method throws `ProviderProblem`. */
 export interface ProviderApi {
   readonly type: IntegrationType;
-  /** The places that the token can see, those that it can administer first; `isCut` when there are more than are listed. */
+  /** The places that the token can see, those that it can administer first; `isCut` when the list is incomplete. */
   listPlaces(): Promise<{ places: Place[]; isCut: boolean }>;
-  /** One place, by its id or by the name or key that a person typed. `place-not-found` when the token cannot see it. */
+  /** By its id, or by the name or key that a person typed. `place-not-found` when the token cannot see it. */
   getPlace(idOrName: string): Promise<Place>;
   listHooks(placeId: string): Promise<RemoteHook[]>;
-  /** The hook with this URL, wherever it stands. Absent where hooks are listed by their place alone. */
+  /** The hook with this URL, in any place. Absent where the provider lists hooks only by place. */
   findHookAnywhere?(url: string): Promise<RemoteHook | null>;
-  /** Null when it is not there any more. */
+  /** Null when it no longer exists. */
   findHook(placeId: string, hookId: string): Promise<RemoteHook | null>;
   /** `hook-exists` when the provider has one with this URL already. */
-  createHook(placeId: string, wish: HookWish): Promise<RemoteHook>;
-  /** Sets all of the wish, and switches it on. `hook-not-found` when it is not there any more. */
-  changeHook(placeId: string, hookId: string, wish: HookWish): Promise<void>;
-  /** Also succeeds when it is not there any more. */
+  createHook(placeId: string, settings: HookSettings): Promise<RemoteHook>;
+  /** Sets everything and enables it. `hook-not-found` when it no longer exists. */
+  changeHook(placeId: string, hookId: string, settings: HookSettings): Promise<void>;
+  /** Also succeeds when it no longer exists. */
   deleteHook(placeId: string, hookId: string): Promise<void>;
-  /** Asks for a ping. Absent where the provider has none. */
+  /** Requests a ping. Absent where the provider has none. */
   pingHook?(placeId: string, hookId: string): Promise<void>;
-  /** What was delivered since then, newest first; `isCut` when there is more. Absent where the provider does not tell. */
+  /** Newest first; `isCut` when there are more. Absent where the provider does not list them. */
   listAttempts?(
     placeId: string,
     hookId: string,
     since: Date,
   ): Promise<{ attempts: RemoteAttempt[]; isCut: boolean }>;
-  /** Asks the provider to send it again. */
+  /** Requests a redelivery. */
   redeliver?(placeId: string, hookId: string, attemptId: string): Promise<void>;
 }
 
-/** Opens a provider's API for a token. Asks nothing yet. `signal` ends what is asked, as if nobody answered. */
+/** Opens a provider's API for a token, without a request. `signal` aborts requests, as if nobody answered. */
 export type OpenProviderApi = (
   type: IntegrationType,
   token: string,
@@ -99,34 +101,34 @@ export type OpenProviderApi = (
 export type ProblemKind =
   /** The token is unknown, revoked or expired. */
   | 'bad-token'
-  /** The token lacks a permission, which the message names. */
+  /** The token lacks a permission; the message names it. */
   | 'missing-permission'
   | 'place-not-found'
   | 'hook-not-found'
   | 'hook-exists'
-  /** The provider takes no more hooks there. */
+  /** The provider's limit of hooks is reached. */
   | 'too-many-hooks'
-  /** The provider cannot reach the URL, or says so of its host. */
+  /** The provider cannot reach the URL, or refuses its host. */
   | 'unreachable-url'
-  /** Too many requests: `retryAt` says when to try again. */
+  /** Too many requests; retry at `retryAt`. */
   | 'rate-limited'
-  /** The provider did not answer, or with a failure of its own. */
+  /** The provider did not answer, or failed itself. */
   | 'provider-failed'
-  /** Anything else that the provider refuses, in its own words. */
+  /** Any other refusal, in the provider's words. */
   | 'refused';
 
-/** A provider did not do what it was asked. The message says what is wrong and what to do, and holds no secret. */
+/** A provider's API failed or refused. The message says why and what to do, and holds no secret. */
 export class ProviderProblem extends AppError {
   constructor(
     readonly kind: ProblemKind,
     message: string,
-    options: { cause?: unknown; retryAt?: Date | undefined } = {},
+    { cause, retryAt }: { cause?: unknown; retryAt?: Date | undefined } = {},
   ) {
-    super(statusOf(kind), message, { cause: options.cause });
-    this.retryAt = options.retryAt ?? null;
+    super(statusOf(kind), message, { cause });
+    this.retryAt = retryAt ?? null;
   }
 
-  /** When the provider takes requests again; null unless it said so. */
+  /** When the provider accepts requests again; null unless it says so. */
   readonly retryAt: Date | null;
 }
 
@@ -135,61 +137,5 @@ function statusOf(kind: ProblemKind): number {
   return kind === 'rate-limited' ? 503 : 400;
 }
 
-/** A token: printable, without spaces. GitHub's and Linear's are shorter than 300 characters. */
+/** GitHub's and Linear's tokens are shorter than 300 characters. */
 export const MAX_TOKEN_LENGTH = 512;
-
-/** A hook as Tidings keeps it. */
-export interface Hook {
-  integrationId: string;
-  placeId: string;
-  placeName: string;
-  /** The repository that its URL names; null for a provider without repositories. */
-  repositoryId: string | null;
-  /** The provider's id; null until it was made there. */
-  remoteId: string | null;
-  /** The events that were set at the provider. */
-  events: readonly string[];
-  /** Whether the integration's present secret was set at the provider. */
-  hasPresentSecret: boolean;
-  /** Why the provider does not have what it should, in words; null when it has. */
-  problem: string | null;
-  /** When to try again by itself, in milliseconds since 1970. */
-  retryAt: number | null;
-  attempts: number;
-}
-
-/** What became of a delivery, as the provider's list and the log tell it together. */
-export type Fate =
-  /** The log has it as taken. */
-  | 'arrived'
-  /** Somebody answered, and the log does not have it as taken. */
-  | 'failed'
-  /** Nobody answered. */
-  | 'never-arrived';
-
-export interface ComparedDelivery {
-  deliveryId: string;
-  place: string;
-  event: string;
-  action: string | null;
-  /** When the provider tried first. ISO 8601. */
-  deliveredAt: string;
-  fate: Fate;
-  /** How often the provider tried. */
-  attempts: number;
-  /** Why it is not there, in words; null when it arrived. */
-  reason: string | null;
-}
-
-/** One thing that deliveries depend on, and how it is. */
-export interface Check {
-  name: 'enabled' | 'reachability' | 'hook' | 'last-delivery' | 'ping' | 'secret' | 'repository' | 'missed';
-  /** The repository or team, where it is about one. */
-  place?: string;
-  status: 'ok' | 'warning' | 'failed';
-  message: string;
-  /** What to do about it. */
-  advice?: string;
-  /** The deliveries that are missing, for `missed`. */
-  missed?: readonly ComparedDelivery[];
-}

@@ -1,17 +1,15 @@
+import { AppError } from '../lib/app-error.ts';
 import type { OpenProviderApi } from './api.ts';
-import type { IntegrationType } from './index.ts';
+import { providerOf } from './index.ts';
 
-/**
- * The providers' APIs at these base URLs. The clients are loaded when they are first needed: they take longer to load
- * than all the rest.
- */
-export function providerApis(urls: Readonly<Record<IntegrationType, string>>): OpenProviderApi {
+/** The providers' APIs at these base URLs. Opening one that a provider does not have throws `AppError` 400. */
+export function providerApis(urls: Readonly<Record<string, string>>): OpenProviderApi {
   return async (type, token, signal) => {
-    if (type === 'github') {
-      const { githubApi } = await import('./github/api/index.ts');
-      return githubApi(urls.github, token, { signal });
+    const { api, name } = providerOf(type);
+    const url = urls[type];
+    if (api === null || url === undefined) {
+      throw new AppError(400, `${name} takes no token: set up its webhooks by hand`);
     }
-    const { linearApi } = await import('./linear/api/index.ts');
-    return linearApi(urls.linear, token, { signal });
+    return await api.open(url, token, { signal });
   };
 }

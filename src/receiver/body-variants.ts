@@ -1,5 +1,5 @@
 // Bodies that may have been signed before something on the way changed them. They come from unverified senders, so
-// everything here takes time linear in their length.
+// the time for everything here grows with their length.
 
 /** A change on the way from the signer to the receiver. */
 export type BodyChange =

@@ -10,7 +10,7 @@ import {
   type RepositoryIdentity,
   RepositoryName,
 } from '../integrations/model.ts';
-import { acceptedSecrets } from '../integrations/service.ts';
+import { acceptedSecrets } from '../integrations/secrets.ts';
 import { learnRepository } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { isId } from '../lib/ids.ts';
@@ -278,7 +278,7 @@ const MAX_HEADER_LENGTH = 200;
 /** The headers that people may need, each cut to one line. */
 function keptHeaders(provider: Provider, headers: Headers): Record<string, string> {
   const kept: Record<string, string> = {};
-  for (const name of [...COMMON_HEADERS, ...provider.toldHeaders]) {
+  for (const name of [...COMMON_HEADERS, ...provider.loggedHeaders]) {
     const value = headers.get(name);
     if (value !== null) kept[name] = cutLine(value, MAX_HEADER_LENGTH);
   }

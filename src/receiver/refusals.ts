@@ -220,7 +220,7 @@ function triedWords({
 /** The number of repositories that stand for an integration. */
 const MAX_NAMED = 3;
 
-/** Such as `GitHub, acme/rocket (int_…)`. */
+/** The provider, the first repositories and the id. */
 function nameOf({ id, type, repositories }: Integration): string {
   const named = repositories.slice(0, MAX_NAMED).map(({ fullName }) => fullName);
   const rest = repositories.length - named.length;

@@ -1,11 +1,16 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
-import { MAX_BODY_BYTES, UNVERIFIED_UPLOAD_MS } from '../http/body-limit.ts';
 import { documented, refusal, webhookRefusals } from '../http/openapi.ts';
 import { json } from '../http/respond.ts';
 import { ID_PATTERN } from '../lib/ids.ts';
-import { declaresTooMuch, readUpload, type UploadBudget } from '../lib/upload.ts';
+import {
+  declaresTooMuch,
+  MAX_BODY_BYTES,
+  readUpload,
+  UNVERIFIED_UPLOAD_MS,
+  type UploadBudget,
+} from '../lib/upload.ts';
 import type { Provider } from '../providers/provider.ts';
 import { type Arrival, createReceiver } from './receive.ts';
 
@@ -19,32 +24,25 @@ const path = {
   integrationId: Id('Identifier of the connected integration.'),
 };
 
-const githubHeaders = Type.Object({
-  'X-GitHub-Event': Type.Optional(Type.String({ description: 'GitHub: the event, such as `release`.' })),
-  'X-GitHub-Delivery': Type.Optional(
-    Type.String({ description: 'GitHub: the delivery id, remembered for 24 hours.' }),
-  ),
-  'X-Hub-Signature-256': Type.Optional(
-    Type.String({
-      pattern: '^sha256=[0-9a-f]{64}$',
-      description:
-        "GitHub: `sha256=` and the HMAC-SHA-256 of the raw body under the integration's secret, in hex.",
-    }),
-  ),
-});
+/** The headers of a provider's deliveries, each described with its name. */
+function headersOf({ name, headerNames, exampleEvent }: Provider) {
+  const { event, delivery, signature, prefix } = headerNames;
+  const hex = prefix === '' ? 'the HMAC-SHA-256' : `\`${prefix}\` and the HMAC-SHA-256`;
+  return Type.Object({
+    [event]: Type.Optional(Type.String({ description: `${name}: the event, such as \`${exampleEvent}\`.` })),
+    [delivery]: Type.Optional(
+      Type.String({ description: `${name}: the delivery id, remembered for 24 hours.` }),
+    ),
+    [signature]: Type.Optional(
+      Type.String({
+        pattern: `^${prefix}[0-9a-f]{64}$`,
+        description: `${name}: ${hex} of the raw body under the integration's secret, in hex.`,
+      }),
+    ),
+  });
+}
 
-const linearHeaders = Type.Object({
-  'Linear-Event': Type.Optional(Type.String({ description: 'Linear: the event, such as `Issue`.' })),
-  'Linear-Delivery': Type.Optional(
-    Type.String({ description: 'Linear: the delivery id, remembered for 24 hours.' }),
-  ),
-  'Linear-Signature': Type.Optional(
-    Type.String({
-      pattern: '^[0-9a-f]{64}$',
-      description: "Linear: the HMAC-SHA-256 of the raw body under the integration's secret, in hex.",
-    }),
-  ),
-});
+const namesOf = (some: readonly Provider[]) => some.map(({ name }) => name).join(' and ');
 
 const documentation = {
   tags: ['Webhooks'],
@@ -63,6 +61,9 @@ export function webhooks(
 ) {
   const limits = { maxBytes: MAX_BODY_BYTES, timeoutMs: UNVERIFIED_UPLOAD_MS, budget };
   const receive = createReceiver(deps, providers);
+  const trackers = providers.filter(({ hasRepositories }) => !hasRepositories);
+  const trackerHeaders = Type.Composite(trackers.map(headersOf));
+  const formSenders = providers.filter(({ sendsForms }) => sendsForms);
 
   async function respond(request: Request, path: Arrival['path']): Promise<Response> {
     const { headers } = request;
@@ -82,16 +83,16 @@ export function webhooks(
           operationId: 'receiveWebhook',
           summary: 'Receive a delivery about a repository',
           params: Type.Object({
-            provider: ProviderId('github', 'linear'),
+            provider: ProviderId(...providers.map(({ id }) => id)),
             ...path,
-            repositoryId: Id('Identifier of the repository; `-` for Linear.'),
+            repositoryId: Id(`Identifier of the repository; \`-\` for ${namesOf(trackers)}.`),
           }),
-          headers: Type.Composite([githubHeaders, linearHeaders]),
+          headers: Type.Composite(providers.map(headersOf)),
           body: {
             'application/json': payload,
             'application/x-www-form-urlencoded': Type.Object(
-              { payload: Type.String({ description: 'The payload as JSON; GitHub only.' }) },
-              { description: 'What a GitHub webhook of the content type "form" sends.' },
+              { payload: Type.String({ description: `The payload as JSON; ${namesOf(formSenders)} only.` }) },
+              { description: `The body of a ${namesOf(formSenders)} webhook with the content type "form".` },
             ),
           },
           responses: { 200: 'WebhookReceived', ...webhookRefusals },
@@ -107,15 +108,15 @@ export function webhooks(
           ...documentation,
           operationId: 'receiveWebhookWithoutRepository',
           summary: 'Receive a delivery of an issue tracker',
-          params: Type.Object({ provider: ProviderId('linear'), ...path }),
-          headers: Type.Required(linearHeaders),
+          params: Type.Object({ provider: ProviderId(...trackers.map(({ id }) => id)), ...path }),
+          headers: trackers.length === 1 ? Type.Required(trackerHeaders) : trackerHeaders,
           body: { 'application/json': payload },
           responses: {
             200: 'WebhookReceived',
             ...webhookRefusals,
             400: refusal('The path, a header or the payload is invalid.', [
               'Invalid webhook parameters',
-              'Missing or invalid header: Linear-Event',
+              `Missing or invalid header: ${trackers[0]?.headerNames.event}`,
               'Malformed payload: the body is not a JSON object',
               'Upload aborted',
             ]),

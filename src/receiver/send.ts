@@ -1,8 +1,9 @@
 import type { Deps } from '../deps.ts';
-import { revealSecret, webhookUrl } from '../integrations/service.ts';
+import { webhookUrl } from '../integrations/model.ts';
+import { revealSecret } from '../integrations/secrets.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
-import { hmacSha256 } from '../providers/signature.ts';
+import { providerOf } from '../providers/index.ts';
 
 // Signed test deliveries: the provider's side of the receiver.
 
@@ -42,7 +43,7 @@ export async function sendDelivery(
   const repositoryId = delivery.repositoryId ?? repositories[0]?.id;
   const url = webhookUrl(baseUrl, type, organizationId, integrationId, repositoryId);
   const secret = delivery.hasBadSignature ? 'not the secret' : await revealSecret(deps, integrationId);
-  const headers = headersOf[type](event, deliveryId, hmacSha256(secret, body));
+  const headers = providerOf(type).sign({ event, deliveryId, body, secret });
   const request = new Request(url, {
     method: 'POST',
     headers: {
@@ -63,21 +64,6 @@ export async function sendDelivery(
     durationMs: Math.round((performance.now() - startedAt) * 10) / 10,
   };
 }
-
-const headersOf = {
-  github: (event: string, deliveryId: string, signature: string) => ({
-    'user-agent': 'GitHub-Hookshot/tidings',
-    'x-github-event': event,
-    'x-github-delivery': deliveryId,
-    'x-hub-signature-256': `sha256=${signature}`,
-  }),
-  linear: (event: string, deliveryId: string, signature: string) => ({
-    'user-agent': 'Linear-Webhook',
-    'linear-event': event,
-    'linear-delivery': deliveryId,
-    'linear-signature': signature,
-  }),
-};
 
 async function fetchFrom(
   { fetch }: Pick<Deps, 'fetch'>,

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { Integration, ReceivingIntegration } from '../integrations/model.ts';
-import { acceptedSecrets, expiredSecret, listOtherSecrets } from '../integrations/service.ts';
+import { acceptedSecrets, expiredSecret, listOtherSecrets } from '../integrations/secrets.ts';
 import { getIntegration } from '../integrations/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { letOthersIn } from '../lib/turns.ts';

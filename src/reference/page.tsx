@@ -3,9 +3,9 @@ import { render } from 'preact-render-to-string';
 import css from './page.css' with { type: 'text' };
 import { Field, type Schema, TypeName, words } from './schema.tsx';
 
-// The API reference as one page of HTML: no script, no font, no request of its own.
+// The API reference as one HTML page without scripts, fonts or further requests.
 
-/** What a Content-Security-Policy calls the page's one style sheet. */
+/** The page's style sheet in its Content-Security-Policy. */
 export const styleHash = `sha256-${new Bun.CryptoHasher('sha256').update(css).digest('base64')}`;
 
 interface Parameter {
@@ -61,7 +61,7 @@ export function renderReference(source: Document): string {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>Tidings API reference</title>
-        {/* Our own file, and its hash is what the policy names: escaping it would only break it. */}
+        {/* Our own file. Escaping would change the hash in the policy. */}
         <style dangerouslySetInnerHTML={{ __html: css }} />
       </head>
       <body>

@@ -2,19 +2,18 @@ import { Elysia } from 'elysia';
 import { WebhookReceived } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { buildOpenApi, type DocumentedApp, ErrorBody } from '../http/openapi.ts';
-import { publicContent, redirect } from '../http/respond.ts';
-import { type Rendered, rendered } from '../lib/rendered.ts';
+import { publicContent, type Rendered, redirect, rendered } from '../http/respond.ts';
 import { Pagination, Post, PostList, PostResult } from '../posts/model.ts';
 import { renderReference, styleHash } from './page.tsx';
 
-/** The schemas that the OpenAPI document shares by name. */
+/** Shared schemas of the OpenAPI document, by name. */
 const models = { Post, Pagination, PostList, PostResult, WebhookReceived, Error: ErrorBody };
 
 const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /**
- * `GET /openapi.json` and `GET /docs`, the same document for people: one page of HTML that asks for nothing
- * else, so it works offline and without scripts. Both are made at the first request and kept.
+ * `GET /openapi.json` and `GET /docs`, the same document for people as one HTML page, which works offline and without
+ * scripts. Both are built at the first request and kept.
  */
 export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, app: () => DocumentedApp) {
   const document = once(() => buildOpenApi(app(), models, publicUrl()));

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-/** What the reference shows of a JSON Schema. */
+/** The displayed part of a JSON Schema. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -16,7 +16,7 @@ export interface Schema {
   examples?: unknown[];
 }
 
-/** A field or a parameter: its name, its type, its bounds, its words. */
+/** A field or a parameter. */
 export function Field({ name, schema, note }: { name: string; schema: Schema; note: string }) {
   return (
     <>
@@ -33,7 +33,7 @@ export function Field({ name, schema, note }: { name: string; schema: Schema; no
   );
 }
 
-/** A type in words; one that has a name links to its schema. */
+/** A named type links to its schema. */
 export function TypeName({ schema }: { schema: Schema }) {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1);
@@ -82,7 +82,7 @@ function bounds({ minimum, maximum, default: byDefault }: Schema): string {
   return parts.length === 0 ? '' : `, ${parts.join(', ')}`;
 }
 
-/** `code` in back quotes, the one piece of Markdown that descriptions use. */
+/** Renders `code` in back quotes, the only Markdown in descriptions. */
 export function words(text: string) {
   return text.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part));
 }

@@ -1,8 +1,9 @@
 import { type Delivery, toProcessed } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { listPostsOfDelivery, type Telling } from '../drafts/store.ts';
-import { type ProcessedDelivery, toEvent } from '../events/extract.ts';
 import type { Repository } from '../integrations/model.ts';
+import { toEvent } from '../providers/index.ts';
+import type { ProcessedDelivery } from '../providers/provider.ts';
 import { branchScope } from './kinds/branch.ts';
 import { keysOf } from './kinds/kind.ts';
 

@@ -1,6 +1,7 @@
 import type { ReadTx } from '../../db/storage.ts';
-import { type ProcessedDelivery, toEvent } from '../events/extract.ts';
 import { recordEvent } from '../events/store.ts';
+import { toEvent } from '../providers/index.ts';
+import type { ProcessedDelivery } from '../providers/provider.ts';
 import { recordArrival, recordMatch } from './arrival-store.ts';
 import { isEdit, kinds } from './kinds/index.ts';
 import { listEnabledTriggers, queueRun } from './store.ts';

@@ -23,7 +23,7 @@ export function isReleaseMeant(
   return (prereleases !== false || !isPrerelease) && fitsOne(patterns, tag);
 }
 
-/** Linear in the length of the text: each part is looked for once, from where the last one ended. */
+/** Takes time in proportion to the text: each part is looked for once, from where the last one ended. */
 function fits(pattern: string, text: string): boolean {
   const parts = pattern.split('*');
   const first = parts[0] ?? '';

@@ -1,4 +1,5 @@
 import { isSystemFailure } from '../../db/client.ts';
+import type { WriteTx } from '../../db/storage.ts';
 import type { Actor } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -173,7 +174,7 @@ async function* makeDrafts(
       if (signal?.aborted === true) return;
       try {
         const text = draft.material === null ? null : await compose(recipeOf(trigger), draft.material);
-        const written = await deps.db.write(() => write(deps, trigger, run, draft, text));
+        const written = await deps.db.write((tx) => write(tx, deps, trigger, run, draft, text));
         isClosed ||= written === 'closed';
       } catch (error) {
         // It would befall the other drafts too.
@@ -190,24 +191,26 @@ async function* makeDrafts(
 function planRun({ db }: Needs, trigger: TriggerRow, { scope, since }: DueRun): Promise<PlannedDraft[]> {
   const { integrationId } = trigger;
   const kind = kinds[trigger.event];
-  const repositoryId = kind.provider === 'github' ? repositoryOf(scope) : null;
+  const repositoryId = kind.isOfBranch ? repositoryOf(scope) : null;
   const source = { integrationId, repositoryId, triggerId: trigger.id };
   const events = eventReader(db, source);
   const told = listTold(db, source, { triggerId: trigger.id, scope });
   return kind.plan({ trigger, scope, since, events, told });
 }
 
-function write(
+async function write(
+  tx: WriteTx,
   deps: Needs,
   trigger: TriggerRow,
   { scope }: DueRun,
   { subject, eventKeys, until, draftOnly }: PlannedDraft,
   text: DraftText | null,
-): Written {
+): Promise<Written> {
   const { id: triggerId, organizationId, contentType, publish, event } = trigger;
   if (!isTriggerThere(deps.db, triggerId)) return 'unchanged';
   const actor: Actor = { type: 'trigger', id: triggerId, name: event.replaceAll('_', ' '), address: null };
   return writeDraft(
+    tx,
     { ...deps, actor },
     {
       name: { triggerId, scope, subject },

@@ -8,6 +8,7 @@ import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { requireValid } from '../lib/validation.ts';
 import type { ContentType } from '../posts/model.ts';
+import { providerOf } from '../providers/index.ts';
 import { recordRequest } from './arrival-store.ts';
 import { branchScope } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
@@ -153,9 +154,9 @@ function withAction(row: TriggerRow): Trigger {
 function requireKind({ type }: Integration, name: string, action: string | undefined): TriggerKind {
   const event = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
   const kind = Object.hasOwn(kinds, event) ? kinds[event as EventType] : undefined;
-  if (kind?.provider !== type) {
-    const possible = Object.values(kinds).filter(({ provider }) => provider === type);
-    const names = possible.map((each) => each.event).join(', ');
+  const { triggerEvents } = providerOf(type);
+  if (kind === undefined || !Object.hasOwn(triggerEvents, kind.event)) {
+    const names = Object.keys(triggerEvents).join(', ');
     throw new AppError(
       400,
       `The event ${name} makes no drafts of an integration of ${type}; these do: ${names}`,

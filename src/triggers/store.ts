@@ -48,7 +48,7 @@ function recordTrigger(
   const name = `“${event} → ${contentType}”`.replaceAll('_', ' ');
   const verb = action.slice('trigger.'.length);
   const summary = `${verb} the trigger ${name}${publish ? ', which publishes at once' : ''}${more}`;
-  recordAudit(deps.db, deps, { organizationId, action, target: { type: 'trigger', id }, summary });
+  void recordAudit(deps.db, deps, { organizationId, action, target: { type: 'trigger', id }, summary });
 }
 
 /** False when another trigger has the same rule. */
@@ -161,13 +161,6 @@ function select(db: Database, filter: SQL | undefined): TriggerRow[] {
     integrationType: integration.type,
     filters: trigger.filters as TriggerFilters,
   }));
-}
-
-/** What the enabled triggers of all integrations listen to. */
-export async function listNeeds(
-  db: Database,
-): Promise<Pick<Trigger, 'integrationId' | 'repositoryId' | 'event'>[]> {
-  return statements(db).needs.all();
 }
 
 /** The triggers that an event of this source may mean something to. Synchronous, for the delivery's transaction. */
@@ -319,15 +312,6 @@ export function retryRuns(db: Database, triggerId: string | undefined, now: Date
 }
 
 const statements = prepared((db) => ({
-  needs: db
-    .select({
-      integrationId: triggers.integrationId,
-      repositoryId: triggers.repositoryId,
-      event: triggers.event,
-    })
-    .from(triggers)
-    .where(eq(triggers.enabled, true))
-    .prepare(),
   enabled: db
     .select({
       id: triggers.id,

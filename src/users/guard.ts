@@ -1,8 +1,8 @@
 import { countRefusedSignIn } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import { AppError } from '../lib/app-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createPasswordQueue } from './password-queue.ts';
+import { createPasswordQueue } from './passwords.ts';
+import { failure } from './words.ts';
 
 // Limits on guessing. Each is a bucket per key: `burst` attempts at once, then one every `everyMs`. Kept in memory.
 
@@ -39,7 +39,9 @@ function createRefusalCounter(deps: Pick<Deps, 'db' | 'clock' | 'log'>) {
     const counted = [...counts];
     counts.clear();
     try {
-      await Promise.all(counted.map(([address, attempts]) => countRefusedSignIn(deps, address, attempts)));
+      await deps.db.write(async (tx) => {
+        for (const [address, attempts] of counted) await countRefusedSignIn(tx, deps, address, attempts);
+      });
     } catch (error) {
       deps.log.warn({ err: error }, 'could not record refused sign-ins');
     }
@@ -53,7 +55,7 @@ function createRefusalCounter(deps: Pick<Deps, 'db' | 'clock' | 'log'>) {
   };
 }
 
-/** What keeps strangers from guessing passwords and from using up the server with hashes. */
+/** Keeps strangers from guessing passwords and from filling the server with hashes. */
 export function createGuard(deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>) {
   const { clock, metrics } = deps;
   const sources = createBuckets(clock, PER_SOURCE);
@@ -107,9 +109,7 @@ function requireNoWait(...limits: [Buckets, string][]): void {
   const waitMs = Math.max(...limits.map(([buckets, key]) => buckets.waitMs(key)));
   if (waitMs === 0) return;
   const seconds = Math.ceil(waitMs / 1000);
-  throw new AppError(429, `Too many attempts. Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`, {
-    headers: { 'retry-after': String(seconds) },
-  });
+  throw failure('too_many_attempts', { seconds }, { 'retry-after': String(seconds) });
 }
 
 type Buckets = ReturnType<typeof createBuckets>;

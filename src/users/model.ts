@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import type { Organization } from '../organizations/model.ts';
 
 export const Role = Type.Union([Type.Literal('owner'), Type.Literal('member')]);
 /** An owner manages keys, integrations, triggers, members and settings; a member writes and publishes posts. */
@@ -12,7 +13,7 @@ export const Email = Type.Object({
   }),
 });
 
-/** Long enough that nobody guesses it, short enough that hashing it costs little. */
+/** The maximum bounds the cost of a hash. */
 export const Password = Type.Object({
   password: Type.String({
     minLength: 10,
@@ -35,21 +36,20 @@ export interface Member extends User {
   disabledAt: string | null;
 }
 
-/** A person as an operator sees them. */
+/** A person as the command line prints them. */
 export interface Account extends User {
   /** Null: active. */
   disabledAt: string | null;
-  organizations: Membership[];
+  organizations: { organizationId: string; organizationName: string; role: Role }[];
 }
 
-/** An organization as one of its people sees it. */
+/** An organization of a person, and their role in it. */
 export interface Membership {
-  organizationId: string;
-  organizationName: string;
+  organization: Organization;
   role: Role;
 }
 
-/** Where a session is used from. Null: unknown. */
+/** The client that a session was last used from. Null: unknown. */
 export interface Client {
   address: string | null;
   userAgent: string | null;
@@ -57,14 +57,14 @@ export interface Client {
 
 /** A sign-in of a person in one browser. */
 export interface Session extends Client {
-  /** The SHA-256 of the cookie's value: names the session, and lets nobody in. */
+  /** The SHA-256 of the cookie's token: names the session without giving access to it. */
   hash: string;
   createdAt: string;
   /** In milliseconds since 1970, to the hour. */
   lastUsedAt: number;
 }
 
-/** What a one-time link is for, once its token has been checked. */
+/** A link that works once, by the token in it. */
 export interface OneTimeLink {
   purpose: 'setup' | 'invitation' | 'password';
   userId: string | null;

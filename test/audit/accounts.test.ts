@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import type { Actor } from '../../src/audit/model.ts';
 import { listAuditEvents } from '../../src/audit/store.ts';
-import { addToOrganization, deleteAccount, disableAccount, enableAccount } from '../../src/users/accounts.ts';
-import { createPasswordLink, createSetupLink, createUser, invite } from '../../src/users/service.ts';
+import {
+  addToOrganization,
+  createUser,
+  deleteAccount,
+  disableAccount,
+  enableAccount,
+} from '../../src/users/accounts.ts';
+import { createPasswordLink, createSetupLink, invite } from '../../src/users/links.ts';
 import { cookieOf, form, visitor } from '../support/dashboard.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';

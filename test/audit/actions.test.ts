@@ -1,9 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { AuditAction } from '../../src/audit/model.ts';
-import { auditActions } from '../../src/audit/model.ts';
+import { type AuditAction, auditActions } from '../../src/audit/model.ts';
 import { listAuditEvents } from '../../src/audit/store.ts';
-import { connectIntegration } from '../../src/integrations/service.ts';
-import { setEnabled } from '../../src/integrations/store.ts';
+import { connectIntegration, setEnabled } from '../../src/integrations/connect.ts';
 import { importFile } from '../../src/posts/import/service.ts';
 import { createTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { form, signedIn } from '../support/dashboard.ts';

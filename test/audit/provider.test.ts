@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { listAuditEvents } from '../../src/audit/store.ts';
-import { connectWithToken } from '../../src/integrations/connect.ts';
-import { disconnectIntegration } from '../../src/integrations/disconnect.ts';
-import { addPlace, removePlace } from '../../src/integrations/places.ts';
+import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
+import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { connectIntegration, revealSecret } from '../../src/integrations/service.ts';
-import { setToken } from '../../src/integrations/set-token.ts';
+import { revealSecret } from '../../src/integrations/secrets.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
+import { setToken } from '../../src/integrations/token.ts';
 import { createHookWorld, type HookWorld } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
@@ -51,7 +50,7 @@ test('a token that is kept is an event, also when its webhooks cannot be made ye
   // The repository is found; what makes the webhook fails.
   world.github.failNext('answers 500', { after: 1, times: Number.POSITIVE_INFINITY });
   await rejection(setToken(world.deps, integrationId, world.token));
-  const [integration] = await listIntegrations(world.db, 'org_a');
+  const [integration] = await world.db.read((tx) => listIntegrations(tx, 'org_a'));
   expect(integration?.hasToken).toBe(true);
   expect((await summaries())[0]).toBe(
     'token.set: set a provider token for the GitHub integration acme/rocket',
@@ -75,7 +74,7 @@ test('a connect that fails at the provider leaves neither an integration nor an 
       () => true,
       () => false,
     );
-    expect((await listIntegrations(world.db, 'org_a')).length).toBe(isConnected ? 1 : 0);
+    expect((await world.db.read((tx) => listIntegrations(tx, 'org_a'))).length).toBe(isConnected ? 1 : 0);
     expect((await summaries()).length).toBe(isConnected ? 1 : 0);
     if (isConnected) break;
   }

@@ -9,8 +9,8 @@ import {
   withdrawAudit,
 } from '../../src/audit/store.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/jobs/sweep.ts';
-import { setPlan } from '../../src/organizations/store.ts';
+import { sweep } from '../../src/operate/jobs.ts';
+import { setPlan } from '../../src/organizations/service.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -35,7 +35,7 @@ const event = (more: Partial<NewAuditEvent> = {}): NewAuditEvent => ({
   ...more,
 });
 const record = (more?: Partial<NewAuditEvent>, actor = ann) =>
-  app.db.write(() => recordAudit(app.db, { ...app.deps, actor }, event(more)));
+  app.db.write((tx) => recordAudit(tx, { ...app.deps, actor }, event(more)));
 const all = () => listAuditEvents(app.db, undefined, {}, 100_000);
 
 describe('an event', () => {
@@ -71,8 +71,8 @@ describe('an event', () => {
   });
 
   test('is neither written nor logged when its change fails', async () => {
-    const failing = app.db.write(() => {
-      recordAudit(app.db, { ...app.deps, actor: ann }, event());
+    const failing = app.db.write(async (tx) => {
+      await recordAudit(tx, { ...app.deps, actor: ann }, event());
       throw new Error('no');
     });
     await expect(failing).rejects.toThrow('no');
@@ -118,8 +118,8 @@ test('an event is kept as long as the plan said when it was written; outside an 
 });
 
 test('the sweeper deletes expired events in batches', async () => {
-  await app.db.write(() => {
-    for (let n = 0; n < 250; n++) recordAudit(app.db, app.deps, event({ organizationId: null }));
+  await app.db.write(async (tx) => {
+    for (let n = 0; n < 250; n++) await recordAudit(tx, app.deps, event({ organizationId: null }));
   });
   const asOf = new Date(app.clock.now().getTime() + 30 * DAY_MS);
   await sweep(app.deps, asOf);
@@ -127,7 +127,7 @@ test('the sweeper deletes expired events in batches', async () => {
 });
 
 describe('refused sign-ins', () => {
-  const refused = (address: string) => countRefusedSignIn(app.deps, address);
+  const refused = (address: string) => app.db.write((tx) => countRefusedSignIn(tx, app.deps, address));
   const rows = async () => (await all()).map(({ address, count }) => [address, count]);
 
   test('are one row a minute and address, with a count, logged once', async () => {
@@ -200,7 +200,7 @@ describe('the owners of an organization', () => {
     await account(early.user.id, 'signed in after joining');
     await record({ organizationId: 'org_b', summary: 'other' });
     await record({ organizationId: null, summary: 'nobody' });
-    await countRefusedSignIn(app.deps, '192.0.2.1');
+    await app.db.write((tx) => countRefusedSignIn(tx, app.deps, '192.0.2.1'));
     expect(await seen()).toEqual(['signed in after joining', 'one', 'signed in']);
     expect(await seen('org_b')).toEqual(['other', 'signed in after joining', 'signed in before joining']);
   });

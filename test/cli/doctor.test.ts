@@ -79,7 +79,6 @@ test('a healthy folder is all well, and not a byte of it changes', async () => {
   expect(report.checks.filter(({ status }) => status !== 'ok')).toEqual([]);
   expect(report.checks.map(({ name }) => name)).toEqual([
     'settings',
-    'variables',
     'public url',
     'data folder',
     'database file',
@@ -106,7 +105,7 @@ test('people get a line for each check, with a mark, and how to mend what is not
     environment: { PORT: '0', ...PUBLIC },
   });
   expect(exitCode).toBe(0);
-  expect(stdout).toContain('✓ settings: Every setting has a value that can be used\n✓ variables');
+  expect(stdout).toContain('✓ settings: Every setting has a value that can be used\n✓ public url');
   expect(stdout).toContain(
     `! data folder: ${dataDir()} can be read or written by others (mode 755)\n    chmod 700 ${dataDir()}\n`,
   );
@@ -118,7 +117,7 @@ test('a folder that is not there is told, and not made', async () => {
     status: 'failed',
     message: `There is no folder ${dataDir()}`,
   });
-  expect(report.checks.map(({ name }) => name)).toEqual(['settings', 'variables', 'data folder', 'server']);
+  expect(report.checks.map(({ name }) => name)).toEqual(['settings', 'data folder', 'server']);
   expect(existsSync(dataDir())).toBe(false);
 });
 
@@ -182,29 +181,6 @@ describe('configuration', () => {
     expect(named('data folder')?.message).toBe('Not checked: DATA_DIR is wrong');
     expect(statusOf('integrity')).toBeUndefined();
   });
-
-  test.each([
-    ['PUBLIC_URl', 'PUBLIC_URL'],
-    ['public_url', 'PUBLIC_URL'],
-    ['PUBLICURL', 'PUBLIC_URL'],
-    ['PUBIC_URL', 'PUBLIC_URL'],
-    ['PUBLIC_ULR', 'PUBLIC_URL'],
-    ['TIDINGS_PORT', 'PORT'],
-    ['UNKEY_ROOTKEY', 'UNKEY_ROOT_KEY'],
-    ['DATADIR', 'DATA_DIR'],
-    ['METRIC_TOKEN', 'METRICS_TOKEN'],
-  ])('the variable %s is probably %s', async (name, meant) => {
-    const { named } = await examine({ [name]: 'planted' });
-    expect(named('variables')).toMatchObject({ status: 'warning' });
-    expect(named('variables')?.message).toBe(`Set, and read by nobody: ${name} (is ${meant} meant?)`);
-  });
-
-  test.each(['PATH', 'SPORT', 'HOSTNAME', 'POST', 'GHOST', 'SECRET_KEY_BASE', 'LOGNAME', 'DATADOG_API_KEY'])(
-    'the variable %s is not ours, and no matter',
-    async (name) => {
-      expect((await examine({ [name]: 'x' })).statusOf('variables')).toBe('ok');
-    },
-  );
 
   test.each([
     [{}, 'warning'],

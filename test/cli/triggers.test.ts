@@ -9,7 +9,7 @@ import { tidings } from '../../src/lib/how-to-run.ts';
 import { openServices } from '../../src/main.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import type { Post } from '../../src/posts/model.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { githubRequest } from '../support/deliveries.ts';
@@ -81,7 +81,9 @@ async function deliver(
   const services = await openServices(config);
   try {
     const app = createApp({ ...services, compose, publicUrl: () => PUBLIC_URL });
-    const sample = sampleGithub(event, { repository: 'acme/rocket', now: new Date() }) ?? { action: 'x' };
+    const sample = samplePayload('github', event, { repository: 'acme/rocket', now: new Date() }) ?? {
+      action: 'x',
+    };
     const [path, init] = githubRequest(github, changed(sample, changes), { event, delivery, ...options });
     const response = await app.fetch(new Request(`http://localhost${path}`, init));
     await runTriggers(services, compose);

@@ -106,6 +106,19 @@ describe('integration', () => {
     expect(await fails(2, ...github, 'acme')).toContain('--repository');
     expect(await json('integration', 'list')).toEqual([]);
   });
+
+  test('a refusal names the command that helps', async () => {
+    const { integrationId: id } = await connect();
+    expect(await fails(1, 'integration', 'repair', id)).toContain(
+      `Integration ${id} has no GitHub token that Tidings can read. To give it one: ${tidings} integration set-token ${id} --token TOKEN`,
+    );
+    expect(await fails(1, 'integration', 'remove', id, 'acme/rocket')).toContain(
+      `Disconnect the integration instead: ${tidings} integration disconnect ${id}`,
+    );
+    expect(await fails(1, 'integration', 'remove', id, 'acme/boat')).toContain(
+      `Integration ${id} has no acme/boat; "integration list" shows what it has`,
+    );
+  });
 });
 
 describe('send and delivery', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createHandler } from '../../src/dashboard/handle.ts';
 import type { Page } from '../../src/dashboard/page.ts';
-import { pages } from '../../src/dashboard/pages/index.ts';
+import { pages } from '../../src/dashboard/routes.ts';
 import { UploadBudget } from '../../src/lib/upload.ts';
 import { createGuard } from '../../src/users/guard.ts';
 import { form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
@@ -194,7 +194,7 @@ describe('who it is comes before what the form says:', () => {
     expect(response.status).toBe(401);
     const html = await response.text();
     expect(html).toContain('Your text is too long to keep on this page, but your browser still has it:');
-    expect(html).not.toContain('Nothing that you typed is lost');
+    expect(html).not.toContain('Your text is not lost');
     expect(html).not.toContain('<form');
   });
 
@@ -229,7 +229,7 @@ describe('who it is comes before what the form says:', () => {
     for (const page of [...waiting, ...pages.filter(({ path }) => path === '/dashboard/~/account')]) {
       for (const cookie of ['', 'tidings_session=guessed', owner.cookie]) {
         const request = new Request(`http://localhost${pathOf(page)}`, { headers: { cookie } });
-        await handle(page, request, { organizationId: 'org_a' });
+        await handle(page)({ request, params: { organizationId: 'org_a' } });
       }
     }
     expect(extended).toEqual([owner.cookie]);
@@ -244,7 +244,7 @@ describe('who it is comes before what the form says:', () => {
       ...form({ email: 'a@b.example' }),
       headers,
     });
-    const response = await createHandlerOf(app).handle(page, request, {});
+    const response = await createHandlerOf(app).handle(page)({ request, params: {} });
     expect(response.status).toBe(503);
     expect(await response.text()).toContain('Wait a few seconds, then send the form again.');
     expect(app.logged.filter(({ level }) => level === 'error')).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { clientScript, styleSheet } from '../../src/dashboard/assets.ts';
+import { clientScript, styleSheet } from '../../src/dashboard/view/document.tsx';
 import { signedIn } from '../support/dashboard.ts';
 import { createTestApp } from '../support/test-app.ts';
 

@@ -1,10 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { repositories } from '../../db/schema/index.ts';
+import { repositories } from '../../db/schema/integrations.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { editPost } from '../../src/posts/edit.ts';
-import { setPostStatus } from '../../src/posts/store.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
-import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
+import { editPost, setPostStatus } from '../../src/posts/service.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, githubRequest, linearRequest, logOf } from '../support/deliveries.ts';
@@ -31,7 +29,7 @@ async function trigger(event: string, integrationId = connected.integrationId, m
 }
 
 const sample = (event: string, changes: Record<string, unknown>, repository = 'acme/rocket') => {
-  const payload = sampleGithub(event, { repository, now: app.clock.now() });
+  const payload = samplePayload('github', event, { repository, now: app.clock.now() });
   if (payload === null) throw new Error(`no sample of ${event}`);
   return changed(payload, changes);
 };
@@ -146,7 +144,7 @@ describe('a delivery caused', () => {
     const linear = await connectLinear(app, 'org_a');
     await trigger('issue', linear.integrationId);
     const complete = (id: string) => {
-      const payload = sampleLinear('Issue', { now: app.clock.now() });
+      const payload = samplePayload('linear', 'Issue', { now: app.clock.now() });
       if (payload === null) throw new Error('no sample of Issue');
       return send(linearRequest(linear, changed(payload, { 'data.id': id })));
     };

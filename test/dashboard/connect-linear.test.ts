@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { revealSecret } from '../../src/integrations/service.ts';
+import { revealSecret } from '../../src/integrations/secrets.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
 import { cookieOf, form, signedIn, type Visit } from '../support/dashboard.ts';
 import { logOf } from '../support/deliveries.ts';
@@ -24,7 +24,7 @@ const locationOf = (response: Response) => response.headers.get('location') ?? '
 const noticeOf = (response: Response) => decodeURIComponent(cookieOf(response, 'tidings_notice') ?? '');
 const teamId = (key: string) => started.linear.workspace.teams.find((team) => team.key === key)?.id ?? '';
 
-/** What the second form holds with these choices, after the first was given an admin's key. */
+/** The fields of the second form with these choices, after the first one got an admin's key. */
 async function chosen(...choices: [name: string, value: string][]): Promise<URLSearchParams> {
   const page = await visit(CHOOSE, form({ apiToken: started.linear.adminKey }));
   expect(page.status).toBe(200);
@@ -39,10 +39,10 @@ describe('Linear', () => {
     const page = await (await visit(CHOOSE, form({ apiToken: linear.adminKey }))).text();
     expect(page).toContain('name="which" value="all" checked');
     expect(page).toContain('Vault (VLT)');
-    // What is ticked below counts only once "Only some teams" is.
+    // The boxes count only with "Only some teams".
     const done = await connect(await chosen(['which', 'all'], ['place', teamId('VLT')]));
     expect(noticeOf(done)).toContain('All public teams are connected.');
-    const [integration] = await listIntegrations(app.db, 'org_a');
+    const [integration] = await app.db.read((tx) => listIntegrations(tx, 'org_a'));
     const id = integration?.id ?? '';
     expect(locationOf(done)).toBe(`${LIST}/${id}`);
     expect(linear.workspace.hooks).toMatchObject([
@@ -52,7 +52,9 @@ describe('Linear', () => {
     expect(html).toContain('At Linear');
     expect(html).toContain('As it should be');
     expect(html).not.toContain('/missed"');
-    expect(await (await visit(`${LIST}/${id}/missed`)).text()).toContain('Linear tells nobody');
+    expect(await (await visit(`${LIST}/${id}/missed`)).text()).toContain(
+      'Linear has no list of its deliveries',
+    );
     expect(await logOf(app)).toEqual([]);
 
     const again = await (await visit(CHOOSE, form({ apiToken: linear.adminKey }))).text();
@@ -65,7 +67,7 @@ describe('Linear', () => {
     await connect(await chosen(['which', 'chosen'], ['place', teamId('ENG')], ['place', teamId('VLT')]));
     const teams = () => linear.workspace.hooks.map((hook) => hook.teamId).sort();
     expect(teams()).toEqual([teamId('ENG'), teamId('VLT')].sort());
-    const path = `${LIST}/${(await listIntegrations(app.db, 'org_a'))[0]?.id}`;
+    const path = `${LIST}/${(await app.db.read((tx) => listIntegrations(tx, 'org_a')))[0]?.id}`;
     const offered = await (await visit(`${path}/add`)).text();
     expect(offered).toContain(`type="radio" name="place" value="${teamId('DES')}"`);
     expect(offered).not.toContain(`value="${teamId('ENG')}"`);
@@ -80,7 +82,11 @@ describe('Linear', () => {
   });
 
   test.each([
-    ['of a member', () => started.linear.workspace.addKey(), 'Linear lets only admins do that'],
+    [
+      'of a member',
+      () => started.linear.workspace.addKey(),
+      'Linear lets only admins of the workspace do that',
+    ],
     ['that is unknown', () => 'lin_api_unknown', 'Linear refused the token'],
   ])('a key %s is refused where it was typed', async (_, given, says) => {
     const apiToken = given();
@@ -109,7 +115,7 @@ describe('Linear', () => {
     expect(html).toContain(`value="${teamId('DES')}" checked`);
     expect(html).toContain('name="which" value="chosen" checked');
     expect(html).not.toContain(linear.adminKey);
-    expect(await listIntegrations(app.db)).toEqual([]);
+    expect(await app.db.read((tx) => listIntegrations(tx))).toEqual([]);
     expect(linear.workspace.hooks).toEqual([]);
   });
 });

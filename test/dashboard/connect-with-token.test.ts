@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { listHooks } from '../../src/integrations/hook-store.ts';
-import { revealSecret } from '../../src/integrations/service.ts';
+import { revealSecret } from '../../src/integrations/secrets.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
 import { insertMembership } from '../../src/users/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit, visitor } from '../support/dashboard.ts';
@@ -29,7 +29,7 @@ afterEach(() => started[Symbol.asyncDispose]());
 const locationOf = (response: Response) => response.headers.get('location') ?? '';
 const noticeOf = (response: Response) => decodeURIComponent(cookieOf(response, 'tidings_notice') ?? '');
 
-/** What the second form holds for these repositories, after the first was given the token. */
+/** The fields of the second form for these repositories, after the first one got the token. */
 async function chosen(places: string[], by: Visit = visit, given = token): Promise<URLSearchParams> {
   const page = await by(CHOOSE, form({ apiToken: given }));
   expect(page.status).toBe(200);
@@ -47,7 +47,7 @@ describe('GitHub', () => {
     expect(await offered.text()).toContain('name="place" value="acme/rocket"');
 
     const done = await connect(await chosen(['acme/rocket']));
-    const [integration, ...others] = await listIntegrations(app.db, 'org_a');
+    const [integration, ...others] = await app.db.read((tx) => listIntegrations(tx, 'org_a'));
     const id = integration?.id ?? '';
     expect(others).toEqual([]);
     expect(done.status).toBe(303);
@@ -72,7 +72,7 @@ describe('GitHub', () => {
     const lander = github.addRepository('acme/lander', { rights: { ann: 'admin' } });
     const done = await connect(await chosen(['acme/rocket', 'acme/lander']));
     expect(noticeOf(done)).toContain('2 repositories are connected, and their pings arrived.');
-    const integrations = await listIntegrations(app.db, 'org_a');
+    const integrations = await app.db.read((tx) => listIntegrations(tx, 'org_a'));
     expect(integrations.map(({ repositories }) => repositories.length)).toEqual([2]);
     expect([rocket.hooks.length, lander.hooks.length]).toEqual([1, 1]);
   });
@@ -98,7 +98,7 @@ describe('GitHub', () => {
     const fields = await chosen([]);
     fields.append('others', ' acme/r1000,acme/rocket ');
     expect((await connect(fields)).status).toBe(303);
-    const [integration] = await listIntegrations(app.db, 'org_a');
+    const [integration] = await app.db.read((tx) => listIntegrations(tx, 'org_a'));
     expect(integration?.repositories.map(({ fullName }) => fullName)).toEqual(['acme/r1000', 'acme/rocket']);
   });
 
@@ -107,7 +107,7 @@ describe('GitHub', () => {
     const [one, other] = await Promise.all([connect(fields), connect(fields)]);
     expect([one, other].map(locationOf)).toContain(LIST);
     expect(locationOf(await connect(fields))).toBe(LIST);
-    expect(await listIntegrations(started.app.db, 'org_a')).toHaveLength(1);
+    expect(await started.app.db.read((tx) => listIntegrations(tx, 'org_a'))).toHaveLength(1);
     expect(rocket.hooks).toHaveLength(1);
   });
 });
@@ -154,7 +154,7 @@ describe('what cannot be connected is refused, the choice stays, and nothing is 
     expect(html).toContain(says);
     expect(html).toContain(`value="${choice}" checked`);
     expect(html).not.toContain(token);
-    expect(await listIntegrations(started.app.db, 'org_a')).toEqual([]);
+    expect(await started.app.db.read((tx) => listIntegrations(tx, 'org_a'))).toEqual([]);
     expect(allRows(started.app.db).hooks).toEqual([]);
     expect(started.github.repositories.flatMap(({ hooks }) => hooks)).toEqual([]);
     return html;
@@ -203,7 +203,7 @@ describe('what cannot be connected is refused, the choice stays, and nothing is 
     const refused = await connect(fields);
     expect(refused.status).toBe(400);
     const html = await refused.text();
-    expect(html).toContain(`acme/rocket is connected already, by ${integrationId}.`);
+    expect(html).toContain(`Integration ${integrationId} already has acme/rocket.`);
     expect(html).toContain(`<a href="${LIST}/${integrationId}">Connected already</a>`);
     expect(html).not.toContain('tidings integration');
     expect(rocket.hooks).toEqual([]);
@@ -229,8 +229,8 @@ describe('the sealed token of the first form', () => {
     const fields = await chosen(['acme/rocket']);
     const { app } = started;
     const { id: userId } = visit.user;
-    await app.db.write(() =>
-      insertMembership(app.db, { userId, organizationId: 'org_b', role: 'owner', createdAt: '2026-01-01' }),
+    await app.db.write((tx) =>
+      insertMembership(tx, { userId, organizationId: 'org_b', role: 'owner', createdAt: '2026-01-01' }),
     );
     expect((await visit(LIST.replace('org_a', 'org_b'))).status).toBe(200);
     await expectRefused(fields, visit, CONNECT.replace('org_a', 'org_b'));
@@ -289,7 +289,7 @@ describe('a token', () => {
     await keep(visit(`${locationOf(done)}/token`, form({ apiToken: token })));
     started.github.failNext('answers 401');
     await keep(visit(`${locationOf(done)}/token`, form({ apiToken: token })));
-    const [integration] = await listIntegrations(started.app.db, 'org_a');
+    const [integration] = await started.app.db.read((tx) => listIntegrations(tx, 'org_a'));
     const secret = await revealSecret(started.app.deps, integration?.id ?? '');
     const texts = await Promise.all(
       answers.map(async (answer) => JSON.stringify([...answer.headers]) + (await answer.text())),
@@ -300,7 +300,7 @@ describe('a token', () => {
     for (const hidden of [token, secret, ...written]) {
       expect(texts.filter((text) => text.includes(hidden))).toEqual([]);
     }
-    expect(await listHooks(started.app.db, integration?.id ?? '')).toHaveLength(1);
+    expect(await started.app.db.read((tx) => listHooks(tx, integration?.id ?? ''))).toHaveLength(1);
   });
 
   test('is not written into the page that tells that the session has ended', async () => {
@@ -313,7 +313,9 @@ describe('a token', () => {
     expect(await (await visit(LIST)).text()).toContain(
       'https://github.com/settings/personal-access-tokens/new',
     );
-    await using own = await startProviderApp({ hasOwnGithub: true });
+    await using own = await startProviderApp({
+      providerUrls: { github: 'https://github.acme.test/api/v3' },
+    });
     const person = await signedIn(own.app, { organizationId: 'org_a' });
     const html = await (await person(LIST)).text();
     expect(html).toContain('Webhooks: read and write');

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import { listHooks, updateHook } from '../../src/integrations/hook-store.ts';
-import { acceptedSecrets, revealSecret } from '../../src/integrations/service.ts';
+import { acceptedSecrets, revealSecret } from '../../src/integrations/secrets.ts';
 import { getIntegration, getReceivingIntegration, listIntegrations } from '../../src/integrations/store.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
@@ -35,7 +35,7 @@ afterEach(() => started[Symbol.asyncDispose]());
 const textOf = async (of = path) => (await visit(of)).text();
 const noticeOf = (response: Response) => decodeURIComponent(cookieOf(response, 'tidings_notice') ?? '');
 const repositoriesOf = async (of = id) =>
-  (await getIntegration(started.app.db, of)).repositories.map(({ fullName }) => fullName);
+  (await started.app.db.read((tx) => getIntegration(tx, of))).repositories.map(({ fullName }) => fullName);
 
 /** Refused at the page, with these words, and without a command that nobody here can type. */
 async function expectRefused(refused: Response, says: string): Promise<string> {
@@ -63,31 +63,33 @@ test('a new secret that could not be set at GitHub, as the token cannot be read,
 });
 
 describe('the webhooks of an integration', () => {
-  test('are told with their events, what is wrong, and when it is tried again', async () => {
+  test('show their events, their problem, and the time of the next attempt', async () => {
     const { app } = started;
-    const [hook] = await listHooks(app.db, id);
+    const [hook] = await app.db.read((tx) => listHooks(tx, id));
     if (hook === undefined) return expect.unreachable();
     expect(await textOf()).toContain('As it should be');
     expect(await textOf()).toContain('pull_request, push, release');
-    await updateHook(app.db, hook, { hasPresentSecret: false });
+    await app.db.write((tx) => updateHook(tx, hook, { hasPresentSecret: false }));
     expect(await textOf()).toContain('It is yet to be given the present secret.');
-    await updateHook(app.db, hook, { remoteId: null });
+    await app.db.write((tx) => updateHook(tx, hook, { remoteId: null }));
     expect(await textOf()).toContain('It is yet to be made there.');
     const retryAt = app.clock.now().getTime() + 600_000;
-    await updateHook(app.db, hook, { problem: 'GitHub failed with <b>status</b> 500.', retryAt });
+    await app.db.write((tx) =>
+      updateHook(tx, hook, { problem: 'GitHub failed with <b>status</b> 500.', retryAt }),
+    );
     const html = await textOf();
     expect(html).toContain('GitHub failed with &lt;b>status&lt;/b> 500.');
     expect(html).toMatch(/Tried again <time[^>]*>in 10 min<\/time>/);
   });
 
-  test('are shown to members, without what owners do', async () => {
+  test('are visible to members, without the changes of owners', async () => {
     const member = await pageVisitor(started.app, { organizationId: 'org_a', role: 'member' });
     const html = await (await member(path)).text();
     expect(html).toContain('As it should be');
     expect(html).not.toMatch(/action="[^"]*integrations|\/(check|token|add|missed)"/);
   });
 
-  test('that a person set up are said to be, and a token is offered', async () => {
+  test('that a person set up offer a token', async () => {
     const { integrationId } = await connectGithub(started.app, 'org_a', 'acme/by-hand');
     const html = await textOf(`${LIST}/${integrationId}`);
     expect(html).toContain('set up by hand');
@@ -97,7 +99,7 @@ describe('the webhooks of an integration', () => {
 });
 
 describe('a check', () => {
-  test('finds all as it should be, and changes nothing at GitHub', async () => {
+  test('finds a healthy integration and changes nothing at GitHub', async () => {
     const before = structuredClone(rocket.hooks);
     const html = await textOf(`${path}/check`);
     expect(html).toContain('<h1>Nothing is wrong, but look at one thing</h1>');
@@ -119,7 +121,7 @@ describe('a check', () => {
     ['revoked', () => started.github.tokens.clear(), 'GitHub refused the token', 'Replace the token'],
     ['disabled', () => visit(`${path}/disable`, {}), 'The integration is disabled', 'Enable'],
   ];
-  test.each(cases)('%s: says so, and offers the button that helps', async (_, harm, says, offers) => {
+  test.each(cases)('of a webhook that is %s offers the button that helps', async (_, harm, says, offers) => {
     await harm();
     const html = await textOf(`${path}/check`);
     expect(html).toContain('<h1>Something is wrong</h1>');
@@ -140,7 +142,7 @@ describe('a check', () => {
 });
 
 describe('setting up anew', () => {
-  test('makes what was deleted, once for each form', async () => {
+  test('creates a deleted webhook once for each form', async () => {
     rocket.hooks.splice(0);
     const fields = Object.fromEntries(hiddenFields(await textOf(), `${path}/repair`));
     const done = await visit(`${path}/repair`, fields);
@@ -151,23 +153,20 @@ describe('setting up anew', () => {
     expect(started.github.requests).toHaveLength(asked);
   });
 
-  test('says what GitHub says', async () => {
+  test("shows GitHub's error", async () => {
     started.github.failNext('answers 500');
     await expectRefused(await visit(`${path}/repair`, {}), 'GitHub failed with status 500');
   });
 
-  test('by hand there is nothing to set up', async () => {
+  test('without a token is refused', async () => {
     const { integrationId } = await connectGithub(started.app, 'org_a', 'acme/by-hand');
     const refused = await visit(`${LIST}/${integrationId}/repair`, {});
-    await expectRefused(
-      refused,
-      `Integration ${integrationId} was connected by hand, or its token cannot be read.`,
-    );
+    await expectRefused(refused, `Integration ${integrationId} has no GitHub token that Tidings can read.`);
   });
 });
 
 describe('a token', () => {
-  test('for what was set up by hand: the webhook there is taken over', async () => {
+  test('takes over a webhook that was set up by hand', async () => {
     const { app, github } = started;
     const lander = github.addRepository('acme/lander', { rights: { ann: 'admin' } });
     const { integrationId, repositoryId = '' } = await connectGithub(app, 'org_a', 'acme/lander');
@@ -178,7 +177,7 @@ describe('a token', () => {
     expect(lander.hooks.map(({ config }) => config.url)).toEqual([
       `${started.publicUrl}/api/webhooks/github/org_a/${integrationId}/${repositoryId}`,
     ]);
-    expect((await getIntegration(app.db, integrationId)).hasToken).toBe(true);
+    expect((await app.db.read((tx) => getIntegration(tx, integrationId))).hasToken).toBe(true);
   });
 
   test.each([
@@ -189,7 +188,7 @@ describe('a token', () => {
       () => started.github.addToken({ user: 'bob', permissions: { repository_hooks: 'write' } }),
       'acme/rocket',
     ],
-  ])('that is %s is refused, and the former one stays', async (_, given, says) => {
+  ])('that is %s is refused, and the old one stays', async (_, given, says) => {
     const apiToken = given();
     const before = allRows(started.app.db).integrations;
     const html = await expectRefused(await visit(`${path}/token`, { apiToken }), says);
@@ -198,12 +197,12 @@ describe('a token', () => {
     expect(allRows(started.app.db).integrations).toEqual(before);
   });
 
-  test('that is kept although not all could be done is said to be', async () => {
+  test('that is stored despite a failure says so', async () => {
     const newer = started.github.addToken({ user: 'ann', permissions: { repository_hooks: 'write' } });
     started.github.failNext('answers 500', { after: 1 });
     const html = await expectRefused(
       await visit(`${path}/token`, { apiToken: newer }),
-      'The token is kept, but not all is done yet: GitHub failed with status 500',
+      'GitHub failed with status 500. Try again later. The token is stored, and Tidings keeps trying to set the webhooks.',
     );
     expect(html).toContain('Replace the token');
   });
@@ -228,7 +227,7 @@ describe('repositories', () => {
 
   test.each([
     ['nothing', {}, 'Choose a repository.'],
-    ['what is there', { place: 'acme/rocket' }, 'has acme/rocket already'],
+    ['what is there', { place: 'acme/rocket' }, 'already has acme/rocket'],
     ['what the token cannot see', { place: 'acme/nothing' }, 'no repository acme/nothing'],
     ['what is no name', { place: 'x' }, 'OWNER/NAME'],
   ])('%s cannot be added', async (_, fields: Record<string, string>, says) => {
@@ -238,7 +237,7 @@ describe('repositories', () => {
     expect([after.hooks, after.repositories]).toEqual([before.hooks, before.repositories]);
   });
 
-  test('that GitHub fails at are not added; what was chosen stays', async () => {
+  test('that GitHub fails at are not added, and the choice stays', async () => {
     const lander = started.github.addRepository('acme/lander', { rights: { ann: 'admin' } });
     started.github.failNext('answers 500', { after: 1 });
     const refused = await visit(`${path}/add`, { place: 'acme/lander' });
@@ -254,9 +253,9 @@ describe('repositories', () => {
     expect(html).toContain('name="repository"');
   });
 
-  test('are not removed when GitHub does not delete their webhook, nor the last one', async () => {
+  test('are not removed if GitHub does not delete their webhook, or if there is only one', async () => {
     const only = await visit(`${path}/remove`, { place: 'acme/rocket' });
-    await expectRefused(only, `acme/rocket is all that ${id} is connected to.`);
+    await expectRefused(only, `acme/rocket is the only place of integration ${id}.`);
     const lander = await addLander();
     started.github.failNext('answers 500');
     const refused = await visit(`${path}/remove`, { place: 'acme/lander' });
@@ -266,7 +265,7 @@ describe('repositories', () => {
     expect(lander.hooks).toHaveLength(1);
   });
 
-  test('that GitHub does not let go of are removed all the same, once that is asked for', async () => {
+  test('that GitHub does not delete are removed with force', async () => {
     const lander = await addLander();
     started.github.repositories.splice(started.github.repositories.indexOf(lander), 1);
     const html = await expectRefused(
@@ -292,7 +291,8 @@ describe('repositories', () => {
     expect(noticeOf(added)).toContain('acme/second is added. Set up its webhook at GitHub');
     const html = await (await owner(page)).text();
     expect(html).toContain('Webhook URL of acme/second');
-    const place = (await getIntegration(started.app.db, integrationId)).repositories[0]?.id ?? '';
+    const place =
+      (await started.app.db.read((tx) => getIntegration(tx, integrationId))).repositories[0]?.id ?? '';
     expect((await owner(`${page}/remove`, { place })).status).toBe(303);
     expect(await repositoriesOf(integrationId)).toEqual(['acme/second']);
   });
@@ -301,7 +301,7 @@ describe('repositories', () => {
     const { integrationId } = await connectLinear(started.app, 'org_a');
     expect(await textOf(`${LIST}/${integrationId}`)).not.toContain('/add"');
     const refused = await visit(`${LIST}/${integrationId}/add`, { place: 'ENG' });
-    await expectRefused(refused, 'set up by hand at Linear');
+    await expectRefused(refused, 'set up by hand. Choose its teams at Linear.');
   });
 });
 
@@ -318,19 +318,19 @@ describe('a rotation', () => {
     expect(await textOf()).not.toContain(secret);
   });
 
-  test('that is to end the old secret now says so, and ends it', async () => {
+  test('that ends the old secret now says so', async () => {
     const { app } = started;
     const page = await textOf();
     expect(page).toMatch(/name="now" value="yes"[^>]*><button[^>]*>Replace the secret now/);
     const before = await revealSecret(app.deps, id);
     const done = await visit(`${path}/secret`, { now: 'yes' });
     expect(noticeOf(done)).toContain('The old one no longer works.');
-    const accepted = acceptedSecrets(app.deps, await getReceivingIntegration(app.db, id));
+    const accepted = acceptedSecrets(app.deps, await app.db.read((tx) => getReceivingIntegration(tx, id)));
     expect(accepted).toEqual([rocket.hooks[0]?.config.secret ?? '']);
     expect(accepted).not.toContain(before);
   });
 
-  test('that GitHub does not take is not made', async () => {
+  test('that GitHub refuses changes nothing', async () => {
     const { app, github } = started;
     const before = await revealSecret(app.deps, id);
     github.failNext('answers 403 for the permission');
@@ -346,16 +346,16 @@ describe('disconnecting', () => {
     await createTrigger(started.app.deps, { integrationId: id, event: 'release', contentType: 'changelog' });
     const done = await visit(`${path}/disconnect`, {});
     expect(noticeOf(done)).toContain('acme/rocket is disconnected.');
-    expect(await listIntegrations(started.app.db)).toEqual([]);
+    expect(await started.app.db.read((tx) => listIntegrations(tx))).toEqual([]);
     expect(rocket.hooks).toEqual([]);
   });
 
-  test('is not done when GitHub does not; all the same it can be', async () => {
+  test('fails if GitHub fails, and succeeds with force', async () => {
     const { app, github } = started;
     // Each of the two tries deletes, then looks whether that was done.
     github.failNext('answers 500', { times: 4 });
     const html = await expectRefused(await visit(`${path}/disconnect`, {}), 'Nothing was disconnected.');
-    expect(await listIntegrations(app.db)).toHaveLength(1);
+    expect(await app.db.read((tx) => listIntegrations(tx))).toHaveLength(1);
     const forced = html.slice(html.lastIndexOf(`action="${path}/disconnect"`));
     expect(forced).toContain('Disconnect all the same');
     const done = await visit(
@@ -363,7 +363,7 @@ describe('disconnecting', () => {
       Object.fromEntries(hiddenFields(forced, `${path}/disconnect`)),
     );
     expect(noticeOf(done)).toContain('A webhook was left at acme/rocket: delete it there.');
-    expect(await listIntegrations(app.db)).toEqual([]);
+    expect(await app.db.read((tx) => listIntegrations(tx))).toEqual([]);
     expect(rocket.hooks).toHaveLength(1);
   });
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { revealSecret } from '../../src/integrations/service.ts';
+import { revealSecret } from '../../src/integrations/secrets.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
@@ -30,7 +30,7 @@ describe('connecting', () => {
     expect(connected.status).toBe(200);
     expect(connected.headers.get('cache-control')).toBe('no-store');
     const html = await connected.text();
-    const [integration] = await listIntegrations(app.db, 'org_a');
+    const [integration] = await app.db.read((tx) => listIntegrations(tx, 'org_a'));
     const id = integration?.id as string;
     expect(integration?.repositories).toMatchObject([{ fullName: 'acme/rocket' }]);
     expect(html).toContain(await revealSecret(app.deps, id));
@@ -66,7 +66,7 @@ describe('connecting', () => {
     const html = await (await visit(`${LIST}/linear`, {})).text();
     expect(html).toContain('Project updates');
     await connectGithub(app, 'org_a');
-    for (const { id } of await listIntegrations(app.db, 'org_a')) {
+    for (const { id } of await app.db.read((tx) => listIntegrations(tx, 'org_a'))) {
       const events = Array.from(
         (await textOf(`${LIST}/${id}`)).matchAll(/<option value="(\w+)">\1</g),
         ([, name]) => name,
@@ -86,7 +86,7 @@ describe('connecting', () => {
       const refused = await visit(`${LIST}/github`, { repository });
       expect(refused.status).toBe(400);
       const html = await refused.text();
-      expect(html).toContain('id="field-repository-error"');
+      expect(html).toContain('id="field-repository-github-error"');
       expect(html).toContain('must be OWNER/NAME');
       expect(isHarmed(html)).toBe(false);
       if (repository === 'acme') expect(html).toContain('value="acme"');
@@ -96,7 +96,7 @@ describe('connecting', () => {
 
   test('secrets are told once: in no other answer, and in no line of the log', async () => {
     await visit(`${LIST}/github`, { repository: 'acme/rocket' });
-    const id = (await listIntegrations(app.db, 'org_a'))[0]?.id as string;
+    const id = (await app.db.read((tx) => listIntegrations(tx, 'org_a')))[0]?.id as string;
     const first = await revealSecret(app.deps, id);
     const rotated = await visit(`${LIST}/${id}/secret`, {});
     const second = await revealSecret(app.deps, id);
@@ -126,7 +126,7 @@ describe('connecting', () => {
     const connect = { repository: 'acme/rocket', mark: await markOf(LIST) };
     expect((await visit(`${LIST}/github`, connect)).status).toBe(200);
     expect(locationOf(await visit(`${LIST}/github`, connect))).toBe(LIST);
-    const [integration, ...others] = await listIntegrations(app.db, 'org_a');
+    const [integration, ...others] = await app.db.read((tx) => listIntegrations(tx, 'org_a'));
     expect(others).toEqual([]);
 
     const path = `${LIST}/${integration?.id}`;
@@ -160,7 +160,7 @@ describe('an integration', () => {
     await visit(`${LIST}/${integrationId}/test`, { event: 'Issue' });
     const gone = await visit(`${LIST}/${integrationId}/disconnect`, {});
     expect(locationOf(gone)).toBe(LIST);
-    expect(await listIntegrations(app.db)).toEqual([]);
+    expect(await app.db.read((tx) => listIntegrations(tx))).toEqual([]);
     const [entry] = await logOf(app);
     const page = await textOf(`${BASE}/deliveries/${entry?.id}`);
     expect(page).toContain('Linear, disconnected');

@@ -83,10 +83,10 @@ describe('a key from the dashboard', () => {
     ['no name', { name: '' }, 'The name must not be empty'],
     ['a name of spaces', { name: '   ' }, 'The name must not be empty'],
     ['a name that is too long', { name: 'x'.repeat(101) }, 'The name must have at most 100 characters'],
-    ['no date', { expiry: 'date', date: '' }, 'Choose a day that lies ahead'],
-    ['a date that has passed', { expiry: 'date', date: '2026-11-20' }, 'Choose a day that lies ahead'],
-    ['no date at all', { expiry: 'date', date: '2026-02-30' }, 'Choose a day that lies ahead'],
-    ['an expiry that is no choice', { expiry: '7' }, 'Choose a day that lies ahead'],
+    ['no date', { expiry: 'date', date: '' }, 'Choose a day in the future'],
+    ['a date that has passed', { expiry: 'date', date: '2026-11-20' }, 'Choose a day in the future'],
+    ['no date at all', { expiry: 'date', date: '2026-02-30' }, 'Choose a day in the future'],
+    ['an expiry that is no choice', { expiry: '7' }, 'Choose a day in the future'],
   ])('%s is refused, and what was typed stays', async (_, fields, message) => {
     const { make, list } = await owned();
     const { response, text } = await make({ name: 'My "site" & more', ...fields });
@@ -182,7 +182,7 @@ describe('the list', () => {
     const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     const html = await (await member(KEYS)).text();
     expect(html).toContain('Website');
-    expect(html).toContain('Owners make and revoke them');
+    expect(html).toContain('Owners create and revoke them');
     expect(html).not.toContain('Create New API Key');
     expect(html).not.toContain('/revoke');
   });
@@ -215,16 +215,16 @@ describe('with Unkey', () => {
     app.unkey.fault = 'answers 500';
     const shown = await visit(KEYS);
     expect(shown.status).toBe(200);
-    expect(await shown.text()).toContain('does not answer just now');
+    expect(await shown.text()).toContain('does not respond just now');
 
     const refused = await make({ name: 'Second' });
     expect(refused.response.status).toBe(503);
     expect(refused.text).toContain('value="Second"');
-    expect(refused.text).toContain('is not certain');
+    expect(refused.text).toContain('does not know whether your change was made');
     const revoked = await visit(`${KEYS}/${id}/revoke`, form());
     expect(revoked.status).toBe(503);
-    expect(await revoked.text()).toContain('does not answer just now');
-    expect(await html('/dashboard/org_a/start')).toContain('cannot be told');
+    expect(await revoked.text()).toContain('does not respond just now');
+    expect(await html('/dashboard/org_a/start')).toContain('Unknown: Unkey');
 
     app.unkey.fault = null;
     expect((await list()).map(({ name, status }) => [name, status])).toEqual([['Website', 'active']]);
@@ -256,7 +256,7 @@ describe('with Unkey', () => {
       expect(response.status).toBe(502);
       expect(text).toContain('Unkey refused the request');
       expect(text).toContain(reason);
-      expect(text).not.toContain('not certain');
+      expect(text).not.toContain('whether your change was made');
       expect(text).toContain('Website');
     }
     expect(await list()).toEqual(before);

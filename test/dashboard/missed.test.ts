@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { connectWithToken } from '../../src/integrations/connect.ts';
+import { connectWithToken, setEnabled } from '../../src/integrations/connect.ts';
 import { addPlace } from '../../src/integrations/places.ts';
-import { setEnabled } from '../../src/integrations/store.ts';
-import { trackUptime } from '../../src/operate/uptime/pauses.ts';
+import { trackUptime } from '../../src/operate/uptime.ts';
 import { form, pageVisitor, signedIn, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, logOf } from '../support/deliveries.ts';
 import { addRocket, hiddenFields, type ProviderApp, startProviderApp } from '../support/provider-app.ts';
@@ -66,7 +65,7 @@ describe('missed deliveries', () => {
     expect(html).not.toContain('<form method="post" action="/dashboard/org_a/integrations');
   });
 
-  test('are told, and all sent again: then they are in the log', async () => {
+  test('are listed, redelivered, and then in the log', async () => {
     const missed = await miss(2);
     const html = await textOf();
     expect(html).toContain('0 arrived, 2 failed, 0 never arrived');
@@ -85,7 +84,7 @@ describe('missed deliveries', () => {
     expect((await visit(path, { ...fields, which: 'all' })).status).toBe(303);
   });
 
-  test('what never arrived is told apart', async () => {
+  test('that never arrived are counted apart', async () => {
     const [hook] = rocket.hooks;
     if (hook === undefined) return expect.unreachable();
     const { url } = hook.config;
@@ -99,13 +98,13 @@ describe('missed deliveries', () => {
     expect(html).not.toContain('value="chosen"');
   });
 
-  test('one is sent again by its button, whatever is chosen', async () => {
+  test('are redelivered one by one with their buttons', async () => {
     const [first = '', second = ''] = await miss(2);
     await visit(path, { only: second, delivery: first });
     expect(await taken()).toEqual([second]);
   });
 
-  test('those that are chosen are sent again', async () => {
+  test('that are chosen are redelivered', async () => {
     const [first = '', second = '', third = ''] = await miss(3);
     const owner = await signedIn(started.app, { organizationId: 'org_a' });
     const body = new URLSearchParams([
@@ -121,8 +120,8 @@ describe('missed deliveries', () => {
 
   test.each([
     ['nothing chosen', { which: 'chosen' }, 'Choose at least one delivery.'],
-    ['one that is not missing', { only: 'guid' }, 'Delivery guid is not among those that were missed'],
-  ])('%s: is refused, and nothing is asked for', async (_, fields: Record<string, string>, says) => {
+    ['one that is not missing', { only: 'guid' }, 'Delivery guid is not missing.'],
+  ])('%s: is refused, and requests nothing', async (_, fields: Record<string, string>, says) => {
     await miss(1);
     const refused = await visit(path, fields);
     expect(refused.status).toBe(400);
@@ -130,7 +129,7 @@ describe('missed deliveries', () => {
     expect(await taken()).toEqual([]);
   });
 
-  test('what GitHub does not send again is said, and why', async () => {
+  test('that GitHub does not redeliver are listed with the reason', async () => {
     const missed = await miss(2);
     started.github.failNext('answers 500', { after: 1 });
     const refused = await visit(path, { which: 'all' });
@@ -142,7 +141,7 @@ describe('missed deliveries', () => {
     expect(await taken()).toEqual([]);
   });
 
-  test('GitHub does not answer', async () => {
+  test('are unknown if GitHub fails', async () => {
     started.github.failNext('answers 401');
     const page = await visit(path);
     expect(page.status).toBe(200);
@@ -153,9 +152,11 @@ describe('missed deliveries', () => {
     expect(await refused.text()).toContain('What is missing is not known.');
   });
 
-  test('Linear tells nobody; by hand nobody can be asked', async () => {
+  test('are unknown at Linear and without a token', async () => {
     const linear = await connectLinear(started.app, 'org_a');
-    expect(await textOf(`${LIST}/${linear.integrationId}/missed`)).toContain('Linear tells nobody');
+    expect(await textOf(`${LIST}/${linear.integrationId}/missed`)).toContain(
+      'Linear has no list of its deliveries',
+    );
     const github = await connectGithub(started.app, 'org_a', 'acme/by-hand');
     expect(await textOf(`${LIST}/${github.integrationId}/missed`)).toContain('Give it a token');
     for (const { integrationId } of [linear, github]) {
@@ -178,7 +179,7 @@ describe('after a pause of the server', () => {
 
   const pages = () => [LIST, `${LIST}/${id}`, '/dashboard/org_a/posts'];
 
-  test('that is told where people look, until somebody has looked', async () => {
+  test('shows a note until somebody checks', async () => {
     for (const page of pages()) expect(await textOf(page)).not.toContain(NOTE);
     await pause(HOUR_MS);
     for (const page of pages()) {
@@ -192,14 +193,14 @@ describe('after a pause of the server', () => {
     for (const page of pages()) expect(await textOf(page)).not.toContain(NOTE);
   });
 
-  test('a look that GitHub did not answer is none', async () => {
+  test('a failed check does not count', async () => {
     await pause(HOUR_MS);
     started.github.failNext('answers 500');
     await textOf();
     expect(await textOf(LIST)).toContain(NOTE);
   });
 
-  test('members are told, and that owners can look', async () => {
+  test('members see the note, without the link', async () => {
     await pause(HOUR_MS);
     const member = await pageVisitor(started.app, { organizationId: 'org_a', role: 'member' });
     for (const page of [LIST, `${LIST}/${id}`]) {
@@ -219,13 +220,13 @@ describe('after a pause of the server', () => {
         started.app.clock.advance(72 * HOUR_MS);
       },
     ],
-  ])('%s nothing is told', async (_, happen) => {
+  ])('a pause %s shows no note', async (_, happen) => {
     await happen();
     visit = await pageVisitor(started.app, { organizationId: 'org_a' });
     for (const page of pages()) expect(await textOf(page)).not.toContain(NOTE);
   });
 
-  test('nothing is told of what cannot be looked for', async () => {
+  test('integrations without a list of deliveries show no note', async () => {
     const other = await pageVisitor(started.app, { organizationId: 'org_b' });
     await connectGithub(started.app, 'org_b');
     await connectLinear(started.app, 'org_b');
@@ -233,7 +234,7 @@ describe('after a pause of the server', () => {
     expect(await (await other('/dashboard/org_b/integrations')).text()).not.toContain(NOTE);
   });
 
-  test('what is missing of that time is found', async () => {
+  test('the missed deliveries of the pause are found', async () => {
     await miss(1);
     await pause(HOUR_MS);
     const body = form({ which: 'all' });
@@ -243,13 +244,13 @@ describe('after a pause of the server', () => {
   });
 });
 
-test('a repository whose webhook is gone is named, beside what is missing at the others', async () => {
+test('a repository whose webhook is gone is named beside the missed deliveries of the others', async () => {
   const lander = started.github.addRepository('acme/lander', { rights: { ann: 'admin' } });
   await addPlace(started.app.deps, id, 'acme/lander');
   await started.github.settled();
   lander.hooks.splice(0);
   const [missing = ''] = await miss(1);
   const html = await textOf();
-  expect(html).toContain('Of acme/lander nothing is known: ');
+  expect(html).toContain('Deliveries of acme/lander are unknown: ');
   expect(html).toContain(missing);
 });

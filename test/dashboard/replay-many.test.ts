@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import type { Connected } from '../../src/integrations/model.ts';
 import { deleteIntegration } from '../../src/integrations/store.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
@@ -20,7 +20,7 @@ beforeEach(async () => {
   connected = await connectGithub(app, 'org_a');
   visit = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
   for (const event of ['ping', 'push', 'release', 'gollum']) {
-    const payload = sampleGithub(event, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
+    const payload = samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
     await app.request(...githubRequest(connected, payload, { event }));
   }
   await createTrigger(app.deps, {
@@ -60,7 +60,7 @@ test.each([{ status: 'ignored' }, { event: 'star' }, { integration: 'int_other' 
 );
 
 test('deliveries of a disconnected integration are skipped', async () => {
-  await deleteIntegration(app.db, connected.integrationId);
+  await app.db.write((tx) => deleteIntegration(tx, connected.integrationId));
   expect((await visit(`${LOG}/replay`, {})).status).toBe(303);
   expect(await replayed()).toEqual([]);
 });

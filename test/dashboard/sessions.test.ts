@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { createApp } from '../../src/app.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/jobs/sweep.ts';
+import { sweep } from '../../src/operate/jobs.ts';
+import { createUser } from '../../src/users/accounts.ts';
 import { createGuard } from '../../src/users/guard.ts';
-import { createPasswordLink, createUser, hashOf, signIn as signInAs } from '../../src/users/service.ts';
+import { createPasswordLink } from '../../src/users/links.ts';
+import { hashOf, signIn as signInAs } from '../../src/users/sessions.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { compose } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
@@ -181,7 +183,7 @@ describe('a session', () => {
       guard: createGuard(app.deps),
       signal: new AbortController().signal,
     });
-    app.db.$client.run(change);
+    void app.db.write((tx) => void tx.$client.run(change));
     expect(attempt).rejects.toThrow('The e-mail address or the password is wrong.');
     await attempt.catch(() => undefined);
     expect(sessionsOf(app)).toEqual([]);

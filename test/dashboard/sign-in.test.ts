@@ -1,14 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { createApp } from '../../src/app.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
+import { createUser } from '../../src/users/accounts.ts';
 import { createGuard } from '../../src/users/guard.ts';
-import {
-  acceptInvitation,
-  createPasswordLink,
-  createSetupLink,
-  createUser,
-  invite,
-} from '../../src/users/service.ts';
+import { acceptInvitation, createPasswordLink, createSetupLink, invite } from '../../src/users/links.ts';
 import { cookieOf, form, hostile, isHarmed, visitor } from '../support/dashboard.ts';
 import { compose } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { h } from 'preact';
 import { createHandler } from '../../src/dashboard/handle.ts';
 import { get, view } from '../../src/dashboard/page.ts';
-import { pages } from '../../src/dashboard/pages/index.ts';
+import { pages } from '../../src/dashboard/routes.ts';
 import { UploadBudget } from '../../src/lib/upload.ts';
 import { createGuard } from '../../src/users/guard.ts';
 import { isHarmed, signedIn, visitor } from '../support/dashboard.ts';
@@ -129,11 +129,11 @@ describe('a failure of ours is a page, which tells only where to look for it:', 
       clientAddress: () => 'unknown',
       uploadBudget: new UploadBudget(1024),
     };
-    const answer = createHandler(deps, createGuard(app.deps));
+    const handler = createHandler(deps, createGuard(app.deps));
     const request = new Request('http://localhost/dashboard/org_a/fails', {
       headers: { cookie: owner.cookie },
     });
-    const response = await answer(page, request, { organizationId: 'org_a' });
+    const response = await handler(page)({ request, params: { organizationId: 'org_a' } });
     const html = await response.text();
     expect([response.status, response.headers.get('content-type')]).toEqual([
       500,

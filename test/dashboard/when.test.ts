@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { render } from 'preact-render-to-string';
-import { When } from '../../src/dashboard/view/when.tsx';
+import { When } from '../../src/dashboard/view/elements.tsx';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
 

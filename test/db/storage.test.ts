@@ -1,8 +1,8 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Database, DatabaseMoved, openDatabase } from '../../db/client.ts';
-import { afterCommit } from '../../db/storage.ts';
+import { closeDatabase, type Database, DatabaseMoved, openDatabase } from '../../db/client.ts';
+import { afterCommit, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import { temporaryFolder } from '../support/cli.ts';
 
 let db: Database;
@@ -163,5 +163,120 @@ describe('a file that is deleted or replaced', () => {
     }
     db.$client.close();
     folder.remove();
+  });
+});
+
+describe('reads', () => {
+  let folder: ReturnType<typeof temporaryFolder>;
+  let file: string;
+  let own: Database;
+
+  beforeEach(() => {
+    folder = temporaryFolder();
+    file = join(folder.path, 'tidings.db');
+    own = openDatabase(file);
+    own.$client.run('CREATE TABLE notes (text TEXT UNIQUE NOT NULL)');
+  });
+
+  afterEach(() => {
+    closeDatabase(own);
+    folder.remove();
+  });
+
+  const insert = (tx: Pick<WriteTx, '$client'>, text: string) =>
+    void tx.$client.query('INSERT INTO notes VALUES (?)').run(text);
+  const list = (tx: ReadTx) => tx.$client.query('SELECT text FROM notes ORDER BY rowid').values().flat();
+
+  test('see every earlier commit, and no write in progress', async () => {
+    await own.write((tx) => insert(tx, 'a'));
+    let during: unknown[] = [];
+    await own.write(async (tx) => {
+      insert(tx, 'b');
+      during = await own.read(list);
+    });
+    expect(during).toEqual(['a']);
+    expect(await own.read(list)).toEqual(['a', 'b']);
+  });
+
+  test('are one snapshot while another connection commits', async () => {
+    const other = openDatabase(file);
+    const seen = await own.read(async (tx) => {
+      const before = list(tx);
+      insert(other, 'meanwhile');
+      return [before, list(tx)];
+    });
+    expect(seen).toEqual([[], []]);
+    expect(await own.read(list)).toEqual(['meanwhile']);
+    closeDatabase(other);
+  });
+
+  test('cannot write', async () => {
+    const writing = own.read((tx) => insert(tx, 'a'));
+    await expect(writing).rejects.toThrow('attempt to write a readonly database');
+    expect(await own.read(list)).toEqual([]);
+  });
+
+  test('that fail affect no other work', async () => {
+    const outcomes = await Promise.allSettled([
+      own.read(() => Promise.reject(new Error('no'))),
+      own.read(list),
+      own.write((tx) => insert(tx, 'a')),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+    expect(await own.read(list)).toEqual(['a']);
+  });
+
+  test('fail after the file was replaced before the first of them', async () => {
+    renameSync(file, `${file}.old`);
+    openDatabase(file).$client.close();
+    await expect(own.read(list)).rejects.toThrow(new DatabaseMoved());
+  });
+});
+
+describe('on one connection in memory', () => {
+  const steps = (tx: ReadTx, name: string, log: string[]) => async () => {
+    log.push(`${name} begins ${tx.$client.inTransaction}`);
+    await Promise.resolve();
+    log.push(`${name} ends`);
+    return name;
+  };
+
+  test('reads and writes of one turn take turns, and keep their results', async () => {
+    const log: string[] = [];
+    const results = await Promise.all([
+      db.read((tx) => steps(tx, 'read 1', log)()),
+      db.write((tx) => steps(tx, 'write', log)()),
+      db.read((tx) => steps(tx, 'read 2', log)()),
+    ]);
+    expect(results).toEqual(['read 1', 'write', 'read 2']);
+    const names = ['read 1', 'read 2', 'write'];
+    expect(log).toEqual(names.flatMap((name) => [`${name} begins true`, `${name} ends`]));
+  });
+
+  test('a read rolls back what its body wrote', async () => {
+    await db.read(() => write('a'));
+    expect(notes()).toEqual([]);
+  });
+});
+
+describe('a body that waits for something other than a store', () => {
+  const NESTED = 'a body of read or write waits for something other than a store';
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['a read in a read', () => db.read(() => db.read(() => 1))],
+    ['a write in a read', () => db.read(() => db.write(() => 1))],
+    ['a read in a write', () => db.write(() => db.read(() => 1))],
+    ['a write in a write', () => db.write(() => db.write(() => 1))],
+  ])('%s is refused, and later work goes on', async (_, work) => {
+    await expect(work()).rejects.toThrow(NESTED);
+    expect(await Promise.all([db.read(() => 1), db.write(() => 2)])).toEqual([1, 2]);
+  });
+
+  test('does not keep others waiting', async () => {
+    const slow = db.read(() => new Promise((resolve) => setTimeout(resolve, 50, 'late')));
+    const [read, written] = await Promise.allSettled([db.read(() => 1), db.write(() => 2)]);
+    expect([read.status, written.status]).toEqual(['rejected', 'rejected']);
+    expect(await slow).toBe('late');
+    expect(await db.write(() => 3)).toBe(3);
   });
 });

@@ -8,8 +8,7 @@ import {
   TemplateError,
 } from '../../src/drafts/template.ts';
 import { AppError } from '../../src/lib/app-error.ts';
-import { inlineMarkdown } from '../../src/markdown/markdown.ts';
-import { toPlainText } from '../../src/markdown/plain-text.ts';
+import { inlineMarkdown, toPlainText } from '../../src/markdown/plain-text.ts';
 
 const variables = {
   release: {

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import type { Recipe } from '../../src/drafts/model.ts';
-import { renderMarkdown } from '../../src/drafts/prose.ts';
 import { sampleMaterial } from '../../src/drafts/samples.ts';
 import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';
+import { renderMarkdown } from '../../src/markdown/render.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { limitOfStuckThreads } from '../support/stuck-thread.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { composeDraft } from '../../src/drafts/compose.ts';
-import { changeLine } from '../../src/drafts/line.ts';
+import { changeLine } from '../../src/drafts/links.ts';
 import type { Material, Recipe } from '../../src/drafts/model.ts';
 import { sampleMaterial } from '../../src/drafts/samples.ts';
 import { variablesOf } from '../../src/drafts/variables.ts';

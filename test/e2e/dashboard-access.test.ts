@@ -48,7 +48,7 @@ test('without scripts everything can be done', async () => {
   await follow(page, 'New post');
   await page.getByLabel('Title').fill('By hand');
   await page.getByLabel('Text, in Markdown').fill('\n\n**loud**');
-  await press(page, 'Keep as a draft');
+  await press(page, 'Save draft');
   await page.getByLabel('Text, in Markdown').fill('**louder**');
   await press(page, 'Save');
   expect(await page.locator('#preview strong').textContent()).toBe('louder');
@@ -60,7 +60,7 @@ test('without scripts everything can be done', async () => {
 
   await follow(page, 'Integrations');
   await page.getByText('By hand, without a token').first().click();
-  await page.getByLabel('Repository').fill('acme/lander');
+  await page.getByLabel('Repository').first().fill('acme/lander');
   await press(page, 'Connect GitHub');
   await follow(page, 'I have done this');
   await press(page, 'New trigger…');
@@ -119,7 +119,7 @@ test('by keyboard alone, from the sign-in to a published draft', async () => {
   await keyboard.press('Space');
   await page.getByRole('heading', { name: 'Posts', level: 1 }).waitFor();
 
-  await tabTo(page, 'To the content');
+  await tabTo(page, 'Skip to content');
   await keyboard.press('Enter');
   await tabTo(page, 'New post');
   await tabTo(page, /^Rocket 2\.4\.0/);
@@ -188,7 +188,7 @@ test('what was typed when the session had ended is kept, and saved once signed i
   await page.getByLabel('Title').fill('Long thought about');
   await page.getByLabel('Text, in Markdown').fill('\n\nOne line\nand "another" <b>');
   await context.clearCookies();
-  await press(page, 'Keep as a draft');
+  await press(page, 'Save draft');
   await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
   expect(await wrongWith(page)).toEqual([]);
   const opened = context.waitForEvent('page');
@@ -197,7 +197,7 @@ test('what was typed when the session had ended is kept, and saved once signed i
   await signIn(tab);
   await tab.getByRole('heading', { name: 'Posts', level: 1 }).waitFor();
   await press(page, 'Send it again');
-  await page.getByText('Kept as a draft.').waitFor();
+  await page.getByText('Saved as a draft.').waitFor();
   expect(await page.getByLabel('Title').inputValue()).toBe('Long thought about');
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('\n\nOne line\nand "another" <b>');
   await context.close();
@@ -211,7 +211,7 @@ test('a text that is too long to be kept without a session is saved by reloading
   await page.getByLabel('Title').fill('Very long');
   await page.getByLabel('Text, in Markdown').fill(text);
   await context.clearCookies();
-  await press(page, 'Keep as a draft');
+  await press(page, 'Save draft');
   await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
   await page.getByText('Your text is too long to keep on this page').waitFor();
   expect(await wrongWith(page)).toEqual([]);
@@ -221,7 +221,7 @@ test('a text that is too long to be kept without a session is saved by reloading
   await signIn(tab);
   await tab.getByRole('heading', { name: 'Posts', level: 1 }).waitFor();
   await page.reload();
-  await page.getByText('Kept as a draft.').waitFor();
+  await page.getByText('Saved as a draft.').waitFor();
   expect(await page.getByLabel('Title').inputValue()).toBe('Very long');
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe(text);
   await context.close();

@@ -88,7 +88,7 @@ describe('full, with something to see:', () => {
     async () => {
       await open('posts?q=own+words');
       await followFirst(page, 'posts/post_');
-      await page.getByRole('region', { name: 'There is a newer text for this post.' }).waitFor();
+      await page.getByRole('region', { name: 'There is a new version of this post.' }).waitFor();
       await expectFine(page);
     },
     PATIENCE_MS,
@@ -172,7 +172,7 @@ describe('full, with something to see:', () => {
       await expectFine(page);
       await open('integrations');
       await page.getByText('By hand, without a token').first().click();
-      await page.getByLabel('Repository').fill('nothing');
+      await page.getByLabel('Repository').first().fill('nothing');
       await press('Connect GitHub');
       await page.getByText('must be OWNER/NAME').waitFor();
       await expectFine(page);
@@ -193,8 +193,8 @@ describe('full, with something to see:', () => {
     'an invitation, for who makes it and for who gets it',
     async () => {
       await open('settings/members');
-      await press('Make an invitation link');
-      await page.getByRole('heading', { name: 'Pass this link on' }).waitFor();
+      await press('Create invitation link');
+      await page.getByRole('heading', { name: 'Invitation link' }).waitFor();
       await expectFine(page);
       const link = (await page.locator('.once code').textContent()) ?? '';
       const guests = await dashboard.browser.newContext();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { Connected } from '../../src/integrations/model.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { cliJson } from '../support/cli.ts';
 import { curlLines } from '../support/curl.ts';
 import { type OpenDashboard, openDashboard, setUpLink, watch } from '../support/dashboard-browser.ts';
@@ -73,7 +73,7 @@ test('from the printed link to a first call, and a key that is revoked', async (
   expect(await page.getByRole('row', { name: 'Website' }).count()).toBe(1);
 
   await page.goto(`${dashboard.base}/start`);
-  await appears(page, page.getByRole('listitem').filter({ hasText: 'A key of yours has been used.' }));
+  await appears(page, page.getByRole('listitem').filter({ hasText: 'One of your keys has been used.' }));
   await go('API keys');
   await page.getByText('Revoke Website').click();
   await button('Revoke this key').click();
@@ -89,7 +89,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await page.goto(dashboard.base);
   await go('Integrations');
   await page.getByText('By hand, without a token').first().click();
-  await page.getByLabel('Repository').fill('acme/rocket');
+  await page.getByLabel('Repository').first().fill('acme/rocket');
   await button('Connect GitHub').click();
   await page.getByRole('heading', { name: 'acme/rocket is almost connected' }).waitFor();
   const url = await copyBy('Copy the URL');
@@ -113,7 +113,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await log.goto(`${dashboard.base}/deliveries`);
   const live = log.getByRole('button', { name: 'Live' });
   await live.click();
-  await log.getByText('New deliveries appear by themselves.').waitFor();
+  await log.getByText('New deliveries appear as they arrive.').waitFor();
 
   await link('acme/rocket').click();
   await page.getByLabel('Event', { exact: true }).selectOption('release');
@@ -166,7 +166,7 @@ test('from a draft to a published post, and to the newer text that is suggested 
     const [path, init] = githubRequest(connected, payload, { event: 'release', path: pathname });
     expect((await fetch(`${dashboard.origin}${path}`, init)).status).toBe(200);
   };
-  const release = sampleGithub('release', { repository: 'acme/lander', now: new Date() }) ?? {};
+  const release = samplePayload('github', 'release', { repository: 'acme/lander', now: new Date() }) ?? {};
   await send(changed(release, { 'release.name': 'Lander 1.0', 'release.body': '- Wider pads' }));
   await page.goto(`${dashboard.base}/posts`);
   await appears(page, link('Lander 1.0'));
@@ -185,22 +185,23 @@ test('from a draft to a published post, and to the newer text that is suggested 
   });
 
   const now = new Date(Date.now() + 60_000);
-  const edited = sampleGithub('release', { repository: 'acme/lander', now, action: 'edited' }) ?? {};
+  const edited =
+    samplePayload('github', 'release', { repository: 'acme/lander', now, action: 'edited' }) ?? {};
   await send(
     changed(edited, { 'release.name': 'Lander 1.0', 'release.body': '- Wider pads\n- Longer legs' }),
   );
-  const suggestion = page.getByRole('region', { name: 'There is a newer text for this post.' });
+  const suggestion = page.getByRole('region', { name: 'There is a new version of this post.' });
   await appears(page, suggestion);
   expect(await page.getByLabel('Title').inputValue()).toBe('Lander, at last');
-  await suggestion.getByText('What it would change').waitFor();
+  await suggestion.getByText('Changes').waitFor();
   expect(await suggestion.locator('del').allTextContents()).toEqual(['Lander, at last', 'It *lands* now.']);
   expect(await suggestion.locator('ins').allTextContents()).toEqual([
     'Lander 1.0',
     '- Wider pads',
     '- Longer legs',
   ]);
-  await button('Take the new text').click();
-  await page.getByText('The post has the new text.').waitFor();
+  await button('Use new version').click();
+  await page.getByText('The post has the new version.').waitFor();
   expect(await suggestion.count()).toBe(0);
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('- Wider pads\n- Longer legs');
   expect(await published()).toMatchObject({

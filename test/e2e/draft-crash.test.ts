@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { hashOf } from '../../src/drafts/write.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import type { Post } from '../../src/posts/model.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/signature.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { changed } from '../support/payloads.ts';
@@ -33,7 +33,7 @@ function payloadsOf(round: number): { id: string; event: string; payload: object
     const now = new Date(Date.UTC(2026, 0, 1, round * turns.length + turn));
     const event = turn % 2 === 0 ? 'push' : 'release';
     const id = `${event}-${round}-${turn}`;
-    const sample = sampleGithub(event, { repository: 'a/b', now }) ?? {};
+    const sample = samplePayload('github', event, { repository: 'a/b', now }) ?? {};
     const sha = Bun.SHA1.hash(id, 'hex');
     const commit = { id: sha, message: `feat: ${id}`, timestamp: now.toISOString() };
     const changes =

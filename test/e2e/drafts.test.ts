@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { changed } from '../support/payloads.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
@@ -40,7 +40,8 @@ async function send(event: string, ...words: string[]): Promise<void> {
 /** The sample of an edited release, a minute from now, with other notes. */
 async function sendEdited(notes: string): Promise<void> {
   const now = new Date(Date.now() + 60_000);
-  const sample = sampleGithub('release', { repository: 'acme/rocket', now, action: 'edited' }) ?? {};
+  const sample =
+    samplePayload('github', 'release', { repository: 'acme/rocket', now, action: 'edited' }) ?? {};
   const path = join(folder.path, 'payload.json');
   await Bun.write(path, JSON.stringify(changed(sample, { 'release.body': notes })));
   await send('release', '--payload', path);

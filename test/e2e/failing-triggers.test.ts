@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/signature.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { changed } from '../support/payloads.ts';
@@ -43,7 +43,7 @@ test('triggers that fail and that take too long delay no answer and no draft of 
   const url = `${server.url}${new URL(webhookUrl).pathname}`;
   async function deliver(n: number): Promise<number> {
     const now = new Date(Date.UTC(2026, 0, 1, n % RELEASES));
-    const sample = sampleGithub('release', { repository: 'a/b', now }) ?? {};
+    const sample = samplePayload('github', 'release', { repository: 'a/b', now }) ?? {};
     const tag = `v1.${n % RELEASES}.0`;
     const body = JSON.stringify(changed(sample, { 'release.tag_name': tag, 'release.body': notes }));
     const headers = {

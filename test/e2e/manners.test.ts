@@ -15,7 +15,7 @@ import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { openServices } from '../../src/main.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/signature.ts';
 import { fillFolder } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
@@ -157,41 +157,6 @@ test('a port that is taken is one line that names it and says how to choose anot
   const refusal = await refusalOf(startTidings(join(folder.path, 'other'), ['--port', port]));
   expect(refusal).toContain(port);
   expect(refusal).toContain('PORT names another port; 0 picks a free one.');
-});
-
-test('a clock that was set back is one line in the log, and nothing is taken twice', async () => {
-  const { secret, webhookUrl } = await cliJson(dataDir(), [
-    'organization',
-    'create',
-    '--name',
-    'Acme',
-    '--id',
-    'acme',
-  ]).then(() =>
-    cliJson(dataDir(), ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b']),
-  );
-  const first = await kept(startTidings(dataDir()));
-  expect(await deliver(first, webhookUrl, secret, 'one')).toBe(200);
-  await first.stop();
-  expect(await first.stderr()).not.toContain('clock');
-  // Everything happened an hour later than the machine's clock says it is now.
-  const sqlite = new Sqlite(database());
-  sqlite.run('UPDATE delivery_claims SET expires_at = expires_at + 3600000');
-  sqlite.close();
-
-  const second = await kept(startTidings(dataDir()));
-  expect(await deliver(second, webhookUrl, secret, 'one')).toBe(200);
-  expect(await deliver(second, webhookUrl, secret, 'two')).toBe(200);
-  const log = await cliJson(dataDir(), ['delivery', 'list', '--organization', 'acme']);
-  expect(
-    log.map(({ referenceId, status }: Record<string, string>) => `${referenceId} ${status}`).sort(),
-  ).toEqual(['one duplicate', 'one processed', 'two processed']);
-  await second.stop();
-  const said = (await second.stderr())
-    .split('\n')
-    .filter((line) => line.includes('the clock of this machine is behind'));
-  expect(said).toHaveLength(1);
-  expect(JSON.parse(said[0] ?? '')).toMatchObject({ level: 'warn' });
 });
 
 // Permissions do not bind root, for whom a mount stands below.
@@ -359,7 +324,7 @@ async function deliver(
 async function queueRelease(webhookUrl: string, secret: string, notes: string): Promise<void> {
   const services = await openServices(readConfig({ DATA_DIR: dataDir() }, { LOG_LEVEL: 'silent' }));
   const app = createApp({ ...services, compose, publicUrl: () => new URL(webhookUrl).origin });
-  const sample = sampleGithub('release', { repository: 'a/b', now: new Date() }) ?? {};
+  const sample = samplePayload('github', 'release', { repository: 'a/b', now: new Date() }) ?? {};
   const connected = { webhookUrl, secret } as Connected;
   const [, init] = githubRequest(connected, changed(sample, { 'release.body': notes }), { event: 'release' });
   expect((await app.fetch(new Request(webhookUrl, init))).status).toBe(200);

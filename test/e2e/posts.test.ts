@@ -23,7 +23,7 @@ beforeAll(async () => {
   await page.getByLabel('E-mail address').fill('ann@acme.example');
   await page.getByLabel('Password').fill('correct horse battery');
   await page.getByLabel('Your team or product').fill('Acme Rockets');
-  await page.getByRole('button', { name: 'Begin' }).click();
+  await page.getByRole('button', { name: 'Create account' }).click();
   await page.waitForURL(/\/dashboard\/org_/);
   posts = `${page.url().split('/').slice(0, 5).join('/')}/posts`;
   await page.close();
@@ -58,8 +58,8 @@ test('writing with the preview beside it, publishing, and finding it again', asy
   await page.locator('#preview em').waitFor();
   await page.getByLabel('Type').selectOption('linkedin_post');
   await page.getByText('8 of 3,000 characters').waitFor();
-  await page.getByRole('button', { name: 'Keep as a draft' }).click();
-  await page.getByText('Kept as a draft.').waitFor();
+  await page.getByRole('button', { name: 'Save draft' }).click();
+  await page.getByText('Saved as a draft.').waitFor();
   expect(await page.getByRole('button', { name: 'Copy the text' }).isVisible()).toBe(true);
   await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await page.getByText('Published. The API returns it from now on.').waitFor();
@@ -76,7 +76,7 @@ test('without scripts it is the same, but for the preview, which waits to be sav
   const { page } = await open(context, `${posts}/~/new`);
   await page.getByLabel('Title').fill('By hand');
   await page.getByLabel('Text, in Markdown').fill('\n\n**loud**');
-  await page.getByRole('button', { name: 'Keep as a draft' }).click();
+  await page.getByRole('button', { name: 'Save draft' }).click();
   expect(await page.locator('#preview strong').textContent()).toBe('loud');
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('\n\n**loud**');
   await page.getByText('Delete this post').click();
@@ -89,8 +89,8 @@ test('no attack runs, in a saved post or while it is typed', async () => {
   await page.getByLabel('Title').fill('<img src=x onerror=alert(1)>');
   await page.getByLabel('Text, in Markdown').fill(attacks.join('\n\n').replaceAll('\0', ''));
   await page.locator('#preview .prose').waitFor();
-  await page.getByRole('button', { name: 'Keep as a draft' }).click();
-  await page.getByText('Kept as a draft.').waitFor();
+  await page.getByRole('button', { name: 'Save draft' }).click();
+  await page.getByText('Saved as a draft.').waitFor();
   for (const attack of attacks.slice(0, 20)) {
     const answered = page.waitForResponse(/\/preview$/);
     await page.getByLabel('Text, in Markdown').fill(`x ${attack}`.replaceAll('\0', ''));

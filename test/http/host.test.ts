@@ -15,7 +15,6 @@ beforeAll(async () => {
   const { fetch } = createApp({
     ...app.deps,
     compose: async (recipe, material) => composeDraft(recipe, material),
-    hasOwnGithub: false,
     peerAddress: (request) => server.requestIP(request)?.address ?? null,
   });
   server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch });

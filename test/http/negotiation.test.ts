@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { gzipPreference, matchesEtag } from '../../src/http/negotiation.ts';
+import { gzipPreference, matchesEtag } from '../../src/http/respond.ts';
 import { bearer, createTestApp } from '../support/test-app.ts';
 
 test.each<[string | null, ReturnType<typeof gzipPreference>]>([

@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { diagnose } from '../../src/integrations/doctor.ts';
-import { isLocal } from '../../src/integrations/reach.ts';
-import { connectIntegration } from '../../src/integrations/service.ts';
-import { setEnabled } from '../../src/integrations/store.ts';
-import type { Check } from '../../src/providers/api.ts';
+import { connectIntegration, setEnabled } from '../../src/integrations/connect.ts';
+import { diagnose, type Finding, isLocal } from '../../src/integrations/doctor.ts';
+import { describeFinding } from '../../src/integrations/words.ts';
 import { hmacSha256 } from '../../src/providers/signature.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
@@ -20,17 +18,19 @@ afterEach(() => world[Symbol.asyncDispose]());
 
 const doctor = (id: string) => diagnose({ ...world.deps, fetch: (request) => fetch(request) }, id);
 
-/** The checks of a name, as `status: message`. */
-const told = (checks: readonly Check[], name: Check['name']) =>
-  checks.filter((check) => check.name === name).map(({ status, message }) => `${status}: ${message}`);
+/** The findings of a name, as `status: message`. */
+const messages = (findings: readonly Finding[], name: Finding['name']) =>
+  findings
+    .filter((finding) => finding.name === name)
+    .map((finding) => `${finding.status}: ${describeFinding(finding)}`);
 
-test('when all is well every check says so, and nothing is changed', async () => {
+test('a healthy integration has no failed finding, and the doctor changes nothing', async () => {
   const id = await world.connect();
   await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
   const before = allRows(world.db);
-  const { ok, checks } = await doctor(id);
+  const { ok, findings } = await doctor(id);
   expect(ok).toBe(true);
-  expect(checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
+  expect(findings.map(({ name, status }) => `${name} ${status}`)).toEqual([
     'enabled ok',
     // The server of this test is on this machine.
     'reachability warning',
@@ -43,7 +43,7 @@ test('when all is well every check says so, and nothing is changed', async () =>
   expect(allRows(world.db)).toEqual(before);
 });
 
-test('a stranger who sends no signature does not make a wrong secret look right', async () => {
+test('an unsigned request does not hide a wrong secret', async () => {
   const id = await world.connect();
   const [hook] = world.rocket.hooks;
   if (hook === undefined) throw new Error('the hook is missing');
@@ -53,8 +53,8 @@ test('a stranger who sends no signature does not make a wrong secret look right'
   world.clock.advance(1000);
   const unsigned = await fetch(hook.config.url ?? '', { method: 'POST', body: '{}' });
   expect(unsigned.status).toBe(400);
-  const { checks } = await doctor(id);
-  expect(told(checks, 'secret')).toEqual([
+  const { findings } = await doctor(id);
+  expect(messages(findings, 'secret')).toEqual([
     expect.stringContaining('failed: The newest delivery was refused for its signature'),
   ]);
 });
@@ -77,19 +77,19 @@ test('a delivery about another repository is a problem until one about the right
   const refused =
     "A delivery about another repository was refused, at 2026-11-20T12:00:01.000Z. The delivery is about evil/other, but the webhook's URL is for acme/rocket. Correct the URL at GitHub, or connect evil/other too.";
   const first = await doctor(id);
-  expect([first.ok, ...told(first.checks, 'repository')]).toEqual([false, `failed: ${refused}`]);
+  expect([first.ok, ...messages(first.findings, 'repository')]).toEqual([false, `failed: ${refused}`]);
   expect(await send(releaseOf(world.rocket, 'v1.0.0'))).toBe(200);
-  expect(told((await doctor(id)).checks, 'repository')).toEqual([`warning: ${refused}`]);
+  expect(messages((await doctor(id)).findings, 'repository')).toEqual([`warning: ${refused}`]);
 });
 
-describe('what is wrong is told, with what to do', () => {
+describe('each problem has a finding', () => {
   const rocketHook = () => {
     const [hook] = world.rocket.hooks;
     if (hook === undefined) throw new Error('the hook is missing');
     return hook;
   };
 
-  test.each<[string, (id: string) => unknown, Check['name'], string]>([
+  test.each<[string, (id: string) => unknown, Finding['name'], string]>([
     [
       'it is disabled',
       (id) => setEnabled(world.deps, id, false),
@@ -132,7 +132,7 @@ describe('what is wrong is told, with what to do', () => {
       'the repository is gone',
       () => world.github.repositories.splice(0),
       'hook',
-      'failed: GitHub shows this token no repository acme/rocket',
+      'failed: GitHub has no repository acme/rocket',
     ],
     [
       'the secret at GitHub is another one',
@@ -152,7 +152,7 @@ describe('what is wrong is told, with what to do', () => {
         world.comeBack();
       },
       'missed',
-      'failed: 1 delivery is missing: 0 arrived, 0 failed, 1 never arrived',
+      'failed: Deliveries are missing: 0 arrived, 0 failed, 1 never arrived',
     ],
     [
       'the last delivery failed',
@@ -162,62 +162,62 @@ describe('what is wrong is told, with what to do', () => {
         world.comeBack();
       },
       'last-delivery',
-      'failed: GitHub says of its last delivery: failed to connect to host',
+      'failed: GitHub reports for its last delivery: failed to connect to host',
     ],
   ])('%s', async (_, harm, name, words) => {
     const id = await world.connect();
     await harm(id);
-    const { ok, checks } = await doctor(id);
+    const { ok, findings } = await doctor(id);
     expect(ok).toBe(false);
-    expect(told(checks, name).join('\n')).toContain(words);
+    expect(messages(findings, name).join('\n')).toContain(words);
   });
 
-  test('all that is wrong with one webhook stands in one sentence', async () => {
+  test('all differences of one webhook are one finding', async () => {
     const id = await world.connect();
     Object.assign(rocketHook(), {
       isActive: false,
       events: ['push', 'release'],
       config: { url: rocketHook().config.url, content_type: 'form', insecure_ssl: '0' },
     });
-    const [hook] = told((await doctor(id)).checks, 'hook');
+    const [hook] = messages((await doctor(id)).findings, 'hook');
     expect(hook).toBe(
-      `failed: The webhook ${rocketHook().id} is switched off; it does not deliver pull_request, which triggers need; it delivers forms; JSON is what it should; it has no secret`,
+      `failed: The webhook ${rocketHook().id} is switched off; it does not deliver pull_request, which triggers need; it delivers forms instead of JSON; it has no secret`,
     );
   });
 
-  test('what the job could not do yet is a warning beside it', async () => {
+  test('a failed update of the job is a warning', async () => {
     const id = await world.connect();
     await createTrigger(world.deps, { integrationId: id, event: 'pull_request', contentType: 'changelog' });
     world.db.$client.run("UPDATE hooks SET problem = 'GitHub failed with status 500'");
-    const found = told((await doctor(id)).checks, 'hook');
-    expect(found.at(-1)).toContain(
-      'warning: What was last tried there failed: GitHub failed with status 500',
-    );
+    const found = messages((await doctor(id)).findings, 'hook');
+    expect(found.at(-1)).toContain('warning: The last update there failed: GitHub failed with status 500');
   });
 
-  test('one provider failure is told once, whatever number of repositories', async () => {
+  test('a provider failure is reported once for any number of repositories', async () => {
     const id = await world.connect('acme/rocket', 'acme/engine');
     world.github.tokens.clear();
-    expect(told((await doctor(id)).checks, 'hook')).toHaveLength(1);
+    expect(messages((await doctor(id)).findings, 'hook')).toHaveLength(1);
   });
 
-  test('something else answers at the address', async () => {
+  test('another server at the address is a problem', async () => {
     const id = await world.connect();
-    const { checks } = await diagnose({ ...world.deps, fetch: () => new Response('hello') }, id);
-    expect(told(checks, 'reachability')[0]).toContain('something else than Tidings answered, with 200');
+    const { findings } = await diagnose({ ...world.deps, fetch: () => new Response('hello') }, id);
+    expect(messages(findings, 'reachability')[0]).toContain('something else than Tidings answered, with 200');
     const moved = () =>
       new Response(null, { status: 301, headers: { location: 'https://tidings.test/ping' } });
-    expect(told((await diagnose({ ...world.deps, fetch: moved }, id)).checks, 'reachability')[0]).toContain(
+    expect(
+      messages((await diagnose({ ...world.deps, fetch: moved }, id)).findings, 'reachability')[0],
+    ).toContain(
       'cannot be reached from here: it redirects to https://tidings.test/ping, and providers follow no redirects',
     );
   });
 });
 
-test('by hand, what can be told without the provider is told', async () => {
+test('without a token, the doctor checks everything but the provider', async () => {
   const { integrationId } = await connectIntegration(world.deps, 'github', 'org_a', 'acme/rocket');
-  const { ok, checks } = await doctor(integrationId);
+  const { ok, findings } = await doctor(integrationId);
   expect(ok).toBe(true);
-  expect(checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
+  expect(findings.map(({ name, status }) => `${name} ${status}`)).toEqual([
     'enabled ok',
     'reachability warning',
     'hook warning',

@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { connectWithToken } from '../../src/integrations/connect.ts';
-import { disconnectIntegration } from '../../src/integrations/disconnect.ts';
+import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { findMissed } from '../../src/integrations/missed.ts';
-import { addPlace, removePlace } from '../../src/integrations/places.ts';
+import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { connectIntegration, revealSecret } from '../../src/integrations/service.ts';
-import { setToken } from '../../src/integrations/set-token.ts';
+import { revealSecret } from '../../src/integrations/secrets.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
+import { setToken } from '../../src/integrations/token.ts';
 import { ALL_PUBLIC_TEAMS, type ProblemKind } from '../../src/providers/api.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
@@ -55,7 +54,7 @@ async function complete(key: string): Promise<number[]> {
   return sent.map(({ status }) => status);
 }
 
-test('all public teams in one webhook, with our secret, and what happens there is taken', async () => {
+test('all public teams share one webhook with our secret, and its events are processed', async () => {
   const { integrationId, places } = await connect();
   expect(places).toMatchObject([{ place: 'All public teams', hasPinged: null }]);
   const [hook] = atLinear();
@@ -72,7 +71,7 @@ test('all public teams in one webhook, with our secret, and what happens there i
   expect(await logOf(world)).toMatchObject([{ status: 'processed', payload: { action: 'completed' } }]);
 });
 
-test('chosen teams, a webhook each; one is added and taken away', async () => {
+test('chosen teams have a webhook each; one is added and removed', async () => {
   const { integrationId } = await connect(['eng', 'Vault']);
   expect(atLinear().map(({ allPublicTeams }) => allPublicTeams)).toEqual([false, false]);
   expect([await complete('ENG'), await complete('VLT'), await complete('DES')]).toEqual([[200], [200], []]);
@@ -83,23 +82,23 @@ test('chosen teams, a webhook each; one is added and taken away', async () => {
   expect(atLinear()).toHaveLength(2);
 });
 
-test('a team that is connected already is refused; all public teams may be those of another workspace', async () => {
+test('a connected team is refused; all public teams may be those of another workspace', async () => {
   const { integrationId } = await connect(['ENG']);
-  const refused = connect(['DES', 'Engineering']).then(
-    () => null,
-    (error: Error) => error.message,
-  );
-  expect(await refused).toContain(`Engineering (ENG) is connected already, by ${integrationId}. To give it`);
+  expect(await rejection(connect(['DES', 'Engineering']))).toMatchObject({
+    problem: { code: 'place_connected', place: 'Engineering (ENG)', integrationId },
+  });
   expect(atLinear()).toHaveLength(1);
   const publicTeams = await connect();
-  expect(String(await rejection(connect()))).toContain(`connected already, by ${publicTeams.integrationId}`);
+  expect(await rejection(connect())).toMatchObject({
+    problem: { code: 'place_connected', integrationId: publicTeams.integrationId },
+  });
   expect(atLinear()).toHaveLength(2);
   const other = world.linear.addWorkspace();
   await connect([], other.addKey({ admin: true }));
   expect(other.hooks).toHaveLength(1);
 });
 
-test('triggers decide what is delivered', async () => {
+test('triggers decide which events are delivered', async () => {
   const { integrationId } = await connect();
   await createTrigger(world.deps, { integrationId, event: 'Project', contentType: 'changelog' });
   expect(await syncHooks(world.deps)).toBe(1);
@@ -107,7 +106,7 @@ test('triggers decide what is delivered', async () => {
   expect(atLinear()[0]?.secret).toBe(await revealSecret(world.deps, integrationId));
 });
 
-test('rotation under a stream of deliveries refuses none', async () => {
+test('a rotation during a stream of deliveries refuses none', async () => {
   const { integrationId } = await connect();
   let isOver = false;
   const answers: number[] = [];
@@ -124,7 +123,7 @@ test('rotation under a stream of deliveries refuses none', async () => {
   expect(answers.filter((status) => status !== 200)).toEqual([]);
 });
 
-test('disconnecting deletes the webhook; a key that was revoked does not, unless it is forced', async () => {
+test('disconnecting deletes the webhook; a revoked key cannot, unless it is forced', async () => {
   const { integrationId } = await connect();
   world.linear.workspace.revoke(world.linear.adminKey);
   expect(await rejection(disconnectIntegration(world.deps, integrationId))).toMatchObject({
@@ -137,7 +136,7 @@ test('disconnecting deletes the webhook; a key that was revoked does not, unless
   expect([atLinear().length, count('integrations'), count('hooks')]).toEqual([0, 0, 0]);
 });
 
-test('a webhook that was set up by hand is found by its URL and taken over, where it stands', async () => {
+test('a webhook that was set up by hand is found by its URL and taken over', async () => {
   const { integrationId, webhookUrl } = await connectIntegration(world.deps, 'linear', 'org_a');
   const { teams, hooks } = world.linear.workspace;
   const teamId = teams.find(({ key }) => key === 'DES')?.id ?? null;
@@ -154,7 +153,7 @@ test('a webhook that was set up by hand is found by its URL and taken over, wher
   expect(hooks[0]?.secret).toBe(await revealSecret(world.deps, integrationId));
 });
 
-describe('a refusal says what to do, and leaves nothing on either side', () => {
+describe('a refusal leaves nothing on either side', () => {
   test.each<[Fault, ProblemKind]>([
     ['answers 503 with a page', 'provider-failed'],
     ['answers 500 with an error of its own', 'provider-failed'],
@@ -182,7 +181,7 @@ describe('a refusal says what to do, and leaves nothing on either side', () => {
   });
 });
 
-test('the doctor sees what was changed at Linear; what is missing Linear does not tell', async () => {
+test('the doctor finds changes at Linear, which does not list its deliveries', async () => {
   const { integrationId } = await connect();
   await complete('ENG');
   const deps = { ...world.deps, fetch: (request: Request) => fetch(request) };
@@ -191,11 +190,16 @@ test('the doctor sees what was changed at Linear; what is missing Linear does no
   if (hook === undefined) throw new Error('the hook is missing');
   hook.enabled = false;
   hook.resourceTypes = ['Issue'];
-  const { ok, checks } = await diagnose(deps, integrationId);
+  const { ok, findings } = await diagnose(deps, integrationId);
   expect(ok).toBe(false);
-  expect(checks.find(({ name }) => name === 'hook')?.message).toBe(
-    `The webhook ${hook.id} is switched off; it does not deliver InitiativeUpdate, Project, ProjectUpdate, which triggers need`,
-  );
-  expect(String(await rejection(findMissed(world.deps, integrationId)))).toContain('Linear tells nobody');
+  expect(findings.find(({ name }) => name === 'hook')).toMatchObject({
+    code: 'hook_differs',
+    hookId: hook.id,
+    differences: [
+      { code: 'inactive' },
+      { code: 'missing_events', events: ['InitiativeUpdate', 'Project', 'ProjectUpdate'] },
+    ],
+  });
+  expect(await rejection(findMissed(world.deps, integrationId))).toMatchObject({ code: 'no_delivery_list' });
   expect((await world.hooks(integrationId))[0]?.placeId).toBe(ALL_PUBLIC_TEAMS);
 });

@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { connectWithToken } from '../../src/integrations/connect.ts';
-import { disconnectIntegration } from '../../src/integrations/disconnect.ts';
+import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
 import { recordMade } from '../../src/integrations/hook-store.ts';
-import { addPlace, removePlace } from '../../src/integrations/places.ts';
+import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { connectIntegration, revealSecret } from '../../src/integrations/service.ts';
-import { setToken } from '../../src/integrations/set-token.ts';
+import { revealSecret } from '../../src/integrations/secrets.ts';
 import { getReceivingIntegration, listIntegrations } from '../../src/integrations/store.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
+import { setToken } from '../../src/integrations/token.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';
@@ -37,8 +36,8 @@ const after = (happens: () => Promise<unknown>) => async (request: Request) => {
   return fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });
 };
 
-describe('two people at once', () => {
-  test('connect one repository: it is connected once', async () => {
+describe('two concurrent changes', () => {
+  test('connect one repository once', async () => {
     const request = { type: 'github', organizationId: 'org_a', token: world.token } as const;
     const calls = await Promise.allSettled(
       ['acme/rocket', 'ACME/rocket'].map((place) =>
@@ -46,15 +45,15 @@ describe('two people at once', () => {
       ),
     );
     expect(statuses(calls)).toEqual(['fulfilled', 'rejected']);
-    expect(await listIntegrations(world.db)).toHaveLength(1);
+    expect(await world.db.read((tx) => listIntegrations(tx))).toHaveLength(1);
     expect(world.rocket.hooks).toHaveLength(1);
   });
 
-  test('add one repository: it is added once', async () => {
+  test('add one repository once', async () => {
     const id = await world.connect();
     const calls = await Promise.allSettled([1, 2].map(() => addPlace(world.deps, id, 'acme/engine')));
     expect(statuses(calls)).toEqual(['fulfilled', 'rejected']);
-    const [integration] = await listIntegrations(world.db);
+    const [integration] = await world.db.read((tx) => listIntegrations(tx));
     expect(integration?.repositories).toHaveLength(2);
     expect(world.engine.hooks).toHaveLength(1);
     expect((await world.hooks(id)).map(({ remoteId }) => remoteId)).toEqual(
@@ -62,16 +61,16 @@ describe('two people at once', () => {
     );
   });
 
-  test('a repository of another integration is not added to this one', async () => {
+  test('do not add a repository of another integration', async () => {
     const id = await world.connect('acme/engine');
     const other = await world.connect('acme/rocket');
-    expect(String(await rejection(addPlace(world.deps, id, 'acme/rocket')))).toContain(
-      `acme/rocket is connected already, by ${other}`,
-    );
+    expect(await rejection(addPlace(world.deps, id, 'acme/rocket'))).toMatchObject({
+      problem: { code: 'place_connected', place: 'acme/rocket', integrationId: other },
+    });
     expect(world.rocket.hooks).toHaveLength(1);
   });
 
-  test('rotate: no delivery is refused meanwhile, and one of them is told to wait', async () => {
+  test('rotate once: the other is refused, and no delivery is', async () => {
     const id = await world.connect();
     let isRefused = true;
     // The other comes while GitHub has the secret from before all that.
@@ -89,7 +88,7 @@ describe('two people at once', () => {
     expect((await rotateSecret(world.deps, id)).isSetAtProvider).toBe(true);
   });
 
-  test('give a token: one webhook, with the present secret', async () => {
+  test('that set a token make one webhook, with the current secret', async () => {
     const { integrationId } = await connectIntegration(world.deps, 'github', 'org_a', 'acme/rocket');
     await Promise.all([1, 2].map(() => setToken(world.deps, integrationId, world.token)));
     expect(world.rocket.hooks).toHaveLength(1);
@@ -97,22 +96,22 @@ describe('two people at once', () => {
     expect(await syncHooks(world.deps)).toBe(0);
   });
 
-  test('disconnect: both sides are empty', async () => {
+  test('disconnect both sides', async () => {
     const id = await world.connect('acme/rocket', 'acme/engine');
     await Promise.allSettled([1, 2].map(() => disconnectIntegration(world.deps, id)));
-    expect(await listIntegrations(world.db)).toEqual([]);
+    expect(await world.db.read((tx) => listIntegrations(tx))).toEqual([]);
     expect(urlsAtGithub()).toEqual([]);
   });
 });
 
-describe('beside the job', () => {
+describe('while the job runs', () => {
   const changeTriggers = (integrationId: string) =>
     createTrigger(world.deps, { integrationId, event: 'pull_request', contentType: 'changelog' });
 
   test.each([
     ['an integration is disconnected', (id: string) => disconnectIntegration(world.deps, id)],
     ['a repository is removed', (id: string) => removePlace(world.deps, id, 'acme/rocket')],
-  ])('%s while its webhook is changed: none is left', async (_, takeAway) => {
+  ])('%s during a change of its webhook leaves none', async (_, takeAway) => {
     const id = await world.connect('acme/rocket', 'acme/engine');
     await removePlace(world.deps, id, 'acme/engine');
     await addPlace(world.deps, id, 'acme/engine');
@@ -126,7 +125,7 @@ describe('beside the job', () => {
     expect(world.rocket.hooks).toEqual([]);
   });
 
-  test('an integration is disconnected after the job has made its webhook again: none is left', async () => {
+  test('disconnecting after the job created the webhook again leaves none', async () => {
     const id = await world.connect();
     await changeTriggers(id);
     // The job comes in between the deletion at GitHub and the one here.
@@ -142,11 +141,11 @@ describe('beside the job', () => {
   });
 });
 
-describe('what is half done', () => {
+describe('an interrupted change', () => {
   /** As after a kill between the making at GitHub and the note of it. */
   const forgetRemoteIds = () => world.db.$client.run('UPDATE hooks SET remote_id = NULL, events = ?', ['[]']);
 
-  test('a webhook that was made and not noted is deleted with its integration', async () => {
+  test('leaves an unrecorded webhook, which is deleted with its integration', async () => {
     const id = await world.connect('acme/rocket', 'acme/engine');
     forgetRemoteIds();
     await removePlace(world.deps, id, 'acme/engine');
@@ -155,7 +154,7 @@ describe('what is half done', () => {
     expect(urlsAtGithub()).toEqual([]);
   });
 
-  test('the job takes it over, and makes no second one', async () => {
+  test('leaves an unrecorded webhook, which the job takes over', async () => {
     const id = await world.connect();
     forgetRemoteIds();
     expect(await syncHooks(world.deps)).toBe(1);
@@ -163,10 +162,14 @@ describe('what is half done', () => {
     expect(world.rocket.hooks).toHaveLength(1);
   });
 
-  test('a disconnection that fails at the second webhook: the first is made again', async () => {
+  test('fails at the second webhook: the job creates the first again', async () => {
     const id = await world.connect('acme/engine', 'acme/rocket');
     world.github.failNext('answers 500', { after: 1 });
-    expect(String(await rejection(disconnectIntegration(world.deps, id)))).toContain(
+    const error = await rejection(disconnectIntegration(world.deps, id));
+    expect(error).toMatchObject({
+      outcome: { code: 'not_disconnected', deleted: ['acme/engine'], mayBeGone: 'acme/rocket' },
+    });
+    expect(String(error)).toEndWith(
       'The integration is still connected. Tidings restores the deleted webhooks of acme/engine within a minute, and that of acme/rocket if it is gone.',
     );
     expect([world.engine.hooks.length, world.rocket.hooks.length]).toEqual([0, 1]);
@@ -176,7 +179,7 @@ describe('what is half done', () => {
     expect(await deliver(world.rocket, 'v1')).toBe(200);
   });
 
-  test('a rotation that fails, and so does the setting back: the job does that, before a day has gone', async () => {
+  test('fails to set back the old secret: the job does so within a day', async () => {
     const id = await world.connect('acme/engine', 'acme/rocket');
     const secret = await revealSecret(world.deps, id);
     world.github.failNext('answers 403 for the permission', { after: 1 });
@@ -189,15 +192,16 @@ describe('what is half done', () => {
     expect(await deliver(world.engine, 'v1')).toBe(200);
   });
 
-  test('a secret that was rotated in another process meanwhile is not taken for the one that was set', async () => {
+  test('does not record a secret that another process rotated meanwhile', async () => {
     const id = await world.connect();
     const [hook] = await world.hooks(id);
     if (hook === undefined) throw new Error('there is no hook');
-    const { secret } = await getReceivingIntegration(world.db, id);
-    const made = { remoteId: hook.remoteId ?? '', events: hook.events };
-    expect((await recordMade(world.db, hook, { ...made, secret }))?.hasPresentSecret).toBe(true);
+    const { secret } = await world.db.read((tx) => getReceivingIntegration(tx, id));
+    const made = { remoteId: hook.remoteId ?? '', events: hook.events, secret };
+    const record = () => world.db.write((tx) => recordMade(tx, hook, made));
+    expect((await record())?.hasPresentSecret).toBe(true);
     await rotateSecret(world.deps, id);
-    expect((await recordMade(world.db, hook, { ...made, secret }))?.hasPresentSecret).toBe(false);
+    expect((await record())?.hasPresentSecret).toBe(false);
     expect(await syncHooks(world.deps)).toBe(1);
   });
 });

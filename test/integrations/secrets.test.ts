@@ -14,7 +14,7 @@ beforeEach(async () => {
 const HOUR_MS = 3_600_000;
 const ping = { zen: 'Design for failure.' };
 
-test('after a rotation both secrets are taken for 24 hours, then only the new one', async () => {
+test('both secrets are accepted for 24 hours after a rotation, then only the new one', async () => {
   const connected = await connectGithub(app, 'org_a');
   const { secret } = await rotateSecret(app.deps, connected.integrationId);
   expect(secret).not.toBe(connected.secret);
@@ -38,14 +38,14 @@ test('a rotation with "now" ends the old secret at once, and the refusal names t
   );
 });
 
-test('a second rotation ends the time of the first secret', async () => {
+test('a second rotation ends the first secret', async () => {
   const connected = await connectGithub(app, 'org_a');
   await rotateSecret(app.deps, connected.integrationId);
   await rotateSecret(app.deps, connected.integrationId);
   expect((await app.request(...githubRequest(connected, ping))).status).toBe(401);
 });
 
-test('no secret lies in the database in the clear, in the log, or in an answer', async () => {
+test('no secret is in plain text in the database, in the log, or in a response', async () => {
   const connected = await connectGithub(app, 'org_a');
   const { secret } = await rotateSecret(app.deps, connected.integrationId);
   const response = await app.request(...githubRequest(connected, ping));
@@ -60,7 +60,7 @@ test('no secret lies in the database in the clear, in the log, or in an answer',
   expect(database.includes(connected.integrationId)).toBe(true);
 });
 
-test('under another SECRET_KEY a delivery is 500 and logged, not taken', async () => {
+test('under another SECRET_KEY a delivery fails with 500 and is logged', async () => {
   const connected = await connectGithub(app, 'org_a');
   app.db.$client.run('UPDATE integrations SET secret = ?', [secretBox(new Uint8Array(32)).seal('x', 'y')]);
   const response = await app.request(...githubRequest(connected, ping));
@@ -70,7 +70,7 @@ test('under another SECRET_KEY a delivery is 500 and logged, not taken', async (
   ]);
 });
 
-test('after the key was lost, a rotated secret counts at once, though the one before it cannot be read', async () => {
+test('after the key was lost, a rotated secret is accepted at once', async () => {
   const connected = await connectGithub(app, 'org_a');
   app.db.$client.run('UPDATE integrations SET secret = ?', [secretBox(new Uint8Array(32)).seal('x', 'y')]);
   const { secret } = await rotateSecret(app.deps, connected.integrationId);
@@ -78,7 +78,7 @@ test('after the key was lost, a rotated secret counts at once, though the one be
   expect((await app.request(...githubRequest(connected, ping))).status).toBe(401);
 });
 
-test('the box opens only what it sealed, under the same key and context, unchanged', () => {
+test('the box opens only unchanged values of the same key and context', () => {
   const box = secretBox(new Uint8Array(SECRET_KEY_BYTES).fill(1));
   const sealed = box.seal('añ 🚀', 'a');
   expect(box.open(sealed, 'a')).toBe('añ 🚀');

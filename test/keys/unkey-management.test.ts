@@ -1,6 +1,6 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import type { KeyService } from '../../src/keys/service.ts';
-import { tidings } from '../../src/lib/how-to-run.ts';
+import { describeKeyWarning } from '../../src/keys/words.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allFaults, holdDeadAddress } from '../support/unkey/faults.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
@@ -42,7 +42,8 @@ describe('what a person can mend is told in words', () => {
     using app = await begin({ apiId: 'api_of_somebody_else' });
     expect(await refusalOf(call(app.deps.keys))).toEqual({
       status: 502,
-      message: `Unkey refused the request (404): The specified API was not found. Unkey also answers 404 when the root key lacks a permission. Run "${tidings} doctor".`,
+      message:
+        'Unkey refused the request (404): The specified API was not found. Unkey also answers 404 when the root key lacks a permission.',
     });
   });
 
@@ -126,20 +127,26 @@ describe('a new key is verified once', () => {
     using app = await begin();
     app.unkey.permissions.delete(permissionOn('verify_key'));
     const { key, warning } = await app.deps.keys.createKey(fields);
-    expect(warning).toStartWith(
-      `Unkey answers NOT_FOUND for the new key, so the API refuses it. Give the root key api.${API_ID}.verify_key.`,
+    const permission = `api.${API_ID}.verify_key`;
+    expect(warning).toEqual({ reason: 'refused', code: 'NOT_FOUND', permission });
+    const sentence = warning && describeKeyWarning(warning);
+    expect(sentence).toStartWith(
+      `Unkey answers NOT_FOUND for the new key, so the API refuses it. Give the root key ${permission}.`,
     );
-    expect(warning).not.toContain(key);
+    expect(sentence).not.toContain(key);
   });
 
   test.each([
     ['RATE_LIMITED', undefined],
-    ['FORBIDDEN', 'Unkey answers FORBIDDEN for the new key, so the API refuses it.'],
+    ['FORBIDDEN', { reason: 'refused', code: 'FORBIDDEN', permission: null } as const],
   ])('%s', async (code, warning) => {
     using app = await begin();
     app.unkey.answerNext({ valid: false, code });
     const created = await app.deps.keys.createKey(fields);
-    expect(created.warning?.slice(0, warning?.length)).toBe(warning);
+    expect(created.warning).toEqual(warning);
+    if (warning === undefined) return;
+    const sentence = 'Unkey answers FORBIDDEN for the new key, so the API refuses it.';
+    expect(describeKeyWarning(warning)).toStartWith(sentence);
   });
 
   test('an outage after the creation does not lose the key', async () => {
@@ -147,7 +154,8 @@ describe('a new key is verified once', () => {
     app.unkey.failAfter('keys.createKey', 'answers 500');
     const { key, warning } = await app.deps.keys.createKey(fields);
     expect(key).toStartWith('tdk_');
-    expect(warning).toStartWith('Unkey did not verify the new key.');
+    expect(warning).toEqual({ reason: 'not_verified' });
+    expect(warning && describeKeyWarning(warning)).toStartWith('Unkey did not verify the new key.');
   });
 });
 

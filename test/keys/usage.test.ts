@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { KeyUsage } from '../../src/keys/usage.ts';
+import { KeyUsage } from '../../src/keys/embedded.ts';
 import { allRows } from '../support/rows.ts';
 import { bearer, createTestApp } from '../support/test-app.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createLog } from '../../src/lib/log.ts';
-import { describeError } from '../../src/lib/log-error.ts';
+import { createLog, describeError } from '../../src/lib/log.ts';
 import { root } from '../support/server.ts';
 
 /** What one call of the log writes, parsed. */

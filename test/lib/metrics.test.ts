@@ -59,7 +59,7 @@ test('what cannot be read is left out and told, and the rest is there', () => {
 test('a name stands for one metric', () => {
   const registry = createRegistry();
   registry.counter('a_total', 'A.', []);
-  expect(() => registry.counter('a_total', 'A.', [])).toThrow('a_total is there already');
+  expect(() => registry.counter('a_total', 'A.', [])).toThrow('a_total exists already');
   registry.gauge('b', 'B.', () => 1);
   registry.gauge('b', 'B.', () => 2);
   expect(registry.render()).toEndWith('# TYPE b gauge\nb 2\n');

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { safeMarkdown } from '../../src/markdown/markdown.ts';
+import { safeMarkdown } from '../../src/markdown/safe.ts';
 import { findActive } from '../support/active-html.ts';
 import { attacks } from '../support/attacks.ts';
 
-/** What could run in the page, however a site renders the text. */
+/** Things that could run in the page, however a site renders the text. */
 function activeIn(markdown: string): string[] {
   return [
     Bun.markdown.html(markdown),
@@ -21,7 +21,7 @@ test.each([
   ['<a href="java&#9;script:x">', ['href="java&#9;script:x"']],
   ['<!-- x -->', ['markup at 0']],
   ['<p>a &lt;b&gt; < c</p><a href="https://x.test">', []],
-])('the reader of active HTML sees it: %s', (html, expected) => {
+])('findActive finds %s', (html, expected) => {
   expect(findActive(html)).toEqual(expected);
 });
 
@@ -57,7 +57,7 @@ const piece = fc.constantFrom(
   '\n| a | b |\n|---|---|\n',
 );
 
-test('nothing active is left of any mix of such pieces, and a second time changes nothing', () => {
+test('nothing active is left of any mix of such pieces, and cleaning twice changes nothing more', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
       const safe = safeMarkdown(pieces.join(''));
@@ -68,7 +68,7 @@ test('nothing active is left of any mix of such pieces, and a second time change
   );
 });
 
-test('no text is lost, however it is written', () => {
+test('no word is lost', () => {
   const word = fc.constantFrom(
     'word',
     '*',

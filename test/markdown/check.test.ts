@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { isHarmless } from '../../src/markdown/check.ts';
+import { isHarmless } from '../../src/markdown/safe.ts';
 
-// What the rewriting lets slip must be seen by the check of its result, so it is tried on what was not rewritten.
+// The check must see anything that rewriting misses, so these texts are not rewritten.
 
 test.each([
   ['an element', 'a <button>b</button>'],
@@ -27,7 +27,7 @@ test.each([
   ['elements that cross', '<table><ul></table></ul>'],
   ['elements beyond reason', '>'.repeat(200)],
   ['quotes in the description of an image', '![<b title="x" onerror="y">](z.png)'],
-])('sees %s', (_, markdown) => {
+])('%s is refused', (_, markdown) => {
   expect(isHarmless(markdown)).toBe(false);
 });
 
@@ -40,6 +40,6 @@ test.each([
   ['tags', '<details>\n<summary>a</summary>\n\nb<br/><kbd>c</kbd><hr>\n\n</details>'],
   ['addresses', '[a](https://x.test) [b](#c) [d](e/f:g) <h@x.test> http://x.test/_i_'],
   ['escaped tags', '\\<script> &lt;b onclick> `<!--`'],
-])('lets pass %s', (_, markdown) => {
+])('%s: accepted', (_, markdown) => {
   expect(isHarmless(markdown)).toBe(true);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { cutGraphemes } from '../../src/markdown/markdown.ts';
+import { cutGraphemes } from '../../src/markdown/plain-text.ts';
 
 const family = '👩‍👩‍👧‍👦';
 
@@ -18,15 +18,15 @@ test.each([
   ['no room', 'abc', 1, '…'],
   ['no room at all', 'abc', 0, ''],
   ['right-to-left text', '\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd', 7, '\u05e9\u05dc\u05d5\u05dd…'],
-])('cuts %s', (_, text, maxLength, expected) => {
+])('%s: cut to its length', (_, text, maxLength, expected) => {
   expect(cutGraphemes(text, maxLength)).toBe(expected);
 });
 
-test('looks only at the neighbourhood of the cut', () => {
+test('cutting a long text reads only the text near the cut', () => {
   for (let round = 0; round < 2000; round++) cutGraphemes(family.repeat(100_000), 100);
 });
 
-test('never cuts within what a reader sees as one character', () => {
+test('a grapheme is never cut in two', () => {
   const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
   const unit = fc.constantFrom(
     'a',

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { safeMarkdown } from '../../src/markdown/markdown.ts';
+import { safeMarkdown } from '../../src/markdown/safe.ts';
 
 test.each([
   ['comments', 'a <!-- b --> c', 'a  c'],
@@ -50,7 +50,7 @@ test.each([
     'ab \u0645\u0631\u062d\u0628\u0627\u200f',
   ],
   ['halves of characters', 'a\ud800b\udc00', 'a\ufffdb\ufffd'],
-])('makes harmless: %s', (_, markdown, expected) => {
+])('becomes harmless: %s', (_, markdown, expected) => {
   expect(safeMarkdown(markdown)).toBe(expected);
 });
 
@@ -60,7 +60,7 @@ test.each([
   ['indented', 'a\n\n    <script>x</script>\n\n\t<b onclick=x>'],
   ['in a list', '- a\n\n      <script>x</script>\n1. ```\n   <i x>\n   ```'],
   ['in a quote', '> ```\n> <script>\n> ```\n>\n>     [x](javascript:x)'],
-])('leaves code as it is: %s', (_, markdown) => {
+])('code stays as it is: %s', (_, markdown) => {
   expect(safeMarkdown(markdown)).toBe(markdown);
 });
 
@@ -79,7 +79,7 @@ test.each([
   ['an element in a list item', '- <details>\n\n  a\n\nb', '- \n\n  a\n\nb'],
   ['ends without a beginning', 'a</details></b>\n\n</li></ul></div>\n\nb', 'a\n\n\n\nb'],
   ['items without a list', '<li>a</li>', 'a'],
-])('leaves nothing open: %s', (_, markdown, expected) => {
+])('nothing stays open: %s', (_, markdown, expected) => {
   expect(safeMarkdown(markdown)).toBe(expected);
 });
 
@@ -100,6 +100,11 @@ test.each([
     '<details>\n`` a &lt; b &lt;img src=x onerror=y\n</details>',
   ],
   [
+    'breaks links in them to elsewhere',
+    '<details>\n[a](javascript:x) [b](https://x.test)\n</details>',
+    '<details>\n[a]&#40;javascript:x) [b](https://x.test)\n</details>',
+  ],
+  [
     'keeps them together where a tag went',
     '<p>\n  <picture>\n    <b>a</b>\n  </picture>\n</p>',
     '<p>\n    <b>a</b>\n</p>',
@@ -111,14 +116,20 @@ test.each([
 test.each([
   ['quotes in quotes without end', `${'>'.repeat(500)} a <b onclick=x>`],
   ['emphasis in emphasis', `${'*a **b '.repeat(300)}<img src=x onerror=y>${' c** d*'.repeat(300)}`],
-])('what is beyond reason becomes words: %s', (_, markdown) => {
+])('text nested too deeply becomes plain words: %s', (_, markdown) => {
   const safe = safeMarkdown(markdown);
   expect(safe).toContain('a');
   expect(safe).not.toMatch(/(?<!\\)[<*]/);
   expect(safeMarkdown(safe)).toBe(safe);
 });
 
-test('cuts what is too long, and closes what the cut opened', () => {
+test('a paragraph that would take long to parse stays when it is harmless, and the rest is cleaned', () => {
+  const costly = '[](a '.repeat(2000);
+  expect(safeMarkdown(`${costly}\n\na <!-- b --> c`)).toBe(`${costly}\n\na  c`);
+  expect(safeMarkdown(`${costly}<img src=x onerror=y>`)).not.toContain('<');
+});
+
+test('a long text is cut, and the fence and the tags that were open are closed', () => {
   const safe = safeMarkdown(`<details>\n\n\`\`\`\n${'a\n'.repeat(400_000)}\`\`\`\n\n</details>`);
   expect(safe.length).toBeLessThanOrEqual(200_000);
   expect(safe.slice(-80)).toEndWith('(Cut here: the whole text has 800,030 characters.)\n```\n\n</details>');
@@ -150,7 +161,7 @@ test.each([
   '\t',
   '\n',
   '\ud83d',
-])('reads a megabyte of %j before a test has run too long', (piece) => {
+])('a megabyte of %j becomes a text within its bounds', (piece) => {
   const safe = safeMarkdown(
     `<details>\n${piece.repeat(500_000 / piece.length)}\n\n${piece.repeat(500_000 / piece.length)}`,
   );

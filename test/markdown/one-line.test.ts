@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { inlineMarkdown } from '../../src/markdown/markdown.ts';
+import { inlineMarkdown } from '../../src/markdown/plain-text.ts';
 
 /** The text of a list item that holds a line, and the elements that Markdown made of it. */
 function render(line: string, options: Bun.markdown.Options = {}) {
@@ -33,7 +33,7 @@ test.each([
   ['a < b, 2 * 3 = 6, x - y + z > 1'],
   ["it's C:\\temp, #1 and 1.2.3"],
   ['\u0645\u0631\u062d\u0628\u0627 👩‍🚀 :rocket:'],
-])('leaves it as it is: %s', (line) => {
+])('stays as it is: %s', (line) => {
   expect(inlineMarkdown(line)).toBe(line);
 });
 
@@ -67,7 +67,7 @@ test.each([
   ['line breaks and controls', ' a\r\n\tb\u0000c\u202ed\u0085 ', 'a b cd'],
   ['halves of characters', '\ud800', '\ufffd'],
   ['nothing', ' \n', ''],
-])('escapes %s', (_, line, expected) => {
+])('escaped: %s', (_, line, expected) => {
   expect(inlineMarkdown(line)).toBe(expected);
 });
 
@@ -99,13 +99,13 @@ const nasty = [
   'a\\',
 ];
 
-test.each(nasty)('renders to the same words: %s', (line) => {
+test.each(nasty)('a line renders to its words: %s', (line) => {
   const { text, elements } = render(inlineMarkdown(line));
   expect(text).toBe(line.trim());
   expect(elements.filter((name) => name !== 'a')).toEqual([]);
 });
 
-test('spans between backticks are code, whatever is in them', () => {
+test('spans between backticks are code', () => {
   expect(render(inlineMarkdown('a `<b>*` _c_ ``d ` e``'))).toEqual({
     text: 'a <b>* _c_ d ` e',
     elements: ['code', 'code'],
@@ -148,7 +148,7 @@ test('any line without backticks renders to its words', () => {
   );
 });
 
-test('no line makes anything but links and code, with addresses linked', () => {
+test('with addresses linked, a line renders to text, links and code alone', () => {
   fc.assert(
     fc.property(
       fc.oneof(

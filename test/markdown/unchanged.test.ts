@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { isRecord } from '../../src/lib/validation.ts';
-import { safeMarkdown } from '../../src/markdown/markdown.ts';
+import { safeMarkdown } from '../../src/markdown/safe.ts';
 
-// Ordinary notes are worth nothing when they come out changed.
+// Ordinary notes must come out unchanged.
 
 const root = join(import.meta.dir, '../..');
 

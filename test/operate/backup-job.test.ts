@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { backupJobs } from '../../src/operate/backup/job.ts';
-import { lastBackup } from '../../src/operate/backup/last-backup.ts';
+import { lastBackup } from '../../src/operate/backup/make.ts';
 import { fillFolder, rowsIn } from '../support/backups.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { fixedClock } from '../support/clock.ts';

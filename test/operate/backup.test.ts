@@ -15,8 +15,8 @@ import {
 import { join } from 'node:path';
 import { migrations } from '../../db/migrate.ts';
 import { keyFingerprint } from '../../src/lib/secret-box.ts';
-import { checkBackup, unpackDatabase, writeBackup } from '../../src/operate/backup/format.ts';
-import { lastBackup } from '../../src/operate/backup/last-backup.ts';
+import { checkBackup, unpackDatabase, writeBackup } from '../../src/operate/backup/archive.ts';
+import { lastBackup } from '../../src/operate/backup/make.ts';
 import { fillFolder, rowsIn } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { fixtures } from '../support/schema-fixtures.ts';
@@ -367,7 +367,7 @@ describe('a file that is not a whole backup is refused in one line, and the fold
   test('with a flipped bit, wherever it is', async () => {
     await backup();
     const whole = readFileSync(file());
-    const { checkBackup } = await import('../../src/operate/backup/format.ts');
+    const { checkBackup } = await import('../../src/operate/backup/archive.ts');
     const damaged = join(folder.path, 'flipped');
     for (let position = 0; position < whole.length; position++) {
       const bytes = Buffer.from(whole);

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
-import { guardDescriptors, readDescriptorLimit } from '../../src/lib/descriptors.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { guardDescriptors, readDescriptorLimit } from '../../src/operate/descriptors.ts';
 
 const stops: (() => void)[] = [];
 afterEach(() => {
@@ -17,7 +17,7 @@ function guard(limit: number | null) {
   };
   const made = guardDescriptors({ log }, closeIdle, limit, () => state.open);
   stops.push(made.stop);
-  return { ...made, state, logged };
+  return { made, state, logged };
 }
 
 test.skipIf(process.platform !== 'linux')('the limit is read from the system', () => {
@@ -28,24 +28,24 @@ test.each([
   [1024, 960],
   [100, 50],
 ])('of %i descriptors, connections may take what leaves %i in use', (limit, allowed) => {
-  const { isFull, look, state, logged } = guard(limit);
+  const { made, state, logged } = guard(limit);
   state.open = allowed;
-  look();
-  expect({ isFull: isFull(), ...state }).toEqual({ isFull: false, open: allowed, closed: 0 });
+  made.look();
+  expect({ isFull: made.isFull, ...state }).toEqual({ isFull: false, open: allowed, closed: 0 });
   state.open = allowed + 1;
-  look();
-  look();
-  expect({ isFull: isFull(), closed: state.closed }).toEqual({ isFull: true, closed: 2 });
-  // Said once, not at every look.
+  made.look();
+  made.look();
+  expect({ isFull: made.isFull, closed: state.closed }).toEqual({ isFull: true, closed: 2 });
+  // Logged once, not at every look.
   expect(logged).toMatchObject([{ level: 'warn', limit, allowed, closed: 7 }]);
   state.open = 20;
-  look();
-  expect(isFull()).toBe(false);
+  made.look();
+  expect(made.isFull).toBe(false);
 });
 
 test('where the system does not say its limit, nothing is refused', () => {
-  const { isFull, look, state } = guard(null);
+  const { made, state } = guard(null);
   state.open = 1e9;
-  look();
-  expect({ isFull: isFull(), closed: state.closed }).toEqual({ isFull: false, closed: 0 });
+  made.look();
+  expect({ isFull: made.isFull, closed: state.closed }).toEqual({ isFull: false, closed: 0 });
 });

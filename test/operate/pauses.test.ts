@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { findPause, trackUptime } from '../../src/operate/uptime/pauses.ts';
-import { listRuns } from '../../src/operate/uptime/store.ts';
+import { findPause, trackUptime } from '../../src/operate/uptime.ts';
+import { listRuns } from '../../src/operate/uptime-store.ts';
 import { createTestApp, PUBLIC_URL } from '../support/test-app.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { serverJobs, startJobs } from '../../src/operate/jobs/jobs.ts';
-import { planSweep, sweep } from '../../src/operate/jobs/sweep.ts';
-import { setPlan } from '../../src/organizations/store.ts';
+import { planSweep, serverJobs, startJobs, sweep } from '../../src/operate/jobs.ts';
+import { setPlan } from '../../src/organizations/service.ts';
 import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 

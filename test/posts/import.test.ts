@@ -1,7 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { explain } from '../../src/cli/hints.ts';
+import type { AppError } from '../../src/lib/app-error.ts';
 import { type ImportOptions, importFile } from '../../src/posts/import/service.ts';
 import { contentTypes, postStatuses } from '../../src/posts/model.ts';
-import { deletePost, listPostPage, parsePost } from '../../src/posts/store.ts';
+import { deletePost } from '../../src/posts/service.ts';
+import { listPostPage, parsePost } from '../../src/posts/store.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
@@ -316,7 +319,7 @@ describe('a bad record names file, line and field, and nothing of the file is wr
   ])('%s', async (_, name, text, message) => {
     const failure = await importText(name, text).catch((error: Error) => error);
     expect(failure).toBeInstanceOf(Error);
-    expect((failure as Error).message).toStartWith(message);
+    expect(explain(failure as AppError)).toStartWith(message);
     expect(await stored()).toEqual([]);
   });
 

@@ -1,8 +1,13 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ContentType, PostStatus } from '../../src/posts/model.ts';
-import { applyImport, deleteImport, insertImport, stagePost } from '../../src/posts/staged-store.ts';
-import { movePiece } from '../../src/posts/store.ts';
+import {
+  applyImport,
+  deleteImport,
+  insertImport,
+  movePiece,
+  stagePost,
+} from '../../src/posts/write-store.ts';
 import { bearer, createTestApp, examplePost } from '../support/test-app.ts';
 
 interface ModelPost {
@@ -126,18 +131,22 @@ test('a staged import is not in the list until it is applied, and then whole, ho
         };
         await requireList(before);
 
-        insertImport(db, { id: 'import_1', organizationId: 'org_a', state: 'staging', beatAt: 0 });
+        await db.write((tx) =>
+          insertImport(tx, { id: 'import_1', organizationId: 'org_a', state: 'staging', beatAt: 0 }),
+        );
         for (const [index, each] of imported.entries()) {
-          stagePost(db, { ...examplePost(index), ...each, organizationId: 'org_a' }, index);
+          const post = { ...examplePost(index), ...each, organizationId: 'org_a' };
+          await db.write((tx) => stagePost(tx, post, index));
           if (index % 10 === 0) await requireList(before);
         }
         await requireList(before);
 
-        applyImport(db, 'import_1');
+        await db.write((tx) => applyImport(tx, 'import_1'));
         const after = [...new Map([...before, ...imported].map((each) => [each.id, each])).values()];
         await requireList(after);
-        for (let moved = 0; movePiece(db) > 0; moved++) if (moved % 10 === 0) await requireList(after);
-        deleteImport(db, { id: 'import_1', state: 'applying' });
+        for (let moved = 0; (await db.write(movePiece)) > 0; moved++)
+          if (moved % 10 === 0) await requireList(after);
+        await db.write((tx) => deleteImport(tx, { id: 'import_1', state: 'applying' }));
         await requireList(after);
         db.$client.close();
       },

@@ -245,7 +245,7 @@ describe('caching', () => {
 
   test('every way of changing a post shows in the next answer', async () => {
     await addTwelve();
-    const { deletePost, setPostStatus } = await import('../../src/posts/store.ts');
+    const { deletePost, setPostStatus } = await import('../../src/posts/service.ts');
     expect(await ids('?limit=2')).toEqual(['p11', 'p10']);
     await setPostStatus(app.deps, 'p12', 'published');
     expect(await ids('?limit=2')).toEqual(['p12', 'p11']);

@@ -1,26 +1,18 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { editPost } from '../../src/posts/edit.ts';
 import { type ImportOptions, importFile } from '../../src/posts/import/service.ts';
 import { recoverImport } from '../../src/posts/import/staging.ts';
-import { contentTypes, type Post, postStatuses } from '../../src/posts/model.ts';
+import { contentTypes, type OwnedPost, type Post, postStatuses } from '../../src/posts/model.ts';
+import { deletePost, editPost, setPostStatus } from '../../src/posts/service.ts';
+import { getPost, listPostPage, parsePost, tallyPosts } from '../../src/posts/store.ts';
 import {
   applyImport,
   findImport,
   insertImport,
   isImporting,
+  movePiece,
   stagePost,
   takePiece,
-} from '../../src/posts/staged-store.ts';
-import {
-  deletePost,
-  getPost,
-  listPostPage,
-  movePiece,
-  type OwnedPost,
-  parsePost,
-  setPostStatus,
-  tallyPosts,
-} from '../../src/posts/store.ts';
+} from '../../src/posts/write-store.ts';
 import { signedIn, type Visit } from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
 import { bearer, createTestApp, examplePost, type TestApp } from '../support/test-app.ts';
@@ -157,7 +149,7 @@ describe('a large import', () => {
     expect(results.map(({ created }) => created).sort()).toEqual([250, 250, 50]);
     expect(await stored('org_b')).toHaveLength(250);
     expect((await stored()).filter(({ title }) => title === 'Second')).toHaveLength(300);
-    expect(isImporting(app.db)).toBe(false);
+    expect(await isImporting(app.db)).toBe(false);
   });
 
   test('that stands still for too long is removed by the next, and says so', async () => {
@@ -174,7 +166,7 @@ describe('a large import', () => {
     );
     await takeover;
     expect(await stored()).toEqual([]);
-    expect(isImporting(app.db)).toBe(false);
+    expect(await isImporting(app.db)).toBe(false);
   });
 });
 
@@ -216,11 +208,14 @@ describe('a post that is not moved yet', () => {
     await app.addPosts('org_a', { id: 'old', title: 'Old title', status: 'draft' });
     visit = await signedIn(app, { organizationId: 'org_a' });
     auth = bearer(await app.addKey('org_a'));
-    insertImport(app.db, { id: 'import_1', organizationId: 'org_a', state: 'staging', beatAt: 0 });
+    const begun = { id: 'import_1', organizationId: 'org_a', state: 'staging', beatAt: 0 } as const;
+    await app.db.write((tx) => insertImport(tx, begun));
     const staged = (fields: Partial<OwnedPost>) =>
-      stagePost(app.db, { ...examplePost(5), organizationId: 'org_a', title: 'Staged title', ...fields }, 0);
-    staged({ id: 'old' });
-    staged({ id: 'new' });
+      app.db.write((tx) =>
+        stagePost(tx, { ...examplePost(5), organizationId: 'org_a', title: 'Staged title', ...fields }, 0),
+      );
+    await staged({ id: 'old' });
+    await staged({ id: 'new' });
   });
 
   const read = async () => ({
@@ -250,7 +245,7 @@ describe('a post that is not moved yet', () => {
   });
 
   test('is everywhere but in the search once it is', async () => {
-    applyImport(app.db, 'import_1');
+    await app.db.write((tx) => applyImport(tx, 'import_1'));
     expect(await read()).toMatchObject({
       list: {
         posts: [
@@ -268,12 +263,12 @@ describe('a post that is not moved yet', () => {
         [200, false],
       ],
     });
-    movePiece(app.db);
+    await app.db.write(movePiece);
     expect((await read()).pages.at(-1)).toEqual([200, true]);
   });
 
   test('of another organization is not there', async () => {
-    applyImport(app.db, 'import_1');
+    await app.db.write((tx) => applyImport(tx, 'import_1'));
     await app.addOrganization('org_b');
     const other = bearer(await app.addKey('org_b'));
     expect(await (await app.request('/v1/org_b/posts/new', other)).json()).toEqual({ post: null });
@@ -288,9 +283,10 @@ describe('an import whose process was killed', () => {
   beforeEach(async () => {
     await app.addPosts('org_a', { id: 'p0', title: 'Old' });
     const beatAt = app.clock.now().getTime();
-    insertImport(app.db, { id: 'import_1', organizationId: 'org_a', state: 'staging', beatAt });
+    const begun = { id: 'import_1', organizationId: 'org_a', state: 'staging', beatAt } as const;
+    await app.db.write((tx) => insertImport(tx, begun));
     for (const [index, post] of numbered(3, { title: 'New' }).entries()) {
-      stagePost(app.db, { ...post, organizationId: 'org_a' }, index);
+      await app.db.write((tx) => stagePost(tx, { ...post, organizationId: 'org_a' }, index));
     }
   });
 
@@ -298,40 +294,40 @@ describe('an import whose process was killed', () => {
 
   test('before it was applied is removed, after half a minute', async () => {
     await recoverImport(app.deps);
-    expect(findImport(app.db)).toMatchObject({ state: 'staging' });
+    expect(await findImport(app.db)).toMatchObject({ state: 'staging' });
     app.clock.advance(30_000);
     await recoverImport(app.deps);
-    expect(isImporting(app.db)).toBe(false);
+    expect(await isImporting(app.db)).toBe(false);
     expect(await titles()).toEqual(['Old']);
   });
 
   test('under a clock that has been set back since is removed too', async () => {
     app.clock.advance(-3_600_000);
     await recoverImport(app.deps);
-    expect(isImporting(app.db)).toBe(false);
+    expect(await isImporting(app.db)).toBe(false);
   });
 
   test('while it was being removed is removed', async () => {
     app.db.$client.run("delete from imports where id = 'import_1'");
-    takePiece(app.db);
+    await app.db.write(takePiece);
     await recoverImport(app.deps);
-    expect(isImporting(app.db)).toBe(false);
+    expect(await isImporting(app.db)).toBe(false);
     expect(await titles()).toEqual(['Old']);
   });
 
   test('after it was applied is finished', async () => {
-    applyImport(app.db, 'import_1');
-    movePiece(app.db);
+    await app.db.write((tx) => applyImport(tx, 'import_1'));
+    await app.db.write(movePiece);
     expect(await titles()).toEqual(['New', 'New', 'New']);
     app.clock.advance(30_000);
     await recoverImport(app.deps);
-    expect(isImporting(app.db)).toBe(false);
+    expect(await isImporting(app.db)).toBe(false);
     expect(countRows('posts')).toBe(3);
     expect(await titles()).toEqual(['New', 'New', 'New']);
   });
 
   test('is settled by the next import', async () => {
-    applyImport(app.db, 'import_1');
+    await app.db.write((tx) => applyImport(tx, 'import_1'));
     app.clock.advance(30_000);
     await importPosts(numbered(150).map((post) => ({ ...post, id: `next-${post.id}` })));
     expect(await stored()).toHaveLength(153);

@@ -1,13 +1,12 @@
 import { expect, test } from 'bun:test';
-import { messageOf } from '../../src/providers/github/events/commit-message.ts';
+import { messageOf } from '../../src/providers/commit-text.ts';
 import { github } from '../../src/providers/github/provider.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { linear } from '../../src/providers/linear/provider.ts';
-import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
 import { changed, type Payload, readEvent } from '../support/payloads.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
-const sample = (event: string) => sampleGithub(event, { repository: 'acme/rocket', now }) ?? {};
+const sample = (event: string) => samplePayload('github', event, { repository: 'acme/rocket', now }) ?? {};
 
 function dataOf(event: string, payload: Payload): Payload {
   const result = readEvent(github, event, payload);
@@ -56,7 +55,7 @@ test.each(['javascript:alert(1)', 'data:text/html,x', '/relative', 'https://x.te
   'the address %p is nothing to link to',
   (url) => {
     expect(dataOf('release', changed(sample('release'), { 'release.html_url': url })).url).toBeNull();
-    const payload = changed(sampleLinear('Issue', { now }) ?? {}, { 'data.url': url, url });
+    const payload = changed(samplePayload('linear', 'Issue', { now }) ?? {}, { 'data.url': url, url });
     expect(readEvent(linear, 'Issue', payload)).toMatchObject({ processed: { data: { url: null } } });
   },
 );

@@ -2,8 +2,7 @@ import { expect, test } from 'bun:test';
 import { sign } from '@octokit/webhooks-methods';
 import type { Connected } from '../../src/integrations/model.ts';
 import { github } from '../../src/providers/github/provider.ts';
-import { githubSamples, sampleGithub } from '../../src/providers/github/samples/index.ts';
-import { linearSamples, sampleLinear } from '../../src/providers/linear/samples/index.ts';
+import { sampleEvents, samplePayload } from '../../src/providers/index.ts';
 import { SAMPLE_REPOSITORY_ID } from '../../src/providers/provider.ts';
 import { connectGithub, connectLinear, githubRequest, linearRequest, logOf } from '../support/deliveries.ts';
 import { githubExamples } from '../support/github.ts';
@@ -17,10 +16,10 @@ async function setUp() {
   return app;
 }
 
-test.each(githubSamples)('GitHub: %s', async (event) => {
+test.each(sampleEvents('github'))('GitHub: %s', async (event) => {
   const app = await setUp();
   const connected = await connectGithub(app, 'org_a');
-  const payload = sampleGithub(event, { repository: 'acme/rocket', now: app.clock.now() });
+  const payload = samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() });
   const response = await app.request(...githubRequest(connected, payload, { event }));
   expect(response.status).toBe(200);
   const { data } = (await response.json()) as { data: Record<string, unknown> };
@@ -32,10 +31,10 @@ test.each(githubSamples)('GitHub: %s', async (event) => {
   expect(await logOf(app)).toMatchObject([{ status: 'processed', payload: { event } }]);
 });
 
-test.each(linearSamples)('Linear: %s', async (event) => {
+test.each(sampleEvents('linear'))('Linear: %s', async (event) => {
   const app = await setUp();
   const connected = await connectLinear(app, 'org_a');
-  const payload = sampleLinear(event, { now: app.clock.now() });
+  const payload = samplePayload('linear', event, { now: app.clock.now() });
   const response = await app.request(...linearRequest(connected, payload, { event }));
   expect(response.status).toBe(200);
   const { data } = (await response.json()) as { data: Record<string, unknown> };

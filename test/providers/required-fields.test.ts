@@ -1,16 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import { github } from '../../src/providers/github/provider.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { linear } from '../../src/providers/linear/provider.ts';
-import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { changed, type Payload, readEvent, refusalOf } from '../support/payloads.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
 const sampleOf = ({ id }: Provider, event: string): Payload =>
   (id === 'github'
-    ? sampleGithub(event, { repository: 'acme/rocket', now })
-    : sampleLinear(event, { now })) ?? {};
+    ? samplePayload('github', event, { repository: 'acme/rocket', now })
+    : samplePayload('linear', event, { now })) ?? {};
 
 const required: [provider: Provider, event: string, fields: string[]][] = [
   [

@@ -1,21 +1,18 @@
-import { beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { LinearWebhookClient } from '@linear/sdk/webhooks';
 import { sign, verify } from '@octokit/webhooks-methods';
 import { github } from '../../src/providers/github/provider.ts';
-import { githubSamples, sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { sampleEvents, samplePayload } from '../../src/providers/index.ts';
 import { linear } from '../../src/providers/linear/provider.ts';
-import { linearSamples, sampleLinear } from '../../src/providers/linear/samples/index.ts';
 import { hmacSha256 } from '../../src/providers/signature.ts';
 
 const secret = 'wh_4Zk2 über 🚀';
 const now = new Date('2026-11-20T12:00:00.000Z');
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-beforeEach(() => {
-  setSystemTime(now);
-  return () => setSystemTime();
-});
+beforeEach(() => void setSystemTime(now));
+afterEach(() => void setSystemTime());
 
 test("GitHub's published vector", () => {
   const known = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
@@ -28,8 +25,8 @@ const bodies = [
   '{}',
   '{"title":"Größe, 尺寸, 🚀, \u2028"}',
   '{"id":12345678901234567890,"pad": 1.0}',
-  ...githubSamples.map((event) =>
-    JSON.stringify(sampleGithub(event, { repository: 'acme/rocket', now }), null, 1),
+  ...sampleEvents('github').map((event) =>
+    JSON.stringify(samplePayload('github', event, { repository: 'acme/rocket', now }), null, 1),
   ),
 ];
 
@@ -40,9 +37,9 @@ test.each(bodies)('GitHub’s own library signs and verifies as we do: %.40s', a
   expect(await verify(secret, body, `sha256=${hmacSha256(secret, bytes(body))}`)).toBe(true);
 });
 
-describe.each(linearSamples)('Linear’s own SDK and %s', (event) => {
+describe.each(sampleEvents('linear'))('Linear’s own SDK and %s', (event) => {
   const client = new LinearWebhookClient(secret);
-  const payload = sampleLinear(event, { now }) ?? {};
+  const payload = samplePayload('linear', event, { now }) ?? {};
   const body = Buffer.from(JSON.stringify(payload));
 
   test('takes what we sign, and reads the same', () => {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
+import { setEnabled } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { deleteIntegration, deleteRepository, setEnabled } from '../../src/integrations/store.ts';
+import { deleteIntegration, deleteRepository } from '../../src/integrations/store.ts';
 import { UploadError, type UploadProblem } from '../../src/lib/upload.ts';
-import { setPlan } from '../../src/organizations/store.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
-import { providers } from '../../src/providers/index.ts';
+import { setPlan } from '../../src/organizations/service.ts';
+import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createReceiver } from '../../src/receiver/receive.ts';
 import {
@@ -517,14 +517,15 @@ describe('deliveries that fail in a row', () => {
 
 describe('while it is being disconnected', () => {
   const disconnected = {
-    integration: () => deleteIntegration(app.db, connected.integrationId),
-    repository: () => deleteRepository(app.db, connected.repositoryId as string),
+    integration: () => app.db.write((tx) => deleteIntegration(tx, connected.integrationId)),
+    repository: () => app.db.write((tx) => deleteRepository(tx, connected.repositoryId as string)),
   };
 
   /** Disconnects once the body is read, which is after the integration and its repository were found. */
   function receiveWhile(disconnect: () => void, event: string, delivery: string = crypto.randomUUID()) {
     const { integrationId, repositoryId } = connected;
-    const sample = sampleGithub(event, { repository: 'acme/rocket', now: app.clock.now() }) ?? ping;
+    const sample =
+      samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() }) ?? ping;
     const [, init] = githubRequest(connected, sample, { event, delivery });
     return createReceiver(
       app.deps,

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Connected } from '../../src/integrations/model.ts';
 import { addPlace } from '../../src/integrations/places.ts';
 import { getIntegration } from '../../src/integrations/store.ts';
-import { sampleOf } from '../../src/providers/samples.ts';
+import { sampleFor } from '../../src/providers/index.ts';
 import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { releaseOf } from '../support/hooks.ts';
 import type { Payload } from '../support/payloads.ts';
@@ -79,7 +79,7 @@ describe('before the id is known, the name decides:', () => {
 
   test('a sample is taken and teaches nothing', async () => {
     const integration = await getIntegration(app.db, connected.integrationId);
-    const sample = sampleOf(integration, 'release', { now: app.clock.now() }) ?? {};
+    const sample = sampleFor(integration, 'release', { now: app.clock.now() }) ?? {};
     expect((await send(sample)).status).toBe(200);
     expect(await repositories()).toEqual(['acme/rocket null']);
   });
@@ -128,7 +128,7 @@ describe('once the id is known, it decides:', () => {
 
   test('a sample goes by its name', async () => {
     const integration = await getIntegration(app.db, connected.integrationId);
-    const sample = sampleOf(integration, 'release', { now: app.clock.now() }) ?? {};
+    const sample = sampleFor(integration, 'release', { now: app.clock.now() }) ?? {};
     expect((await send(sample)).status).toBe(200);
     expect(await repositories()).toEqual(['acme/rocket 7']);
   });
@@ -154,7 +154,7 @@ test('a sample is of the repository that it is sent to', async () => {
   const second = await addPlace(app.deps, connected.integrationId, 'acme/engine');
   const integration = await getIntegration(app.db, connected.integrationId);
   const options = { now: app.clock.now(), repositoryId: second.repositoryId };
-  const sample = sampleOf(integration, 'release', options) ?? {};
+  const sample = sampleFor(integration, 'release', options) ?? {};
   const to = { ...connected, webhookUrl: second.webhookUrl };
   expect((await send(sample, 'release', to)).status).toBe(200);
 });

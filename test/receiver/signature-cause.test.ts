@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Connected } from '../../src/integrations/model.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
-import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/signature.ts';
 import {
   claimCount,
@@ -37,7 +36,7 @@ interface Sent {
 const senders = {
   GitHub: {
     connect: () => connectGithub(app, 'org_a'),
-    payload: () => sampleGithub('push', { repository: 'acme/rocket', now: app.clock.now() }) ?? {},
+    payload: () => samplePayload('github', 'push', { repository: 'acme/rocket', now: app.clock.now() }) ?? {},
     request: (to: Connected, { signed, secret, arrived = signed, type = 'application/json' }: Sent) =>
       githubRequest(to, arrived, {
         event: 'push',
@@ -49,7 +48,7 @@ const senders = {
   },
   Linear: {
     connect: () => connectLinear(app, 'org_a'),
-    payload: () => sampleLinear('Issue', { now: app.clock.now() }) ?? {},
+    payload: () => samplePayload('linear', 'Issue', { now: app.clock.now() }) ?? {},
     request: (to: Connected, { signed, secret, arrived = signed, type = 'application/json' }: Sent) =>
       linearRequest(to, arrived, {
         headers: { 'content-type': type, 'linear-signature': hmacSha256(secret, signed) },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { WebhookReceived } from '../../src/deliveries/model.ts';
-import { sampleOf } from '../../src/providers/samples.ts';
+import { sampleFor } from '../../src/providers/index.ts';
 import { temporaryFolder } from '../support/cli.ts';
 import { connectGithub, githubRequest } from '../support/deliveries.ts';
 import { root } from '../support/server.ts';
@@ -166,7 +166,7 @@ async function responses(): Promise<[schema: string, value: unknown][]> {
   const connected = await connectGithub(app, 'org_a');
   const integration = { type: 'github' as const, repositories: [] };
   const deliver = (event: string, delivery: string, changes = {}) => {
-    const payload = sampleOf(integration, event, { now: app.clock.now() });
+    const payload = sampleFor(integration, event, { now: app.clock.now() });
     return githubRequest(connected, { ...payload, ...changes }, { event, delivery });
   };
   const requests: [schema: string, path: string, init?: RequestInit][] = [

@@ -1,6 +1,5 @@
-// A reader of HTML as browsers read it, lenient to the last, and knowing nothing of how the service reads it: it says
-// what in a page could run, load or take over something. Text in a tag that is not ended counts as a tag, since
-// something may be put after it.
+// Reads HTML as leniently as browsers do, independently of the service, and reports everything in a page that could
+// run, load or take over something. A tag without an end counts as a tag, since more text may be put after it.
 
 const HARMLESS = new Set(
   (
@@ -12,7 +11,7 @@ const HARMLESS_ATTRIBUTES = new Set(
   'href src alt title align class type checked disabled start aria-label'.split(' '),
 );
 
-/** What in a piece of HTML is active or may swallow what follows, in words; empty when nothing is. */
+/** Names everything in a piece of HTML that is active or may swallow the text after it. */
 export function findActive(html: string): string[] {
   const found: string[] = [];
   for (let at = html.indexOf('<'); at !== -1; at = html.indexOf('<', at)) {
@@ -62,7 +61,7 @@ function judge(element: string, key: string, value: string, found: string[]): vo
   }
 }
 
-/** The entities of an attribute, by a parser that is not ours. */
+/** Decodes the entities of an attribute, independently of the service. */
 function decode(value: string): string {
   const named: Record<string, string> = {
     Tab: '\t',

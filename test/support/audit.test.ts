@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { audit } from './audit.ts';
 import { holdDeadAddress } from './unkey/faults.ts';
 
-/** What a registry answers that knows an advisory: those of the packages that it is asked about. */
+/** A registry's response: the advisories of the requested packages. */
 const advisories = (name: string, severity: string) => async (request: Request) => {
   const asked: Record<string, string[]> = JSON.parse(
     new TextDecoder().decode(Bun.gunzipSync(await request.bytes())),

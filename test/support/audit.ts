@@ -6,9 +6,9 @@ import { root } from './server.ts';
 const TIMEOUT_MS = 60_000;
 
 export interface Audit {
-  /** Whether an advisory of high or critical severity was found. */
+  /** True if an advisory of high or critical severity exists. */
   isAffected: boolean;
-  /** What to print. */
+  /** The text to print. */
   text: string;
 }
 

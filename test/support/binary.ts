@@ -13,7 +13,7 @@ const INTO_BARE_ROOT = '"$1" --rbind /proc "$0/proc" && shift && exec "$@"';
 export interface BareFolder {
   /** The folder that the binary sees as its working folder, by the path that this process knows. */
   readonly path: string;
-  /** What the folder is to the binary, in words. */
+  /** The folder's role for the binary, in words. */
   readonly kind: string;
   /** The command line that runs the binary there with these words. */
   command(words: readonly string[]): string[];
@@ -58,7 +58,7 @@ export function bareFolder(binary: string, path: string): BareFolder {
   };
 }
 
-/** What to put before the command, or null where this machine or its user cannot do it. */
+/** Prefix of the command; null where this machine or its user cannot do it. */
 function isolationOf(path: string): string[] | null {
   const [unshare, mount, chroot] = ['unshare', 'mount', 'chroot'].map(find);
   if (process.platform !== 'linux' || !unshare || !mount || !chroot) return null;

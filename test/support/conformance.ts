@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { Fetch } from '../../src/http/request-log.ts';
+import type { Fetch } from '../../src/http/request.ts';
 
 interface OpenApi {
   paths: Record<string, Record<string, { responses: Record<string, Documented> }>>;

@@ -11,7 +11,7 @@ export interface OpenDashboard {
   browser: Browser;
   server: ServerProcess;
   dataDir: string;
-  /** What the printed link begins with: cookies belong to this host, not to the address that is listened on. */
+  /** The prefix of the printed link: cookies belong to this host, not to the listening address. */
   origin: string;
   /** The address that the organization's pages begin with. */
   base: string;
@@ -63,7 +63,7 @@ export async function setUp(page: Page, server: ServerProcess): Promise<string> 
   await page.getByLabel('Password').fill(owner.password);
   const organization = page.getByLabel('Your team or product');
   if ((await organization.count()) > 0) await organization.fill('Acme Rockets');
-  await page.getByRole('button', { name: 'Begin' }).click();
+  await page.getByRole('button', { name: 'Create account' }).click();
   await page.waitForURL(/\/start$/);
   return page.url().replace(/\/start$/, '');
 }
@@ -76,7 +76,7 @@ export async function signIn(page: Page): Promise<void> {
 }
 
 /**
- * Whatever goes wrong in a browser's pages from now on, runs that should not, breaks the policy, or asks another site
+ * Collects failures in a browser's pages from now on: scripts that should not run, policy violations, and requests to another site
  * for something. A page that is itself refused is no trouble: its test looks at it.
  */
 export function watch(context: BrowserContext, origin: string): string[] {

@@ -1,12 +1,11 @@
 import { randomToken } from '../../src/lib/ids.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import type { Role, User } from '../../src/users/model.ts';
-import { hashOf } from '../../src/users/service.ts';
-import { insertSession } from '../../src/users/session-store.ts';
-import { insertMembership, insertUser } from '../../src/users/store.ts';
+import { hashOf } from '../../src/users/sessions.ts';
+import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
 import type { TestApp } from './test-app.ts';
 
-/** What a browser says of a form that our own page sent. */
+/** Headers of a browser that sends a form from the same origin. */
 const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' };
 
 /** Opens a page as somebody who is signed in; with a `body`, sends a form from one of our own pages. */
@@ -24,12 +23,12 @@ export async function signedIn(
   const token = randomToken(32);
   const lastUsedAt = app.clock.now().getTime();
   const expiresAt = lastUsedAt + 30 * DAY_MS;
-  await app.db.write(() => {
-    insertUser(app.db, { ...user, passwordHash: null });
+  await app.db.write(async (tx) => {
+    await insertUser(tx, { ...user, passwordHash: null });
     if (organizationId !== undefined) {
-      insertMembership(app.db, { userId: user.id, organizationId, role, createdAt });
+      await insertMembership(tx, { userId: user.id, organizationId, role, createdAt });
     }
-    insertSession(app.db, { hash: hashOf(token), userId: user.id, createdAt, lastUsedAt, expiresAt });
+    await insertSession(tx, { hash: hashOf(token), userId: user.id, createdAt, lastUsedAt, expiresAt });
   });
   const prefix = app.deps.publicUrl().startsWith('https:') ? '__Host-' : '';
   const cookie = `${prefix}tidings_session=${token}`;
@@ -64,7 +63,7 @@ export function cookieOf(response: Response, name = 'tidings_session'): string |
 /** Text that must never reach a page as it is. */
 export const hostile = '<script>alert(1)</script>"><img src=x onerror=alert(1)>';
 
-/** Whether a page holds hostile text as markup. */
+/** True if a page contains hostile text as markup. */
 export function isHarmed(html: string): boolean {
   return /<script>alert|<img src=x/i.test(html);
 }

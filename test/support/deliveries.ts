@@ -1,6 +1,6 @@
 import { listDeliveries } from '../../src/deliveries/log-store.ts';
+import { connectIntegration } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { connectIntegration } from '../../src/integrations/service.ts';
 import { hmacSha256 } from '../../src/providers/signature.ts';
 import { PUBLIC_URL, type TestApp } from './test-app.ts';
 

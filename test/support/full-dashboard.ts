@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { cliJson } from './cli.ts';
 import type { OpenDashboard } from './dashboard-browser.ts';
 import { changed } from './payloads.ts';
@@ -8,7 +8,7 @@ import { until } from './until.ts';
 /** A word that cannot be broken, in places that have no end. */
 const endless = 'Endless'.repeat(14);
 
-/** What breaks a narrow page: a table, a line of code and a word that are all wider than it. */
+/** Content wider than a narrow page: a table, a line of code, and a word. */
 const wide = `${endless}
 
 | ${'Column | '.repeat(9)}
@@ -53,7 +53,8 @@ export async function fillDashboard({ dataDir, server }: OpenDashboard): Promise
   await send('ping', '--twice');
   await json('post', 'edit', draft.id, '--title', 'In our own words');
   const now = new Date(Date.now() + 60_000);
-  const edited = sampleGithub('release', { repository: 'acme/rocket', now, action: 'edited' }) ?? {};
+  const edited =
+    samplePayload('github', 'release', { repository: 'acme/rocket', now, action: 'edited' }) ?? {};
   await send(
     'release',
     '--payload',

@@ -15,7 +15,7 @@ export const triggers = {
   'push-since-v-tag-changelog': { event: 'push', contentType: 'changelog', filters: { tag: ['v*'] } },
 } satisfies Record<string, Omit<NewTrigger, 'integrationId'>>;
 
-/** What a draft says; neither its id nor when it was written. */
+/** The text of a draft, without its id and times. */
 export type Draft = Omit<Post, 'id' | 'updatedAt' | 'sourceMetadata'> & {
   trigger: string;
   sourceMetadata: Record<string, unknown>;

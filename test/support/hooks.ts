@@ -1,6 +1,7 @@
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import { listHooks } from '../../src/integrations/hook-store.ts';
-import type { ComparedDelivery, Hook } from '../../src/providers/api.ts';
+import type { ComparedDelivery } from '../../src/integrations/missed.ts';
+import type { Hook } from '../../src/integrations/model.ts';
 import type { GithubApi } from './github-api/server.ts';
 import type { StoredRepository } from './github-api/state.ts';
 import type { LinearApi } from './linear-api/server.ts';
@@ -11,7 +12,7 @@ import type { TestApp } from './test-app.ts';
 export interface HookWorld extends TestApp, AsyncDisposable {
   readonly github: GithubApi;
   readonly linear: LinearApi;
-  /** Where providers deliver to. */
+  /** The URL that providers deliver to. */
   readonly url: string;
   /** Repositories of GitHub that `ann` may administer. */
   readonly rocket: StoredRepository;
@@ -21,7 +22,7 @@ export interface HookWorld extends TestApp, AsyncDisposable {
   /** Nobody answers at `url` from now on. */
   goAway(): void;
   comeBack(): void;
-  /** What the database keeps of an integration's hooks. */
+  /** The stored hooks of an integration. */
   hooks(integrationId: string): Promise<Hook[]>;
   /** Connects repositories, `acme/rocket` unless others are named, and returns the integration's id. */
   connect(...repositories: string[]): Promise<string>;
@@ -42,7 +43,7 @@ export async function createHookWorld(): Promise<HookWorld> {
     engine: github.addRepository('acme/engine', { rights }),
     goAway: started.goAway,
     comeBack: started.comeBack,
-    hooks: (integrationId) => listHooks(app.db, integrationId),
+    hooks: (integrationId) => app.db.read((tx) => listHooks(tx, integrationId)),
     async connect(...repositories) {
       const places = repositories.length === 0 ? ['acme/rocket'] : repositories;
       const request = { type: 'github', organizationId: 'org_a', token, places } as const;

@@ -6,7 +6,7 @@ import { extractSchema, SCHEMA_FILE } from './linear-api/extract-schema.ts';
 import { startLinearApi } from './linear-api/server.ts';
 import type { LinearHook } from './linear-api/workspace.ts';
 
-// The stand-in is held against Linear's own SDK: its queries, its reading of errors and its check of deliveries.
+// Linear's own SDK proves the stand-in: its queries, its parsing of errors, its check of deliveries.
 
 const SECRET = 'a secret of a webhook';
 
@@ -15,7 +15,7 @@ interface Received {
   body: string;
 }
 
-/** The stand-in, and somebody to whom it delivers. */
+/** The stand-in, and a receiver of its deliveries. */
 function start(clock = fixedClock()) {
   const linear = startLinearApi({ clock });
   const received: Received[] = [];
@@ -47,11 +47,11 @@ function teamId({ linear }: ReturnType<typeof start>, key: string): string {
   return team.id;
 }
 
-test('the schema is that of the installed SDK', async () => {
+test('the schema matches the installed SDK', async () => {
   expect(await extractSchema()).toBe(await Bun.file(SCHEMA_FILE).text());
 });
 
-test("the SDK's own methods work: make, change, delete", async () => {
+test("the SDK's own methods create, change and delete a webhook", async () => {
   using world = start();
   const client = world.client();
   const made = await client.createWebhook({
@@ -87,24 +87,24 @@ const hook = { url: 'https://tidings.example/hook', resourceTypes: ['Issue'], al
 const refusedInput: [string, Record<string, unknown>, string][] = [
   ['no place', { allPublicTeams: false }, 'Either teamId or allPublicTeams must be given.'],
   ['two places', { teamId: 'ENG' }, 'Either teamId or allPublicTeams must be given.'],
-  ['a team that is not there', { allPublicTeams: false, teamId: 'OPS' }, 'Could not find referenced Team.'],
+  ['an unknown team', { allPublicTeams: false, teamId: 'OPS' }, 'Could not find referenced Team.'],
   ['no types', { resourceTypes: [] }, 'resourceTypes must be types of resources.'],
-  ['a type that is none', { resourceTypes: ['issue'] }, 'resourceTypes must be types of resources.'],
+  ['an unknown type', { resourceTypes: ['issue'] }, 'resourceTypes must be types of resources.'],
   ['words for a URL', { url: 'tidings' }, 'url must be a URL address.'],
   [
-    'a URL in the clear',
+    'an http URL',
     { url: 'http://tidings.example' },
     'url must be a publicly accessible HTTPS, non-localhost URL.',
   ],
 ];
 
-test.each(refusedInput)('makes no webhook with %s', async (_, change, said) => {
+test.each(refusedInput)('creates no webhook with %s', async (_, change, message) => {
   using world = start();
-  await expect(world.client().createWebhook({ ...hook, ...change })).rejects.toThrow(said);
+  await expect(world.client().createWebhook({ ...hook, ...change })).rejects.toThrow(message);
   expect(world.linear.workspace.hooks).toEqual([]);
 });
 
-test('refuses a URL that the place has, when it is made and when it is changed', async () => {
+test('a place has one webhook for a URL, created or changed', async () => {
   using world = start();
   const client = world.client();
   await client.createWebhook(hook);
@@ -119,7 +119,7 @@ test('refuses a URL that the place has, when it is made and when it is changed',
 });
 
 const refusedQueries: [string, string, Record<string, unknown>, string][] = [
-  ['a field that is not there', '{ viewer { nickname } }', {}, 'Cannot query field "nickname"'],
+  ['an unknown field', '{ viewer { nickname } }', {}, 'Cannot query field "nickname"'],
   ['a variable of another type', 'query ($id: Int!) { webhook(id: $id) { id } }', { id: 1 }, '"$id"'],
   [
     'input that lacks a field',
@@ -127,33 +127,33 @@ const refusedQueries: [string, string, Record<string, unknown>, string][] = [
     { input: { url: hook.url } },
     'resourceTypes',
   ],
-  ['what is no query', 'teams, please', {}, 'Syntax Error'],
+  ['text that is not a query', 'teams, please', {}, 'Syntax Error'],
   ['a page that is too large', '{ teams(first: 251) { nodes { id } } }', {}, 'must not be greater'],
   [
-    'an answer that the schema does not allow',
+    'a result that the schema does not allow',
     '{ teams { nodes { displayName } } }',
     {},
     'Cannot return null',
   ],
 ];
 
-test.each(refusedQueries)('refuses %s', async (_, query, variables, said) => {
+test.each(refusedQueries)('refuses %s', async (_, query, variables, message) => {
   using world = start();
-  await expect(world.client().client.rawRequest(query, variables)).rejects.toThrow(said);
+  await expect(world.client().client.rawRequest(query, variables)).rejects.toThrow(message);
 });
 
 test.each([
   ['a personal key after Bearer', (key: string) => ({ accessToken: key }), 'as a Bearer token'],
   ['an OAuth token without Bearer', (_: string, token: string) => ({ apiKey: token }), 'not authenticated'],
-])('refuses %s', async (_, credential, said) => {
+])('refuses %s', async (_, credential, message) => {
   using world = start();
   const { adminKey, url, workspace } = world.linear;
   const token = workspace.addOAuthToken(['read'], { admin: true });
   const client = new LinearClient({ ...credential(adminKey, token), apiUrl: url });
-  await expect(client.webhooks()).rejects.toThrow(said);
+  await expect(client.webhooks()).rejects.toThrow(message);
 });
 
-test('workspaces know nothing of each other', async () => {
+test('a workspace does not see the webhooks of another', async () => {
   using world = start();
   const other = world.linear.addWorkspace();
   const client = world.client(other.addKey({ admin: true }));
@@ -163,8 +163,8 @@ test('workspaces know nothing of each other', async () => {
   expect([world.linear.workspace.hooks.length, other.hooks.length]).toEqual([1, 1]);
 });
 
-test('delivers as Linear does: signed, with its headers, and tells what was answered', async () => {
-  // The SDK's check wants deliveries that are new by this machine's clock.
+test('deliveries are signed and have the headers of Linear', async () => {
+  // The SDK refuses deliveries that are old by this machine's clock.
   using world = start(fixedClock(new Date().toISOString()));
   const { webhookId = '' } = await world
     .client()
@@ -191,7 +191,7 @@ test('delivers as Linear does: signed, with its headers, and tells what was answ
   });
 });
 
-test('delivers to those who listen, and to nobody else', async () => {
+test('a webhook receives only the events that it listens to', async () => {
   using world = start();
   const client = world.client();
   const made = async (input: object) =>
@@ -201,14 +201,14 @@ test('delivers to those who listen, and to nobody else', async () => {
   const ofTeam = await made({ allPublicTeams: false, teamId: 'ENG' });
   const ofVault = await made({ allPublicTeams: false, teamId: 'VLT', resourceTypes: ['Issue', 'Project'] });
   await made({ url: `${world.receiverUrl}?off`, enabled: false });
-  const toldOf = async (type: string, key: string | null) => {
+  const receiversOf = async (type: string, key: string | null) => {
     const event = { type, action: 'update', data: {}, teamId: key && teamId(world, key) } as const;
     return (await world.linear.emit(event)).map(({ hookId }) => hookId);
   };
-  expect(await toldOf('Issue', 'ENG')).toEqual([ofAll, ofTeam]);
-  expect(await toldOf('Issue', 'DES')).toEqual([ofAll]);
-  expect(await toldOf('Issue', 'VLT')).toEqual([ofVault]);
-  expect(await toldOf('Issue', null)).toEqual([ofAll]);
-  expect(await toldOf('Project', 'ENG')).toEqual([]);
+  expect(await receiversOf('Issue', 'ENG')).toEqual([ofAll, ofTeam]);
+  expect(await receiversOf('Issue', 'DES')).toEqual([ofAll]);
+  expect(await receiversOf('Issue', 'VLT')).toEqual([ofVault]);
+  expect(await receiversOf('Issue', null)).toEqual([ofAll]);
+  expect(await receiversOf('Project', 'ENG')).toEqual([]);
   expect(world.received).toHaveLength(5);
 });

@@ -1,7 +1,7 @@
 import { linearApi } from '../../src/providers/linear/api/index.ts';
 import { startLinearApi } from './linear-api/server.ts';
 
-/** The stand-in for Linear, its three teams, and the API as an admin uses it. */
+/** The stand-in for Linear with its three teams, and the API with an admin's key. */
 export function startLinear() {
   const server = startLinearApi();
   const [engineering = never(), design = never(), vault = never()] = server.workspace.teams;

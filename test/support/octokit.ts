@@ -10,7 +10,7 @@ const MERGE = 'c4295bd74fb0f4fda03689c3df3f2803b658fd85';
 const EVENTS = ['release', 'push', 'pull_request'];
 
 /**
- * What Octokit's examples tell of releases, pushes and pull requests, and what they have none of: a push of its own to
+ * Octokit's examples of releases, pushes and pull requests, and cases that they lack: a push of its own to
  * the default branch, and a pull request that was merged, with the push that its merge made.
  */
 export async function octokitDeliveries(server = 'api.github.com'): Promise<Telling[]> {

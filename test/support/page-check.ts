@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { looks } from './screenshots.ts';
 
 /**
- * What is wrong with the page that is open, in each look: what axe finds, what is too small to be touched on a phone,
+ * Lists problems of the open page, in each look: axe violations, touch targets that are too small on a phone,
  * and whether it can be moved sideways, as it is and with all unfolded that can be.
  */
 export async function wrongWith(page: Page): Promise<string[]> {

@@ -7,12 +7,12 @@ import {
 
 export type Payload = Record<string, unknown>;
 
-/** What a provider makes of an event's payload. */
+/** A provider's result for an event's payload. */
 export function readEvent(provider: Provider, event: string, payload: Payload): EventResult {
   return prepareEvent(provider, event, payload)();
 }
 
-/** What is wrong with a payload, or null. */
+/** The problem of a payload, or null. */
 export function refusalOf(provider: Provider, event: string, payload: Payload): string | null {
   try {
     readEvent(provider, event, payload);

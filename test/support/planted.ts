@@ -13,7 +13,7 @@ export interface Planted {
   session: string;
   password: string;
   wrongPassword: string;
-  /** What nobody was given, and somebody sends all the same. */
+  /** A value that was never issued, and is sent anyway. */
   strangeKey: string;
   strangeCookie: string;
   refusedBody: string;

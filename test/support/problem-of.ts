@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import { inspect } from 'node:util';
 import { ProviderProblem } from '../../src/providers/api.ts';
 
-/** The problem that the call ends in, in which nothing shows any of the secrets, however it is written out. */
+/** The problem that a call ends with. Checks that no way to print it shows any of the secrets. */
 export async function problemOf(
   call: Promise<unknown>,
   secrets: readonly string[] = [],
@@ -11,7 +11,7 @@ export async function problemOf(
     () => null,
     (error: unknown) => error,
   );
-  if (!(problem instanceof ProviderProblem)) throw new Error('The call did not end in a problem');
+  if (!(problem instanceof ProviderProblem)) throw new Error('The call did not end with a problem');
   const written = [
     inspect(problem, { depth: Infinity, showHidden: true }),
     Bun.inspect(problem, { depth: 100 }),

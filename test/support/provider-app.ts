@@ -15,7 +15,9 @@ export interface ProviderApp extends AsyncDisposable {
   comeBack(): void;
 }
 
-export async function startProviderApp(options: { hasOwnGithub?: boolean } = {}): Promise<ProviderApp> {
+export async function startProviderApp(
+  options: { providerUrls?: Record<string, string> } = {},
+): Promise<ProviderApp> {
   const app = createTestApp({
     ...options,
     openProviderApi: (type, token) => providerApis({ github: github.url, linear: linear.url })(type, token),

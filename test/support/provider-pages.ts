@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { openDatabase } from '../../db/client.ts';
-import { insertRun } from '../../src/operate/uptime/store.ts';
+import { insertRun } from '../../src/operate/uptime-store.ts';
 import { type GithubApi, startGithubApi } from './github-api/server.ts';
 import { type LinearApi, startLinearApi } from './linear-api/server.ts';
 
@@ -11,7 +11,7 @@ export interface Providers {
   github: GithubApi;
   token: string;
   linear: LinearApi;
-  /** What a server of ours is to know of them. */
+  /** Settings of a Tidings server that uses them. */
   environment: Record<string, string>;
   stop(): void;
 }
@@ -130,7 +130,7 @@ export async function* openProviderPages(
 
   const db = openDatabase(join(dataDir, 'tidings.db'));
   // A run that begins later than all that was looked at: what lies between is the pause.
-  await insertRun(db, 'run_later', new URL(base).origin, new Date(Date.now() + 600_000));
+  await db.write((tx) => insertRun(tx, 'run_later', new URL(base).origin, new Date(Date.now() + 600_000)));
   db.$client.close();
   await page.goto(integration);
   await page.getByText('Tidings was not running').waitFor();

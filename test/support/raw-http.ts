@@ -1,5 +1,5 @@
 /**
- * What a server on this machine answers to a request of these lines, byte for byte, until it closes the
+ * A local server's response to a request of these lines, byte for byte, until it closes the
  * connection: for what `fetch` would put right before it is sent. Ask for `Connection: close`.
  */
 export async function exchange(

@@ -11,7 +11,7 @@ export async function rejection(call: Promise<unknown>): Promise<Error> {
   throw new Error('It was not refused');
 }
 
-/** What an `AppError` says that something is refused with. Fails when it succeeds, or fails in another way. */
+/** The `AppError` of a refusal. Fails when the work succeeds or fails in another way. */
 export async function refusalOf(call: Promise<unknown>): Promise<{ status: number; message: string }> {
   const failure = await call.then(
     () => new Error('It was not refused'),

@@ -1,6 +1,6 @@
 export const S3_ACCESS = { BACKUP_S3_ACCESS_KEY_ID: 'test-id', BACKUP_S3_SECRET_ACCESS_KEY: 'test-secret' };
 
-/** What can go wrong, from the next request on. */
+/** Faults of the following requests. */
 export type S3Fault =
   | 'denies'
   /** Answers 503. */

@@ -5,7 +5,7 @@ import { root, type ServerProcess, startProcess } from './server.ts';
 // A disk of a few megabytes, or one that cannot be written to, for one server alone: a mount in a namespace of its own, which
 // ends with the process. Only who may mount can do that.
 
-/** Whether this user may mount. Where not, tests that need it are reported as skipped. */
+/** True if this user may mount. Otherwise tests that need it are skipped. */
 export const mayMount =
   Bun.which('unshare') !== null &&
   Bun.spawnSync(['unshare', '-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).success;

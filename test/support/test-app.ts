@@ -6,14 +6,15 @@ import { composeDraft } from '../../src/drafts/compose.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import type { CreatedKey } from '../../src/keys/model.ts';
 import type { KeyService } from '../../src/keys/service.ts';
-import { createMetrics } from '../../src/lib/instruments.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { createMetrics } from '../../src/lib/metrics.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import type { Organization, OrganizationCreation } from '../../src/organizations/model.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
-import type { OwnedPost } from '../../src/posts/store.ts';
-import { savePosts } from '../../src/posts/store.ts';
+import type { OwnedPost } from '../../src/posts/model.ts';
+import { savePosts } from '../../src/posts/service.ts';
 import type { OpenProviderApi } from '../../src/providers/api.ts';
+import { providers } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { fixedClock, type MovableClock } from './clock.ts';
 import { conformance } from './conformance.ts';
@@ -27,7 +28,7 @@ export interface TestApp {
   readonly clock: MovableClock;
   /** Each line that was logged, parsed. */
   readonly logged: Record<string, unknown>[];
-  /** What the app answers. */
+  /** Sends a request to the app. */
   fetch(request: Request): Response | Promise<Response>;
   /** Sends a request to the app, and fails the test when the answer is not what the OpenAPI document says. */
   request(path: string, init?: RequestInit): Promise<Response>;
@@ -44,7 +45,7 @@ export function createTestApp(
     clock?: MovableClock;
     openProviderApi?: OpenProviderApi;
     publicUrl?: () => string;
-    hasOwnGithub?: boolean;
+    providerUrls?: Record<string, string>;
     clientIpHeader?: string;
     organizationCreation?: OrganizationCreation;
     render?: (markdown: string) => Promise<string>;
@@ -60,7 +61,7 @@ export function createTestApp(
     clock,
     ids: countingIds(),
     log,
-    metrics: createMetrics(),
+    metrics: createMetrics(providers.map(({ id }) => id)),
     actor: SERVER,
     secrets,
     fetch: (request: Request) => app.fetch(request),
@@ -75,7 +76,7 @@ export function createTestApp(
       ...deps,
       compose: async (recipe, material) => composeDraft(recipe, material),
       ...(overrides.render === undefined ? {} : { render: overrides.render }),
-      hasOwnGithub: overrides.hasOwnGithub ?? false,
+      ...(overrides.providerUrls === undefined ? {} : { providerUrls: overrides.providerUrls }),
       clientIpHeader: overrides.clientIpHeader,
       organizationCreation: overrides.organizationCreation ?? 'owners',
     },

@@ -1,4 +1,4 @@
-import type { UnkeyConfig } from '../../src/config.ts';
+import type { UnkeyConfig } from '../../src/keys/model.ts';
 import { unkeyKeys } from '../../src/keys/unkey.ts';
 import { fixedClock } from './clock.ts';
 import { createTestApp, type TestApp } from './test-app.ts';

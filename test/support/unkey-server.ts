@@ -14,7 +14,7 @@ export function permissionOn(action: Action, apiId = API_ID): string {
   return `api.${apiId}.${action}`;
 }
 
-/** What Tidings needs, and no more. */
+/** Exactly the permissions that Tidings needs. */
 const NEEDED: readonly Action[] = [
   'verify_key',
   'create_key',

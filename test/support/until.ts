@@ -2,7 +2,7 @@
 const PAUSE_MS = 5;
 
 /**
- * What `look` finds, once `isThere` says yes to it. For what another process does in its own time: a test that waits
+ * Polls `look` until `isThere` accepts its result. For work of another process: a test that waits
  * so is as quick as that process. A safety net: fails the test after `deadlineMs` with what was found last.
  */
 export async function until<Found>(

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Connected } from '../../src/integrations/model.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { previewTrigger, rehearseTrigger } from '../../src/triggers/rehearse.ts';
 import { changeTrigger, createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
@@ -32,7 +32,7 @@ const at = (hour: number, minute = 0) =>
   `2026-11-20T${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}:00Z`;
 
 async function deliver(event: string, changes: Record<string, unknown>): Promise<void> {
-  const sample = sampleGithub(event, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
+  const sample = samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
   const request = githubRequest(connected, changed(sample, changes), { event });
   expect((await app.request(...request)).status).toBe(200);
 }

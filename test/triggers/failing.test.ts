@@ -7,7 +7,7 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { AppError } from '../../src/lib/app-error.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { listPostPage, parsePost } from '../../src/posts/store.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { createTriggerWorker, runTriggers } from '../../src/triggers/run.ts';
 import { changeTrigger, createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { deleteTrigger, listRuns, retryRuns } from '../../src/triggers/store.ts';
@@ -53,7 +53,7 @@ let releases = 0;
 /** Each release is an hour after the one before. */
 async function deliverRelease(notes = 'Words, and no list.', tag = `v1.${releases}.0`): Promise<void> {
   const now = new Date(Date.UTC(2026, 0, 1, releases++));
-  const sample = sampleGithub('release', { repository: 'acme/rocket', now }) ?? {};
+  const sample = samplePayload('github', 'release', { repository: 'acme/rocket', now }) ?? {};
   const payload = changed(sample, { 'release.tag_name': tag, 'release.name': tag, 'release.body': notes });
   const response = await app.request(...githubRequest(connected, payload, { event: 'release' }));
   expect(response.status).toBe(200);

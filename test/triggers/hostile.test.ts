@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { EventType } from '../../src/events/model.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { checkRecord } from '../../src/posts/import/record.ts';
 import type { Post } from '../../src/posts/model.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
-import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
+import { checkRecord } from '../../src/posts/service.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { listRuns } from '../../src/triggers/store.ts';
 import { findActive } from '../support/active-html.ts';
@@ -124,12 +123,18 @@ const isLinear = (type: EventType) => ['issue', 'project', 'project_update'].inc
 function github(event: string, fields: Record<string, unknown>): [string, Record<string, unknown>] {
   return [
     event,
-    changed(sampleGithub(event, { repository: 'acme/rocket', now: NOW }) ?? {}, under(event, fields)),
+    changed(
+      samplePayload('github', event, { repository: 'acme/rocket', now: NOW }) ?? {},
+      under(event, fields),
+    ),
   ];
 }
 
 function linear(event: string, fields: Record<string, unknown>): [string, Record<string, unknown>] {
-  return [event, changed(sampleLinear(event, { now: app.clock.now() }) ?? {}, under('data', fields))];
+  return [
+    event,
+    changed(samplePayload('linear', event, { now: app.clock.now() }) ?? {}, under('data', fields)),
+  ];
 }
 
 const under = (parent: string, fields: Record<string, unknown>) =>

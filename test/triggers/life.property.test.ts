@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Post } from '../../src/posts/model.ts';
-import { deletePost } from '../../src/posts/store.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { deletePost } from '../../src/posts/service.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { changeTrigger, createTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { deleteTrigger, listRuns } from '../../src/triggers/store.ts';
@@ -187,7 +187,8 @@ const at = (hour: number, minute: number) =>
 const tagOf = (hour: number) => `v1.${hour}.0`;
 
 function payloadOf(app: TestApp, delivery: Release | Push) {
-  const sample = sampleGithub(delivery.kind, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
+  const sample =
+    samplePayload('github', delivery.kind, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
   const { hour } = delivery;
   if (delivery.kind === 'push') {
     const sha = Bun.SHA1.hash(`push ${hour}`, 'hex');

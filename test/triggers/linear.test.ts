@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Connected } from '../../src/integrations/model.ts';
-import { setPostStatus } from '../../src/posts/store.ts';
-import { sampleLinear } from '../../src/providers/linear/samples/index.ts';
+import { setPostStatus } from '../../src/posts/service.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
 import { connectLinear, linearRequest } from '../support/deliveries.ts';
 import { postsOf, runAll, toldBy } from '../support/drafts.ts';
@@ -23,7 +23,7 @@ function trigger(given: Partial<NewTrigger> = {}) {
 }
 
 function sample(event: string, changes: Record<string, unknown> = {}): Payload {
-  return changed(sampleLinear(event, { now: app.clock.now() }) ?? {}, changes);
+  return changed(samplePayload('linear', event, { now: app.clock.now() }) ?? {}, changes);
 }
 
 /** An issue of the sample's team, completed at a minute of the last hour. */

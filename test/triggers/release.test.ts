@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { dismissSuggestion, getSuggestion, takeSuggestion } from '../../src/drafts/suggestions.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { editPost } from '../../src/posts/edit.ts';
-import { deletePost, setPostStatus } from '../../src/posts/store.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { deletePost, editPost, setPostStatus } from '../../src/posts/service.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { listRuns } from '../../src/triggers/store.ts';
@@ -32,7 +31,7 @@ function trigger(given: Partial<NewTrigger> = {}) {
 }
 
 function sample(changes: Record<string, unknown> = {}): Payload {
-  const release = sampleGithub('release', { repository: 'acme/rocket', now: app.clock.now() });
+  const release = samplePayload('github', 'release', { repository: 'acme/rocket', now: app.clock.now() });
   return changed(release ?? {}, changes);
 }
 

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { getSuggestion } from '../../src/drafts/suggestions.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { editPost } from '../../src/posts/edit.ts';
-import { deletePost, setPostStatus } from '../../src/posts/store.ts';
-import { sampleGithub } from '../../src/providers/github/samples/index.ts';
+import { deletePost, editPost, setPostStatus } from '../../src/posts/service.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { connectGithub, githubRequest } from '../support/deliveries.ts';
 import { postsOf, runAll, toldBy } from '../support/drafts.ts';
@@ -26,7 +25,7 @@ beforeEach(async () => {
 });
 
 const sample = (event: string) => {
-  const payload = sampleGithub(event, { repository: 'acme/rocket', now: app.clock.now() });
+  const payload = samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() });
   if (payload === null) throw new Error(`no sample of ${event}`);
   return payload;
 };

@@ -6,7 +6,7 @@ import {
   enableAccount,
   listAccounts,
 } from '../../src/users/accounts.ts';
-import { acceptInvitation, createPasswordLink, invite } from '../../src/users/service.ts';
+import { acceptInvitation, createPasswordLink, invite } from '../../src/users/links.ts';
 import { listMembers } from '../../src/users/store.ts';
 import { cookieOf, form, signedIn, visitor } from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
@@ -93,7 +93,7 @@ describe('a disabled account', () => {
     await app.addOrganization('org_b');
     const token = tokenIn(await invite(app.deps, 'org_b', 'member'));
     const accepted = acceptInvitation(app.deps, token, bob.user);
-    app.db.$client.run("update users set disabled_at = '2026'");
+    void app.db.write((tx) => void tx.$client.run("update users set disabled_at = '2026'"));
     expect(accepted).rejects.toThrow('This link does not work');
     await accepted.catch(() => undefined);
     expect(await listMembers(app.db, 'org_b')).toEqual([]);
@@ -167,7 +167,8 @@ describe('the last owner', () => {
     const before = allRows(app.db);
     expect(end(app.deps, BOB)).rejects.toMatchObject({
       status: 409,
-      message: `${BOB} is the last owner of org_b. Make another owner with "user add", or use --force`,
+      code: 'last_owner',
+      details: { email: BOB, organizations: ['org_b'] },
     });
     await end(app.deps, BOB).catch(() => undefined);
     expect(allRows(app.db)).toEqual(before);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { requireGoodPassword } from '../../src/users/password-rules.ts';
+import { requireGoodPassword } from '../../src/users/passwords.ts';
 
 const ann = { email: 'ann.miller@rockets.example', organizations: ['Acme Launchpad'] };
 

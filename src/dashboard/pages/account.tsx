@@ -1,114 +1,242 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import { Type } from '@sinclair/typebox';
 import { AppError } from '../../lib/app-error.ts';
-import { foundOrganization, mayFound } from '../../users/found.ts';
-import { changePassword, endAllSessions, endSession } from '../../users/service.ts';
-import { listSessions } from '../../users/session-store.ts';
-import {
-  get,
-  guardedBy,
-  isRefusedForm,
-  type Page,
-  post,
-  redirect,
-  refusalOf,
-  type UserVisit,
-  view,
-} from '../page.ts';
-import { Field, FormError } from '../view/form.tsx';
-import { NewPassword } from '../view/new-password.tsx';
-import { Sessions } from '../view/sessions.tsx';
-import { YourOrganizations } from '../view/your-organizations.tsx';
+import { changePassword } from '../../users/accounts.ts';
+import { createOwnOrganization } from '../../users/members.ts';
+import type { Session } from '../../users/model.ts';
+import { endAllSessions, endSession, mayCreateOrganization } from '../../users/sessions.ts';
+import { listSessions } from '../../users/store.ts';
+import { get, type Page, post, redirect, type UserVisit, view } from '../page.ts';
+import { formState, newPasswordField, submit } from '../submission.ts';
+import { When } from '../view/elements.tsx';
+import { Action, Field, Form } from '../view/form.tsx';
+
+// A person's own pages: the way to their organizations, their password, and their sessions.
 
 const PATH = '/dashboard/~/account';
+const SIGN_IN = '/dashboard/~/sign-in';
+const MAX_SESSIONS = 50;
 
-export const account: readonly Page[] = [
-  get(PATH, 'user', async (visit) => showAccount(visit)),
-
-  post('/dashboard/~/organizations', 'user', async (visit) => {
-    const { deps, user, form } = visit;
-    try {
-      const { id, name } = await foundOrganization(
-        deps,
-        user,
-        form.get('name') ?? '',
-        deps.organizationCreation,
-      );
-      return redirect(`/dashboard/${id}/start`, `${name} is made, and you own it.`);
-    } catch (error) {
-      if (!(error instanceof AppError) || error.status !== 400) throw error;
-      return showAccount(visit, { organization: error.message });
-    }
+const PasswordForm = Type.Object({
+  current: Type.String({
+    label: 'Current password',
+    inputType: 'password',
+    autoComplete: 'current-password',
   }),
+  password: newPasswordField('New password'),
+});
 
-  post(`${PATH}/password`, 'user', async (visit) => {
-    const { deps, user, form, sessionHash } = visit;
-    const input = {
-      current: form.get('current') ?? '',
-      password: form.get('password') ?? '',
-      keepHash: sessionHash,
-      ...guardedBy(visit),
-    };
-    try {
-      await changePassword(deps, user, input);
-      const done = 'Your password is changed. You are signed out everywhere else.';
-      return { ...redirect(PATH, done), remember: user };
-    } catch (error) {
-      if (!isRefusedForm(error)) throw error;
-      return showAccount(visit, { password: error });
-    }
+const OrganizationForm = Type.Object({
+  name: Type.String({
+    label: 'Another team or product',
+    hint: 'It has its own posts, keys and integrations, and you own it.',
+    subject: 'The name',
   }),
+});
+
+export const accountPages: readonly Page[] = [
+  get('/dashboard', 'user', async (visit) => {
+    const [first] = visit.memberships;
+    return first === undefined ? showNoOrganization(visit) : redirect(`/dashboard/${first.organization.id}`);
+  }),
+  get('/dashboard/', 'anyone', async () => redirect('/dashboard')),
+  get('/dashboard/:organizationId', 'member', async ({ base }) => redirect(`${base}/posts`)),
+
+  // Inside an organization with its navigation; elsewhere without.
+  get('/dashboard/:organizationId/*', 'member', noSuchPage),
+  get('/dashboard/*', 'user', noSuchPage),
+
+  get(PATH, 'user', (visit) => showAccount(visit)),
+
+  post('/dashboard/~/organizations', 'user', (visit) =>
+    submit(
+      visit,
+      OrganizationForm,
+      async (values) => {
+        const { deps, user } = visit;
+        const { id, name } = await createOwnOrganization(deps, user, values.name, deps.organizationCreation);
+        return redirect(`/dashboard/${id}/start`, `Created ${name}. You own it.`);
+      },
+      (error) => showAccount(visit, { organization: error }),
+    ),
+  ),
+
+  post(`${PATH}/password`, 'user', (visit) =>
+    submit(
+      visit,
+      PasswordForm,
+      async (values) => {
+        const { deps, user, sessionHash: keepHash, guard, request } = visit;
+        await changePassword(deps, user, { ...values, keepHash, guard, signal: request.signal });
+        const done = 'Your password is changed. You are signed out everywhere else.';
+        return { ...redirect(PATH, done), remember: user };
+      },
+      (error) => showAccount(visit, { password: error }),
+    ),
+  ),
 
   post(`${PATH}/sessions/end`, 'user', async ({ deps, user, form, sessionHash }) => {
     const hash = form.get('session') ?? '';
     await endSession(deps, user, hash);
     return hash === sessionHash
-      ? { ...redirect('/dashboard/~/sign-in', 'You are signed out.'), session: null }
+      ? { ...redirect(SIGN_IN, 'You are signed out.'), session: null }
       : redirect(PATH, 'That session is signed out.');
   }),
 
   post(`${PATH}/sign-out-everywhere`, 'user', async ({ deps, user }) => {
     await endAllSessions(deps, user);
-    return { ...redirect('/dashboard/~/sign-in', 'You are signed out everywhere.'), session: null };
+    return { ...redirect(SIGN_IN, 'You are signed out everywhere.'), session: null };
   }),
 ];
 
-/** How many sessions the page lists. */
-const MAX_SESSIONS = 50;
+async function noSuchPage(): Promise<never> {
+  throw new AppError(404, 'There is no such page.');
+}
 
-async function showAccount(
-  { deps, user, memberships, form, sessionHash }: UserVisit,
-  errors: { password?: AppError; organization?: string } = {},
-) {
+function showNoOrganization(visit: UserVisit) {
+  const { deps, user, memberships } = visit;
+  const mayCreate = mayCreateOrganization(deps.organizationCreation, memberships);
+  return view(
+    'No organization',
+    <>
+      <h1>No organization</h1>
+      <p class="lede">
+        Your account {user.email} belongs to no organization. Ask an owner of one for an invitation link
+        {mayCreate ? ', or create your own' : ''}.
+      </p>
+      {mayCreate ? <Organizations visit={visit} /> : null}
+      <p>
+        <a href={PATH}>Your account</a>
+      </p>
+      <Action to="/dashboard/~/sign-out" label="Sign out" />
+    </>,
+  );
+}
+
+async function showAccount(visit: UserVisit, errors: { password?: AppError; organization?: AppError } = {}) {
+  const { deps, user, form, sessionHash } = visit;
   const now = deps.clock.now();
-  const sessions = await listSessions(deps.db, user.id, sessionHash, now, MAX_SESSIONS);
-  const error = errors.password?.message;
-  const refused = errors.password ?? (errors.organization === undefined ? null : { status: 400 });
-  const isAboutNext = error?.startsWith('password ') === true;
+  const sessions = await deps.db.read((tx) => listSessions(tx, user.id, sessionHash, now, MAX_SESSIONS));
+  const { fields, problem } = formState(PasswordForm, form, errors.password);
   return view(
     'Your account',
     <>
       <h1>Your account</h1>
       <p class="lede">You are signed in as {user.email}.</p>
-      <YourOrganizations
-        memberships={memberships}
-        mayCreate={mayFound(deps.organizationCreation, memberships)}
-        name={form.get('name') ?? ''}
-        error={errors.organization}
-      />
+      <Organizations visit={visit} error={errors.organization} />
       <h2>Change your password</h2>
-      <form method="post" action={`${PATH}/password`} class="stack">
-        <FormError error={isAboutNext ? null : error} />
-        <Field label="Current password" name="current" type="password" autoComplete="current-password" />
-        <NewPassword label="New password" message={error} />
-        <button type="submit" class="button">
-          Change
-        </button>
-      </form>
-      <Sessions path={PATH} sessions={sessions} current={sessionHash} now={now} />
+      <Form to={`${PATH}/password`} problem={problem} button="Change password" kind="">
+        <Field {...fields.current} />
+        <Field {...fields.password} />
+      </Form>
+      <Sessions sessions={sessions} current={sessionHash} now={now} />
       <p class="after">
         <a href="/dashboard">Back to the dashboard</a>
       </p>
     </>,
-    { section: 'account', ...refusalOf(refused) },
+    { section: 'account', error: errors.password ?? errors.organization },
   );
+}
+
+/** The organizations of a person, and a form for another where they may create one. */
+function Organizations({
+  visit: { deps, form, memberships },
+  error,
+}: {
+  visit: UserVisit;
+  error?: AppError | undefined;
+}) {
+  const { fields, problem } = formState(OrganizationForm, form, error);
+  return (
+    <>
+      <h2 id="organizations">Your organizations</h2>
+      {memberships.length === 0 ? <p>You are in none yet.</p> : null}
+      <ul class="plain">
+        {memberships.map(({ organization: { id, name }, role }) => (
+          <li key={id}>
+            <a href={`/dashboard/${id}`}>{name}</a> <span class="dim">{role}</span>
+          </li>
+        ))}
+      </ul>
+      {mayCreateOrganization(deps.organizationCreation, memberships) ? (
+        <Form
+          to="/dashboard/~/organizations"
+          id="new-organization"
+          problem={problem}
+          button="Create organization"
+          kind=""
+        >
+          <Field {...fields.name} />
+        </Form>
+      ) : null}
+    </>
+  );
+}
+
+function Sessions({
+  sessions,
+  current,
+  now,
+}: {
+  sessions: readonly Session[];
+  /** The hash of this browser's session. */
+  current: string;
+  now: Date;
+}) {
+  return (
+    <>
+      <h2 id="sessions">Sessions</h2>
+      <p>
+        A session ends 30 days after its last use, and 90 days after the sign-in at the latest. If you don't
+        recognize one, sign out everywhere and change your password.
+      </p>
+      <ul class="card rows">
+        {sessions.map(({ hash, userAgent, address, lastUsedAt, createdAt }) => (
+          <li key={hash} data-session>
+            <div class="grow">
+              <strong title={userAgent ?? undefined}>{browserName(userAgent)}</strong>
+              {hash === current ? <span class="tag active">This browser</span> : null}
+              {address === null ? null : <div class="hint">{address}</div>}
+              <div class="hint">
+                Last used <When at={new Date(lastUsedAt).toISOString()} now={now} />
+              </div>
+              <div class="hint">
+                Signed in <When at={createdAt} now={now} />
+              </div>
+            </div>
+            <Action to={`${PATH}/sessions/end`} label="Sign out" fields={{ session: hash }} />
+          </li>
+        ))}
+      </ul>
+      <div class="after">
+        <Action to={`${PATH}/sign-out-everywhere`} label="Sign out everywhere" kind="bad" />
+      </div>
+    </>
+  );
+}
+
+// The first match counts: most browsers also name those that they descend from.
+const browsers: readonly [name: string, pattern: RegExp][] = [
+  ['Edge', /\bEdg(?:e|A|iOS)?\//],
+  ['Opera', /\bOPR\//],
+  ['Samsung Internet', /\bSamsungBrowser\//],
+  ['Firefox', /\b(?:Firefox|FxiOS)\//],
+  ['Chrome', /(?:Chrome|CriOS)\//],
+  ['Safari', /\bSafari\//],
+];
+const systems: readonly [name: string, pattern: RegExp][] = [
+  ['iPhone', /\biPhone\b/],
+  ['iPad', /\biPad\b/],
+  ['Android', /\bAndroid\b/],
+  ['ChromeOS', /\bCrOS\b/],
+  ['Windows', /\bWindows\b/],
+  ['macOS', /\bMac OS X\b/],
+  ['Linux', /\bLinux\b/],
+];
+
+/** A browser such as "Firefox on Linux". */
+function browserName(userAgent: string | null): string {
+  const nameIn = (names: typeof browsers) => names.find(([, pattern]) => pattern.test(userAgent ?? ''))?.[0];
+  const system = nameIn(systems);
+  return `${nameIn(browsers) ?? 'Unknown browser'}${system === undefined ? '' : ` on ${system}`}`;
 }

@@ -1,39 +1,101 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { type ComponentChildren, h, Fragment as Pieces } from 'preact';
+import { type ComponentChildren, h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
-import { withoutReordering } from '../../lib/controls.ts';
-import { countDrafts } from '../../posts/store.ts';
-import { mayFound } from '../../users/found.ts';
-import { clientScript, styleSheet } from '../assets.ts';
-import type { Fragment, MemberVisit, Section, View, Visit } from '../page.ts';
-import { NEW_ORGANIZATION } from './your-organizations.tsx';
+import type { Asset } from '../../http/respond.ts';
+import type { AppError } from '../../lib/app-error.ts';
+import type { Organization } from '../../organizations/model.ts';
+import type { Membership, User } from '../../users/model.ts';
+import script from '../page.client.js' with { type: 'text' };
+import css from '../style.css' with { type: 'text' };
 
-/** A page as HTML: the navigation where there is an organization, otherwise a sheet in the middle. */
-export async function renderPage(view: View, visit: Visit | null, notice: string | null): Promise<string> {
-  const { title, body } = view;
-  const inside = isMember(visit) ? (
-    <Shell
-      visit={visit}
-      section={view.section}
-      drafts={await countDrafts(visit.deps.db, visit.organization.id)}
-    >
-      <Notice text={notice} />
+function asset(name: string, extension: string, type: string, body: string): Asset & { path: string } {
+  let zipped: Uint8Array<ArrayBuffer> | undefined;
+  return {
+    // Browsers keep it for good: the name changes with the content.
+    path: `/dashboard/~/${name}-${Bun.hash(body).toString(36)}.${extension}`,
+    type,
+    body,
+    // Compress on the first request, so that starting does not wait for it.
+    get zipped() {
+      zipped ??= Bun.gzipSync(body, { level: 9 });
+      return zipped;
+    },
+  };
+}
+
+export const styleSheet = asset('style', 'css', 'text/css; charset=utf-8', css);
+export const clientScript = asset('client', 'js', 'text/javascript; charset=utf-8', script);
+
+type Section = 'posts' | 'integrations' | 'deliveries' | 'triggers' | 'keys' | 'settings' | 'account';
+
+/** A page to render. */
+export interface View {
+  kind: 'view';
+  /** The name of the window. */
+  title: string;
+  body: VNode;
+  /** The current entry of the navigation. */
+  section?: Section;
+  status?: number;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** A piece of a page, which the script inserts. */
+export interface Fragment {
+  kind: 'fragment';
+  body: VNode | VNode[];
+}
+
+/** `error`: the failure that the page shows, which sets the status and headers. */
+export function view(
+  title: string,
+  body: VNode,
+  {
+    error,
+    ...more
+  }: Pick<View, 'section' | 'status' | 'headers'> & { error?: AppError | null | undefined } = {},
+): View {
+  const { status, headers } = error ?? {};
+  return {
+    kind: 'view',
+    title,
+    body,
+    ...(status !== undefined && { status }),
+    ...(headers !== undefined && { headers }),
+    ...more,
+  };
+}
+
+export function fragment(body: VNode | VNode[]): Fragment {
+  return { kind: 'fragment', body };
+}
+
+/** Frames a page of an organization with its navigation. */
+export interface Frame {
+  user: User;
+  organization: Organization;
+  memberships: readonly Membership[];
+  mayCreateOrganization: boolean;
+  /** The path that the organization's pages begin with. */
+  base: string;
+  drafts: number;
+}
+
+/** A page as HTML. Without a frame it is a sheet in the middle. */
+export function renderPage(
+  { title, body, section }: View,
+  frame: Frame | null,
+  notice: string | null,
+): string {
+  const content = (
+    <main id="main">
+      <div role="status" class="notices">
+        {notice === null ? null : <p class="notice">{notice}</p>}
+      </div>
       {body}
-    </Shell>
-  ) : (
-    <div class="alone">
-      <header>
-        <a class="mark" href="/dashboard">
-          Tidings
-        </a>
-      </header>
-      <main id="main">
-        <Notice text={notice} />
-        {body}
-      </main>
-    </div>
+    </main>
   );
-  const html = render(
+  return `<!doctype html>${toHtml(
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -46,22 +108,42 @@ export async function renderPage(view: View, visit: Visit | null, notice: string
       </head>
       <body>
         <a class="skip" href="#main">
-          To the content
+          Skip to content
         </a>
-        {inside}
+        {frame === null ? (
+          <div class="alone">
+            <header>
+              <a class="mark" href="/dashboard">
+                Tidings
+              </a>
+            </header>
+            {content}
+          </div>
+        ) : (
+          <div class="shell">
+            <Side frame={frame} section={section} />
+            {content}
+          </div>
+        )}
       </body>
     </html>,
-  );
-  return `<!doctype html>${withoutReordering(html)}`;
+  )}`;
 }
 
-/** A piece of a page as HTML. */
 export function renderFragment({ body }: Fragment): string {
-  return withoutReordering(render(h(Pieces, {}, body)));
+  return toHtml(h(Pieces, {}, body));
 }
 
-function isMember(visit: Visit | null): visit is MemberVisit {
-  return visit !== null && 'organization' in visit;
+/** Bidirectional overrides, embeddings and isolates, which reorder the text outside their element. */
+const REORDERING = /[\u202a-\u202e\u2066-\u2069]/;
+
+/** HTML without characters that reorder the text beside them. Forms keep every character that they hold. */
+function toHtml(node: VNode): string {
+  const html = render(node);
+  if (!REORDERING.test(html)) return html;
+  return html.replaceAll(/<textarea\b[^>]*>[^<]*|\bvalue="[^"]*"|[\u202a-\u202e\u2066-\u2069]/g, (each) =>
+    each.length > 1 ? each : '',
+  );
 }
 
 const entries: { section: Section; path: string; name: string }[] = [
@@ -72,101 +154,165 @@ const entries: { section: Section; path: string; name: string }[] = [
   { section: 'settings', path: 'settings', name: 'Settings' },
 ];
 
-function Shell({
-  visit: { deps, organization, memberships, base, user },
+function Side({
+  frame: { user, organization, memberships, mayCreateOrganization, base, drafts },
   section,
-  drafts,
-  children,
 }: {
-  visit: MemberVisit;
+  frame: Frame;
   section: Section | undefined;
-  drafts: number;
-  children: ComponentChildren;
 }) {
+  const others = memberships.filter((each) => each.organization.id !== organization.id);
   return (
-    <div class="shell">
-      <header class="side">
-        <a class="mark" href={base}>
-          Tidings
-        </a>
-        <details class="menu">
-          <summary>Menu</summary>
-          <div class="menu-body">
-            <Organizations
-              current={organization.id}
-              name={organization.name}
-              memberships={memberships}
-              mayCreate={mayFound(deps.organizationCreation, memberships)}
-            />
-            <nav aria-label="Dashboard">
-              {entries.map((entry) => (
-                <a
-                  href={`${base}/${entry.path}`}
-                  aria-current={entry.section === section ? 'page' : undefined}
-                >
-                  <span>{entry.name}</span>
-                  {entry.section === 'posts' && drafts > 0 ? (
-                    <small>{drafts === 1 ? '1 draft' : `${drafts.toLocaleString('en')} drafts`}</small>
-                  ) : null}
-                </a>
+    <header class="side">
+      <a class="mark" href={base}>
+        Tidings
+      </a>
+      <details class="menu">
+        <summary>Menu</summary>
+        <div class="menu-body">
+          <details class="organization">
+            <summary>{organization.name}</summary>
+            <ul>
+              {others.map(({ organization: { id, name } }) => (
+                <li>
+                  <a href={`/dashboard/${id}`}>{name}</a>
+                </li>
               ))}
-            </nav>
-            <div class="me">
-              <a href="/dashboard/~/account" aria-current={section === 'account' ? 'page' : undefined}>
-                {user.email}
+              {mayCreateOrganization ? (
+                <li>
+                  <a class="dim" href="/dashboard/~/account#new-organization">
+                    Another organization
+                  </a>
+                </li>
+              ) : null}
+            </ul>
+          </details>
+          <nav aria-label="Dashboard">
+            {entries.map((entry) => (
+              <a href={`${base}/${entry.path}`} aria-current={entry.section === section ? 'page' : undefined}>
+                <span>{entry.name}</span>
+                {entry.section === 'posts' && drafts > 0 ? (
+                  <small>{drafts === 1 ? '1 draft' : `${drafts.toLocaleString('en')} drafts`}</small>
+                ) : null}
               </a>
-              <form method="post" action="/dashboard/~/sign-out">
-                <button class="link" type="submit">
-                  Sign out
-                </button>
-              </form>
-            </div>
-          </div>
-        </details>
-      </header>
-      <main id="main">{children}</main>
-    </div>
-  );
-}
-
-/** The organization's name, and the way to the person's others and to one more. */
-function Organizations({
-  current,
-  name,
-  memberships,
-  mayCreate,
-}: {
-  current: string;
-  name: string;
-  memberships: MemberVisit['memberships'];
-  mayCreate: boolean;
-}) {
-  const others = memberships.filter(({ organizationId }) => organizationId !== current);
-  return (
-    <details class="organization">
-      <summary>{name}</summary>
-      <ul>
-        {others.map(({ organizationId, organizationName }) => (
-          <li>
-            <a href={`/dashboard/${organizationId}`}>{organizationName}</a>
-          </li>
-        ))}
-        {mayCreate ? (
-          <li>
-            <a class="dim" href={`/dashboard/~/account#${NEW_ORGANIZATION}`}>
-              Another organization
+            ))}
+          </nav>
+          <div class="me">
+            <a href="/dashboard/~/account" aria-current={section === 'account' ? 'page' : undefined}>
+              {user.email}
             </a>
-          </li>
-        ) : null}
-      </ul>
-    </details>
+            <form method="post" action="/dashboard/~/sign-out">
+              <button class="link" type="submit">
+                Sign out
+              </button>
+            </form>
+          </div>
+        </div>
+      </details>
+    </header>
   );
 }
 
-function Notice({ text }: { text: string | null }) {
+const tabs = [
+  { path: 'settings', name: 'Organization', isForOwners: false },
+  { path: 'settings/keys', name: 'API keys', isForOwners: false },
+  { path: 'settings/members', name: 'Members', isForOwners: false },
+  { path: 'settings/audit', name: 'Audit log', isForOwners: true },
+] as const;
+
+/** The heading of a page of the settings, with tabs to the others. */
+export function SettingsHead({
+  title,
+  visit: { base, role },
+  current,
+}: {
+  title: string;
+  visit: { base: string; role: Membership['role'] };
+  current: (typeof tabs)[number]['path'];
+}) {
   return (
-    <div role="status" class="notices">
-      {text === null ? null : <p class="notice">{text}</p>}
-    </div>
+    <>
+      <h1>{title}</h1>
+      <nav class="tabs" aria-label="Settings">
+        {tabs
+          .filter(({ isForOwners }) => role === 'owner' || !isForOwners)
+          .map(({ path, name }) => (
+            <a class="tab" href={`${base}/${path}`} aria-current={path === current ? 'page' : undefined}>
+              {name}
+            </a>
+          ))}
+      </nav>
+    </>
+  );
+}
+
+/** A page for a failure. */
+export function troublePage(
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): View {
+  const isMissing = status === 404;
+  return view(
+    isMissing ? 'Not found' : 'That did not work',
+    <>
+      <h1>{isMissing ? 'Nothing here' : 'That did not work'}</h1>
+      <p class="lede">{message}</p>
+      <p>
+        <a class="button" href="/dashboard">
+          To the dashboard
+        </a>
+      </p>
+    </>,
+    { status, headers },
+  );
+}
+
+/** Fields that no page repeats, even to send a form again. */
+const SECRETS = new Set(['password', 'current', 'apiToken']);
+
+/**
+ * For a form that arrived after its session had ended. The page carries the form, so that its text is not lost. `form`
+ * is null when it is too large to read without a session.
+ */
+export function signedOutPage(path: string, form: URLSearchParams | null): View {
+  const fields = [...(form ?? [])];
+  const isKept = form !== null && !fields.some(([name]) => SECRETS.has(name));
+  const elsewhere: ComponentChildren = (
+    <a href="/dashboard/~/sign-in" target="_blank" rel="noopener">
+      sign in in another tab
+    </a>
+  );
+  return view(
+    'You are signed out',
+    <>
+      <h1>You are signed out</h1>
+      <p class="lede">Your session has ended, so Tidings did not process the form.</p>
+      {isKept ? (
+        <>
+          <p>Your text is not lost: {elsewhere}, come back here, and send it again.</p>
+          <form method="post" action={path}>
+            {fields.map(([name, value]) => (
+              <input type="hidden" name={name} value={value} />
+            ))}
+            <button type="submit" class="button go">
+              Send it again
+            </button>
+          </form>
+        </>
+      ) : form === null ? (
+        <p>
+          Your text is too long to keep on this page, but your browser still has it: {elsewhere}, come back
+          here, and reload this page. When your browser asks, confirm that it sends the form again.
+        </p>
+      ) : (
+        <p>
+          <a class="button go" href="/dashboard/~/sign-in">
+            Sign in
+          </a>
+        </p>
+      )}
+    </>,
+    { status: 401 },
   );
 }

@@ -1,8 +1,77 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
-import { newMark } from '../once.ts';
+import { newMark } from '../submission.ts';
 
-/** A field with its label, a hint below, and what is wrong with what was typed. */
+/** A form with its button. `formState` and `submit` of `submission.ts` fill it in and read it. */
+export function Form({
+  to,
+  problem,
+  button,
+  kind = 'go',
+  layout = 'stack',
+  isOnce = false,
+  id,
+  children,
+}: {
+  to: string;
+  problem: string | null;
+  /** The button's label. */
+  button: string;
+  kind?: '' | 'go';
+  layout?: string;
+  /** The response shows something once, so sending the form again must do nothing. */
+  isOnce?: boolean;
+  id?: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <form method="post" action={to} class={layout} id={id} data-once={isOnce ? '' : undefined}>
+      <FormError error={problem} />
+      {isOnce ? <input type="hidden" name="mark" value={newMark()} /> : null}
+      {children}
+      <button type="submit" class={`button ${kind}`.trim()}>
+        {button}
+      </button>
+    </form>
+  );
+}
+
+/** Names the hint and the error for screen readers. */
+function described(id: string, hint: unknown, error: unknown) {
+  const by = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  return { 'aria-describedby': by || undefined, 'aria-invalid': error ? ('true' as const) : undefined };
+}
+
+/** An input with its label above, and its hint and error below. */
+function Labeled({
+  id,
+  label,
+  hint,
+  error,
+  kind,
+  children,
+}: {
+  id: string;
+  label: string;
+  hint?: ComponentChildren;
+  error?: string | null | undefined;
+  kind?: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <div class={['field', kind, error && 'wrong'].filter(Boolean).join(' ')}>
+      <label for={id}>{label}</label>
+      {children}
+      {hint ? (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      ) : null}
+      <FieldError id={`${id}-error`} error={error} />
+    </div>
+  );
+}
+
 export function Field({
   label,
   name,
@@ -13,14 +82,15 @@ export function Field({
   hint,
   error,
   placeholder,
-  autoComplete,
+  autoComplete = 'off',
   required = true,
   autoFocus = false,
   id = `field-${name}`,
+  kind = '',
 }: {
   label: string;
   name: string;
-  /** Of its own where the page has another field of that name. */
+  /** For a page with another field of that name. */
   id?: string;
   type?: 'text' | 'email' | 'password' | 'date' | 'search' | 'number';
   value?: string;
@@ -32,11 +102,11 @@ export function Field({
   autoComplete?: string;
   required?: boolean;
   autoFocus?: boolean;
+  /** A class of the field. */
+  kind?: string;
 }) {
-  const describedBy = [hint ? `${id}-hint` : null, error ? `${id}-error` : null].filter(Boolean).join(' ');
   return (
-    <div class={error ? 'field wrong' : 'field'}>
-      <label for={id}>{label}</label>
+    <Labeled id={id} label={label} hint={hint} error={error ?? null} kind={kind}>
       <input
         id={id}
         name={name}
@@ -47,17 +117,68 @@ export function Field({
         placeholder={placeholder}
         required={required}
         autofocus={autoFocus}
-        autocomplete={autoComplete ?? 'off'}
-        aria-describedby={describedBy || undefined}
-        aria-invalid={error ? 'true' : undefined}
+        autocomplete={autoComplete}
+        {...described(id, hint, error)}
       />
-      {hint ? (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      ) : null}
-      <FieldError id={`${id}-error`} error={error} />
-    </div>
+    </Labeled>
+  );
+}
+
+/** A field of several lines. `more`: attributes of the element. */
+export function TextArea({
+  label,
+  name,
+  value = '',
+  hint,
+  error,
+  more = {},
+}: {
+  label: string;
+  name: string;
+  value?: string;
+  hint?: ComponentChildren;
+  error?: string | null;
+  more?: { class?: string; rows?: number; placeholder?: string; 'data-preview'?: string };
+}) {
+  const id = `field-${name}`;
+  return (
+    <Labeled id={id} label={label} hint={hint} error={error ?? null}>
+      {/* An HTML parser drops one line break at the beginning: this one, and none of the value. */}
+      <textarea id={id} name={name} {...more} {...described(id, hint, error)}>
+        {`\n${value}`}
+      </textarea>
+    </Labeled>
+  );
+}
+
+/** Radio buttons, one for each value. */
+export function Choice<Value extends string>({
+  label,
+  name,
+  value,
+  options,
+  children,
+}: {
+  label: string;
+  name: string;
+  value?: string;
+  options: readonly { value: Value; label: ComponentChildren; hint: ComponentChildren }[];
+  children?: ComponentChildren;
+}) {
+  return (
+    <fieldset>
+      <legend class="label">{label}</legend>
+      {options.map((option) => (
+        <label class="check">
+          <input type="radio" name={name} value={option.value} checked={option.value === value} />
+          <span>
+            {option.label}
+            <span class="hint">{option.hint}</span>
+          </span>
+        </label>
+      ))}
+      {children}
+    </fieldset>
   );
 }
 
@@ -69,7 +190,7 @@ export function FieldError({ id, error }: { id: string; error?: string | null | 
   ) : null;
 }
 
-/** What went wrong with a form as a whole. */
+/** A problem of the form as a whole. */
 export function FormError({ error }: { error: string | null | undefined }) {
   return error ? (
     <p class="problem" role="alert">
@@ -78,7 +199,7 @@ export function FormError({ error }: { error: string | null | undefined }) {
   ) : null;
 }
 
-/** A form of one button, for what happens at once. */
+/** A form of one button, for something that happens at once. */
 export function Action({
   to,
   label,
@@ -91,9 +212,9 @@ export function Action({
   label: string;
   kind?: '' | 'go' | 'bad' | 'link';
   fields?: Readonly<Record<string, string>>;
-  /** Whether the answer shows something once, so that sending the form again must do nothing. */
+  /** The response shows something once, so sending the form again must do nothing. */
   isOnce?: boolean;
-  /** What the button says while the answer takes its time; the script says it. */
+  /** The button's label while the response takes its time. The script sets it. */
   busy?: string;
 }) {
   return (

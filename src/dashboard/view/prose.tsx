@@ -1,18 +1,18 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { VNode } from 'preact';
-import { renderMarkdown } from '../../drafts/prose.ts';
 import { AppError } from '../../lib/app-error.ts';
+import { renderMarkdown } from '../../markdown/render.ts';
 import type { DashboardDeps } from '../page.ts';
 
-/** Longer texts are rendered in the thread: 200,000 characters of nothing but list items take half a second. */
+/** Longer texts are rendered in the thread: 200,000 characters may take a second. */
 const MAX_HERE = 10_000;
 
-/** Short Markdown as its readers see it. */
+/** Renders short Markdown in this thread. */
 export function Prose({ markdown }: { markdown: string }) {
   return <Rendered html={renderMarkdown(markdown)} />;
 }
 
-/** Markdown of any length, or why it cannot be shown. */
+/** Renders Markdown of any length, or says why there is no preview. */
 export async function proseOf({ render }: Pick<DashboardDeps, 'render'>, markdown: string): Promise<VNode> {
   if (render === undefined || markdown.length <= MAX_HERE) return <Prose markdown={markdown} />;
   try {

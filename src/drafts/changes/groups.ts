@@ -1,4 +1,61 @@
-import { type Change, type GroupName, groupNames, joinChanges } from './change.ts';
+/** In the order in which a changelog has them (keepachangelog.com), then what fits none. */
+export const groupNames = [
+  'Added',
+  'Changed',
+  'Deprecated',
+  'Removed',
+  'Fixed',
+  'Security',
+  'Other',
+] as const;
+export type GroupName = (typeof groupNames)[number];
+
+/** Where to read on. */
+export interface Reference {
+  /** `#12`, `ENG-412`, `c02f9a6`. */
+  label: string;
+  url: string | null;
+}
+
+/** A thing that was shipped, as a line of a changelog. */
+export interface Change {
+  /** Plain text of one line: capitalised, without type, scope, number and final full stop. Never empty. */
+  text: string;
+  scope: string | null;
+  group: GroupName;
+  isBreaking: boolean;
+  /** What a `BREAKING CHANGE:` footer says, one line. */
+  breakingNote: string | null;
+  /** One for each thing that the change stands for. */
+  references: Reference[];
+  /** Logins or names, each once. */
+  authors: string[];
+}
+
+/** Tellings of one change: what the first says, with the references and the authors of all. */
+export function joinChanges(first: Change, others: Change[]): Change {
+  if (others.length === 0) return first;
+  const all = [first, ...others];
+  const isBreaking = all.some((change) => change.isBreaking);
+  return {
+    ...first,
+    isBreaking,
+    group: groupWhenBreaking(first.group, isBreaking),
+    breakingNote: all.find(({ breakingNote }) => breakingNote !== null)?.breakingNote ?? null,
+    references: eachOnce(all.flatMap(({ references }) => references)),
+    authors: [...new Set(all.flatMap(({ authors }) => authors))],
+  };
+}
+
+/** What breaks something is never among the chores: it would not be read there. */
+export function groupWhenBreaking(group: GroupName, isBreaking: boolean): GroupName {
+  return isBreaking && group === 'Other' ? 'Changed' : group;
+}
+
+/** The references without those that say the same as an earlier one. */
+export function eachOnce(references: Reference[]): Reference[] {
+  return [...new Map(references.map((each) => [JSON.stringify([each.label, each.url]), each])).values()];
+}
 
 const TAKEN_BACK = /^(?:Revert|Reapply): /;
 
@@ -48,4 +105,127 @@ export function withoutRepetitions(changes: readonly Change[]): Change[] {
   return [...bySense.values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : joinChanges(first, others),
   );
+}
+
+// The types that titles have before their colon: of Conventional Commits and Angular, and those that people write.
+const typesOf: Record<GroupName, string> = {
+  Added: 'feat feats feature features add adds added new enhancement enh',
+  Changed:
+    'perf performance change changes changed update updates updated improve improves improved improvement ' +
+    'improvements optimize revert reapply',
+  Deprecated: 'deprecate deprecates deprecated deprecation',
+  Removed: 'remove removes removed removal',
+  Fixed: 'fix fixes fixed bug bugfix bugfixes hotfix',
+  Security: 'security sec',
+  Other:
+    'refactor refactoring chore chores ci cd build test tests doc docs documentation style styles dep deps ' +
+    'dependencies release wip bump upgrade merge meta misc lint maint maintenance cleanup bench internal',
+};
+
+const groupByType = new Map(
+  Object.entries(typesOf).flatMap(([group, types]) =>
+    types.split(' ').map((type): [string, GroupName] => [type, group as GroupName]),
+  ),
+);
+
+/**
+ * Whether a word in lower case is a type of change rather than a part of the product. `breaking` is one that says
+ * nothing of the group.
+ */
+export function isType(word: string): boolean {
+  return word === 'breaking' || groupByType.has(word);
+}
+
+/** The group of a conventional title's type and scope; null without a known type. */
+export function groupOfType(type: string | null, scope: string | null): GroupName | null {
+  if (type === null) return null;
+  return scope?.toLowerCase() === 'security' ? 'Security' : (groupByType.get(type) ?? null);
+}
+
+// What the first word of a plain English title says. A mild guess: few verbs, in the forms that people begin with.
+const groupByWord = new Map<string, GroupName>();
+for (const [group, words] of [
+  ['Added', 'add adds added adding introduce introduces introduced implement implements implemented'],
+  ['Added', 'support supports supported allow allows allowed enable enables enabled let lets'],
+  [
+    'Fixed',
+    'fix fixes fixed fixing resolve resolves resolved correct corrects corrected prevent prevents prevented',
+  ],
+  ['Removed', 'remove removes removed removing drop drops dropped dropping delete deletes deleted'],
+  ['Deprecated', 'deprecate deprecates deprecated deprecating'],
+  ['Changed', 'update updates updated updating improve improves improved improving change changes changed'],
+  [
+    'Changed',
+    'rename renames renamed speed speeds sped refine refines refined reapply revert reverts reverted ' +
+      'make makes made reduce reduces reduced increase increases increased replace replaces replaced',
+  ],
+] satisfies [GroupName, string][]) {
+  for (const word of words.split(' ')) groupByWord.set(word, group);
+}
+
+/** `[Mobile] `, `ENG-412: `, `net/http: `: what people put before a sentence. */
+const PLACE = /^(?:\[[^\]]{1,50}\]:?|[A-Z]{1,10}-\d{1,9}:?|[^\s:]{1,50}:) /;
+
+/** `Update dependency x to v2`, `Update x from 1 to 2`: what bots write when only a version changes. */
+const NEW_VERSION =
+  /^(?:update|bump|upgrade)[sd]? .*(?:\bdependenc(?:y|ies)\b|\bfrom v?\d\S* to v?\d| to v\d\S*$)/i;
+
+/** `Update README.md`, `Delete old.txt`: the default message of an edit in the browser. */
+const FILE_ALONE =
+  /^(?:create|update|delete)[sd]? `?[\w./-]{0,200}\.[a-z\d]{1,10}`?$|^add files via upload$/i;
+
+/** Whether a title says that a dependency has a new version, and nothing else. */
+export function isNewVersion(title: string): boolean {
+  return NEW_VERSION.test(title.slice(0, 300));
+}
+
+/** The group that the first word of a plain title hints at, or null. */
+export function groupOfWords(title: string): GroupName | null {
+  const line = title.slice(0, 300).replace(PLACE, '');
+  const [word = ''] = line.toLowerCase().match(/^[a-z]+(?![\w-])/) ?? [];
+  if (NEW_VERSION.test(line) || FILE_ALONE.test(line)) return 'Other';
+  return groupByWord.get(word) ?? null;
+}
+
+// Of several labels the first group here wins, whatever order they come in. Most telling first.
+const labelsOf: [GroupName, string[]][] = [
+  ['Security', ['security', 'security fix', 'vulnerability', 'vulnerabilities']],
+  ['Deprecated', ['deprecation', 'deprecations', 'deprecated']],
+  ['Removed', ['removal', 'removals', 'removed']],
+  ['Fixed', ['bug', 'bugs', 'fix', 'fixes', 'fixed', 'bugfix', 'bug fix', 'hotfix', 'regression']],
+  ['Added', ['feature', 'features', 'new feature', 'feat', 'added', 'enhancement', 'enhancements']],
+  ['Changed', ['improvement', 'improvements', 'performance', 'perf', 'change', 'changed']],
+  [
+    'Other',
+    ['documentation', 'docs', 'dependencies', 'chore', 'ci', 'internal', 'refactor', 'refactoring', 'tests'],
+  ],
+];
+
+const breakingLabels = new Set(['breaking', 'breaking change', 'breaking changes', 'semver major']);
+
+/** What people write before a label's own name: `type: bug`, `kind/bug`, `[Type] Bug`, `C-bug`. */
+const KIND = /^(?:type|kind|category|changelog|label|pr|cl|c|t) (?=\S)/;
+
+/** Text in lower case with nothing but words in it, one space between them: for looking it up. */
+export function wordsOf(text: string): string {
+  const line = text.slice(0, 200).toLowerCase();
+  const words = line.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim();
+  // A shortcode says what its emoji says, unless it is all there is.
+  const rest = line.replace(/^\s*:[a-z][a-z0-9_+-]{1,40}:(?=\s)/, '');
+  return rest.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim() || words;
+}
+
+/** The group that labels give, or null. Knows the default labels of the providers, and common others. */
+export function groupOfLabels(labels: string[]): GroupName | null {
+  const names = new Set(labels.map(nameOf));
+  return labelsOf.find(([, known]) => known.some((name) => names.has(name)))?.[0] ?? null;
+}
+
+/** Whether a label says that the change breaks something. */
+export function hasBreakingLabel(labels: string[]): boolean {
+  return labels.some((label) => breakingLabels.has(nameOf(label)));
+}
+
+function nameOf(label: string): string {
+  return wordsOf(label).replace(KIND, '');
 }

@@ -1,11 +1,10 @@
-import type { GroupName } from './change.ts';
-import { takeEmojis } from './emoji.ts';
-import { wordsOf } from './labels.ts';
-import { groupOfType } from './types.ts';
+import type { GroupName } from './groups.ts';
+import { groupOfType, wordsOf } from './groups.ts';
+import { takeEmojis } from './titles.ts';
 
-/** What the heading of a list says of its items. */
+/** The meaning of a list's heading for its items. */
 export interface Section {
-  /** Null when it says nothing: each item speaks for itself. */
+  /** Null when each item decides. */
   group: GroupName | null;
   isBreaking: boolean;
   /** False when its items are people rather than changes. */
@@ -30,14 +29,14 @@ const groupByWord = new Map(
   ),
 );
 
-// Words that say so only alone: `What's Changed` and `New in 2.0` stand over everything.
+// Only alone: `What's Changed` and `New in 2.0` stand over everything.
 const groupOfWhole = new Map<string, GroupName>([
   ['new', 'Added'],
   ['changed', 'Changed'],
   ['updated', 'Changed'],
 ]);
 
-/** Reads a heading, in Markdown; null when it says nothing of what stands under it. */
+/** Reads a heading, in Markdown; null when it says nothing about the items under it. */
 export function sectionOf(heading: string): Section | null {
   const line = heading
     .slice(0, 200)
@@ -45,7 +44,7 @@ export function sectionOf(heading: string): Section | null {
     .trim();
   const words = wordsOf(line);
   const isOfChanges = !/\bnew contributors\b/.test(words);
-  // With a letter after it, so that an emoji alone is read too.
+  // A letter after it lets an emoji alone be read too.
   const { type } = takeEmojis(`${line}x`);
   const isBreaking =
     type === 'breaking' ||
@@ -54,7 +53,7 @@ export function sectionOf(heading: string): Section | null {
   return group === null && !isBreaking && isOfChanges ? null : { group, isBreaking, isOfChanges };
 }
 
-/** `Fixes & improvements` stands over both, and so says nothing of one item. */
+/** Null for headings of several groups, such as `Fixes & improvements`. */
 function groupOfParts(line: string): GroupName | null {
   const groups = new Set(
     line.split(/[&,/+]|\band\b/i).flatMap((part) =>

@@ -1,15 +1,17 @@
 import { MAX_BODY_LENGTH } from '../../lib/text.ts';
+import { MAX_ITEM_LENGTH, outlineOf } from '../../markdown/outline.ts';
 import { toPlainText } from '../../markdown/plain-text.ts';
-import { addressesIn } from './addresses.ts';
-import { type Change, groupWhenBreaking } from './change.ts';
-import { takeCredits } from './credits.ts';
+import { type Addresses, addressesIn, labelOfAddress } from '../links.ts';
+import {
+  type Change,
+  eachOnce,
+  groupOfType,
+  groupOfWords,
+  groupWhenBreaking,
+  type Reference,
+} from './groups.ts';
 import { type Section, sectionOf } from './headings.ts';
-import { authorsOf, lineOf } from './line.ts';
-import { definitionsIn, withDefinitions } from './link-definitions.ts';
-import { MAX_ITEM_LENGTH, outlineOf } from './outline.ts';
-import { readTitle } from './titles.ts';
-import { groupOfType } from './types.ts';
-import { groupOfWords } from './words.ts';
+import { authorsOf, lineOf, readTitle } from './titles.ts';
 
 /** As many items of one release's notes are read. */
 const MAX_ITEMS = 500;
@@ -29,7 +31,6 @@ const BOLD_SCOPE = /^\*\*([^*\s]{1,100}?)(?::\*\*|\*\*:) +/;
  */
 export function changesOfNotes(markdown: string): Change[] {
   const notes = markdown.slice(0, MAX_BODY_LENGTH);
-  const definitions = definitionsIn(notes);
   const sections: { level: number; section: Section }[] = [];
   return outlineOf(notes, MAX_ITEMS).flatMap((part) => {
     const outer = () => sections.at(-1)?.section ?? NO_SECTION;
@@ -38,7 +39,7 @@ export function changesOfNotes(markdown: string): Change[] {
       sections.push({ level: part.level, section: sectionOf(part.text) ?? outer() });
       return [];
     }
-    return outer().isOfChanges ? changeOfItem(withDefinitions(part.text, definitions), outer()) : [];
+    return outer().isOfChanges ? changeOfItem(part.text, outer()) : [];
   });
 }
 
@@ -80,4 +81,125 @@ function takeMarks(item: string): { markdown: string; scope: string | null; isMa
 /** The text of a link is enough in a list: its address, which plain text puts after it, goes. */
 function withoutAddresses(text: string): string {
   return text.replaceAll(/\s\(https?:\/\/\S*\)/g, '');
+}
+
+/** A line without what it says of who did it and where to read on. */
+interface Credited {
+  text: string;
+  references: Reference[];
+  authors: string[];
+}
+
+/** A word that stands for something, without what is around it. */
+type Mark = { kind: 'author'; name: string } | { kind: 'reference'; reference: Reference };
+
+// Words that lead to such marks, those between the two, and those that stand between marks.
+const LEADS = {
+  author: new Set(['by', 'thanks', 'thank', 'to', 'you', '-', '–', '—']),
+  reference: new Set(['see', 'closes', 'fixes', 'fixed', 'resolves', 'refs', 'ref', 'via', '-', '–', '—']),
+};
+const NOUNS = new Set(['issue', 'issues', 'pull', 'request', 'requests', 'pr', 'prs']);
+const BETWEEN = new Set(['and', '&', 'with', 'in', '+', ',', '·', '|']);
+
+/**
+ * Takes from the end what generators of release notes put there, such as `by @ann in https://…/pull/12`,
+ * `(#12) (c02f9a6), closes #9` and `See #12`; and from the beginning what Changesets put there.
+ */
+function takeCredits(line: string, addresses: Addresses): Credited {
+  const words = line.split(' ');
+  const found: Mark[] = [];
+  const start = headEnd(words, addresses, found);
+  let end = words.length;
+  for (;;) {
+    const phrase = tailStart(words.slice(start, end), addresses);
+    if (phrase === null) break;
+    end = start + phrase;
+  }
+  found.push(...words.slice(end).flatMap((word) => markOf(word, addresses) ?? []));
+  const text = words
+    .slice(start, end)
+    .join(' ')
+    .replace(/[\s,;:(–—-]{1,20}$/, '');
+  return {
+    text: text === '' ? line : text,
+    references: eachOnce(found.flatMap((mark) => (mark.kind === 'reference' ? mark.reference : []))),
+    authors: [...new Set(found.flatMap((mark) => (mark.kind === 'author' ? mark.name : [])))],
+  };
+}
+
+/** Where the last phrase of nothing but marks begins, or null when the line ends in words of its own. */
+function tailStart(words: string[], addresses: Addresses): number | null {
+  const marks: Mark[] = [];
+  let start = words.length;
+  for (let at = words.length - 1; at >= 0; at--) {
+    const mark = markOf(words[at] ?? '', addresses);
+    if (mark === null && (marks.length === 0 || !BETWEEN.has(bare(words[at])))) break;
+    if (mark === null) continue;
+    start = at;
+    marks.unshift(mark);
+  }
+  const [first] = marks;
+  if (first === undefined) return null;
+  const lead = leadStart(words, start, first.kind);
+  // Without brackets or a word that leads there it may be what the sentence is about: `Revert #12`, `Greet @ann`.
+  const isApart =
+    lead < start ||
+    /[.!?]$/.test(words[lead - 1] ?? '') ||
+    words[start]?.startsWith('(') ||
+    marks.some(({ kind }) => kind !== first.kind) ||
+    (start > 1 && marks.some((mark) => mark.kind === 'reference' && mark.reference.url !== null));
+  return isApart ? lead : null;
+}
+
+/** Where the words begin that lead to a mark. */
+function leadStart(words: string[], start: number, kind: Mark['kind']): number {
+  let noun = start;
+  while (kind === 'reference' && noun > 0 && NOUNS.has(bare(words[noun - 1]))) noun--;
+  let lead = noun;
+  while (lead > 0 && LEADS[kind].has(bare(words[lead - 1]))) lead--;
+  // `Fix issue #12` has a noun and no lead: a sentence of its own, unless one ended before it.
+  if (lead < noun || /[.!?]$/.test(words[noun - 1] ?? '')) return lead;
+  return bare(words[start - 1]) === 'in' && /^https?:/.test(words[start] ?? '') ? start - 1 : start;
+}
+
+/** `#12 c02f9a6 Thanks @ann! - `, or `c02f9a6: `: how many words of it there are; its marks go to `found`. */
+function headEnd(words: string[], addresses: Addresses, found: Mark[]): number {
+  const marks: Mark[] = [];
+  for (const [index, word] of words.slice(0, 12).entries()) {
+    const mark = markOf(word, addresses);
+    const isEnd = marks.length > 0 && (/^[-–—]$/.test(word) || (mark !== null && word.endsWith(':')));
+    if (mark !== null) marks.push(mark);
+    if (isEnd || (index === 0 && /^[0-9a-f]{7,40}:$/.test(word) && mark !== null)) {
+      found.push(...marks);
+      return index + 1;
+    }
+    if (mark === null && !LEADS.author.has(bare(word)) && !BETWEEN.has(bare(word))) return 0;
+  }
+  return 0;
+}
+
+function markOf(word: string, addresses: Addresses): Mark | null {
+  const name = word.replace(/^[([]{1,3}/, '').replace(/(?<!\[bot)[)\],.;:!]{1,5}$/, '');
+  const author = /^@([\w-]{1,39}(?:\[bot\])?)$/.exec(name)?.[1];
+  if (author !== undefined) return { kind: 'author', name: author };
+  const label = labelOf(name, word, addresses);
+  return label === null
+    ? null
+    : { kind: 'reference', reference: { label, url: addresses.get(label) ?? null } };
+}
+
+function labelOf(name: string, word: string, addresses: Addresses): string | null {
+  if (/^#\d{1,9}$/.test(name)) return name;
+  if (/^https?:/.test(name)) return labelOfAddress(name);
+  if (/^[A-Z][A-Z0-9]{0,9}-\d{1,9}$/.test(name)) return addresses.has(name) ? name : null;
+  const sha = /^[0-9a-f]{5,40}$/.test(name) ? name.slice(0, 7) : null;
+  if (sha === null) return null;
+  // A number, or a word such as `facade`, is none unless it has a page.
+  const known = addresses.has(sha) ? sha : [...addresses.keys()].find((label) => label.startsWith(sha));
+  const isBetweenMarks = /^\([^()]*\)/.test(word) || word.endsWith(':');
+  return known ?? (isBetweenMarks && /\d/.test(sha) && /[a-f]/.test(sha) && name.length >= 7 ? sha : null);
+}
+
+function bare(word = ''): string {
+  return word.replaceAll(/[()[\],.;:!]/g, '').toLowerCase() || word;
 }

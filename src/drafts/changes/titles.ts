@@ -1,9 +1,15 @@
-import { type Change, groupWhenBreaking, type Reference } from './change.ts';
-import { type ParsedTitle, parseTitle } from './conventional.ts';
-import { groupOfLabels, hasBreakingLabel } from './labels.ts';
-import { authorsOf, lineOf, scopeOf, textOf } from './line.ts';
-import { groupOfType } from './types.ts';
-import { groupOfWords, isNewVersion } from './words.ts';
+import { cutLine } from '../../lib/text.ts';
+import {
+  type Change,
+  groupOfLabels,
+  groupOfType,
+  groupOfWords,
+  groupWhenBreaking,
+  hasBreakingLabel,
+  isNewVersion,
+  isType,
+  type Reference,
+} from './groups.ts';
 
 const VERBS: Record<string, string | undefined> = { revert: 'Revert', reapply: 'Reapply' };
 
@@ -22,7 +28,7 @@ const PLACES: Record<string, string | undefined> = {
 };
 
 /** A title with what is known beside it. */
-export interface Titled {
+interface Titled {
   title: string;
   labels: string[];
   /** What a `BREAKING CHANGE:` footer says; empty when it says nothing more. */
@@ -80,4 +86,156 @@ function placeOf({ type, scope }: ParsedTitle): string | null {
   const place = type === null ? undefined : PLACES[type];
   if (place === undefined || scope?.toLowerCase() === place.toLowerCase()) return scope;
   return scope === null ? place : `${scope} ${place}`;
+}
+
+/** What the title of a commit or a pull request says. */
+interface ParsedTitle {
+  /** In lower case, of those that `isType` knows: an emoji counts as the type that it stands for. */
+  type: string | null;
+  scope: string | null;
+  isBreaking: boolean;
+  /** The rest, as it was written. Of `Revert "…"` and `Reapply "…"` what is in the quotes. */
+  description: string;
+  /** Of the pull request that the title ends with: `(#12)`. */
+  number: number | null;
+}
+
+/** As much of a title as is looked at, in characters. */
+const MAX_TITLE_LENGTH = 1000;
+
+/** What Git writes when a commit is taken back and, since 2.43, when that is taken back. */
+const TAKEN_BACK = /^(?:Revert|(Reapply)) "/;
+
+const FIXUP = /^(?:(?:fixup|squash|amend)! ){1,20}/;
+
+/** `type(scope)!: `, with the spaces, the capitals and the wide colon that people write. */
+const PREFIX =
+  /^(breaking[ -]changes?|\p{L}[\p{L}\p{N}_-]{0,30}) {0,5}(!?) {0,5}(?:\(([^()]{0,100})\) {0,5})?(!?) {0,5}[:\uff1a](?!:|\/\/) */iu;
+
+/** The form that the specification gives, in which any word may be a type. */
+const STRICT_BREAKING = /^[\w-]{1,30}(?:\([^()]{1,100}\))?!: /;
+
+/**
+ * Reads a title by Conventional Commits 1.0.0, and by what people write instead. A word with a colon that is no
+ * known type stays in the description, as it may be a part of the product (`engine: start softer`).
+ */
+export function parseTitle(title: string): ParsedTitle {
+  const { rest, number } = takeNumber(lineOf(title, Number.MAX_SAFE_INTEGER));
+  const { rest: line, type: emojiType } = takeEmojis(withoutFixup(lineOf(rest, MAX_TITLE_LENGTH)));
+  const [taken, again] = TAKEN_BACK.exec(line) ?? [];
+  if (taken !== undefined) {
+    const description = line.slice(taken.length).replace(/"$/, '');
+    return { type: again ? 'reapply' : 'revert', scope: null, isBreaking: false, description, number };
+  }
+  const [prefix, word = '', early, scope, late] = PREFIX.exec(line) ?? [''];
+  const type = /^breaking/i.test(word) ? 'breaking' : word.toLowerCase();
+  const { rest: description } = takeEmojis(line.slice(prefix.length));
+  if (!isType(type) || description === '') {
+    const isBreaking = emojiType === 'breaking' || STRICT_BREAKING.test(line);
+    return { type: emojiType, scope: null, isBreaking, description: line, number };
+  }
+  const isBreaking = type === 'breaking' || emojiType === 'breaking' || Boolean(early || late);
+  return { type, scope: scope?.trim() || null, isBreaking, description, number };
+}
+
+/** Whether a subject is that of a commit which mends an earlier one (`git commit --fixup`). */
+export function isFixup(subject: string): boolean {
+  return FIXUP.test(subject);
+}
+
+function withoutFixup(subject: string): string {
+  return subject.replace(FIXUP, '').trimStart();
+}
+
+/** Takes `(#12)` from the end; of several the last number is the pull request that brought it here. */
+function takeNumber(text: string): { rest: string; number: number | null } {
+  let rest = text;
+  let number: number | null = null;
+  for (;;) {
+    const match = /\(#(\d{1,9})\)\.?$/.exec(rest.slice(-14));
+    if (match === null) return { rest, number };
+    number ??= Number(match[1]);
+    rest = rest.slice(0, -match[0].length).trimEnd();
+  }
+}
+
+// Emojis that titles begin with (gitmoji.dev), by code point, so that this file has none: those few whose meaning
+// is plain, as the type that they stand for.
+const meanings: [codePoint: number, shortcode: string, type: string][] = [
+  [0x2728, 'sparkles', 'feat'],
+  [0x1f41b, 'bug', 'fix'],
+  [0x1f512, 'lock', 'security'],
+  [0x1f525, 'fire', 'remove'],
+  [0x1f4a5, 'boom', 'breaking'],
+  [0x26a1, 'zap', 'perf'],
+];
+
+const typeByMark = new Map(
+  meanings.flatMap(([codePoint, shortcode, type]): [string, string][] => [
+    [String.fromCodePoint(codePoint), type],
+    [shortcode, type],
+  ]),
+);
+
+/** An emoji with what may join it to others, or a shortcode such as `:bug:`. */
+const MARK =
+  /^(?:(\p{Extended_Pictographic})(?:\ufe0f|\p{Emoji_Modifier}|\u200d\p{Extended_Pictographic}){0,10}|:([a-z][a-z0-9_+-]{1,40}):)\s*/u;
+
+/** At most so many emojis are taken from the beginning of a title. */
+const MAX_MARKS = 8;
+
+/** `text` without the emojis that it begins with, and the type that the first known one stands for. */
+export function takeEmojis(text: string): { rest: string; type: string | null } {
+  let rest = text;
+  let type: string | null = null;
+  for (let count = 0; count < MAX_MARKS; count++) {
+    const match = MARK.exec(rest);
+    // A title of nothing but emojis stays what it is.
+    if (match === null || match[0].length === rest.length) break;
+    type ??= typeByMark.get(match[1] ?? match[2] ?? '') ?? null;
+    rest = rest.slice(match[0].length);
+  }
+  return { rest, type };
+}
+
+/** Longest text of a change, in characters. */
+const MAX_TEXT_LENGTH = 300;
+const MAX_SCOPE_LENGTH = 50;
+const MAX_AUTHOR_LENGTH = 100;
+
+// They turn round the direction of all that follows, on a page that has other texts beside this one.
+const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
+
+/** A dot, a slash, an underscore, a bracket, or a capital within a word: a name of code rather than a word. */
+const CODE_WORD = /[._/\\()=<>$@]|\p{Ll}\p{Lu}/u;
+
+/** One line of well-formed text without controls of direction, at most `maxLength` characters. */
+export function lineOf(text: string, maxLength = MAX_TEXT_LENGTH): string {
+  return cutLine(text.replaceAll(BIDI_CONTROLS, '').trim().toWellFormed(), maxLength);
+}
+
+/** A change's text: capitalised unless it begins with code, without its final full stop. */
+function textOf(words: string, { isCode = false } = {}): string {
+  const line = lineOf(words);
+  const text = /[^.。][.。]$/u.test(line.slice(-2)) ? line.slice(0, -1).trimEnd() : line;
+  return isCode ? text : capitalise(text);
+}
+
+/** A scope as one short line, or null when nothing is left of it. */
+function scopeOf(scope: string | null): string | null {
+  return lineOf(scope ?? '', MAX_SCOPE_LENGTH) || null;
+}
+
+/** Names as short lines, each once. */
+export function authorsOf(...names: (string | null)[]): string[] {
+  return [...new Set(names.map((name) => lineOf(name ?? '', MAX_AUTHOR_LENGTH)).filter(Boolean))];
+}
+
+function capitalise(text: string): string {
+  const [word = ''] = text.split(' ', 1);
+  if (word.startsWith('`') || CODE_WORD.test(word.replace(/[.,:;!?…]+$/, ''))) return text;
+  const [first = ''] = text;
+  const upper = first.toUpperCase();
+  // Some letters have no capital of their own and become two.
+  return upper.length === first.length ? upper + text.slice(first.length) : text;
 }

@@ -1,6 +1,6 @@
-import { StoreError } from './model.ts';
-import { makeBackup } from './service.ts';
-import type { BackupAnswer, BackupRequest } from './thread.ts';
+import { StoreError } from './archive.ts';
+import type { BackupAnswer, BackupRequest } from './job.ts';
+import { makeBackup } from './make.ts';
 
 // The thread that `thread.ts` starts: it makes one backup.
 

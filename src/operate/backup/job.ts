@@ -1,15 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../../config.ts';
+import type { Config, S3Access } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
-import type { Job } from '../jobs/jobs.ts';
-import { recordFailure } from './last-backup.ts';
-import { StoreError } from './model.ts';
-import { openPlace, type Place, removePartials } from './place.ts';
-import { asBackupError } from './service.ts';
-import { isStore } from './target.ts';
-import { backupInThread } from './thread.ts';
+import type { Job } from '../jobs.ts';
+import { type Backup, BackupError, type BackupSource, StoreError } from './archive.ts';
+import { asBackupError, recordFailure } from './make.ts';
+import { isStore, openPlace, type Place, removePartials } from './places.ts';
 
 /**
  * Names of scheduled backups: `tidings-20261121T030000Z-000042.backup`. The number orders them, because a clock may be set
@@ -109,7 +106,7 @@ function nameOf(at: Date, sequence: number): string {
   return `tidings-${time}-${String(sequence).padStart(6, '0')}.backup`;
 }
 
-/** What a killed server left behind: beside the backups or, on the way to a store, in the data folder. */
+/** Removes temporary files of a killed server: beside the backups or, for a bucket, in the data folder. */
 async function removeLeftovers(dir: string, dataDir: string): Promise<void> {
   if (!isStore(dir)) mkdirSync(dir, { recursive: true, mode: 0o700 });
   await removePartials(isStore(dir) ? dataDir : dir, isScheduled);
@@ -125,4 +122,41 @@ async function removeOldest(place: Place, earlier: readonly string[], keep: numb
   const old = oldestFirst.slice(0, Math.max(0, earlier.length + 1 - keep));
   for (const name of old) await place.remove(name);
   return old.length;
+}
+
+// A binary holds all threads in one folder: their names must differ.
+const MAIN = new URL('./backup-thread.ts', import.meta.url);
+
+/** Messages to and from the thread. */
+export interface BackupRequest {
+  source: BackupSource;
+  target: string;
+  s3: S3Access | undefined;
+}
+export type BackupAnswer = { backup: Backup } | { error: string; isStoreError: boolean };
+
+/**
+ * Makes a backup as `makeBackup` does, in a thread of its own: SQLite holds its thread while it copies, and requests must
+ * not wait for that. `signal` ends it early. Throws `BackupError`.
+ */
+async function backupInThread(request: BackupRequest, signal: AbortSignal): Promise<Backup> {
+  const { promise, resolve, reject } = Promise.withResolvers<Backup>();
+  const fail = (why: string) => reject(new BackupError(`The backup was not made: ${why}`));
+  const onAbort = () => fail('the service is stopping');
+  if (signal.aborted) onAbort();
+  const thread = new Worker(MAIN);
+  signal.addEventListener('abort', onAbort);
+  thread.onmessage = ({ data }: MessageEvent<BackupAnswer>) => {
+    if ('backup' in data) resolve(data.backup);
+    else reject(data.isStoreError ? new StoreError(data.error) : new BackupError(data.error));
+  };
+  thread.onerror = ({ message }) => fail(message);
+  thread.addEventListener('close', () => fail('its thread ended'));
+  try {
+    thread.postMessage(request);
+    return await promise;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    thread.terminate();
+  }
 }

@@ -1,21 +1,29 @@
-import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../../db/lock.ts';
 import { migrations } from '../../../db/migrate.ts';
-import { forgetKey, inspectDatabase } from '../../../db/snapshot.ts';
+import { forgetKey, inspectDatabase, settle } from '../../../db/snapshot.ts';
+import type { S3Access } from '../../config.ts';
 import { keyFingerprint } from '../../lib/secret-box.ts';
 import { databaseFile, freeBytes, lockFile, megabytes } from '../data-folder.ts';
-import { readSecretKey, writeKeyFile } from '../secret-key.ts';
-import { checkBackup, unpackDatabase, writeAll } from './format.ts';
-import { BackupError, type BackupHeader, type S3Access } from './model.ts';
-import { requireNotOwn } from './own-files.ts';
-import { download } from './s3.ts';
-import { asBackupError } from './service.ts';
-import { swapIn } from './swap.ts';
-import { isStore } from './target.ts';
+import { readSecretKey, syncFolder, writeKeyFile } from '../secret-key.ts';
+import { BackupError, type BackupHeader, checkBackup, unpackDatabase, writeAll } from './archive.ts';
+import { asBackupError, requireNotOwn } from './make.ts';
+import { download, isStore } from './places.ts';
 
-export interface RestoreOptions {
+interface RestoreOptions {
   dataDir: string;
   /** A path, or `s3://bucket/key`. */
   file: string;
@@ -29,7 +37,7 @@ export interface RestoreOptions {
   s3?: S3Access | undefined;
 }
 
-/** What a restore did. */
+/** The result of a restore. */
 export interface Restored {
   file: string;
   dataDir: string;
@@ -37,7 +45,7 @@ export interface Restored {
   createdAt: string;
   schema: number;
   tables: Record<string, number>;
-  /** Where the database that was there is now. */
+  /** Path of the former database; null without one. */
   keptAs: string | null;
   /** `same`: the folder has the key already. `restored`: the backup held it. `other`: what is encrypted is lost. */
   key: 'same' | 'restored' | 'other' | 'none';
@@ -133,7 +141,7 @@ async function readable(path: string, name: string) {
   }
 }
 
-/** Whether what is encrypted in the backup can be read in this folder. Throws when it could not and nobody asked for that. */
+/** Checks that the folder's key decrypts the backup's secrets. Throws when it does not, unless `newKey` allows it. */
 function keyToUse(
   folder: string,
   header: BackupHeader,
@@ -170,5 +178,44 @@ async function unpackAndCheck(file: string, header: BackupHeader, unpacked: stri
     throw new BackupError(
       `The database in the backup is damaged: ${problem ?? 'it is not what its header says'}`,
     );
+  }
+}
+
+/**
+ * Puts the database file `fresh` in the place of `target`, which nobody else may have open. What was there stays as
+ * `<target>.before-restore-<time>`, whose name is returned, or null. At every step there is a whole database under the
+ * name: the old one gets a second name before the new one takes the first.
+ */
+function swapIn(fresh: string, target: string, now: Date): string | null {
+  const keptAs = existsSync(target) ? keep(target, now) : null;
+  // A log that was left over would be applied to the new file, and ruin it.
+  for (const suffix of ['-wal', '-shm']) rmSync(target + suffix, { force: true });
+  renameSync(fresh, target);
+  syncFolder(dirname(target));
+  return keptAs;
+}
+
+function keep(target: string, now: Date): string {
+  const keptAs = `${target}.before-restore-${now.toISOString().replaceAll(/[-:.]/g, '')}`;
+  // A database that cannot be opened any more keeps its log, should somebody try to rescue it.
+  const isWhole = settle(target);
+  const suffixes = isWhole ? [''] : ['', '-wal'];
+  for (const suffix of suffixes) {
+    if (existsSync(target + suffix)) secondName(target + suffix, keptAs + suffix);
+  }
+  syncFolder(dirname(target));
+  return keptAs;
+}
+
+/** A link, or a copy where the file system has no links. */
+function secondName(file: string, name: string): void {
+  rmSync(name, { force: true });
+  try {
+    linkSync(file, name);
+  } catch {
+    copyFileSync(file, name);
+    const copy = openSync(name, 'r');
+    fsyncSync(copy);
+    closeSync(copy);
   }
 }

@@ -1,5 +1,8 @@
 import type { ContentType } from '../../posts/model.ts';
 
+/** The provider of the demo's repository. */
+export const DEMO_PROVIDER = 'github';
+
 /** A post of the demo, `daysAgo` days old on the day that the demo is made. */
 export interface DemoPost {
   daysAgo: number;
@@ -17,7 +20,7 @@ const release = (daysAgo: number, version: string, headline: string, markdown: s
   sourceMetadata: {
     author: 'ann',
     version,
-    platform: 'github',
+    platform: DEMO_PROVIDER,
     repository: 'acme/rocket',
     url: `https://github.com/acme/rocket/releases/tag/v${version}`,
   },
@@ -28,10 +31,10 @@ const linkedin = (daysAgo: number, title: string, text: string) => ({
   title,
   markdown: `${text.trim()}\n`,
   contentType: 'linkedin_post' as const,
-  sourceMetadata: { author: 'ben', platform: 'github', repository: 'acme/rocket' },
+  sourceMetadata: { author: 'ben', platform: DEMO_PROVIDER, repository: 'acme/rocket' },
 });
 
-/** What a small team published in a year, up to a release that is just coming: newest first. */
+/** A year of a small team's posts, newest first. */
 export const demoPosts: readonly DemoPost[] = [
   release(
     37,

@@ -3,7 +3,7 @@ import type { AuditDeps } from '../../audit/store.ts';
 import { getDelivery } from '../../deliveries/log-store.ts';
 import type { Delivery } from '../../deliveries/model.ts';
 import type { Deps } from '../../deps.ts';
-import { connectIntegration } from '../../integrations/service.ts';
+import { connectIntegration } from '../../integrations/connect.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import { READ_PERMISSION } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';
@@ -14,12 +14,13 @@ import { toPlainText } from '../../markdown/plain-text.ts';
 import { createOrganization } from '../../organizations/service.ts';
 import { countOrganizations, findOrganization } from '../../organizations/store.ts';
 import { contentTypes, type Post } from '../../posts/model.ts';
-import { listPostPage, parsePost, savePosts } from '../../posts/store.ts';
-import { sampleGithub } from '../../providers/github/samples/index.ts';
+import { savePosts } from '../../posts/service.ts';
+import { listPostPage, parsePost } from '../../posts/store.ts';
+import { providerOf, samplePayload } from '../../providers/index.ts';
 import { type SentDelivery, sendDelivery } from '../../receiver/send.ts';
 import { createTrigger } from '../../triggers/service.ts';
 import { listRuns } from '../../triggers/store.ts';
-import { demoPosts } from './posts.ts';
+import { DEMO_PROVIDER, demoPosts } from './posts.ts';
 
 const DEMO_ORGANIZATION = 'org_demo';
 const DEMO_REPOSITORY = 'acme/rocket';
@@ -33,14 +34,14 @@ const demoTriggers = [
 /** How long to wait for the drafts of the demo's delivery, in milliseconds. */
 const DRAFTS_MS = 5_000;
 
-/** What somebody needs to try the demo. */
+/** Credentials and URLs of the demo. */
 export interface Demo {
   organizationId: string;
   organizationName: string;
   key: string;
   /** A published post. */
   postId: string;
-  /** A connected repository on GitHub, but for GitHub. */
+  /** A connected repository, whose webhook nobody set up. */
   integrationId: string;
 }
 
@@ -90,7 +91,7 @@ export function describeDemo(
 `;
 }
 
-/** What became of a delivery to the demo: its entry in the log, and the drafts that the triggers made of it. */
+/** The result of the demo's delivery: its log entry and its drafts. */
 export interface DemoDelivery {
   sent: SentDelivery;
   entry: Delivery;
@@ -98,7 +99,7 @@ export interface DemoDelivery {
 }
 
 /**
- * Sends the running service a release of the demo's repository, signed as GitHub signs it, and waits for its drafts,
+ * Sends the running service a signed release of the demo's repository, and waits for its drafts,
  * a few seconds at most.
  */
 export async function sendDemoDelivery(
@@ -106,7 +107,8 @@ export async function sendDemoDelivery(
   { integrationId }: Demo,
   baseUrl: string,
 ): Promise<DemoDelivery> {
-  const sample = sampleGithub('release', { repository: DEMO_REPOSITORY, now: deps.clock.now() });
+  const options = { repository: DEMO_REPOSITORY, now: deps.clock.now() };
+  const sample = samplePayload(DEMO_PROVIDER, 'release', options);
   const deliveryId = deps.ids.newUuid();
   const sent = await sendDelivery(deps, {
     integrationId,
@@ -136,14 +138,14 @@ async function listDrafts({ db }: Pick<Deps, 'db'>): Promise<Post[]> {
 export function describeDemoDelivery({ sent, entry, drafts }: DemoDelivery, baseUrl: string): string {
   const elsewhere = baseUrl === 'http://localhost:3000' ? '' : ` --url ${baseUrl}`;
   return `
-  A delivery, signed as GitHub signs it, was sent to
+  A delivery, signed as ${providerOf(DEMO_PROVIDER).name} signs it, was sent to
   ${sent.request.url}
   and answered with ${sent.status} in ${sent.durationMs} ms. In the log it is:
 
   ${entry.title}: ${entry.status}, delivery ${entry.referenceId}
 ${describeDrafts(drafts)}
   The log:          ${tidings} delivery list --organization ${entry.organizationId}
-  Another delivery: ${tidings} send github push --integration ${entry.integrationId}${elsewhere}
+  Another delivery: ${tidings} send ${DEMO_PROVIDER} push --integration ${entry.integrationId}${elsewhere}
 
   Stop with Ctrl-C; the data stays for the next start.
 `;
@@ -191,7 +193,7 @@ async function createDemo(deps: AuditDeps & Pick<Deps, 'ids'>) {
 async function findOrConnectIntegration(deps: Omit<Deps, 'fetch' | 'keys'>): Promise<string> {
   const [existing] = await listIntegrations(deps.db, DEMO_ORGANIZATION);
   if (existing !== undefined) return existing.id;
-  const { integrationId } = await connectIntegration(deps, 'github', DEMO_ORGANIZATION, DEMO_REPOSITORY);
+  const { integrationId } = await connectIntegration(deps, DEMO_PROVIDER, DEMO_ORGANIZATION, DEMO_REPOSITORY);
   for (const trigger of demoTriggers) await createTrigger(deps, { integrationId, ...trigger });
   return integrationId;
 }

@@ -1,9 +1,9 @@
 import type { Database } from '../../../db/client.ts';
-import type { Environment, ExaminedConfig } from '../../config.ts';
+import { type Environment, type ExaminedConfig, PROVIDER_URLS } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import type { SecretBox } from '../../lib/secret-box.ts';
 
-/** What a check looks at. Nothing of it is ever changed. */
+/** The input of all checks. Checks change nothing. */
 export interface Patient extends Pick<Deps, 'clock' | 'fetch'> {
   /** Null where a setting is wrong: a check that needs it is `unchecked`. */
   readonly config: ExaminedConfig;
@@ -29,7 +29,7 @@ type Status = 'ok' | 'warning' | 'failed';
 
 export interface Finding {
   status: Status;
-  /** What was seen, in one line. */
+  /** The result in one line. */
   message: string;
   /** How to mend it. */
   advice?: string;
@@ -83,7 +83,7 @@ export const warning = (message: string, advice: string): Finding => found('warn
 export const failed = (message: string, advice: string): Finding => found('failed', message, advice);
 
 export const UNKEY_SETTINGS = 'an UNKEY_* setting';
-export const PROVIDER_SETTINGS = 'GITHUB_API_URL or LINEAR_API_URL';
+export const PROVIDER_SETTINGS = PROVIDER_URLS.join(' or ');
 
 /** The check needs a setting that is wrong. Judging by a default would ask or examine something else. */
 export function unchecked(settings: string): Finding {

@@ -1,6 +1,5 @@
 import type { V2KeysVerifyKeyResponseData } from '@unkey/api/models/components';
-import type { UnkeyConfig } from '../../config.ts';
-import { READ_PERMISSION } from '../../keys/model.ts';
+import { READ_PERMISSION, type UnkeyConfig } from '../../keys/model.ts';
 import { tidings } from '../../lib/how-to-run.ts';
 import { findOrganization } from '../../organizations/store.ts';
 import { type Finding, failed, ok, type Patient, warning } from './check.ts';
@@ -18,7 +17,7 @@ const NOBODYS_API = 'api_tidings_doctor';
 const MAX_PAGES = 20;
 
 /**
- * Whether Unkey can be reached and the root key has the permissions that Tidings needs, and no more. Unkey answers
+ * Checks that Unkey responds and that the root key has exactly the permissions that Tidings needs. Unkey answers
  * NOT_FOUND for each key that the root key may not verify, so that permission shows only with a good `key`.
  */
 export async function examineUnkey(
@@ -165,7 +164,7 @@ export async function examineUnkey(
   }
 }
 
-/** What the API answers for a key that is not valid. */
+/** The API's response to a key that is not valid. */
 const ANSWERS = { invalid: '401 INVALID_KEY', forbidden: '403 Forbidden', limited: '429' } as const;
 
 const ADVICE: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import { parseTime } from '../../lib/time.ts';
-import type { ParsedFile, RawRecord, SourceFile } from './source.ts';
+import type { ParsedFile, RawRecord, SourceFile } from './files.ts';
 
-// A changelog in the form of keepachangelog.com, and the common ways of writing one that differ from it.
+// Changelogs in the form of keepachangelog.com, and its common variants.
 
 const VERSION =
   /^(?:version\s+)?\[?(?:@?[\w./-]+@)?(v?\d+(?:\.\d+){1,3}(?:[-+.][0-9A-Za-z.+-]+)?)\]?(?:\([^)\s]*\)|\[[^\]]*\])?\s*(.*)$/i;
@@ -15,25 +15,25 @@ const DEFINITION = /^ {0,3}\[([^\]^][^\]]*)\]:\s*\S+.*$/;
 interface Section {
   line: number;
   version: string;
-  /** What follows the version in the heading. */
+  /** The heading after the version. */
   rest: string;
   body: string[];
 }
 
-/** Whether a file is a changelog by its name: CHANGELOG.md, HISTORY.md, CHANGES.md, RELEASES.md. */
+/** CHANGELOG.md, HISTORY.md, CHANGES.md, RELEASES.md, and the like. */
 export function isChangelogName(name: string): boolean {
   return /^(changelog|change-?log|changes|history|releases?|release-notes)\b/i.test(basename(name));
 }
 
 /**
- * A post per version, newest first as the file has them. What is not released yet is passed over. Versions of
- * one day keep their order by a millisecond each. A version without a date has no `createdAt`.
+ * Reads a post per version, in the order of the file, newest first. Skips unreleased changes. Versions of one day are a
+ * millisecond apart, to keep their order. A version without a date has no `createdAt`.
  */
 export function parseChangelog(file: SourceFile): ParsedFile {
   const { sections, definitions, hasUnreleased } = split(file.text);
   const perDay = new Map<string, number>();
   const records: RawRecord[] = [];
-  // From the oldest up, so that a version that is added on top changes no other.
+  // Start with the oldest, so that a version added on top changes no other.
   for (const { version, rest, body, line } of sections.toReversed()) {
     const date = dateOf(rest);
     const yanked = /\[yanked\]/i.test(rest);
@@ -95,7 +95,7 @@ function split(text: string): {
   return { sections, definitions, hasUnreleased };
 }
 
-/** After a version a heading has a date, a mark or a code name in quotes; "2.0 migration guide" is no version. */
+/** Accepts a date, a mark or a code name in quotes after the version; "2.0 migration guide" is no version. */
 function isHeadingTail(rest: string): boolean {
   const left = rest
     .replace(ISO_DATE, '')
@@ -116,7 +116,7 @@ function dateOf(rest: string): Date | null {
   return Number.isNaN(time) ? null : new Date(time);
 }
 
-/** A body's links by reference stay whole: the definitions that it uses come along. */
+/** Adds the link definitions that the body uses. */
 function withDefinitions(body: string, definitions: ReadonlyMap<string, string>): string {
   const labels = new Set(
     Array.from(body.matchAll(/\[([^\][]+)\](?!\()/g), (match) => (match[1] ?? '').toLowerCase()),

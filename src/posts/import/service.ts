@@ -1,24 +1,30 @@
 import { basename, dirname, resolve } from 'node:path';
-import type { Database } from '../../../db/client.ts';
+import type { ReadTx, WriteTx } from '../../../db/storage.ts';
 import { quote } from '../../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../../audit/store.ts';
-import type { Deps } from '../../deps.ts';
 import { AppError } from '../../lib/app-error.ts';
-import { derivedId } from '../../lib/ids.ts';
+import { derivedId, type Ids } from '../../lib/ids.ts';
 import { toPlainText } from '../../markdown/plain-text.ts';
 import { getOrganization } from '../../organizations/store.ts';
-import type { ContentType, PostStatus } from '../model.ts';
-import { findOwners, type OwnedPost, readPosts, writePost } from '../store.ts';
+import type { ContentType, OwnedPost, PostStatus } from '../model.ts';
+import { checkRecord, type ImportedFields } from '../service.ts';
+import { findOwners, readPosts } from '../store.ts';
+import { writePost } from '../write-store.ts';
 import { isChangelogName, parseChangelog } from './changelog.ts';
-import { parseJson, parseJsonLines } from './json.ts';
-import { hasFrontMatter, parseMarkdown } from './markdown.ts';
-import { checkRecord, type ImportedFields } from './record.ts';
-import { importError, type ParsedFile, type SourceFile } from './source.ts';
+import {
+  hasFrontMatter,
+  importError,
+  type ParsedFile,
+  parseJson,
+  parseJsonLines,
+  parseMarkdown,
+  type SourceFile,
+} from './files.ts';
 import { importInPieces } from './staging.ts';
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** Bounds on one commit, which a delivery may have to wait for. A post larger than the second has a piece of its own. */
+/** Bounds on one commit, which a delivery may have to wait for. A larger post has a piece of its own. */
 const MAX_PIECE_POSTS = 100;
 const MAX_PIECE_CHARACTERS = 256 * 1024;
 
@@ -34,16 +40,16 @@ const parsers: Record<ImportFormat, (file: SourceFile) => ParsedFile> = {
 
 export interface ImportOptions {
   organizationId: string;
-  /** For records that do not say; a post that exists keeps what it has. */
+  /** Defaults for new posts. */
   status: PostStatus;
   contentType: ContentType;
-  /** `createdAt` of the newest record that has none; those below it step back a millisecond each. */
+  /** `createdAt` of the newest record without one; each record below it is a millisecond older. */
   date?: string | undefined;
-  /** Absent: told by the file's name and beginning. */
+  /** Absent: follows from the file's name and beginning. */
   format?: ImportFormat | undefined;
-  /** What the file is a file of, for the ids of records that carry none. Absent: its folder and name. */
+  /** Part of the ids of records without an id. Absent: the file's folder and name. */
   source?: string | undefined;
-  /** Told after each commit how many of the file's posts are done. */
+  /** Called after each commit. */
   onProgress?: (done: number, total: number) => void;
 }
 
@@ -52,65 +58,72 @@ export interface ImportResult {
   created: number;
   updated: number;
   unchanged: number;
-  /** How many posts got another id than the file gives, because another organization has a post with that id. */
+  /** Posts with another id than in the file, because another organization uses that id. */
   reassignedIds: number;
-  /** What was passed over, in words. */
+  /** Descriptions of the skipped parts. */
   skipped: string[];
 }
 
 /**
- * Writes a file's records as posts, all of them at one moment or none. A record has the id that it gives, or one made
- * from organization, source, and what names it in the file: the same file again updates. Throws `AppError` 400 that
- * names file, line and field, and 404 when there is no such organization.
+ * Imports all records of a file at one moment, or none. A record without an id gets one from its organization, source
+ * and key, so that importing the same file again updates the posts. Throws `AppError` 400 with file, line and field,
+ * and 404 for an unknown organization.
  */
 export async function importFile(
-  deps: AuditDeps & Pick<Deps, 'ids'>,
+  deps: AuditDeps & { ids: Ids },
   file: SourceFile,
   options: ImportOptions,
 ): Promise<ImportResult> {
   const { db } = deps;
   const { organizationId, onProgress = () => undefined } = options;
-  await getOrganization(db, organizationId);
+  await db.read((tx) => getOrganization(tx, organizationId));
   const now = deps.clock.now().toISOString();
   const { records: given, skipped } = readRecords(file, options);
-  const { records, reassignedIds } = replaceTakenIds(db, file, organizationId, given);
+  const { records, reassignedIds } = await db.read((tx) => replaceTakenIds(tx, file, organizationId, given));
+  const pieces = [...splitRecords(records)];
+  const [only] = pieces;
 
-  let created = 0;
-  let updated = 0;
-  let published = 0;
-  const write = (piece: Piece, save: (post: OwnedPost) => void) => {
-    const existing = new Map(readPosts(db, [...piece.keys()]).map((post) => [post.id, post]));
+  const counts = { created: 0, updated: 0, published: 0 };
+  async function save(tx: WriteTx, piece: Piece, write: (post: OwnedPost) => Promise<void>): Promise<void> {
+    const existing = new Map((await readPosts(tx, [...piece.keys()])).map((post) => [post.id, post]));
     for (const [id, { fields }] of piece) {
       const old = existing.get(id);
-      if (old !== undefined && old.organizationId !== organizationId) {
-        throw new AppError(
-          409,
-          `Another organization has taken the id ${id} meanwhile. Import the file again.`,
-        );
-      }
+      if (old !== undefined && old.organizationId !== organizationId) throw takenMeanwhile(id);
       const post = merge(id, fields, old, options, now);
       if (post === old) continue;
-      save(post);
-      if (post.status === 'published') published++;
-      if (old === undefined) created++;
-      else updated++;
+      await write(post);
+      if (post.status === 'published') counts.published++;
+      if (old === undefined) counts.created++;
+      else counts.updated++;
     }
-  };
-  const record = () => recordImport(deps, file, options, created + updated, published);
-  const [first, ...others] = splitRecords(records);
-  if (first !== undefined && others.length === 0) {
-    await db.write(() => {
-      write(first, (post) => writePost(db, post));
-      record();
-    });
-  } else if (first !== undefined) {
-    await importInPieces(deps, organizationId, [first, ...others], write, record, (done, total) =>
+  }
+  async function record(tx: WriteTx): Promise<void> {
+    const count = counts.created + counts.updated;
+    if (count === 0) return;
+    const posts = count === 1 ? '1 post' : `${count} posts`;
+    const summary = `imported ${posts} (${counts.published} published) from ${quote(basename(file.name))}`;
+    const target = { type: 'organization', id: organizationId };
+    await recordAudit(tx, deps, { organizationId, action: 'post.imported', target, summary, count });
+  }
+
+  if (pieces.length > 1) {
+    await importInPieces(deps, organizationId, pieces, { save, record }, (done, total) =>
       onProgress(Math.floor((records.size * done) / total), records.size),
     );
+  } else if (only !== undefined) {
+    await db.write(async (tx) => {
+      await save(tx, only, (post) => writePost(tx, post));
+      await record(tx);
+    });
   }
   onProgress(records.size, records.size);
+  const { created, updated } = counts;
   const unchanged = records.size - created - updated;
   return { file: file.name, created, updated, unchanged, reassignedIds, skipped };
+}
+
+function takenMeanwhile(id: string): AppError {
+  return new AppError(409, `Another organization has taken the id ${id} meanwhile. Import the file again.`);
 }
 
 interface CheckedRecord {
@@ -123,7 +136,7 @@ type CompleteFields = ImportedFields & { content: string };
 /** Records by post id. */
 type Records = Map<string, CheckedRecord>;
 
-/** So many of the records as one commit writes. */
+/** The records of one commit. */
 type Piece = ReadonlyMap<string, CheckedRecord>;
 
 function* splitRecords(records: Records): Generator<Piece> {
@@ -144,17 +157,17 @@ function* splitRecords(records: Records): Generator<Piece> {
 }
 
 /**
- * Ids are unique across organizations: a record whose id another organization has gets one that is derived from it,
- * and keeps that one when the other organization's post is gone.
+ * Ids are unique across organizations. A record with an id of another organization gets a derived id, and keeps it when
+ * the other post is gone.
  */
-function replaceTakenIds(db: Database, file: SourceFile, organizationId: string, given: Records) {
-  const owners = findOwners(db, [...given.keys()]);
+async function replaceTakenIds(tx: ReadTx, file: SourceFile, organizationId: string, given: Records) {
+  const owners = await findOwners(tx, [...given.keys()]);
   const derived = new Map(
     [...given.keys()]
       .filter((id) => owners.get(id) !== organizationId)
       .map((id) => [id, derivedId('post', organizationId, id)]),
   );
-  const derivedOwners = findOwners(db, [...derived.values()]);
+  const derivedOwners = await findOwners(tx, [...derived.values()]);
   const records: Records = new Map();
   let reassignedIds = 0;
   for (const [id, record] of given) {
@@ -167,7 +180,7 @@ function replaceTakenIds(db: Database, file: SourceFile, organizationId: string,
   return { records, reassignedIds };
 }
 
-/** Throws `AppError` 400 when the file has a record of that id already; `name` is how the file names it. */
+/** Throws `AppError` 400 when the file has two records of one id; `name` is the record's name in the file. */
 function addRecord(
   records: Records,
   file: SourceFile,
@@ -182,22 +195,7 @@ function addRecord(
   records.set(id, record);
 }
 
-/** One event for the whole file. */
-function recordImport(
-  deps: AuditDeps,
-  { name }: SourceFile,
-  { organizationId }: ImportOptions,
-  written: number,
-  published: number,
-): void {
-  if (written === 0) return;
-  const posts = written === 1 ? '1 post' : `${written} posts`;
-  const summary = `imported ${posts} (${published} published) from ${quote(basename(name))}`;
-  const target = { type: 'organization', id: organizationId };
-  recordAudit(deps.db, deps, { organizationId, action: 'post.imported', target, summary, count: written });
-}
-
-/** What the record says, over what the post has, over the defaults; `old` itself when that changes nothing. */
+/** The record over the existing post over the defaults; `old` itself when nothing changes. */
 function merge(
   id: string,
   fields: CompleteFields,
@@ -228,7 +226,7 @@ function readRecords(file: SourceFile, options: ImportOptions) {
   const format = options.format ?? formatOf(file);
   const parsed = parsers[format](file);
   if (parsed.records.length === 0)
-    throw importError(file, 1, `holds no posts, read as ${format} (see --format)`);
+    throw importError(file, 1, `holds no posts, read as ${format}`, 'no_posts');
   const source = options.source ?? sourceOf(file.name);
   const records: Records = new Map();
   for (const [index, { fields, key, lineOf }] of parsed.records.entries()) {
@@ -237,7 +235,8 @@ function readRecords(file: SourceFile, options: ImportOptions) {
       throw importError(
         file,
         lineOf('createdAt'),
-        `createdAt is missing: version ${fields.title} has no date. Write it as "## [${fields.title}] - 2026-01-31", or give --date for the versions that have none.`,
+        `createdAt is missing: version ${fields.title} has no date. Write it as "## [${fields.title}] - 2026-01-31"`,
+        'undated_version',
       );
     }
     const checked = checkRecord(createdAt === undefined ? fields : { ...fields, createdAt });
@@ -266,10 +265,7 @@ function formatOf({ name, text }: SourceFile): ImportFormat {
   if (/\.(md|markdown|mdx)$/i.test(name)) {
     return isChangelogName(name) && !hasFrontMatter(text) ? 'changelog' : 'markdown';
   }
-  throw new AppError(
-    400,
-    `${name}: cannot tell what this is by its name; say --format ${importFormats.join('|')}`,
-  );
+  throw new AppError(400, `${name}: cannot tell what this is by its name`, { code: 'unknown_format' });
 }
 
 function sourceOf(path: string): string {

@@ -1,6 +1,10 @@
 import type { Database } from '../../../db/client.ts';
-import type { Deps } from '../../deps.ts';
+import type { WriteTx } from '../../../db/storage.ts';
 import { AppError } from '../../lib/app-error.ts';
+import type { Ids } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Clock } from '../../lib/time.ts';
+import type { OwnedPost } from '../model.ts';
 import {
   applyImport,
   beat,
@@ -8,35 +12,44 @@ import {
   findImport,
   insertImport,
   isImporting,
+  movePiece,
   stagePost,
   takePiece,
-} from '../staged-store.ts';
-import { movePiece, type OwnedPost } from '../store.ts';
+} from '../write-store.ts';
 
-/** How long a process may be silent before its import counts as abandoned. */
+/** An import whose process is silent for longer counts as abandoned. */
 const STALE_MS = 30_000;
 
-/** How often to look whether another import is done. */
+/** How often to check whether another import has ended. */
 const POLL_MS = 100;
 
-/** The server tries every 10 ms to get the write lock: a shorter rest may fall between two attempts. */
+/** A server retries every 10 ms to get the write lock, so a shorter rest may fall between two attempts. */
 const MIN_REST_MS = 15;
 const MAX_REST_MS = 1_000;
 
-type StagingDeps = Pick<Deps, 'db' | 'clock' | 'ids' | 'log'>;
+interface StagingDeps {
+  db: Database;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+}
+
+export interface ImportSteps<Piece> {
+  /** Saves the posts of one piece through `write`. */
+  save(tx: WriteTx, piece: Piece, write: (post: OwnedPost) => Promise<void>): Promise<void>;
+  /** Runs in the commit that publishes all pieces. */
+  record(tx: WriteTx): Promise<void>;
+}
 
 /**
- * Imports in pieces, each a commit of its own, and publishes all of them at one moment; nothing when it fails. `write`
- * saves the posts of one piece, synchronously. `onApply` is called in the commit that publishes them. `onPiece` is called
- * after each piece, which is written twice.
- * Waits for another import in progress.
+ * Imports in pieces, each a commit of its own, and publishes all of them at one moment; nothing when it fails.
+ * `onPiece` runs after each piece; each is written twice. Waits for another import in progress.
  */
 export async function importInPieces<Piece>(
   deps: StagingDeps,
   organizationId: string,
   pieces: readonly Piece[],
-  write: (piece: Piece, save: (post: OwnedPost) => void) => void,
-  onApply: () => void,
+  { save, record }: ImportSteps<Piece>,
   onPiece: (written: number, total: number) => void,
 ): Promise<void> {
   const { db, log } = deps;
@@ -44,22 +57,20 @@ export async function importInPieces<Piece>(
   let count = 0;
   try {
     for (const [index, piece] of pieces.entries()) {
-      await commitAndRest(db, () => {
-        requireStaging(deps, id);
-        write(piece, (post) => stagePost(db, post, index));
+      await commitAndRest(db, async (tx) => {
+        await requireStaging(tx, deps, id);
+        await save(tx, piece, (post) => stagePost(tx, post, index));
       });
       onPiece(++count, 2 * pieces.length);
     }
-    await db.write(() => {
-      requireStaging(deps, id);
-      applyImport(db, id);
-      onApply();
+    await db.write(async (tx) => {
+      await requireStaging(tx, deps, id);
+      await applyImport(tx, id);
+      await record(tx);
     });
   } catch (error) {
-    // Where that fails too, such as on a full disk, the next import or the server does it.
-    await discardImport(deps, id).catch((err) =>
-      log.warn({ err }, 'an import that failed is not removed yet'),
-    );
+    // If this fails too, such as on a full disk, the next import or the server does it.
+    await discardImport(deps, id).catch((err) => log.warn({ err }, 'a failed import is not removed yet'));
     throw error;
   }
   await finishImport(deps, id, () => onPiece(++count, 2 * pieces.length)).catch((err) =>
@@ -67,28 +78,32 @@ export async function importInPieces<Piece>(
   );
 }
 
-/** Finishes an import that was killed after all its posts were published; removes one that was killed before. */
+/** Finishes an import that was killed after it published its posts; removes one that was killed before. */
 export async function recoverImport(deps: StagingDeps, signal?: AbortSignal): Promise<void> {
   const { db, clock, log } = deps;
-  if (!isImporting(db)) return;
-  const found = findImport(db);
-  if (found === null) return dropLeftovers(db, signal);
-  // A time far ahead is from before the clock was set back.
-  if (Math.abs(clock.now().getTime() - found.beatAt) < STALE_MS) return;
+  const state = await db.read(async (tx) => ({
+    isLeft: await isImporting(tx),
+    current: await findImport(tx),
+  }));
+  if (!state.isLeft) return;
+  const { current } = state;
+  if (current === null) return dropLeftovers(db, signal);
+  // A time far ahead dates from before the clock was set back.
+  if (Math.abs(clock.now().getTime() - current.beatAt) < STALE_MS) return;
   log.warn(
-    { import: found.id, organization: found.organizationId },
-    `an import was interrupted: ${found.state}`,
+    { import: current.id, organization: current.organizationId },
+    `an import was interrupted: ${current.state}`,
   );
-  if (found.state === 'applying') await finishImport(deps, found.id, () => undefined, signal);
-  else await discardImport(deps, found.id, signal);
+  if (current.state === 'applying') await finishImport(deps, current.id, () => undefined, signal);
+  else await discardImport(deps, current.id, signal);
 }
 
 async function openImport(deps: StagingDeps, organizationId: string): Promise<string> {
   const { db, clock, ids } = deps;
   const id = ids.newId('import');
-  const open = () => {
-    if (isImporting(db)) return false;
-    insertImport(db, { id, organizationId, state: 'staging', beatAt: clock.now().getTime() });
+  const open = async (tx: WriteTx) => {
+    if (await isImporting(tx)) return false;
+    await insertImport(tx, { id, organizationId, state: 'staging', beatAt: clock.now().getTime() });
     return true;
   };
   while (!(await db.write(open))) {
@@ -98,8 +113,8 @@ async function openImport(deps: StagingDeps, organizationId: string): Promise<st
   return id;
 }
 
-function requireStaging({ db, clock }: StagingDeps, id: string): void {
-  if (beat(db, { id, state: 'staging' }, clock.now().getTime())) return;
+async function requireStaging(tx: WriteTx, { clock }: StagingDeps, id: string): Promise<void> {
+  if (await beat(tx, { id, state: 'staging' }, clock.now().getTime())) return;
   throw new AppError(
     409,
     'The import stood still for too long, and another process removed it. Import the file again.',
@@ -113,28 +128,28 @@ async function finishImport(
   signal?: AbortSignal,
 ): Promise<void> {
   const state = 'applying';
-  const moveOne = () => {
-    if (!beat(db, { id, state }, clock.now().getTime())) return false;
-    const moved = movePiece(db) > 0;
-    if (!moved) deleteImport(db, { id, state });
-    return moved;
+  const moveOne = async (tx: WriteTx) => {
+    if (!(await beat(tx, { id, state }, clock.now().getTime()))) return false;
+    const isMoved = (await movePiece(tx)) > 0;
+    if (!isMoved) await deleteImport(tx, { id, state });
+    return isMoved;
   };
   while (signal?.aborted !== true && (await commitAndRest(db, moveOne))) onPiece();
 }
 
 async function discardImport({ db }: StagingDeps, id: string, signal?: AbortSignal): Promise<void> {
-  // First of all, so that its process, if it lives, does not go on.
-  await db.write(() => deleteImport(db, { id, state: 'staging' }));
+  // Delete its row first, so that its process stops if it is alive.
+  await db.write((tx) => deleteImport(tx, { id, state: 'staging' }));
   await dropLeftovers(db, signal);
 }
 
 async function dropLeftovers(db: Database, signal?: AbortSignal): Promise<void> {
-  const dropOne = () => findImport(db) === null && takePiece(db).length > 0;
+  const dropOne = async (tx: WriteTx) => (await findImport(tx)) === null && (await takePiece(tx)).length > 0;
   while (signal?.aborted !== true && (await commitAndRest(db, dropOne)));
 }
 
 /** Commits, and then leaves the write lock to others for as long as that took. */
-async function commitAndRest<Result>(db: Database, work: () => Result): Promise<Result> {
+async function commitAndRest<Result>(db: Database, work: (tx: WriteTx) => Promise<Result>): Promise<Result> {
   const began = performance.now();
   const result = await db.write(work);
   await Bun.sleep(Math.min(Math.max(performance.now() - began, MIN_REST_MS), MAX_REST_MS));

@@ -1,7 +1,8 @@
-import { parseJsonObject, tokenHeader } from '../payload.ts';
-import { MalformedPayload, type Provider } from '../provider.ts';
-import { isHmacSha256 } from '../signature.ts';
-import { events } from './events/index.ts';
+import { repositoryOf } from '../git-events.ts';
+import { MalformedPayload, type Phrase, type Provider, parseJsonObject } from '../provider.ts';
+import { signedBy } from '../signature.ts';
+import { events } from './events.ts';
+import { samples } from './samples.ts';
 
 /** GitHub, and GitHub Enterprise: docs.github.com/webhooks. */
 export const github: Provider<'github'> = {
@@ -9,46 +10,98 @@ export const github: Provider<'github'> = {
   name: 'GitHub',
   hasRepositories: true,
   sendsForms: true,
+  requiresHttps: false,
+  api: {
+    async open(baseUrl, token, options) {
+      const { githubApi } = await import('./api/index.ts');
+      return githubApi(baseUrl, token, options);
+    },
+    listsDeliveries: true,
+    allPlaces: null,
+    words: {
+      label: 'Token of GitHub',
+      option:
+        'a token that may administer their webhooks, which are then made; - reads it from standard input',
+      list: 'list the repositories that the token can administer, and connect nothing',
+      help: `
+The token: fine-grained with the repository permission "Webhooks: read and write", or classic with the scope
+admin:repo_hook. With a token and without --repository, what it can administer is listed.`,
+      hint(baseUrl) {
+        const isCloud = baseUrl === null || new URL(baseUrl).host === 'api.github.com';
+        const link = (text: string, path: string): Phrase =>
+          isCloud ? { text, href: `https://github.com/settings/${path}` } : text;
+        return [
+          link('A fine-grained token', 'personal-access-tokens/new'),
+          ' with the permission “Webhooks: read and write” on the repositories, or ',
+          link('a classic one', 'tokens/new?description=Tidings&scopes=admin:repo_hook'),
+          ' with the scope ',
+          { code: 'admin:repo_hook' },
+          '. It is kept encrypted.',
+        ];
+      },
+      noPermission: (place) =>
+        `The owner of the token may not administer ${place}. Webhooks need a token of somebody with the role Admin there`,
+    },
+  },
+  ...signedBy(
+    {
+      event: 'X-GitHub-Event',
+      delivery: 'X-GitHub-Delivery',
+      signature: 'X-Hub-Signature-256',
+      prefix: 'sha256=',
+    },
+    {
+      otherHeaders: [
+        'X-GitHub-Hook-ID',
+        'X-GitHub-Hook-Installation-Target-ID',
+        'X-GitHub-Hook-Installation-Target-Type',
+        'X-GitHub-Enterprise-Host',
+        'X-GitHub-Enterprise-Version',
+      ],
+      userAgent: 'GitHub-Hookshot/tidings',
+    },
+  ),
+
+  readPayload(body, contentType) {
+    if (!contentType?.toLowerCase().startsWith('application/x-www-form-urlencoded'))
+      return parseJsonObject(body);
+    // A hook with the content type "form" sends the JSON in one field; GitHub signs the form.
+    const payload = new URLSearchParams(new TextDecoder().decode(body)).get('payload');
+    if (payload === null) throw new MalformedPayload('the form has no field payload');
+    return parseJsonObject(new TextEncoder().encode(payload));
+  },
+  repositoryOf,
+
   events,
   triggerEvents: {
     release: ['pull_request', 'push', 'release'],
     push: ['pull_request', 'push', 'release'],
     pull_request: ['pull_request', 'release'],
   },
-  toldHeaders: [
-    'x-github-event',
-    'x-github-delivery',
-    'x-github-hook-id',
-    'x-github-hook-installation-target-id',
-    'x-github-hook-installation-target-type',
-    'x-github-enterprise-host',
-    'x-github-enterprise-version',
-  ],
+  samples,
+  exampleEvent: 'release',
 
-  readHeaders(headers) {
-    const event = tokenHeader(headers, 'x-github-event');
-    if (event === null) return { missing: 'X-GitHub-Event' };
-    const deliveryId = tokenHeader(headers, 'x-github-delivery');
-    if (deliveryId === null) return { missing: 'X-GitHub-Delivery' };
-    const signature = headers.get('x-hub-signature-256');
-    return signature ? { event, deliveryId, signature } : { missing: 'X-Hub-Signature-256' };
-  },
-
-  isSigned(body, signature, secret) {
-    return signature.startsWith('sha256=') && isHmacSha256(signature.slice('sha256='.length), secret, body);
-  },
-
-  readPayload(body, contentType) {
-    if (!contentType?.toLowerCase().startsWith('application/x-www-form-urlencoded'))
-      return parseJsonObject(body);
-    // A hook whose content type is "form" sends the JSON in one field; the signature is over the form as it came.
-    const payload = new URLSearchParams(new TextDecoder().decode(body)).get('payload');
-    if (payload === null) throw new MalformedPayload('the form has no field payload');
-    return parseJsonObject(new TextEncoder().encode(payload));
-  },
-
-  repositoryOf({ repository }) {
-    const { id, full_name: fullName } = (repository ?? {}) as { id?: unknown; full_name?: unknown };
-    return typeof id === 'number' && typeof fullName === 'string' ? { id, fullName } : null;
+  words: {
+    place: { one: 'repository', many: 'repositories', pattern: 'OWNER/NAME' },
+    covers: 'repositories on GitHub',
+    steps: (repository) => [
+      [
+        'Open ',
+        {
+          text: `the settings of ${repository}, Webhooks, Add webhook`,
+          href: `https://github.com/${repository}/settings/hooks/new`,
+        },
+        '.',
+      ],
+      ['Paste the URL and the secret.'],
+      ['Choose the content type ', { code: 'application/json' }, '.'],
+      ['Choose the events that you want: releases, pushes and pull requests become posts.'],
+    ],
+    shortSteps: (repository) =>
+      repository === null
+        ? `At each one, under Settings, Webhooks, Add webhook: paste its URL and the secret, choose the content type
+application/json, and the events that you want.`
+        : `At https://github.com/${repository}/settings/hooks/new: paste the URL and the secret, choose the content type
+application/json, and the events that you want.`,
   },
 };

@@ -1,12 +1,13 @@
 import { DAY_MS } from '../../lib/time.ts';
-import { parseJsonObject, tokenHeader } from '../payload.ts';
-import { MalformedPayload, type Provider } from '../provider.ts';
-import { isHmacSha256 } from '../signature.ts';
-import { events } from './events/index.ts';
+import { ALL_PUBLIC_TEAMS } from '../api.ts';
+import { MalformedPayload, type Provider, parseJsonObject } from '../provider.ts';
+import { signedBy } from '../signature.ts';
+import { events } from './events.ts';
+import { samples } from './samples.ts';
 
 const MAX_AHEAD_MS = 60_000;
 
-/** Linear tries again after 1 minute, 1 hour and 6 hours; no older than the window in which ids are remembered. */
+/** Linear retries after 1 minute, 1 hour and 6 hours; delivery ids are remembered for as long as this. */
 const MAX_AGE_MS = DAY_MS;
 
 /** Linear: linear.app/developers/webhooks. */
@@ -15,26 +16,32 @@ export const linear: Provider<'linear'> = {
   name: 'Linear',
   hasRepositories: false,
   sendsForms: false,
-  events,
-  triggerEvents: {
-    issue: ['Issue'],
-    project: ['Project'],
-    project_update: ['InitiativeUpdate', 'ProjectUpdate'],
+  requiresHttps: true,
+  api: {
+    async open(baseUrl, token, options) {
+      const { linearApi } = await import('./api/index.ts');
+      return linearApi(baseUrl, token, options);
+    },
+    listsDeliveries: false,
+    allPlaces: ALL_PUBLIC_TEAMS,
+    words: {
+      label: 'API key of Linear',
+      option:
+        "an API key of one of the workspace's admins, with which the webhook is made; - reads it from standard input",
+      list: 'list the teams that the token can see, and connect nothing',
+      help: '',
+      hint: () => [
+        { text: 'A personal API key', href: 'https://linear.app/settings/account/security' },
+        " of one of the workspace's admins. It is kept encrypted.",
+      ],
+      noPermission: () =>
+        'The owner of the token may not administer webhooks. Linear lets only admins of the workspace do that',
+    },
   },
-  toldHeaders: ['linear-event', 'linear-delivery', 'linear-timestamp'],
-
-  readHeaders(headers) {
-    const event = tokenHeader(headers, 'linear-event');
-    if (event === null) return { missing: 'Linear-Event' };
-    const deliveryId = tokenHeader(headers, 'linear-delivery');
-    if (deliveryId === null) return { missing: 'Linear-Delivery' };
-    const signature = headers.get('linear-signature');
-    return signature ? { event, deliveryId, signature } : { missing: 'Linear-Signature' };
-  },
-
-  isSigned(body, signature, secret) {
-    return isHmacSha256(signature, secret, body);
-  },
+  ...signedBy(
+    { event: 'Linear-Event', delivery: 'Linear-Delivery', signature: 'Linear-Signature', prefix: '' },
+    { otherHeaders: ['Linear-Timestamp'], userAgent: 'Linear-Webhook' },
+  ),
 
   readPayload(body, _contentType, now) {
     const payload = parseJsonObject(body);
@@ -46,6 +53,28 @@ export const linear: Provider<'linear'> = {
     if (ageMs > MAX_AGE_MS) throw new MalformedPayload('webhookTimestamp is more than a day old');
     return payload;
   },
-
   repositoryOf: () => null,
+
+  events,
+  triggerEvents: {
+    issue: ['Issue'],
+    project: ['Project'],
+    project_update: ['InitiativeUpdate', 'ProjectUpdate'],
+  },
+  samples,
+  exampleEvent: 'Issue',
+
+  words: {
+    place: { one: 'team', many: 'teams', pattern: 'KEY' },
+    covers: 'a workspace on Linear',
+    steps: () => [
+      ['Open Settings, API, New webhook.'],
+      ['Paste the URL and the secret.'],
+      ['Choose Issues, Projects and Project updates.'],
+    ],
+    shortSteps:
+      () => `At Linear: Settings, API, New webhook. Paste the URL and the secret, and choose Issues, Projects and
+Project updates.`,
+    redelivery: 'Linear has no list of its deliveries. It retries a failed one by itself, for up to 7 hours.',
+  },
 };

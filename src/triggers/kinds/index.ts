@@ -1,5 +1,5 @@
-import type { ProcessedDelivery } from '../../events/extract.ts';
 import type { EventType, ShippedEvent } from '../../events/model.ts';
+import type { ProcessedDelivery } from '../../providers/provider.ts';
 import { issue } from './issue.ts';
 import type { TriggerKind } from './kind.ts';
 import { project } from './project.ts';

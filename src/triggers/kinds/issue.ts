@@ -9,10 +9,9 @@ export const issue: TriggerKind = {
   event: 'issue',
   action: 'completed',
   tells: ['issue'],
-  provider: 'linear',
+  isOfBranch: false,
   filters: ['label', 'team', 'project'],
   isRolling: true,
-  needs: ['Issue'],
 
   scopesOf({ filters }, event) {
     return isIssueMeant(filters, event) ? [scopeOf(filters, event)] : [];

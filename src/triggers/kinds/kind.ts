@@ -1,7 +1,6 @@
 import type { Material } from '../../drafts/model.ts';
 import type { Told } from '../../drafts/store.ts';
 import type { EventReader, EventSource, EventType, ShippedEvent } from '../../events/model.ts';
-import type { IntegrationType } from '../../integrations/model.ts';
 import type { Trigger, TriggerFilters } from '../model.ts';
 
 /** One draft that a trigger is to have. */
@@ -38,13 +37,12 @@ export interface TriggerKind {
   action: string;
   /** The events that its drafts are made of. */
   tells: readonly EventType[];
-  provider: IntegrationType;
+  /** Whether its scopes are branches of repositories, which releases divide. */
+  isOfBranch: boolean;
   /** The filters that say something about it. */
   filters: readonly (keyof TriggerFilters)[];
   /** Whether its draft goes on until something closes it. */
   isRolling: boolean;
-  /** What the provider must deliver for it, as the provider calls its events. */
-  needs: readonly string[];
   /** The scopes that an event touches as it is; none when it means nothing to the trigger. */
   scopesOf(
     trigger: Pick<Trigger, 'filters'>,

@@ -6,10 +6,9 @@ export const projectUpdate: TriggerKind = {
   event: 'project_update',
   action: 'created',
   tells: ['project_update'],
-  provider: 'linear',
+  isOfBranch: false,
   filters: ['project'],
   isRolling: false,
-  needs: ['InitiativeUpdate', 'ProjectUpdate'],
 
   scopesOf({ filters }, event) {
     return projectUpdate.matches(filters, event) ? [`update ${event.key}`] : [];

@@ -6,10 +6,9 @@ export const project: TriggerKind = {
   event: 'project',
   action: 'completed',
   tells: ['project'],
-  provider: 'linear',
+  isOfBranch: false,
   filters: ['project'],
   isRolling: false,
-  needs: ['Project'],
 
   scopesOf({ filters }, event) {
     return project.matches(filters, event) ? [`project ${event.key}`] : [];

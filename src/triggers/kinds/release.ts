@@ -6,10 +6,9 @@ export const release: TriggerKind = {
   event: 'release',
   action: 'published',
   tells: ['release'],
-  provider: 'github',
+  isOfBranch: true,
   filters: ['branch', 'prereleases', 'tag'],
   isRolling: false,
-  needs: ['pull_request', 'push', 'release'],
 
   scopesOf({ filters }, event, { repositoryId }) {
     if (event.branch === null || !isMeant(filters, event)) return [];

@@ -11,7 +11,6 @@ import { subjectOf } from './release.ts';
 export const push: TriggerKind = rollingBranch({
   event: 'push',
   action: 'pushed',
-  needs: ['pull_request', 'push', 'release'],
   filters: ['branch', 'prereleases', 'tag'],
 });
 
@@ -19,18 +18,17 @@ export const push: TriggerKind = rollingBranch({
 export const pullRequest: TriggerKind = rollingBranch({
   event: 'pull_request',
   action: 'merged',
-  needs: ['pull_request', 'release'],
   filters: ['branch', 'label', 'prereleases', 'tag'],
 });
 
 function rollingBranch(
-  kind: Pick<TriggerKind, 'action' | 'filters' | 'needs'> & { event: 'push' | 'pull_request' },
+  kind: Pick<TriggerKind, 'action' | 'filters'> & { event: 'push' | 'pull_request' },
 ): TriggerKind {
   const tells: EventType[] = kind.event === 'push' ? ['push', 'pull_request'] : ['pull_request'];
   return {
     ...kind,
     tells,
-    provider: 'github',
+    isOfBranch: true,
     isRolling: true,
 
     scopesOf({ filters }, event, { repositoryId }) {

@@ -22,8 +22,8 @@ const read = async (path: string) => (await visit(path)).text();
 const stored = (id: string) => readPost(app.db, id);
 
 /** What a form of the editor holds for a post as it is. */
-function fieldsOf(id: string, changes: Record<string, string> = {}): Record<string, string> {
-  const { title = '', markdown = '', updatedAt = '' } = stored(id) ?? {};
+async function fieldsOf(id: string, changes: Record<string, string> = {}): Promise<Record<string, string>> {
+  const { title = '', markdown = '', updatedAt = '' } = (await stored(id)) ?? {};
   return { title, markdown, seen: updatedAt, ...changes };
 }
 
@@ -54,9 +54,9 @@ test('marks in a title cannot reorder the page, and the editor keeps them', asyn
   const shown = editor.replaceAll(/<textarea [^>]*>[^<]*|value="[^"]*"/g, '');
   expect(shown).not.toMatch(reordering);
   // What is announced after a change names it too.
-  const saved = await visit(`${ALL}/p`, form(fieldsOf('p', { markdown: 'T\u202eext!' })));
+  const saved = await visit(`${ALL}/p`, form(await fieldsOf('p', { markdown: 'T\u202eext!' })));
   expect(saved.status).toBe(303);
-  expect(stored('p')).toMatchObject({ title, markdown: 'T\u202eext!' });
+  expect(await stored('p')).toMatchObject({ title, markdown: 'T\u202eext!' });
 });
 
 describe('a long text', () => {
@@ -125,7 +125,7 @@ describe('the list', () => {
     expect(html).toContain('2.4.0 of acme/rocket on GitHub');
     expect(html).toContain('LinkedIn post');
     expect(html).toContain('<time datetime="2026-11-20T11:48:00.000Z"');
-    expect(html).toContain('1 draft waits for you; 1 post is published.');
+    expect(html).toContain('1 draft to review; 1 post published.');
     expect(html).toContain('<span class="tag draft">Draft</span>');
   });
 
@@ -248,7 +248,7 @@ describe('the editor', () => {
     expect(html).toContain('<strong>Bold</strong>');
     expect(html).toContain('written or imported by hand');
     expect(html).toContain('Publish');
-    expect(html).not.toContain('newer text');
+    expect(html).not.toContain('new version');
   });
 
   test.each([
@@ -261,19 +261,19 @@ describe('the editor', () => {
     ],
     [{ status: 'nonsense' }, { title: 'Title', status: 'draft' }, 'Saved.'],
   ])('takes %j', async (changes, expected, notice) => {
-    const response = await visit(`${ALL}/p`, form(fieldsOf('p', changes)));
+    const response = await visit(`${ALL}/p`, form(await fieldsOf('p', changes)));
     expect([response.status, response.headers.get('location')]).toEqual([303, `${ALL}/p`]);
     expect(noticeOf(response)).toBe(notice);
-    expect(stored('p')).toMatchObject(expected);
+    expect(await stored('p')).toMatchObject(expected);
   });
 
   test('makes a published post a draft again', async () => {
-    await visit(`${ALL}/p`, form(fieldsOf('p', { status: 'published' })));
+    await visit(`${ALL}/p`, form(await fieldsOf('p', { status: 'published' })));
     expect(await read(`${ALL}/p`)).toContain('Unpublish');
     app.clock.advance(1000);
-    const response = await visit(`${ALL}/p`, form(fieldsOf('p', { status: 'draft' })));
+    const response = await visit(`${ALL}/p`, form(await fieldsOf('p', { status: 'draft' })));
     expect(noticeOf(response)).toBe('Back to a draft. The API no longer returns it.');
-    expect(stored('p')).toMatchObject({ status: 'draft', updatedAt: '2026-11-20T12:00:01.000Z' });
+    expect(await stored('p')).toMatchObject({ status: 'draft', updatedAt: '2026-11-20T12:00:01.000Z' });
   });
 
   test.each([
@@ -285,20 +285,20 @@ describe('the editor', () => {
     ],
   ])('shows what is wrong, and keeps what was typed: %#', async (changes, message, kept) => {
     const before = allRows(app.db);
-    const response = await visit(`${ALL}/p`, form(fieldsOf('p', { ...changes, status: 'published' })));
+    const response = await visit(`${ALL}/p`, form(await fieldsOf('p', { ...changes, status: 'published' })));
     const html = await response.text();
     expect([response.status, html.includes(message), html.includes(kept)]).toEqual([400, true, true]);
     expect(allRows(app.db)).toEqual(before);
   });
 
   test('tells when somebody else changed the post, and loses neither text', async () => {
-    const mine = fieldsOf('p', { markdown: 'Mine' });
+    const mine = await fieldsOf('p', { markdown: 'Mine' });
     app.clock.advance(1000);
-    await visit(`${ALL}/p`, form(fieldsOf('p', { markdown: 'Theirs' })));
+    await visit(`${ALL}/p`, form(await fieldsOf('p', { markdown: 'Theirs' })));
     const refused = await visit(`${ALL}/p`, form({ ...mine, status: 'published' }));
     const html = await refused.text();
     expect(refused.status).toBe(409);
-    expect(stored('p')).toMatchObject({ markdown: 'Theirs', status: 'draft' });
+    expect(await stored('p')).toMatchObject({ markdown: 'Theirs', status: 'draft' });
     for (const words of [
       'changed while you had it open',
       '<del>Theirs</del>',
@@ -308,17 +308,17 @@ describe('the editor', () => {
       expect(html).toContain(words);
     }
     // The form now knows of the other text: saving it again is meant.
-    const again = await visit(`${ALL}/p`, form(fieldsOf('p', { markdown: 'Mine' })));
+    const again = await visit(`${ALL}/p`, form(await fieldsOf('p', { markdown: 'Mine' })));
     expect(again.status).toBe(303);
-    expect(stored('p')?.markdown).toBe('Mine');
+    expect((await stored('p'))?.markdown).toBe('Mine');
   });
 
   test('does not mind that somebody published the post meanwhile, or typed the same', async () => {
-    const mine = fieldsOf('p', { markdown: 'Same' });
+    const mine = await fieldsOf('p', { markdown: 'Same' });
     app.clock.advance(1000);
-    await visit(`${ALL}/p`, form(fieldsOf('p', { markdown: 'Same', status: 'published' })));
+    await visit(`${ALL}/p`, form(await fieldsOf('p', { markdown: 'Same', status: 'published' })));
     expect((await visit(`${ALL}/p`, form(mine))).status).toBe(303);
-    expect(stored('p')).toMatchObject({ markdown: 'Same', status: 'published' });
+    expect(await stored('p')).toMatchObject({ markdown: 'Same', status: 'published' });
   });
 
   test.each(['new', 'preview', 'delete', 'suggestion', '_', '-'])(
@@ -327,10 +327,10 @@ describe('the editor', () => {
       await app.addPosts('org_a', { id, title: 'Imported', markdown: 'As it was' });
       expect(await read(ALL)).toContain(`href="${ALL}/${id}"`);
       expect(await read(`${ALL}/${id}`)).toContain('As it was</textarea>');
-      await visit(`${ALL}/${id}`, form(fieldsOf(id, { markdown: 'As it is' })));
-      expect(stored(id)).toMatchObject({ title: 'Imported', markdown: 'As it is' });
+      await visit(`${ALL}/${id}`, form(await fieldsOf(id, { markdown: 'As it is' })));
+      expect(await stored(id)).toMatchObject({ title: 'Imported', markdown: 'As it is' });
       await visit(`${ALL}/${id}/delete`, form());
-      expect(stored(id)).toBeNull();
+      expect(await stored(id)).toBeNull();
     },
   );
 
@@ -339,7 +339,7 @@ describe('the editor', () => {
     const response = await visit(`${ALL}/p/delete`, form());
     expect([response.status, response.headers.get('location')]).toEqual([303, ALL]);
     expect(noticeOf(response)).toBe('Deleted “Title”.');
-    expect(stored('p')).toBeNull();
+    expect(await stored('p')).toBeNull();
     expect((await visit(`${ALL}/p`)).status).toBe(404);
     expect((await visit(`${ALL}/p/delete`, form())).status).toBe(404);
   });
@@ -351,7 +351,7 @@ describe('the editor', () => {
     expect(html).toContain('<div id="plain-text" class="prose plain">• &lt;one></div>');
     expect(html).toContain('7 of 3,000 characters');
     expect(html).toContain('data-copy="plain-text"');
-    expect(await read(`${ALL}/long`)).toContain('3,001 of 3,000 characters: more than LinkedIn takes.');
+    expect(await read(`${ALL}/long`)).toContain('3,001 of 3,000 characters: too long for LinkedIn.');
   });
 });
 
@@ -389,7 +389,9 @@ describe('the preview', () => {
   test('of too much or of nothing is none', async () => {
     const { status } = await visit(`${ALL}/~/preview`, form({ markdown: '<b>'.repeat(80_000) }));
     expect(status).toBe(200);
-    expect(await (await visit(`${ALL}/~/preview`, form())).text()).toContain('What you write shows here.');
+    expect(await (await visit(`${ALL}/~/preview`, form())).text()).toContain(
+      'The preview of your text appears here.',
+    );
   });
 });
 
@@ -404,7 +406,7 @@ test('hostile text is harmless wherever it is shown', async () => {
     sourceMetadata,
   };
   await app.addPosts('org_a', { id: 'p', ...text }, { id: 'l', ...text, contentType: 'linkedin_post' });
-  const stale = form({ ...fieldsOf('p'), title: 'x', markdown: hostile, seen: hostile });
+  const stale = form({ ...(await fieldsOf('p')), title: 'x', markdown: hostile, seen: hostile });
   const answers = [
     await visit(ALL),
     await visit(`${ALL}/p`),

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { contentTypes, type PageSelection, postStatuses } from '../../../src/posts/model.ts';
 import { MAX_FOUND, searchPosts } from '../../../src/posts/search.ts';
-import { deletePost, savePosts, setPostStatus } from '../../../src/posts/store.ts';
+import { deletePost, savePosts, setPostStatus } from '../../../src/posts/service.ts';
 import { createTestApp, type TestApp } from '../../support/test-app.ts';
 
 const everything = {

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { hasSuggestionFor } from '../../../src/drafts/suggestions.ts';
 import type { Connected } from '../../../src/integrations/model.ts';
-import { editPost } from '../../../src/posts/edit.ts';
+import { editPost } from '../../../src/posts/service.ts';
 import { readPost } from '../../../src/posts/store.ts';
-import { sampleGithub } from '../../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../../src/providers/index.ts';
 import { createTrigger } from '../../../src/triggers/service.ts';
 import { form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
 import { connectGithub, githubRequest, logOf } from '../../support/deliveries.ts';
@@ -20,7 +20,7 @@ let path: string;
 let id: string;
 
 async function deliver(changes: Record<string, unknown> = {}): Promise<void> {
-  const sample = sampleGithub('release', { repository: 'acme/rocket', now: app.clock.now() });
+  const sample = samplePayload('github', 'release', { repository: 'acme/rocket', now: app.clock.now() });
   const request = githubRequest(connected, changed(sample ?? {}, changes), { event: 'release' });
   expect((await app.request(...request)).status).toBe(200);
   await runAll(app);
@@ -70,20 +70,20 @@ test('a newer text stands beside what was edited, line by line, and can be taken
   await editPost(app.deps, id, { markdown: 'My words' });
   await edited(`Second words\n\n${hostile}`);
   const html = await (await visit(path)).text();
-  expect(html).toContain('There is a newer text for this post.');
+  expect(html).toContain('There is a new version of this post.');
   expect(html).toContain('<del>My words</del>');
   expect(html).toContain('<ins>Second words</ins>');
   expect(isHarmed(html)).toBe(false);
   expect((await choose(await choice('take'))).headers.get('location')).toBe(path);
-  expect(readPost(app.db, id)?.markdown).toStartWith('Second words');
-  expect(await (await visit(path)).text()).not.toContain('newer text');
+  expect((await readPost(app.db, id))?.markdown).toStartWith('Second words');
+  expect(await (await visit(path)).text()).not.toContain('new version');
 });
 
 test('keeping the own text turns the newer one down', async () => {
   await editPost(app.deps, id, { markdown: 'My words' });
   await edited('Second words');
   expect((await choose(await choice('keep'))).status).toBe(303);
-  expect(readPost(app.db, id)?.markdown).toBe('My words');
+  expect((await readPost(app.db, id))?.markdown).toBe('My words');
   expect(await hasSuggestionFor(app.deps, id)).toBe(false);
 });
 
@@ -97,7 +97,7 @@ test.each(['take', 'keep'] as const)('%s is about what was read, not about what 
   const again = await choice(word);
   await editPost(app.deps, id, { markdown: 'Other words' });
   expect((await choose(again)).status).toBe(303);
-  expect(readPost(app.db, id)?.markdown).toBe('Other words');
+  expect((await readPost(app.db, id))?.markdown).toBe('Other words');
   expect(await hasSuggestionFor(app.deps, id)).toBe(true);
 });
 
@@ -107,5 +107,5 @@ test('what is neither choice does nothing, and where there is no newer text ther
   await edited('Second words');
   const read = await choice('take');
   expect((await choose({ ...read, choice: 'both' })).status).toBe(400);
-  expect(readPost(app.db, id)?.markdown).toBe('My words');
+  expect((await readPost(app.db, id))?.markdown).toBe('My words');
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseTitle } from '../../../src/drafts/changes/conventional.ts';
+import { parseTitle } from '../../../src/drafts/changes/titles.ts';
 
 const brief = (title: string) => {
   const { type, scope, isBreaking, description, number } = parseTitle(title);

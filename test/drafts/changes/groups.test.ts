@@ -1,6 +1,10 @@
 import { expect, test } from 'bun:test';
-import { groupNames } from '../../../src/drafts/changes/change.ts';
-import { groupChanges, highlights, withoutRepetitions } from '../../../src/drafts/changes/groups.ts';
+import {
+  groupChanges,
+  groupNames,
+  highlights,
+  withoutRepetitions,
+} from '../../../src/drafts/changes/groups.ts';
 import { change } from './samples.ts';
 
 const texts = (changes: { text: string }[]) => changes.map(({ text }) => text).join(' ');

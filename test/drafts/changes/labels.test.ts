@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { groupOfLabels, hasBreakingLabel } from '../../../src/drafts/changes/labels.ts';
+import { groupOfLabels, hasBreakingLabel } from '../../../src/drafts/changes/groups.ts';
 
 test.each([
   // GitHub's own.

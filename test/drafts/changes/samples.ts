@@ -1,4 +1,4 @@
-import type { Change } from '../../../src/drafts/changes/change.ts';
+import type { Change } from '../../../src/drafts/changes/groups.ts';
 import type { Commit, EventData } from '../../../src/events/model.ts';
 
 // What these tests say nothing of.

@@ -30,7 +30,7 @@ export function ending(begin: Begin): void {
     using subject = await begin();
     const { keys } = subject;
     const { key } = await keys.createKey(newKey());
-    const notFound = { status: 404, message: `Key ${id} not found; "key list" shows those there are` };
+    const notFound = { status: 404, message: `Key ${id} not found` };
     expect(await refusalOf(keys.revokeKey(id))).toEqual(notFound);
     expect(await refusalOf(keys.deleteKey(id))).toEqual(notFound);
     expect(await keys.verifyKey(key, READ)).toMatchObject({ outcome: 'valid' });

@@ -1,7 +1,12 @@
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
+import { serviceAt } from '../../../src/providers/api-fetch.ts';
 import { webOf } from '../../../src/providers/github/api/client.ts';
+import { githubApi } from '../../../src/providers/github/api/index.ts';
 import { problemOf } from '../../../src/providers/github/api/problems.ts';
 import { fixedClock } from '../../support/clock.ts';
+import { redirectTo } from '../../support/github-api/faults.ts';
+import { problemOf as failureOf, startRocket } from '../../support/github-api/rocket.ts';
+import { holdDeadAddress, startClosingServer } from '../../support/unkey/faults.ts';
 
 test.each([
   ['https://api.github.com', 'https://github.com'],
@@ -10,28 +15,112 @@ test.each([
   ['https://api.acme.ghe.com', 'https://acme.ghe.com'],
   ['https://api.github.com.example.com', 'https://api.github.com.example.com'],
   ['http://127.0.0.1:3000/proxy', 'http://127.0.0.1:3000'],
-])('people find the GitHub of %s at %s', (api, web) => {
+])('the site of the API %s is %s', (api, web) => {
   expect(webOf(api)).toBe(web);
 });
 
-test("github.com's failures name the page that tells of them, and keep what helps its support", () => {
+test('a failure of github.com names its status page, and the cause has the request id', () => {
   const headers = { 'x-github-request-id': 'C0FF:EE' };
   const error = Object.assign(new Error('x'), {
     response: { status: 503, headers, data: { message: 'No server' } },
   });
   const web = 'https://github.com';
-  const asked = { place: null, shown: 'https://api.github.com', web, secrets: [''], clock: fixedClock() };
-  const problem = problemOf(error, asked) as Error & { cause: Error };
+  const context = {
+    place: null,
+    service: serviceAt('https://api.github.com', 'GitHub', 'X'),
+    web,
+    secrets: [''],
+    clock: fixedClock(),
+  };
+  const problem = problemOf(error, context) as Error & { cause: Error };
   expect(problem.message).toBe(
-    'GitHub failed with status 503. Try again later. https://www.githubstatus.com tells how it is.',
+    'GitHub failed with status 503. Try again later. See https://www.githubstatus.com.',
   );
   expect(problem.cause.message).toBe('GitHub answered 503: No server (request C0FF:EE)');
 });
 
-test('a mistake of ours stays what it is', () => {
+test('an error that is not about GitHub is unchanged', () => {
   const mistake = new TypeError('undefined is not a function');
   const web = 'https://github.com';
-  expect(problemOf(mistake, { place: null, shown: web, web, secrets: [], clock: fixedClock() })).toBe(
-    mistake,
+  expect(
+    problemOf(mistake, {
+      place: null,
+      service: serviceAt(web, 'GitHub', 'X'),
+      web,
+      secrets: [],
+      clock: fixedClock(),
+    }),
+  ).toBe(mistake);
+});
+
+test('a server that does not listen or closes the connection cannot be reached', async () => {
+  using dead = await holdDeadAddress();
+  const cannot = (url: string, code: string) =>
+    `GitHub at ${url} cannot be reached (${code}). Check the network and GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.`;
+  expect(await failureOf(githubApi(dead.url, 'ghp_x').listPlaces(), 'ghp_x')).toMatchObject({
+    kind: 'provider-failed',
+    message: cannot(dead.url, 'ECONNREFUSED'),
+  });
+  using closing = startClosingServer();
+  expect(await failureOf(githubApi(closing.url, 'ghp_x').listPlaces(), 'ghp_x')).toMatchObject({
+    kind: 'provider-failed',
+    message: cannot(closing.url, 'ECONNRESET'),
+  });
+});
+
+test('a token that no header can hold stays secret', async () => {
+  using world = startRocket();
+  const token = 'ghp_line\nbreak';
+  expect((await failureOf(githubApi(world.github.url, token).listPlaces(), 'break', 'ghp_line')).kind).toBe(
+    'provider-failed',
   );
+});
+
+test('a response without end is cut off at 16 MiB', async () => {
+  using world = startRocket();
+  const megabyte = new TextEncoder().encode(' '.repeat(1_048_576));
+  world.github.failNext(() => {
+    const body = new ReadableStream({ pull: (controller) => controller.enqueue(megabyte) });
+    return new Response(body, { headers: { 'content-type': 'application/json' } });
+  });
+  expect((await failureOf(world.api.listPlaces())).message).toContain('it sent more than 16 MiB');
+});
+
+test('no redirect and no link leads the token to another server', async () => {
+  using world = startRocket();
+  const { api, github, token } = world;
+  const seen: string[] = [];
+  using elsewhere = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch(request) {
+      seen.push(request.url);
+      return Response.json([]);
+    },
+  });
+  const origin = `http://127.0.0.1:${elsewhere.port}`;
+  const message = `The server at ${github.url} leads to another one, ${origin}, and Tidings does not send the token there. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.`;
+  github.failNext(redirectTo(`${origin}/user/repos`));
+  expect(await failureOf(api.listPlaces(), token)).toMatchObject({ kind: 'provider-failed', message });
+  github.failNext(() =>
+    Response.json([], { headers: { link: `<${origin}/user/repos?page=2>; rel="next"` } }),
+  );
+  expect(await failureOf(api.listPlaces(), token)).toMatchObject({ kind: 'provider-failed', message });
+  for (const status of [301, 307, 308]) {
+    github.failNext(redirectTo(`${origin}/hooks`, status));
+    const settings = { url: 'https://tidings.test', secret: 'planted-secret', events: ['push'] };
+    const problem = await failureOf(api.createHook('acme/rocket', settings), token, settings.secret);
+    expect(problem).toMatchObject({ kind: 'provider-failed', message });
+  }
+  expect(seen).toEqual([]);
+});
+
+test('a deprecated route writes nothing to the console', async () => {
+  using world = startRocket();
+  const spies = [spyOn(console, 'warn'), spyOn(console, 'error'), spyOn(console, 'log')];
+  const headers = { deprecation: 'Sat, 21 Nov 2026 00:00:00 GMT', sunset: 'Sun, 21 Nov 2027 00:00:00 GMT' };
+  world.github.failNext(() => Response.json([], { headers }));
+  expect((await world.api.listPlaces()).places).toEqual([]);
+  expect(spies.flatMap((spy) => spy.mock.calls)).toEqual([]);
+  for (const spy of spies) spy.mockRestore();
 });

@@ -1,15 +1,15 @@
 import { expect, test } from 'bun:test';
 import { attemptOf } from '../../support/github-api/deliver.ts';
-import { problemOf, SECRET, startRocket, WISH } from '../../support/github-api/rocket.ts';
+import { problemOf, SECRET, SETTINGS, startRocket } from '../../support/github-api/rocket.ts';
 
-test('a hook lives: create, find, list, change, delete', async () => {
+test('a hook is created, found, listed, changed and deleted', async () => {
   using world = startRocket();
   const { api, github, repository } = world;
-  const created = await api.createHook('acme/rocket', WISH);
+  const created = await api.createHook('acme/rocket', SETTINGS);
   expect(created).toEqual({
     id: String(repository.hooks[0]?.id),
     placeId: 'acme/rocket',
-    url: WISH.url,
+    url: SETTINGS.url,
     events: ['push', 'release'],
     isActive: true,
     isJson: true,
@@ -24,14 +24,14 @@ test('a hook lives: create, find, list, change, delete', async () => {
       name: 'web',
       active: true,
       events: ['push', 'release'],
-      config: { url: WISH.url, secret: SECRET, content_type: 'json', insecure_ssl: '0' },
+      config: { url: SETTINGS.url, secret: SECRET, content_type: 'json', insecure_ssl: '0' },
     },
     authorization: `token ${world.token}`,
     status: 201,
   });
   await github.settled();
   const found = await api.findHook('acme/rocket', created.id);
-  // Nobody listens there: GitHub's 502 is not an answer of ours.
+  // Nobody listens there: GitHub's own 502 is not a response.
   expect(found).toEqual({
     ...created,
     lastResponse: { statusCode: null, message: 'failed to connect to host' },
@@ -39,7 +39,12 @@ test('a hook lives: create, find, list, change, delete', async () => {
   expect(await api.listHooks('acme/rocket')).toEqual(found === null ? [] : [found]);
 
   Object.assign(repository.hooks[0] ?? {}, { isActive: false });
-  const other = { ...WISH, url: 'http://127.0.0.1:1/other', secret: 'another secret', events: ['issues'] };
+  const other = {
+    ...SETTINGS,
+    url: 'http://127.0.0.1:1/other',
+    secret: 'another secret',
+    events: ['issues'],
+  };
   await api.changeHook('acme/rocket', created.id, other);
   expect(repository.hooks[0]).toMatchObject({
     config: { url: other.url, secret: 'another secret', content_type: 'json', insecure_ssl: '0' },
@@ -51,13 +56,13 @@ test('a hook lives: create, find, list, change, delete', async () => {
   expect(repository.hooks).toEqual([]);
   await api.deleteHook('acme/rocket', created.id);
   expect(await api.findHook('acme/rocket', created.id)).toBeNull();
-  expect(await problemOf(api.changeHook('acme/rocket', created.id, WISH))).toMatchObject({
+  expect(await problemOf(api.changeHook('acme/rocket', created.id, SETTINGS))).toMatchObject({
     kind: 'hook-not-found',
-    message: `The webhook ${created.id} is not at acme/rocket any more`,
+    message: `The webhook ${created.id} of acme/rocket no longer exists`,
   });
 });
 
-test('a ping and a redelivery arrive, and every attempt is told of', async () => {
+test('a ping and a redelivery arrive, and every attempt is listed', async () => {
   using world = startRocket();
   const { api, github, repository, clock } = world;
   const seen: string[] = [];
@@ -71,7 +76,7 @@ test('a ping and a redelivery arrive, and every attempt is told of', async () =>
     },
   });
   const url = `http://127.0.0.1:${receiver.port}/hook`;
-  const hook = await api.createHook('acme/rocket', { ...WISH, url });
+  const hook = await api.createHook('acme/rocket', { ...SETTINGS, url });
   await github.settled();
   const ping = repository.hooks[0]?.attempts[0];
 
@@ -106,7 +111,7 @@ test('a ping and a redelivery arrive, and every attempt is told of', async () =>
     statusCode: 500,
     status: 'Invalid HTTP Response: 500',
   });
-  // The first ping is older than was asked for.
+  // The first ping is older than `since`.
   expect((await api.listAttempts?.('acme/rocket', hook.id, since))?.attempts).toHaveLength(3);
   expect(seen).toEqual([
     `ping ${ping?.guid}`,
@@ -125,13 +130,13 @@ test('a ping and a redelivery arrive, and every attempt is told of', async () =>
   });
 });
 
-test('a hook that a person made otherwise is told of as it is', async () => {
+test('a hook that a person changed is reported as it is', async () => {
   using world = startRocket();
   const { api, github, repository } = world;
-  const { id } = await api.createHook('acme/rocket', WISH);
+  const { id } = await api.createHook('acme/rocket', SETTINGS);
   await github.settled();
   Object.assign(repository.hooks[0] ?? {}, {
-    config: { url: WISH.url, content_type: 'form', insecure_ssl: '1' },
+    config: { url: SETTINGS.url, content_type: 'form', insecure_ssl: '1' },
     events: ['release', '*'],
     isActive: false,
     lastResponse: { code: 422, status: 'misconfigured', message: 'Invalid HTTP Response: 404' },
@@ -145,7 +150,7 @@ test('a hook that a person made otherwise is told of as it is', async () => {
   });
 });
 
-test('places: those that can be administered first, then by name; archived ones never', async () => {
+test('places are sorted by right, then by name, without archived ones', async () => {
   using world = startRocket();
   const { api, github, repository: rocket } = world;
   github.addRepository('zeta/read', { rights: { mona: 'read' } });
@@ -171,14 +176,14 @@ test('places: those that can be administered first, then by name; archived ones 
   });
 });
 
-test('organizations that want single sign-on are missing from the list, which says that it is cut', async () => {
+test('a list without organizations that require single sign-on is cut', async () => {
   using world = startRocket({ token: { user: 'mona', scopes: ['repo'] } });
   world.github.addRepository('strict/repository', { rights: { mona: 'admin' }, wantsSso: true });
   const { places, isCut } = await world.api.listPlaces();
   expect({ names: places.map(({ name }) => name), isCut }).toEqual({ names: ['acme/rocket'], isCut: true });
 });
 
-test('a thousand repositories are listed, and no more', async () => {
+test('at most a thousand repositories are listed', async () => {
   using world = startRocket();
   const { api, github } = world;
   for (let number = 1; number < 1000; number++) {
@@ -192,10 +197,10 @@ test('a thousand repositories are listed, and no more', async () => {
   expect([some.places.length, some.isCut, github.requests.length]).toEqual([1000, true, 10]);
 });
 
-test('two thousand attempts are listed, and no more', async () => {
+test('at most two thousand attempts are listed', async () => {
   using world = startRocket();
   const { api, github, repository } = world;
-  const { id } = await api.createHook('acme/rocket', WISH);
+  const { id } = await api.createHook('acme/rocket', SETTINGS);
   await github.settled();
   const attempts = repository.hooks[0]?.attempts ?? [];
   const outcome = {
@@ -217,7 +222,7 @@ test('two thousand attempts are listed, and no more', async () => {
   expect(await list('2026-11-21T04:00:01Z')).toEqual([0, false, 1]);
 });
 
-test('a list that takes too long ends with what there is', async () => {
+test('a list of repositories that takes too long is cut', async () => {
   using world = startRocket({ listingMs: -1 });
   for (let number = 0; number < 100; number++) {
     world.github.addRepository(`acme/r${number}`, { rights: { mona: 'read' } });
@@ -226,10 +231,10 @@ test('a list that takes too long ends with what there is', async () => {
   expect([places.length, isCut, world.github.requests.length]).toEqual([100, true, 1]);
 });
 
-test('half a list of hooks is none', async () => {
+test('a list of hooks that takes too long fails', async () => {
   using world = startRocket({ listingMs: -1 });
   for (let number = 0; number < 101; number++) {
-    await world.api.createHook('acme/rocket', { ...WISH, events: [`event_${number}`] });
+    await world.api.createHook('acme/rocket', { ...SETTINGS, events: [`event_${number}`] });
   }
   expect(await problemOf(world.api.listHooks('acme/rocket'))).toMatchObject({
     kind: 'provider-failed',
@@ -237,26 +242,26 @@ test('half a list of hooks is none', async () => {
   });
 });
 
-test('a repository that was renamed is found under its new name, and its hooks by either', async () => {
+test('a renamed repository has its new name, and its hooks are found by either name', async () => {
   using world = startRocket();
   const { api, github, repository } = world;
   github.rename(repository, 'acme/probe');
   expect((await api.getPlace('acme/rocket')).id).toBe('acme/probe');
-  const { id } = await api.createHook('acme/rocket', WISH);
+  const { id } = await api.createHook('acme/rocket', SETTINGS);
   expect(repository.hooks).toHaveLength(1);
   expect((await api.findHook('acme/probe', id))?.id).toBe(id);
-  await api.changeHook('acme/rocket', id, { ...WISH, events: ['issues'] });
+  await api.changeHook('acme/rocket', id, { ...SETTINGS, events: ['issues'] });
   expect(repository.hooks[0]?.events).toEqual(['issues']);
   await api.deleteHook('acme/rocket', id);
   expect(repository.hooks).toEqual([]);
 });
 
-test('Enterprise Server has its API below a path', async () => {
+test('the API of Enterprise Server is below a path', async () => {
   using world = startRocket({ basePath: '/api/v3' });
   const { api, github } = world;
   expect(github.url).toEndWith('/api/v3');
   expect((await api.listPlaces()).places).toHaveLength(1);
-  const { id } = await api.createHook('acme/rocket', WISH);
+  const { id } = await api.createHook('acme/rocket', SETTINGS);
   await github.settled();
   expect((await api.listAttempts?.('acme/rocket', id, new Date(0)))?.attempts).toHaveLength(1);
   github.tokens.clear();
@@ -264,7 +269,7 @@ test('Enterprise Server has its API below a path', async () => {
   expect((await problemOf(api.listPlaces())).message).toContain(` ${web}/settings/personal-access-tokens `);
 });
 
-test('a list of which a page fails is none', async () => {
+test('a list with a failed page fails', async () => {
   using world = startRocket();
   for (let number = 0; number < 100; number++) {
     world.github.addRepository(`acme/r${number}`, { rights: { mona: 'read' } });

@@ -1,20 +1,13 @@
 import { describe, expect, test } from 'bun:test';
-import type { TagData } from '../../../src/providers/github/events/create.ts';
-import type { IssueData } from '../../../src/providers/github/events/issues.ts';
-import type { MilestoneData } from '../../../src/providers/github/events/milestone.ts';
-import type { PullRequestData } from '../../../src/providers/github/events/pull-request.ts';
-import type { PushData, PushedCommit } from '../../../src/providers/github/events/push.ts';
-import type { ReleaseData } from '../../../src/providers/github/events/release.ts';
-import type { StarData } from '../../../src/providers/github/events/star.ts';
 import { github } from '../../../src/providers/github/provider.ts';
-import { sampleGithub } from '../../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../../src/providers/index.ts';
 import { changed, readEvent } from '../../support/payloads.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
-const sample = (event: string) => sampleGithub(event, { repository: 'acme/rocket', now }) ?? {};
+const sample = (event: string) => samplePayload('github', event, { repository: 'acme/rocket', now }) ?? {};
 const page = 'https://github.com/acme/rocket';
 
-const commits: PushedCommit[] = [
+const commits = [
   {
     id: '8d3e5b1f60a94c72be1d07f5a2c34e9988b0d6a1',
     message: 'feat(engine): start 40 % softer in quiet mode\n\nCo-authored-by: Ben',
@@ -41,7 +34,7 @@ const commits: PushedCommit[] = [
   },
 ];
 
-const releaseData: ReleaseData = {
+const releaseData = {
   id: 174_902_318,
   tagName: 'v2.4.0',
   name: 'Rocket 2.4.0: quieter engines',
@@ -86,7 +79,7 @@ const matters: Case[] = [
       pushedAt: '2026-11-20T11:59:00.000Z',
       pusher: 'ann',
       commits,
-    } satisfies PushData,
+    },
   },
   {
     event: 'release',
@@ -131,14 +124,14 @@ const matters: Case[] = [
       updatedAt: '2026-11-20T11:59:00Z',
       mergeCommitSha: 'c02f9a6e7d1b45830e6cfa9124d7b35fe8812a77',
       url: `${page}/pull/12`,
-    } satisfies PullRequestData,
+    },
   },
   {
     event: 'create',
     title: 'Tag v2.4.0 created',
     type: 'tag',
     action: 'created',
-    data: { name: 'v2.4.0', author: 'ann', url: `${page}/tree/v2.4.0` } satisfies TagData,
+    data: { name: 'v2.4.0', author: 'ann', url: `${page}/tree/v2.4.0` },
   },
   {
     event: 'create',
@@ -146,7 +139,7 @@ const matters: Case[] = [
     title: 'Tag release/2.4 #1 created',
     type: 'tag',
     action: 'created',
-    data: { name: 'release/2.4 #1', author: 'ann', url: `${page}/tree/release/2.4%20%231` } satisfies TagData,
+    data: { name: 'release/2.4 #1', author: 'ann', url: `${page}/tree/release/2.4%20%231` },
   },
   {
     event: 'issues',
@@ -164,7 +157,7 @@ const matters: Case[] = [
       stateReason: 'completed',
       closedAt: '2026-11-20T11:59:00Z',
       url: `${page}/issues/34`,
-    } satisfies IssueData,
+    },
   },
   {
     event: 'milestone',
@@ -180,14 +173,14 @@ const matters: Case[] = [
       dueOn: '2026-11-27T10:40:00Z',
       closedAt: '2026-11-20T11:59:00Z',
       url: `${page}/milestone/4`,
-    } satisfies MilestoneData,
+    },
   },
   {
     event: 'star',
     title: 'Star from ann',
     type: 'star',
     action: 'created',
-    data: { stargazer: 'ann', starredAt: '2026-11-20T11:59:00Z', starCount: 42 } satisfies StarData,
+    data: { stargazer: 'ann', starredAt: '2026-11-20T11:59:00Z', starCount: 42 },
   },
 ];
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { github } from '../../../src/providers/github/provider.ts';
-import { sampleGithub } from '../../../src/providers/github/samples/index.ts';
+import { samplePayload } from '../../../src/providers/index.ts';
 import { hmacSha256 } from '../../../src/providers/signature.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
@@ -9,7 +9,7 @@ const read = (body: string, contentType: string | null = 'application/x-www-form
 
 test('a form is signed as it came and read from its field', () => {
   const payload = {
-    ...sampleGithub('push', { repository: 'acme/rocket', now }),
+    ...samplePayload('github', 'push', { repository: 'acme/rocket', now }),
     note: 'a+b & 100 % Größe 🚀',
   };
   const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();

@@ -4,7 +4,7 @@ import { linearApi } from '../../../src/providers/linear/api/index.ts';
 import { startLinear } from '../../support/linear-world.ts';
 import { problemOf } from '../../support/problem-of.ts';
 
-test('lists all public teams first, then the teams by name', async () => {
+test('all public teams come first, then the teams by name', async () => {
   using world = startLinear();
   expect(await world.linear.listPlaces()).toEqual({
     places: [
@@ -22,7 +22,7 @@ test.each([
   ['a member', { admin: false }, false],
   ['an admin', { admin: true }, true],
   ['an owner', { owner: true }, true],
-])('%s sees whether webhooks may be made, and no private team of others', async (_, roles, canAdminister) => {
+])('%s sees the right to create webhooks, and no private team of others', async (_, roles, canAdminister) => {
   using world = startLinear();
   const linear = linearApi(world.server.url, world.server.workspace.addKey(roles));
   const { places } = await linear.listPlaces();
@@ -39,8 +39,8 @@ test('the user of an OAuth application counts as an admin, and its token goes af
   const token = world.server.workspace.addOAuthToken(['read', 'write', 'admin'], { app: true });
   const linear = linearApi(world.server.url, token);
   expect((await linear.getPlace('ENG')).canAdminister).toBe(true);
-  const wish = { url: 'https://tidings.example/hook', secret: 'secret', events: ['Issue'] };
-  expect((await linear.createHook(world.engineering.id, wish)).isActive).toBe(true);
+  const settings = { url: 'https://tidings.example/hook', secret: 'secret', events: ['Issue'] };
+  expect((await linear.createHook(world.engineering.id, settings)).isActive).toBe(true);
 });
 
 test.each([
@@ -48,7 +48,7 @@ test.each([
   [251 - 3, false, 2],
   [1000 - 3, false, 4],
   [1001 - 3, true, 4],
-])('reads teams in pages, and stops at a thousand: %d more', async (more, isCut, requests) => {
+])('teams are read in pages, at most a thousand: %d more', async (more, isCut, requests) => {
   using world = startLinear();
   for (let i = 0; i < more; i++) world.server.workspace.addTeam(`T${i}`, `Team ${i}`);
   const listed = await world.linear.listPlaces();
@@ -64,7 +64,7 @@ test.each([
   ['its label', () => 'Engineering (ENG)'],
   ['its id', (id: string) => id],
   ['its id in capitals', (id: string) => id.toUpperCase()],
-])('finds a team by %s, in one request', async (_, write) => {
+])('one request finds a team by %s', async (_, write) => {
   using world = startLinear();
   const { id } = world.engineering;
   expect(await world.linear.getPlace(write(id))).toEqual({
@@ -81,21 +81,21 @@ test.each([ALL_PUBLIC_TEAMS, 'All public teams'])('%s is a place too', async (wr
   expect(await world.linear.getPlace(written)).toEqual(place);
 });
 
-const GIVE = `Give a team's key, such as ENG, its name or its id, or ${ALL_PUBLIC_TEAMS}.`;
+const ENTER = `Enter a team's key, such as ENG, its name, its ID, or ${ALL_PUBLIC_TEAMS}.`;
 test.each([
-  ['OPS', `The token sees no team OPS at Linear. ${GIVE}`],
-  ['Engineer', `The token sees no team Engineer at Linear. ${GIVE}`],
+  ['OPS', `The token cannot see a Linear team OPS. ${ENTER}`],
+  ['Engineer', `The token cannot see a Linear team Engineer. ${ENTER}`],
   [crypto.randomUUID(), null],
-  ['', `The token sees no team of that name at Linear. ${GIVE}`],
-  ['x'.repeat(10_000), `The token sees no team of that name at Linear. ${GIVE}`],
-])('finds no team %p', async (written, message) => {
+  ['', `The token cannot see a Linear team of that name. ${ENTER}`],
+  ['x'.repeat(10_000), `The token cannot see a Linear team of that name. ${ENTER}`],
+])('there is no team %p', async (written, message) => {
   using world = startLinear();
   const problem = await problemOf(world.linear.getPlace(written));
   expect(problem.kind).toBe('place-not-found');
-  expect(problem.message).toBe(message ?? `The token sees no team ${written} at Linear. ${GIVE}`);
+  expect(problem.message).toBe(message ?? `The token cannot see a Linear team ${written}. ${ENTER}`);
 });
 
-test('a name that means more than one team is refused, and its label is not', async () => {
+test('a name that matches several teams is refused; a label is not', async () => {
   using world = startLinear();
   const { workspace } = world.server;
   const other = workspace.addTeam('PLT', 'Engineering');
@@ -103,16 +103,16 @@ test('a name that means more than one team is refused, and its label is not', as
   const twice = await problemOf(world.linear.getPlace('Engineering'));
   expect(twice.kind).toBe('place-not-found');
   expect(twice.message).toBe(
-    'More than one team at Linear goes by Engineering: Engineering (ENG), Engineering (PLT). Give one of these in full.',
+    'Several Linear teams match Engineering: Engineering (ENG), Engineering (PLT). Enter one of these in full.',
   );
   expect((await problemOf(world.linear.getPlace('ENG'))).message).toBe(
-    'More than one team at Linear goes by ENG: ENG (OPS), Engineering (ENG). Give one of these in full.',
+    'Several Linear teams match ENG: ENG (OPS), Engineering (ENG). Enter one of these in full.',
   );
   expect((await world.linear.getPlace('Engineering (PLT)')).id).toBe(other.id);
   expect((await world.linear.getPlace('ENG (OPS)')).id).toBe(byKey.id);
 });
 
-test('the name of a team steers no terminal and breaks no row', async () => {
+test('control characters in the name of a team become spaces', async () => {
   using world = startLinear();
   world.server.workspace.addTeam('EVL', 'Evil\u001b[2J\r\n\u009b31mTeam');
   const { places } = await world.linear.listPlaces();

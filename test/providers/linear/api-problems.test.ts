@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { ALL_PUBLIC_TEAMS, type HookWish, type ProblemKind } from '../../../src/providers/api.ts';
+import { ALL_PUBLIC_TEAMS, type HookSettings, type ProblemKind } from '../../../src/providers/api.ts';
 import { linearApi } from '../../../src/providers/linear/api/index.ts';
 import { allFaults, type Fault, RESET_AT } from '../../support/linear-api/faults.ts';
 import type { LinearApi } from '../../support/linear-api/server.ts';
@@ -7,8 +7,8 @@ import { startLinear } from '../../support/linear-world.ts';
 import { problemOf } from '../../support/problem-of.ts';
 import { holdDeadAddress, startClosingServer } from '../../support/unkey/faults.ts';
 
-const SECRET = 'whsec-that-nobody-must-see';
-const wish: HookWish = {
+const SECRET = 'whsec-never-shown';
+const settings: HookSettings = {
   url: 'https://tidings.example/api/webhooks/linear/org_1/int_1',
   secret: SECRET,
   events: ['Issue', 'Project'],
@@ -38,7 +38,7 @@ const tokens: [string, (server: LinearApi) => string, ProblemKind, string][] = [
   ],
 ];
 
-test.each(tokens)('%s is refused whatever is asked of webhooks', async (_, tokenFor, kind, message) => {
+test.each(tokens)('%s is refused by every method for webhooks', async (_, tokenFor, kind, message) => {
   using world = startLinear();
   const token = tokenFor(world.server);
   const linear = linearApi(world.server.url, token);
@@ -46,8 +46,8 @@ test.each(tokens)('%s is refused whatever is asked of webhooks', async (_, token
   for (const call of [
     linear.listHooks(ALL_PUBLIC_TEAMS),
     linear.findHook(ALL_PUBLIC_TEAMS, id),
-    linear.createHook(ALL_PUBLIC_TEAMS, wish),
-    linear.changeHook(ALL_PUBLIC_TEAMS, id, wish),
+    linear.createHook(ALL_PUBLIC_TEAMS, settings),
+    linear.changeHook(ALL_PUBLIC_TEAMS, id, settings),
     linear.deleteHook(ALL_PUBLIC_TEAMS, id),
   ]) {
     const problem = await problemOf(call, [token, SECRET]);
@@ -56,43 +56,43 @@ test.each(tokens)('%s is refused whatever is asked of webhooks', async (_, token
   expect(world.server.workspace.hooks).toEqual([]);
 });
 
-test('names another scope that is missing', async () => {
+test('a missing scope is named', async () => {
   using world = startLinear();
   const token = world.server.workspace.addOAuthToken(['admin'], { admin: true });
   const problem = await problemOf(linearApi(world.server.url, token).listPlaces(), [token]);
   expect(problem.kind).toBe('missing-permission');
   expect(problem.message).toBe(
-    'The token lacks a permission: Linear says "The scope read is required". Ask a workspace admin for an API key.',
+    'The token lacks a permission. Linear says: "The scope read is required". Ask a workspace admin for an API key.',
   );
 });
 
 const LATER = 'Try again later.';
-const notLinear = (status = '') =>
-  `What answers at URL does not answer as Linear's API does${status}. Check LINEAR_API_URL.`;
+const notLinear = (status = 200) =>
+  `The server at URL is not Linear's API: it sent an unexpected response with status ${status}. Check LINEAR_API_URL.`;
 const until = `Linear takes no more requests from this token until 2026-11-21T04:10:00Z. Try again then.`;
 const forNow = 'Linear takes no more requests from this token for now. Try again in a few minutes.';
 const slow: Fault[] = ['never answers', 'stops in the middle of its answer'];
 const failures: Partial<Record<Fault, [ProblemKind, string, retryAt?: Date]>> = {
   'answers 500 with an error of its own': [
     'provider-failed',
-    `Linear failed: it says "An unexpected error occurred". ${LATER}`,
+    `Linear failed: "An unexpected error occurred". ${LATER}`,
   ],
   'answers 200 with an error of its own': [
     'provider-failed',
-    `Linear failed: it says "An unexpected error occurred". ${LATER}`,
+    `Linear failed: "An unexpected error occurred". ${LATER}`,
   ],
   'answers 503 with a page': ['provider-failed', `Linear failed with status 503. ${LATER}`],
   'does it and answers 502': ['provider-failed', `Linear failed with status 502. ${LATER}`],
-  'answers 200 with a page': ['provider-failed', notLinear(' (status 200)')],
-  'answers 404 with a page': ['provider-failed', notLinear(' (status 404)')],
-  'answers 403 with a page': ['provider-failed', notLinear(' (status 403)')],
+  'answers 200 with a page': ['provider-failed', notLinear()],
+  'answers 404 with a page': ['provider-failed', notLinear(404)],
+  'answers 403 with a page': ['provider-failed', notLinear(403)],
   'answers 401 with a page': ['bad-token', BAD_TOKEN],
-  'redirects to itself': ['provider-failed', notLinear(' (status 302)')],
+  'redirects to itself': ['provider-failed', notLinear(302)],
   'answers broken JSON': ['provider-failed', notLinear()],
   'answers an empty body': ['provider-failed', notLinear()],
   'answers null': ['provider-failed', notLinear()],
   'answers JSON of another shape': ['provider-failed', notLinear()],
-  'answers errors that are none': ['provider-failed', notLinear()],
+  'answers errors that are none': ['provider-failed', notLinear(400)],
   'takes no more requests': ['rate-limited', until, RESET_AT],
   'takes no more that costs so much': ['rate-limited', until, RESET_AT],
   'says how long to wait': ['rate-limited', until, RESET_AT],
@@ -100,33 +100,33 @@ const failures: Partial<Record<Fault, [ProblemKind, string, retryAt?: Date]>> = 
   'answers 429 with a page': ['rate-limited', forNow],
   'has no more room for webhooks': [
     'too-many-hooks',
-    'Linear takes no more webhooks there: it says "You have reached the limit of webhooks".',
+    'Linear refused another webhook: "You have reached the limit of webhooks".',
   ],
-  'refuses the plan': ['refused', 'Linear refused it: it says "Your plan does not include webhooks".'],
+  'refuses the plan': ['refused', 'Linear refused: "Your plan does not include webhooks".'],
   'refuses the scope as an authentication error': ['missing-permission', ADMINS_ONLY],
-  'says that nothing came of it': [
-    'provider-failed',
-    'Linear did not do it, and does not say why. Try again later.',
-  ],
+  'says that nothing came of it': ['provider-failed', 'Linear refused without a reason. Try again later.'],
 };
 
-test('each fault is tried', () => {
-  const tried = [...slow, ...Object.keys(failures), 'repeats what it was sent'];
-  expect(tried.toSorted()).toEqual(allFaults.toSorted());
+test('the tables cover every fault', () => {
+  const covered = [...slow, ...Object.keys(failures), 'repeats what it was sent'];
+  expect(covered.toSorted()).toEqual(allFaults.toSorted());
 });
 
-test.each(Object.entries(failures))('when Linear %s', async (fault, [kind, message, retryAt]) => {
-  using world = startLinear();
-  world.server.fault = fault as Fault;
-  const problem = await problemOf(world.linear.changeHook('x', crypto.randomUUID(), wish), [
-    world.server.adminKey,
-    SECRET,
-  ]);
-  expect([problem.kind, problem.message]).toEqual([kind, message.replace('URL', world.server.url)]);
-  expect(problem.retryAt).toEqual(retryAt ?? null);
-});
+test.each(Object.entries(failures))(
+  'Linear %s: the problem has a kind and a sentence',
+  async (fault, [kind, message, retryAt]) => {
+    using world = startLinear();
+    world.server.fault = fault as Fault;
+    const problem = await problemOf(world.linear.changeHook('x', crypto.randomUUID(), settings), [
+      world.server.adminKey,
+      SECRET,
+    ]);
+    expect([problem.kind, problem.message]).toEqual([kind, message.replace('URL', world.server.url)]);
+    expect(problem.retryAt).toEqual(retryAt ?? null);
+  },
+);
 
-test.each([301, 302, 307, 308])('a %d to another server is not followed', async (status) => {
+test.each([301, 302, 307, 308])('a redirect with %d is not followed', async (status) => {
   const seen: string[] = [];
   using elsewhere = Bun.serve({
     hostname: '127.0.0.1',
@@ -142,42 +142,46 @@ test.each([301, 302, 307, 308])('a %d to another server is not followed', async 
     fetch: () => new Response(null, { status, headers: { location: `http://127.0.0.1:${elsewhere.port}/` } }),
   });
   const url = `http://127.0.0.1:${redirecting.port}/graphql`;
-  const problem = await problemOf(linearApi(url, 'lin_api_x').changeHook('x', 'y', wish), [
+  const problem = await problemOf(linearApi(url, 'lin_api_x').changeHook('x', 'y', settings), [
     'lin_api_x',
     SECRET,
   ]);
-  expect(problem.message).toBe(notLinear(` (status ${status})`).replace('URL', url));
+  expect(problem.message).toBe(notLinear(status).replace('URL', url));
   expect(seen).toEqual([]);
 });
 
-test.each(slow)('when Linear %s, it is given up', async (fault) => {
+test.each(slow)('when Linear %s, the request times out', async (fault) => {
   using world = startLinear();
   world.server.fault = fault;
   const linear = linearApi(world.server.url, world.server.adminKey, { timeoutMs: 50 });
-  for (const call of [linear.listPlaces(), linear.changeHook('x', 'y', wish), linear.deleteHook('x', 'y')]) {
+  for (const call of [
+    linear.listPlaces(),
+    linear.changeHook('x', 'y', settings),
+    linear.deleteHook('x', 'y'),
+  ]) {
     const problem = await problemOf(call, [world.server.adminKey, SECRET]);
     expect(problem.kind).toBe('provider-failed');
-    expect(problem.message).toBe('Linear did not answer within 0.05 seconds. Try again later.');
+    expect(problem.message).toBe('Linear did not answer within 0.05 s. Try again later.');
   }
 });
 
-test('what Linear repeats is told without secrets, and cut', async () => {
+test('secrets that Linear repeats are hidden, and long reasons are cut', async () => {
   using world = startLinear();
   world.server.fault = 'repeats what it was sent';
   const secrets = [world.server.adminKey, SECRET];
-  const problem = await problemOf(world.linear.createHook(ALL_PUBLIC_TEAMS, wish), secrets);
+  const problem = await problemOf(world.linear.createHook(ALL_PUBLIC_TEAMS, settings), secrets);
   expect(problem.kind).toBe('refused');
   expect(problem.message).toBe(
-    `Linear refused it: it says "Token …: variable "$input" got invalid value {"input":{"url":"${wish.url}","secret":"…","resourceTypes":["Issue","Project"],"enabled":true,"allPublicTeams":…".`,
+    `Linear refused: "Token …: variable "$input" got invalid value {"input":{"url":"${settings.url}","secret":"…","resourceTypes":["Issue","Project"],"enabled":true,"allPublicTeams":…".`,
   );
 
   const listing = await problemOf(world.linear.listPlaces(), secrets);
   expect(listing.message).toBe(
-    'Linear refused it: it says "Token …: variable "$input" got invalid value {"first":250,"after":null}".',
+    'Linear refused: "Token …: variable "$input" got invalid value {"first":250,"after":null}".',
   );
 });
 
-test('answers of another shape are refused when lists are asked for', async () => {
+test('a list of another shape is not Linear', async () => {
   using world = startLinear();
   world.server.fault = 'answers JSON of another shape';
   for (const call of [world.linear.listPlaces(), world.linear.listHooks(ALL_PUBLIC_TEAMS)]) {
@@ -185,35 +189,35 @@ test('answers of another shape are refused when lists are asked for', async () =
   }
 });
 
-test('what was done although no answer came is found as made already', async () => {
+test('a webhook that Linear created before it failed is hook-exists', async () => {
   using world = startLinear();
   world.server.fault = 'does it and answers 502';
-  expect((await problemOf(world.linear.createHook(ALL_PUBLIC_TEAMS, wish))).kind).toBe('provider-failed');
+  expect((await problemOf(world.linear.createHook(ALL_PUBLIC_TEAMS, settings))).kind).toBe('provider-failed');
   world.server.fault = null;
-  expect((await problemOf(world.linear.createHook(ALL_PUBLIC_TEAMS, wish))).kind).toBe('hook-exists');
+  expect((await problemOf(world.linear.createHook(ALL_PUBLIC_TEAMS, settings))).kind).toBe('hook-exists');
   expect(await world.linear.listHooks(ALL_PUBLIC_TEAMS)).toHaveLength(1);
 });
 
-test('nobody listens there', async () => {
+test('an address where nobody listens cannot be reached', async () => {
   using dead = await holdDeadAddress();
   const linear = linearApi(`${dead.url.replace('//', '//ada:hush@')}/graphql`, 'lin_api_k');
-  for (const call of [linear.listPlaces(), linear.changeHook('x', 'y', wish)]) {
+  for (const call of [linear.listPlaces(), linear.changeHook('x', 'y', settings)]) {
     const problem = await problemOf(call, ['lin_api_k', SECRET, 'hush']);
     expect(problem.kind).toBe('provider-failed');
     expect(problem.message).toBe(
-      `Linear cannot be reached at ${dead.url}/graphql (ECONNREFUSED). Check the network and LINEAR_API_URL.`,
+      `Linear at ${dead.url}/graphql cannot be reached (ECONNREFUSED). Check the network and LINEAR_API_URL.`,
     );
   }
 });
 
-test('somebody hangs up', async () => {
+test('a closed connection is a server that cannot be reached', async () => {
   using closing = startClosingServer();
   const problem = await problemOf(linearApi(closing.url, 'lin_api_k').listPlaces());
   expect(problem.kind).toBe('provider-failed');
-  expect(problem.message).toStartWith(`Linear cannot be reached at ${closing.url}/ (`);
+  expect(problem.message).toStartWith(`Linear at ${closing.url} cannot be reached (`);
 });
 
-test('no token goes out in the clear', async () => {
+test('no token is sent over plain http', async () => {
   const problem = await problemOf(linearApi('http://linear.example/graphql', 'lin_api_k').listPlaces());
   expect(problem.kind).toBe('provider-failed');
   expect(problem.message).toBe('LINEAR_API_URL must be an https URL, or one of this machine.');

@@ -1,16 +1,13 @@
 import { describe, expect, test } from 'bun:test';
-import type { LinearIssueData } from '../../../src/providers/linear/events/issue.ts';
-import type { LinearProjectData } from '../../../src/providers/linear/events/project.ts';
-import type { ProjectUpdateData } from '../../../src/providers/linear/events/update.ts';
+import { sampleEvents, samplePayload } from '../../../src/providers/index.ts';
 import { linear } from '../../../src/providers/linear/provider.ts';
-import { linearSamples, sampleLinear } from '../../../src/providers/linear/samples/index.ts';
 import { changed, readEvent, refusalOf } from '../../support/payloads.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
-const sample = (event: string) => sampleLinear(event, { now }) ?? {};
+const sample = (event: string) => samplePayload('linear', event, { now }) ?? {};
 const id = (head: string) => `${head}-7a10-4c2e-9b3d-0d6f5a8e41c7`;
 
-const issueData: LinearIssueData = {
+const issueData = {
   id: id('005e1f0a'),
   identifier: 'ENG-412',
   title: 'Fuel gauge',
@@ -30,7 +27,7 @@ const issueData: LinearIssueData = {
 };
 
 const projectUrl = 'https://linear.app/acme/project/quieter-engines-3f9c01aa52d7';
-const projectData: LinearProjectData = {
+const projectData = {
   id: id('005e1f03'),
   name: 'Quieter engines',
   description: 'Engines that neighbours can live with',
@@ -49,7 +46,7 @@ const projectData: LinearProjectData = {
 };
 
 const initiativeUrl = 'https://linear.app/acme/initiative/good-neighbours-81b0c7d2e945';
-const projectUpdateData: ProjectUpdateData = {
+const projectUpdateData = {
   id: id('005e1f1e'),
   about: { kind: 'project', id: id('005e1f03'), name: 'Quieter engines', url: projectUrl },
   body: 'Quiet mode is out. Engines start **40 % softer**.',
@@ -60,9 +57,9 @@ const projectUpdateData: ProjectUpdateData = {
 };
 
 test('there is a sample of each event that Tidings knows, and of no other', () => {
-  expect(linearSamples.toSorted()).toEqual(Object.keys(linear.events).toSorted());
-  expect(sampleLinear('Comment', { now })).toBeNull();
-  expect(sampleLinear('toString', { now })).toBeNull();
+  expect(sampleEvents('linear').toSorted()).toEqual(Object.keys(linear.events).toSorted());
+  expect(samplePayload('linear', 'Comment', { now })).toBeNull();
+  expect(samplePayload('linear', 'toString', { now })).toBeNull();
 });
 
 describe('the whole of', () => {
@@ -87,7 +84,7 @@ describe('the whole of', () => {
         about: { kind: 'initiative', id: id('005e1f04'), name: 'Good neighbours', url: initiativeUrl },
         body: 'Two of three projects are done.',
         url: `${initiativeUrl}/updates#initiative-update-9e20b3f4`,
-      } satisfies ProjectUpdateData,
+      },
     ],
   ])('%s', (event, title, type, action, data) => {
     expect(readEvent(linear, event, sample(event))).toEqual({
@@ -151,10 +148,13 @@ describe('what does not matter', () => {
   });
 });
 
-test.each(linearSamples)('a body that is no %s is not taken for one: the header is not signed', (event) => {
-  const message = `type must be ${event}, as the header Linear-Event says`;
-  expect(refusalOf(linear, event, changed(sample(event), { type: 'Comment' }))).toBe(message);
-});
+test.each(sampleEvents('linear'))(
+  'a body that is no %s is not taken for one: the header is not signed',
+  (event) => {
+    const message = `type must be ${event}, as the header Linear-Event says`;
+    expect(refusalOf(linear, event, changed(sample(event), { type: 'Comment' }))).toBe(message);
+  },
+);
 
 describe('who it was', () => {
   test.each([
@@ -170,7 +170,7 @@ describe('who it was', () => {
   });
 
   test('no e-mail address gets through', () => {
-    for (const event of linearSamples) {
+    for (const event of sampleEvents('linear')) {
       expect(JSON.stringify(sample(event))).toContain('@');
       expect(JSON.stringify(readEvent(linear, event, sample(event)))).not.toContain('@');
     }

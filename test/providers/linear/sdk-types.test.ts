@@ -5,10 +5,14 @@ import type {
   EntityWebhookPayloadWithProjectData,
   EntityWebhookPayloadWithProjectUpdateData,
 } from '@linear/sdk/webhooks';
-import { sampleContext } from '../../../src/providers/linear/samples/context.ts';
-import { issue } from '../../../src/providers/linear/samples/issue.ts';
-import { project } from '../../../src/providers/linear/samples/project.ts';
-import { initiativeUpdate, projectUpdate } from '../../../src/providers/linear/samples/update.ts';
+
+import {
+  initiativeUpdate,
+  issue,
+  project,
+  projectUpdate,
+  timesAt,
+} from '../../../src/providers/linear/samples.ts';
 
 /** A type as it is once it went through JSON. */
 type Json<Value> = Value extends Date
@@ -18,7 +22,7 @@ type Json<Value> = Value extends Date
     : Value;
 
 test("the compiler holds the samples against the types of Linear's SDK", () => {
-  const context = sampleContext(new Date('2026-11-20T12:00:00.000Z'));
+  const context = timesAt(new Date('2026-11-20T12:00:00.000Z'));
   issue(context) satisfies Json<EntityWebhookPayloadWithIssueData>;
   project(context) satisfies Json<EntityWebhookPayloadWithProjectData>;
   projectUpdate(context) satisfies Json<EntityWebhookPayloadWithProjectUpdateData>;

@@ -7,10 +7,10 @@ const SCOPES = {
   write: ['admin:repo_hook', 'public_repo', 'repo', 'write:repo_hook'],
 };
 
-/** What an operation needs of the permission "Webhooks". */
+/** A level of the permission "Webhooks". */
 export type Access = keyof typeof SCOPES;
 
-/** Whose token it is. Throws GitHub's 401. */
+/** The token of a request. Throws GitHub's 401. */
 export function tokenOf(authorization: string | null, tokens: ReadonlyMap<string, StoredToken>): StoredToken {
   if (authorization === null) throw refusals.requiresAuthentication();
   const token = tokens.get(authorization.replace(/^(token|bearer) /i, ''));
@@ -43,7 +43,7 @@ export function requireHooks(token: StoredToken, repository: StoredRepository, a
   if (!isAdmin) throw refusals.notFound();
 }
 
-/** The headers by which GitHub tells what a token has, and what the route would take. */
+/** GitHub's headers for the scopes of a token, and those that the route accepts. */
 export function accessHeaders(token: StoredToken | null, access: Access | null): Record<string, string> {
   const permission = access === null ? 'metadata=read' : `repository_hooks=${access}`;
   return {

@@ -19,7 +19,7 @@ type Schema = { [key: string]: unknown };
 
 interface Description {
   from: string;
-  /** By release of Enterprise Server: routes that it lacks, and those that it wants other requests for. */
+  /** By release of Enterprise Server: the routes that it lacks, and those with other requests. */
   enterprise: Record<string, { missing: string[]; withOtherRequests: string[] }>;
   operations: Record<string, Operation>;
   schemas: Record<string, Schema>;
@@ -27,7 +27,7 @@ interface Description {
   repository: Schema;
 }
 
-/** What GitHub's own description says of the routes that Tidings uses. */
+/** GitHub's own description of the routes that Tidings uses. */
 export const description = (await Bun.file(
   join(import.meta.dir, '../../fixtures/github-api/openapi.json'),
 ).json()) as Description;
@@ -45,7 +45,7 @@ addFormats.default(ajv);
 ajv.addSchema({ $id: 'github', components: { schemas: description.schemas } });
 const compiled = new Map<string, ValidateFunction>();
 
-/** The route such as `GET /repos/{owner}/{repo}` and what stands in its braces; null for a path it does not have. */
+/** The route, such as `GET /repos/{owner}/{repo}`, and its parameters; null for an unknown path. */
 export function routeOf(
   method: string,
   path: string,
@@ -59,7 +59,7 @@ export function routeOf(
   return null;
 }
 
-/** What GitHub's description has against a request. */
+/** The ways in which a request breaks GitHub's description. */
 export function requestViolations({ method, path, query, body }: ApiRequest): string[] {
   const found = routeOf(method, path);
   const operation = description.operations[found?.route ?? ''];
@@ -86,15 +86,15 @@ export function requestViolations({ method, path, query, body }: ApiRequest): st
   return violations;
 }
 
-/** What GitHub's description has against an answer. `body` is null for an empty one. */
-export function answerViolations({ method, path }: ApiRequest, status: number, body: unknown): string[] {
+/** The ways in which a response breaks GitHub's description. `body` is null for an empty one. */
+export function responseViolations({ method, path }: ApiRequest, status: number, body: unknown): string[] {
   const route = routeOf(method, path)?.route ?? '';
   const documented = description.operations[route]?.responses[status];
   // The description lists few of the refusals that any route may give.
-  if (documented === undefined && status < 400) return [`${route} does not answer with ${status}`];
+  if (documented === undefined && status < 400) return [`${route} does not respond with ${status}`];
   const schema = documented?.content?.['application/json']?.schema ?? errorSchema(documented, status);
   if (schema !== null) return violationsOf(`${route} ${status}`, schema, body);
-  return body === null ? [] : [`${route} has an empty answer with ${status}`];
+  return body === null ? [] : [`${route} has an empty response with ${status}`];
 }
 
 function errorSchema(documented: object | undefined, status: number): Schema | null {
@@ -121,7 +121,7 @@ function absolute(schema: unknown): unknown {
   return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"github#/'));
 }
 
-/** GitHub's schemas let through what they do not know. What Tidings sends has nothing of the kind. */
+/** Refuses unknown fields, which GitHub's schemas allow and Tidings never sends. */
 function closed(schema: Schema): Schema {
   const ref =
     typeof schema.$ref === 'string' ? description.schemas[schema.$ref.split('/').pop() ?? ''] : undefined;

@@ -2,8 +2,8 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import { hmacSha256 } from '../../../src/providers/signature.ts';
 import type { StoredAttempt, StoredHook, StoredRepository } from './state.ts';
 
-/** GitHub waits ten seconds for an answer. */
-const PATIENCE_MS = 10_000;
+/** GitHub's timeout for a delivery. */
+const TIMEOUT_MS = 10_000;
 
 let lastId = 3_842_091_948_768_772_000n;
 
@@ -15,7 +15,7 @@ export interface Delivery {
   isRedelivery: boolean;
 }
 
-/** Sends a delivery over HTTP, signed as GitHub does, and writes down what came of it. */
+/** Sends a delivery over HTTP, signed as GitHub does, and records the attempt. */
 export async function deliver(
   repository: StoredRepository,
   hook: StoredHook,
@@ -62,7 +62,7 @@ async function send(
   };
   if (config.secret !== undefined)
     headers['x-hub-signature-256'] = `sha256=${hmacSha256(config.secret, body)}`;
-  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const response = await fetch(config.url, { method: 'POST', headers, body, redirect: 'manual', signal });
     await response.body?.cancel();

@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
 
-// `bun test/support/github-api/extract.ts FOLDER` writes test/fixtures/github-api/openapi.json anew from an unpacked
-// package @octokit/openapi, which is too large to depend on: what GitHub's own description says of the routes that
-// Tidings uses, in JSON Schema 2020-12, without prose.
+// `bun test/support/github-api/extract.ts FOLDER` writes test/fixtures/github-api/openapi.json from an unpacked package
+// @octokit/openapi, which is too large to depend on: GitHub's own description of the routes that Tidings uses, in JSON
+// Schema 2020-12, without prose.
 
 const ROUTES = [
   'GET /user/repos',
@@ -18,7 +18,7 @@ const ROUTES = [
   'POST /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}/attempts',
 ];
 const ENTERPRISE = ['3.17', '3.18', '3.19'];
-/** Schemas that are used where a description names none: for refusals that it does not list. */
+/** The schemas of refusals that a route's description does not list. */
 const ERRORS = ['#/components/schemas/basic-error', '#/components/schemas/validation-error'];
 const PROSE = ['description', 'example', 'examples', 'externalDocs', 'summary', 'x-multi-segment'];
 /** Whole repositories in a repository: none of them is required. */
@@ -32,7 +32,7 @@ const read = async (path: string): Promise<Node> => (await Bun.file(join(folder,
 const description = await read('generated/api.github.com.json');
 const { version } = await read('package.json');
 
-/** What stands at `#/a/b` or at keys one below the other. */
+/** The value at a path of keys. */
 function at(document: Node, ...keys: string[]): Node {
   return keys.reduce((node, key) => (node?.[key] ?? {}) as Node, document);
 }
@@ -86,7 +86,7 @@ function withSchemas(document: Node, roots: Json): Node {
   return schemas;
 }
 
-/** Everything about a route in one text, to be compared. */
+/** Everything about a route in one text, for comparison. */
 function meaningOf(document: Node, route: string): string {
   const operation = operationOf(document, route);
   return operation === null ? 'missing' : JSON.stringify([operation, withSchemas(document, operation)]);

@@ -1,4 +1,4 @@
-// Ways in which GitHub, or what stands before it, refuses or fails whatever it was asked.
+// Ways in which GitHub, or a proxy in front of it, refuses or fails any request.
 
 type Headers = Record<string, string>;
 
@@ -67,7 +67,7 @@ const faults = {
 export type Fault = keyof typeof faults;
 export const allFaults = Object.keys(faults) as Fault[];
 
-/** Leads to another server. */
+/** Redirects to another server. */
 export const redirectTo =
   (location: string, status = 302) =>
   () =>
@@ -76,13 +76,13 @@ export const redirectTo =
 export type Respond = (request: Request) => Response | Promise<Response>;
 
 export interface FaultCounts {
-  /** How many requests are answered so; 1 unless said. */
+  /** The number of requests that fail; 1 by default. */
   times?: number;
-  /** How many are answered as usual before. */
+  /** The number of requests that succeed before. */
   after?: number;
 }
 
-/** Faults that wait for their turn. `next` is asked once for each request. */
+/** A queue of faults. Call `next` once for each request. */
 export function planFaults() {
   const planned: { respond: Respond; times: number; after: number }[] = [];
   return {

@@ -2,22 +2,22 @@ import { type Access, canSee, requireHooks, wantsSso } from './access.ts';
 import type { Delivery } from './deliver.ts';
 import { changeConfig, changeHook, type HookBody, makeHook } from './hooks.ts';
 import { refusals } from './refusal.ts';
-import { attemptPageOf, pageOf, shownAttempt, shownHook, shownRepository } from './shown.ts';
 import type { HookConfig, StoredHook, StoredRepository, StoredToken } from './state.ts';
+import { attemptPageOf, attemptView, hookView, pageOf, repositoryView } from './views.ts';
 import { deliverSoon, type World } from './world.ts';
 
-/** What an operation works with. */
+/** The input of an operation. */
 interface Context {
   token: StoredToken;
   url: URL;
   params: Record<string, string>;
   body: unknown;
-  /** Of the route; a repository that the token may see. Throws GitHub's 404 where there is none. */
+  /** The repository of the route. Throws GitHub's 404 when the token cannot see one. */
   repository: () => StoredRepository;
   world: World;
 }
 
-export interface Answer {
+export interface Result {
   status: number;
   /** Absent: an empty body. */
   body?: unknown;
@@ -25,9 +25,9 @@ export interface Answer {
 }
 
 interface Operation {
-  /** What it needs of the permission "Webhooks"; null for none of it. */
+  /** The level of the permission "Webhooks" that it needs; null for none. */
   access: Access | null;
-  run(context: Context): Answer;
+  run(context: Context): Result;
 }
 
 const ZEN = 'Non-blocking is better than blocking.';
@@ -36,8 +36,8 @@ function pingOf(api: string, repository: StoredRepository, hook: StoredHook, use
   const payload = {
     zen: ZEN,
     hook_id: hook.id,
-    hook: shownHook(api, repository, hook),
-    repository: shownRepository(repository, user),
+    hook: hookView(api, repository, hook),
+    repository: repositoryView(repository, user),
     sender: { login: user, id: 1, type: 'User' },
   };
   return { event: 'ping', payload, guid: crypto.randomUUID(), isRedelivery: false };
@@ -79,14 +79,14 @@ export const operations: Record<string, Operation> = {
       const sso = hidden.length === 0 ? {} : { 'x-github-sso': 'partial-results; organizations=21955855' };
       return {
         status: 200,
-        body: items.map((each) => shownRepository(each, token.user)),
+        body: items.map((each) => repositoryView(each, token.user)),
         headers: { ...headers, ...sso },
       };
     },
   },
   'GET /repos/{owner}/{repo}': {
     access: null,
-    run: (context) => ({ status: 200, body: shownRepository(context.repository(), context.token.user) }),
+    run: (context) => ({ status: 200, body: repositoryView(context.repository(), context.token.user) }),
   },
   'GET /repos/{owner}/{repo}/hooks': {
     access: 'read',
@@ -95,7 +95,7 @@ export const operations: Record<string, Operation> = {
       const { items, headers } = pageOf(repository.hooks, context.url);
       return {
         status: 200,
-        body: items.map((hook) => shownHook(context.world.url, repository, hook)),
+        body: items.map((hook) => hookView(context.world.url, repository, hook)),
         headers,
       };
     },
@@ -106,7 +106,7 @@ export const operations: Record<string, Operation> = {
       const { world, token, body } = context;
       const repository = writable(context);
       const hook = makeHook(repository, (body ?? {}) as HookBody, now(context), world.allowLocal);
-      const answer = shownHook(world.url, repository, hook);
+      const answer = hookView(world.url, repository, hook);
       if (hook.isActive)
         deliverSoon(world, repository, hook, pingOf(world.url, repository, hook, token.user));
       return { status: 201, body: answer };
@@ -116,7 +116,7 @@ export const operations: Record<string, Operation> = {
     access: 'read',
     run(context) {
       const repository = readable(context);
-      return { status: 200, body: shownHook(context.world.url, repository, hookOf(context, repository)) };
+      return { status: 200, body: hookView(context.world.url, repository, hookOf(context, repository)) };
     },
   },
   'PATCH /repos/{owner}/{repo}/hooks/{hook_id}': {
@@ -125,7 +125,7 @@ export const operations: Record<string, Operation> = {
       const repository = writable(context);
       const hook = hookOf(context, repository);
       changeHook(repository, hook, context.body as HookBody, now(context), context.world.allowLocal);
-      return { status: 200, body: shownHook(context.world.url, repository, hook) };
+      return { status: 200, body: hookView(context.world.url, repository, hook) };
     },
   },
   'PATCH /repos/{owner}/{repo}/hooks/{hook_id}/config': {
@@ -134,7 +134,7 @@ export const operations: Record<string, Operation> = {
       const repository = writable(context);
       const hook = hookOf(context, repository);
       changeConfig(hook, (context.body ?? {}) as Partial<HookConfig>, now(context), context.world.allowLocal);
-      const { config } = shownHook(context.world.url, repository, hook) as { config: object };
+      const { config } = hookView(context.world.url, repository, hook) as { config: object };
       return { status: 200, body: config };
     },
   },
@@ -166,7 +166,7 @@ export const operations: Record<string, Operation> = {
     run(context) {
       const repository = readable(context);
       const { items, headers } = attemptPageOf(hookOf(context, repository).attempts, context.url);
-      return { status: 200, body: items.map((attempt) => shownAttempt(repository, attempt)), headers };
+      return { status: 200, body: items.map((attempt) => attemptView(repository, attempt)), headers };
     },
   },
   'POST /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}/attempts': {

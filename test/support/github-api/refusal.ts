@@ -1,4 +1,4 @@
-/** What GitHub's API answers when it does not do what it was asked. */
+/** A refusal of GitHub's API. */
 export class GithubRefusal extends Error {
   constructor(
     readonly status: number,

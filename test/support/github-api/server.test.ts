@@ -7,8 +7,7 @@ import { operations } from './operations.ts';
 import { type GithubApiOptions, startGithubApi } from './server.ts';
 import type { HookConfig, StoredToken } from './state.ts';
 
-// The stand-in is held against GitHub's own description, which it checks each request and answer with, and is asked by
-// GitHub's own client.
+// The stand-in checks each request and response against GitHub's own description. These tests use GitHub's own client.
 
 const CONFIG = { url: 'http://127.0.0.1:1/hook', content_type: 'json', secret: 'a secret' };
 const AT = { owner: 'acme', repo: 'rocket' };
@@ -32,7 +31,7 @@ function client(baseUrl: string, auth: string) {
   });
 }
 
-/** Takes deliveries, and answers as it is told. */
+/** Accepts deliveries and answers with `status`. */
 function startReceiver(status = 200) {
   const seen: { headers: Headers; body: string }[] = [];
   const server = Bun.serve({
@@ -59,7 +58,7 @@ async function refusalOf(call: Promise<unknown>) {
   return { status, headers: response?.headers, data: response?.data };
 }
 
-test('every route that is described is there, and Enterprise Server has them too', () => {
+test('the stand-in has every described route, and Enterprise Server has them too', () => {
   expect(Object.keys(operations).toSorted()).toEqual(Object.keys(description.operations).toSorted());
   expect(description.from).toBe('@octokit/openapi 23.0.2, generated/api.github.com.json');
   for (const release of ['3.17', '3.18', '3.19']) {
@@ -67,7 +66,7 @@ test('every route that is described is there, and Enterprise Server has them too
   }
 });
 
-test('a hook is a form, for pushes and active unless it says otherwise, and shows no secret', async () => {
+test('by default a hook sends forms about pushes; its secret is masked', async () => {
   using world = start();
   const { data } = await world.octokit.request(CREATE, {
     ...AT,
@@ -89,20 +88,20 @@ const changes: [
   string[],
 ][] = [
   [
-    'a config without the secret takes it away, and all else that it leaves out',
+    'a config removes the secret and everything else that it leaves out',
     (octokit, hook_id) => octokit.request(PATCH, { ...AT, hook_id, config: { url: CONFIG.url } }),
     { content_type: 'form', insecure_ssl: '0', url: CONFIG.url },
     ['push'],
   ],
   [
-    'events alone leave the config',
+    'a change of events keeps the config',
     (octokit, hook_id) =>
       octokit.request(PATCH, { ...AT, hook_id, add_events: ['issues'], remove_events: ['push'] }),
     { ...CONFIG, insecure_ssl: '0' },
     ['issues'],
   ],
   [
-    'a field of the config leaves the others',
+    'a change of one config field keeps the others',
     (octokit, hook_id) =>
       octokit.request('PATCH /repos/{owner}/{repo}/hooks/{hook_id}/config', {
         ...AT,
@@ -123,7 +122,7 @@ test.each(changes)('%s', async (_, change, config, events) => {
   expect(repository.hooks[0]?.events).toEqual(events);
 });
 
-test('a URL is taken once for an event', async () => {
+test('two hooks cannot share a URL and an event', async () => {
   using world = start();
   const { octokit } = world;
   await octokit.request(CREATE, { ...AT, config: CONFIG, events: ['push', 'release'] });
@@ -143,7 +142,7 @@ test('a URL is taken once for an event', async () => {
   expect((await refusalOf(octokit.request(CREATE, { ...AT, config: {} }))).status).toBe(422);
 });
 
-test('this machine is reachable only where a test wants it', async () => {
+test('without allowLocal a URL on this machine is unreachable', async () => {
   using world = start({}, { allowLocal: false });
   const { status, data } = await refusalOf(world.octokit.request(CREATE, { ...AT, config: CONFIG }));
   expect(status).toBe(422);
@@ -188,14 +187,14 @@ test.each(['json', 'form'])(
       hook: { config: { secret: '********' } },
       repository: { full_name: 'acme/rocket' },
     });
-    const told = receiver.seen.map((each) => each.headers.get('x-github-event'));
-    expect(told.toSorted()).toEqual(['ping', 'ping', 'ping', 'release', 'release']);
+    const events = receiver.seen.map((each) => each.headers.get('x-github-event'));
+    expect(events.toSorted()).toEqual(['ping', 'ping', 'ping', 'release', 'release']);
     const ids = receiver.seen.slice(3).map((each) => each.headers.get('x-github-delivery'));
     expect(new Set(ids).size).toBe(1);
   },
 );
 
-test('attempts are kept, newest first, and sent again under their id', async () => {
+test('attempts are listed newest first and redelivered by id', async () => {
   using world = start();
   const { github, octokit, repository } = world;
   const receiver = startReceiver(404);
@@ -231,7 +230,7 @@ test('attempts are kept, newest first, and sent again under their id', async () 
   });
 });
 
-test('GitHub tells what a token has and what would do', async () => {
+test('headers name the scopes of the token and those of the route', async () => {
   using world = start({ scopes: ['read:user', 'repo:status'] });
   const { github, repository, octokit } = world;
   repository.isPrivate = false;
@@ -288,7 +287,7 @@ const strange: [string, (octokit: Octokit) => Promise<unknown>, string][] = [
   ],
 ];
 
-test.each(strange)('%s fails the test that sent it', async (_, call, violation) => {
+test.each(strange)('%s fails the test that sends it', async (_, call, violation) => {
   const world = start();
   expect((await refusalOf(call(world.octokit))).status).toBe(500);
   expect(world.github.violations.join()).toContain(violation);
@@ -296,7 +295,7 @@ test.each(strange)('%s fails the test that sent it', async (_, call, violation) 
   world[Symbol.dispose]();
 });
 
-test('an answer that GitHub would not give fails the test, too', async () => {
+test('a response that breaks the description fails the test, too', async () => {
   const { github, repository, octokit } = start();
   const { data } = await octokit.request(CREATE, { ...AT, config: CONFIG });
   await github.settled();
@@ -308,7 +307,7 @@ test('an answer that GitHub would not give fails the test, too', async () => {
   expect(() => github[Symbol.dispose]()).toThrow('events must be array');
 });
 
-test('Enterprise Server is asked below its path only', async () => {
+test('Enterprise Server has no route outside its path', async () => {
   using world = start({}, { basePath: '/api/v3' });
   const { github, octokit } = world;
   expect((await octokit.request('GET /repos/{owner}/{repo}', AT)).data.full_name).toBe('acme/rocket');

@@ -1,17 +1,19 @@
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
-import { answerTo } from './answer.ts';
-import { answerViolations, requestViolations } from './contract.ts';
+import { accessHeaders, tokenOf } from './access.ts';
+import { type ApiRequest, requestViolations, responseViolations, routeOf } from './contract.ts';
 import { deliver } from './deliver.ts';
 import { type Fault, type FaultCounts, planFaults, type Respond } from './faults.ts';
+import { operations, type Result } from './operations.ts';
+import { GithubRefusal, refusals } from './refusal.ts';
 import type { RecordedRequest, StoredAttempt, StoredRepository, StoredToken } from './state.ts';
-import { describedPath, type World } from './world.ts';
+import { describedPath, repositoryAt, type World } from './world.ts';
 
 export interface GithubApi extends Disposable {
-  /** What `GITHUB_API_URL` is to be, without a trailing slash. */
+  /** For `GITHUB_API_URL`, without a trailing slash. */
   readonly url: string;
-  /** Every request that came, in order. */
+  /** Every request, oldest first. */
   readonly requests: RecordedRequest[];
-  /** What GitHub's description has against requests that came and answers that were given. Dispose throws for any. */
+  /** Requests and responses that break GitHub's description. Dispose throws for any. */
   readonly violations: string[];
   /** By their values. Delete one to revoke it. */
   readonly tokens: Map<string, StoredToken>;
@@ -22,17 +24,17 @@ export interface GithubApi extends Disposable {
     about?: Partial<Omit<StoredRepository, 'name' | 'id' | 'hooks'>>,
   ): StoredRepository;
   rename(repository: StoredRepository, name: string): void;
-  /** Of a classic token when it has `scopes`, else of a fine-grained one. Returns its value. */
+  /** Adds a classic token when it has `scopes`, else a fine-grained one. Returns its value. */
   addToken(token: StoredToken): string;
-  /** Something happens at a repository: delivered to each active hook that wants the event. Resolves when it was sent. */
+  /** Delivers an event to each active hook that listens to it. Resolves when every delivery was sent. */
   emit(
     repository: StoredRepository,
     event: string,
     payload: Record<string, unknown>,
   ): Promise<StoredAttempt[]>;
-  /** Resolves when every ping and redelivery that was asked for has been sent. */
+  /** Resolves when every requested ping and redelivery was sent. */
   settled(): Promise<void>;
-  /** Answers the next requests so: one, or `times`, after `after` that are answered as usual. */
+  /** Fails the next request, or the next `times`, after `after` that succeed. */
   failNext(fault: Fault | Respond, counts?: FaultCounts): void;
 }
 
@@ -40,11 +42,11 @@ export interface GithubApiOptions {
   clock?: Clock;
   /** `/api/v3` for Enterprise Server. */
   basePath?: string;
-  /** GitHub takes no webhook on this machine; tests need it to, unless they are about just that. */
+  /** GitHub refuses webhooks on this machine; tests need them. True by default. */
   allowLocal?: boolean;
 }
 
-/** Stands in for GitHub's REST API over real HTTP: repositories, tokens, webhooks, and deliveries that are really sent. */
+/** Stands in for GitHub's REST API over HTTP: repositories, tokens, webhooks, and deliveries that it really sends. */
 export function startGithubApi(options: GithubApiOptions = {}): GithubApi {
   const { clock = systemClock, basePath = '', allowLocal = true } = options;
   const requests: RecordedRequest[] = [];
@@ -53,26 +55,26 @@ export function startGithubApi(options: GithubApiOptions = {}): GithubApi {
 
   async function respond(request: Request): Promise<Response> {
     const url = new URL(request.url);
-    const asked = {
+    const received = {
       method: request.method,
       path: describedPath(world, decodeURIComponent(url.pathname.slice(basePath.length))),
       query: Object.fromEntries(url.searchParams),
       body: parsed(await request.text()),
       authorization: request.headers.get('authorization'),
     };
-    const record = { ...asked, status: 0 };
+    const record = { ...received, status: 0 };
     requests.push(record);
     const fault = plan.next();
     const isBelow = url.pathname.startsWith(`${basePath}/`);
-    const found = isBelow ? requestViolations(asked) : [`${url.pathname} is not below ${basePath}`];
-    if (fault !== null && found.length === 0) return fault(request);
+    const broken = isBelow ? requestViolations(received) : [`${url.pathname} is not below ${basePath}`];
+    if (fault !== null && broken.length === 0) return fault(request);
 
-    const { status, body, headers } = answerTo(world, { ...asked, url });
+    const { status, body, headers } = respondTo(world, { ...received, url });
     const text = body === undefined ? null : JSON.stringify(body);
-    // That a change of what was renamed is sent on, the description does not say.
-    if (status !== 307) found.push(...answerViolations(asked, status, parsed(text ?? '')));
-    violations.push(...found);
-    record.status = found.length > 0 ? 500 : status;
+    // The description lacks the redirect for a change in a renamed repository.
+    if (status !== 307) broken.push(...responseViolations(received, status, parsed(text ?? '')));
+    violations.push(...broken);
+    record.status = broken.length > 0 ? 500 : status;
     const type = text === null ? {} : { 'content-type': 'application/json; charset=utf-8' };
     const requestId = { 'x-github-request-id': `F00D:${requests.length}` };
     return new Response(text, { status: record.status, headers: { ...headers, ...type, ...requestId } });
@@ -89,20 +91,52 @@ export function startGithubApi(options: GithubApiOptions = {}): GithubApi {
     tokens: world.tokens,
     repositories: world.repositories,
     failNext: plan.add,
-    ...doings(world),
+    ...outsideActions(world),
     [Symbol.dispose]() {
       void server.stop(true);
       if (violations.length === 0) return;
       const message = `not as GitHub describes it: ${[...new Set(violations)].join('; ')}`;
-      // A test that fails for the same reason would hide the error behind its own.
+      // A test that already failed would hide this error.
       process.stderr.write(`${message}\n`);
       throw new Error(message);
     },
   };
 }
 
-/** What people and programs do at GitHub but by its API. */
-function doings(world: World): Pick<GithubApi, 'addRepository' | 'rename' | 'addToken' | 'emit' | 'settled'> {
+/** GitHub's response, a refusal included, with the headers of every response. */
+function respondTo(world: World, request: ApiRequest & { url: URL; authorization: string | null }): Result {
+  const { method, path, url, body } = request;
+  const route = routeOf(method, path);
+  const operation = operations[route?.route ?? ''];
+  let token: StoredToken | null = null;
+  const headers = () => ({ ...LIMITS, ...accessHeaders(token, operation?.access ?? null) });
+  try {
+    const caller = tokenOf(request.authorization, world.tokens);
+    token = caller;
+    if (route === null || operation === undefined) throw refusals.notFound();
+    const repository = () => repositoryAt(world, path, url.search, method, caller);
+    const result = operation.run({ world, token: caller, url, params: route.params, body, repository });
+    return { ...result, headers: { ...headers(), ...result.headers } };
+  } catch (error) {
+    if (!(error instanceof GithubRefusal)) throw error;
+    return { status: error.status, body: error.body(), headers: { ...headers(), ...error.more.headers } };
+  }
+}
+
+const LIMITS = {
+  'x-ratelimit-limit': '5000',
+  'x-ratelimit-remaining': '4999',
+  'x-ratelimit-reset': '1795234200',
+  'x-ratelimit-used': '1',
+  'x-ratelimit-resource': 'core',
+  'x-github-media-type': 'github.v3; format=json',
+  'x-github-api-version-selected': '2022-11-28',
+};
+
+/** Changes at GitHub that do not come through its API. */
+function outsideActions(
+  world: World,
+): Pick<GithubApi, 'addRepository' | 'rename' | 'addToken' | 'emit' | 'settled'> {
   return {
     addRepository(name, about = {}) {
       const id = 1_296_269 + world.repositories.length;
@@ -134,7 +168,7 @@ function doings(world: World): Pick<GithubApi, 'addRepository' | 'rename' | 'add
   };
 }
 
-/** A body, null for an empty one. One that is no JSON stays text, which no description lets through. */
+/** A body; null for an empty one. Text that is not JSON stays text, which no description allows. */
 function parsed(text: string): unknown {
   try {
     return text === '' ? null : JSON.parse(text);

@@ -1,4 +1,4 @@
-/** What a person may do at a repository. */
+/** A person's right in a repository. */
 type Right = 'admin' | 'write' | 'read';
 
 export interface StoredRepository {
@@ -8,7 +8,7 @@ export interface StoredRepository {
   formerNames: string[];
   isPrivate: boolean;
   isArchived: boolean;
-  /** Whether its organization wants single sign-on of classic tokens. */
+  /** True when its organization requires single sign-on for classic tokens. */
   wantsSso: boolean;
   rights: Record<string, Right>;
   readonly hooks: StoredHook[];
@@ -26,7 +26,7 @@ export interface StoredHook {
   readonly attempts: StoredAttempt[];
 }
 
-/** With the secret as it is; what GitHub shows is masked. */
+/** With the secret in the clear; GitHub masks it in responses. */
 export interface HookConfig {
   url: string;
   content_type: string;
@@ -55,7 +55,7 @@ export interface StoredToken {
   permissions?: { repository_hooks?: 'read' | 'write' };
   /** The repositories that a fine-grained token was given; absent for all. */
   repositories?: readonly string[];
-  /** Whether a classic token was authorized for organizations that want single sign-on. */
+  /** True for a classic token that is authorized for single sign-on. */
   hasSso?: boolean;
 }
 

@@ -4,16 +4,16 @@ import { type Delivery, deliver } from './deliver.ts';
 import { refusals } from './refusal.ts';
 import type { StoredHook, StoredRepository, StoredToken } from './state.ts';
 
-/** All that the stand-in keeps. */
+/** The state of the stand-in. */
 export interface World {
   /** The API's address. */
   readonly url: string;
   readonly clock: Clock;
-  /** Whether webhooks may lead to this machine. */
+  /** True when webhooks may have URLs of this machine. */
   readonly allowLocal: boolean;
   readonly tokens: Map<string, StoredToken>;
   readonly repositories: StoredRepository[];
-  /** What is being sent. */
+  /** Deliveries on their way. */
   readonly pending: Set<Promise<unknown>>;
 }
 
@@ -33,7 +33,7 @@ export function repositoryAt(world: World, path: string, search: string, method:
   throw refusals.moved(target + search, method === 'GET' ? 301 : 307);
 }
 
-/** A path as it is described. A repository that was renamed is known by its number, too. */
+/** A path as the description has it. A redirect to a renamed repository names it by its number. */
 export function describedPath(world: World, path: string): string {
   return path.replace(/^\/repositories\/(\d+)/, (whole, id) => {
     const repository = world.repositories.find((each) => String(each.id) === id);
@@ -41,7 +41,7 @@ export function describedPath(world: World, path: string): string {
   });
 }
 
-/** Sends after the answer to whoever asked for it. */
+/** Delivers after the response to the request that caused it. */
 export function deliverSoon(
   world: World,
   repository: StoredRepository,

@@ -2,20 +2,20 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import { hmacSha256 } from '../../../src/providers/signature.ts';
 import type { LinearHook, LinearWorkspace } from './workspace.ts';
 
-/** Something that happened in a workspace, as the body of a delivery tells of it. */
+/** An event in a workspace, as a delivery's body has it. */
 export interface LinearEvent {
   /** `Issue`, `ProjectUpdate`. */
   type: string;
   action: 'create' | 'update' | 'remove';
   data: Record<string, unknown>;
-  /** What the changed fields were before. */
+  /** The former values of the changed fields. */
   updatedFrom?: Record<string, unknown>;
   url?: string;
-  /** Whose it is; null for what belongs to no team. That of `data.teamId` unless given. */
+  /** The team; null for none. `data.teamId` by default. */
   teamId?: string | null;
 }
 
-/** What the webhook's URL answered. */
+/** The response of the webhook's URL. */
 export interface Delivered {
   hookId: string;
   deliveryId: string;
@@ -23,7 +23,7 @@ export interface Delivered {
   body: string;
 }
 
-/** Delivers to each webhook that is switched on and listens to such, one after the other; no attempt is repeated. */
+/** Delivers to each active webhook that listens to the event, one after the other, without retries. */
 export async function deliver(
   workspace: LinearWorkspace,
   event: LinearEvent,
@@ -46,12 +46,12 @@ function isFor(workspace: LinearWorkspace, hook: LinearHook, { teamId, data }: L
 async function send(
   workspace: LinearWorkspace,
   hook: LinearHook,
-  { teamId: _, ...told }: LinearEvent,
+  { teamId: _, ...content }: LinearEvent,
   clock: Clock,
 ): Promise<Delivered> {
   const now = clock.now();
   const body = JSON.stringify({
-    ...told,
+    ...content,
     createdAt: now.toISOString(),
     organizationId: workspace.id,
     webhookId: hook.id,
@@ -64,9 +64,9 @@ async function send(
       'content-type': 'application/json; charset=utf-8',
       'user-agent': 'Linear-Webhook',
       'linear-delivery': deliveryId,
-      'linear-event': told.type,
+      'linear-event': content.type,
       'linear-timestamp': String(now.getTime()),
-      // Linear makes up a secret when it is given none.
+      // Linear creates a secret for a webhook without one.
       'linear-signature': hmacSha256(hook.secret ?? hook.id, body),
     },
     body,

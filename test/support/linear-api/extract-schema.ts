@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { version } from '@linear/sdk/package.json';
 import { buildSchema, lexicographicSortSchema, printSchema } from 'graphql';
 
-// The part of Linear's schema that the stand-in answers for, from the types of the installed SDK, which are generated
-// from the schema that Linear publishes. `bun test/support/linear-api/extract-schema.ts` writes it anew after the SDK
-// was updated. The types do not tell the default values of arguments, and call IDComparator IdComparator.
+// The part of Linear's schema that the stand-in supports, from the types of the installed SDK, which Linear generates
+// from its schema. Run `bun test/support/linear-api/extract-schema.ts` after an update of the SDK. The types lack the
+// default values of arguments, and call IDComparator IdComparator.
 
 const root = join(import.meta.dir, '../../..');
 export const SCHEMA_FILE = join(root, 'test/fixtures/linear/schema.graphql');
@@ -14,7 +14,7 @@ const OPERATIONS: Record<string, readonly string[]> = {
   Mutation: ['webhookCreate', 'webhookDelete', 'webhookUpdate'],
 };
 
-/** What those operations take and answer. Fields that lead to other types than these are left out. */
+/** The types of their arguments and results. Fields of other types are left out. */
 const KEPT = [
   ...['ArchivePayload', 'DeletePayload', 'Node', 'PageInfo', 'PaginationOrderBy', 'User'],
   ...['Team', 'TeamConnection', 'TeamEdge', 'TeamVisibility', 'TeamFilter'],
@@ -26,13 +26,13 @@ const INTERFACES = ['ArchivePayload', 'Node'];
 const OWN_SCALARS = ['DateTime', 'JSONObject'];
 const SCALARS = ['Boolean', 'Float', 'ID', 'Int', 'String', ...OWN_SCALARS];
 
-/** The text of a declaration between its braces, and what stands before them. */
+/** A declaration: the text before its braces, and the lines within. */
 interface Declaration {
   head: string;
   lines: string[];
 }
 
-/** The schema in GraphQL's own language, with a word on where it is from. */
+/** The schema in GraphQL's own language, with its origin. */
 export async function extractSchema(): Promise<string> {
   const declarations = await readDeclarations();
   const types = ['Query', 'Mutation', ...KEPT].map((name) => definition(name, declarations));
@@ -91,7 +91,7 @@ function argumentsOf(type: string, field: string, declarations: ReadonlyMap<stri
   return `(${written.join(', ')})`;
 }
 
-/** A type of TypeScript as GraphQL writes it; null when it is none of those that are kept. */
+/** A type of TypeScript as GraphQL writes it; null for a type that is left out. */
 function typeOf(written: string, isNullable: boolean): string | null {
   const maybe = /^(?:Input)?Maybe<(.*)>$/.exec(written)?.[1];
   if (maybe !== undefined) return typeOf(maybe, true);

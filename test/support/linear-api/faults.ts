@@ -1,7 +1,7 @@
 import type { GraphQLError } from 'graphql';
 import { refusals } from './refusal.ts';
 
-/** When the stand-in takes requests again, after it said that there were too many. */
+/** The end of the stand-in's rate limit. */
 export const RESET_AT = new Date('2026-11-21T04:10:00Z');
 
 const html = (status: number) =>
@@ -18,7 +18,7 @@ const errors = (error: GraphQLError, status = 200, headers: Record<string, strin
 
 const resetAt = String(RESET_AT.getTime());
 
-/** Ways in which Linear, or what stands before it, fails to do what it was asked. Each gets the request's body. */
+/** Ways in which Linear, or a proxy in front of it, fails. Each gets the request's body. */
 export const faults = {
   'never answers': () => Promise.withResolvers<Response>().promise,
   'stops in the middle of its answer': () => {
@@ -90,7 +90,7 @@ export const faults = {
     ),
 } as const satisfies Record<string, (body: string, token: string) => Response | Promise<Response>>;
 
-/** The last of them does what it was asked all the same. */
+/** The last one fails after it did its work. */
 export type Fault = keyof typeof faults | 'does it and answers 502';
 export const allFaults: Fault[] = [
   ...(Object.keys(faults) as (keyof typeof faults)[]),

@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 
-/** How Linear refuses, in the words that it was seen to use where they are known. */
+/** A refusal of Linear's, in its own words where they are known. */
 function refusal(message: string, type: string, code: string, statusCode: number, presentable: string) {
   return new GraphQLError(message, {
     extensions: {

@@ -3,7 +3,7 @@ import { refusals } from './refusal.ts';
 import { type NewWebhook, newWebhook, setWebhook, type WebhookSettings } from './webhook-input.ts';
 import type { LinearHook, LinearTeam, LinearUser, LinearWorkspace, Scope } from './workspace.ts';
 
-/** Who asks. */
+/** The owner of a request's token. */
 export interface Caller {
   workspace: LinearWorkspace;
   user: LinearUser;
@@ -21,7 +21,7 @@ interface TeamTest {
   name?: { eq?: string };
 }
 
-/** The operations that the stand-in knows, for one caller. */
+/** The operations of the stand-in, for one caller. */
 export function rootFor(caller: Caller, takesLocalUrls: boolean) {
   const { workspace, user } = caller;
 
@@ -40,9 +40,9 @@ export function rootFor(caller: Caller, takesLocalUrls: boolean) {
     return hook;
   }
 
-  const shownHook = ({ teamId, ...hook }: LinearHook) => ({
+  const hookView = ({ teamId, ...hook }: LinearHook) => ({
     ...hook,
-    team: workspace.teams.filter(({ id }) => id === teamId).map(shownTeam)[0] ?? null,
+    team: workspace.teams.filter(({ id }) => id === teamId).map(teamView)[0] ?? null,
   });
 
   return {
@@ -52,30 +52,30 @@ export function rootFor(caller: Caller, takesLocalUrls: boolean) {
     },
     team({ id }: { id: string }) {
       requireScope(caller, 'read');
-      return shownTeam(getTeam(id));
+      return teamView(getTeam(id));
     },
     teams({ filter, ...paging }: Paging & { filter?: { or?: TeamTest[] } | null }) {
       requireScope(caller, 'read');
-      return pageOf(seenTeams().filter(matching(filter)).map(shownTeam), paging);
+      return pageOf(seenTeams().filter(matching(filter)).map(teamView), paging);
     },
     webhook({ id }: { id: string }) {
       requireAdmin(caller);
-      return shownHook(getHook(id));
+      return hookView(getHook(id));
     },
     webhooks(paging: Paging) {
       requireAdmin(caller);
-      return pageOf(workspace.hooks.map(shownHook), paging);
+      return pageOf(workspace.hooks.map(hookView), paging);
     },
     webhookCreate({ input }: { input: NewWebhook }) {
       requireAdmin(caller);
       const hook = newWebhook(workspace, input, seenTeams(), takesLocalUrls);
-      return { success: true, lastSyncId: 1, webhook: shownHook(hook) };
+      return { success: true, lastSyncId: 1, webhook: hookView(hook) };
     },
     webhookUpdate({ id, input }: { id: string; input: WebhookSettings }) {
       requireAdmin(caller);
       const hook = getHook(id);
       setWebhook(workspace, hook, input, takesLocalUrls);
-      return { success: true, lastSyncId: 1, webhook: shownHook(hook) };
+      return { success: true, lastSyncId: 1, webhook: hookView(hook) };
     },
     webhookDelete({ id }: { id: string }) {
       requireAdmin(caller);
@@ -96,7 +96,7 @@ function requireAdmin(caller: Caller): void {
   if (!admin && !owner && !app) throw refusals.noAdmin();
 }
 
-const shownTeam = ({ id, key, name, isPrivate }: LinearTeam) => ({ id, key, name, private: isPrivate });
+const teamView = ({ id, key, name, isPrivate }: LinearTeam) => ({ id, key, name, private: isPrivate });
 
 function pageOf<Node extends { id: string }>(all: Node[], { first, after }: Paging) {
   const size = first ?? 50;
@@ -115,7 +115,7 @@ function pageOf<Node extends { id: string }>(all: Node[], { first, after }: Pagi
   };
 }
 
-/** Knows no more than the comparisons that Tidings makes. */
+/** Supports only the comparisons that Tidings makes. */
 function matching(filter: { or?: TeamTest[] } | null | undefined): (team: LinearTeam) => boolean {
   if (!filter) return () => true;
   if (Object.keys(filter).join() !== 'or' || filter.or === undefined) throw unknownFilter();

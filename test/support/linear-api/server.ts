@@ -17,40 +17,40 @@ import { LinearWorkspace } from './workspace.ts';
 
 const schema = buildSchema(await Bun.file(SCHEMA_FILE).text());
 
-/** One request that was understood. */
+/** A valid request. */
 interface LinearOperation {
-  /** The fields that it asked at the root: `webhookCreate`, or `viewer` and `teams`. */
+  /** The fields at the root: `webhookCreate`, or `viewer` and `teams`. */
   fields: string[];
   variables: Record<string, unknown>;
   query: string;
 }
 
 export interface LinearApi extends Disposable {
-  /** What to set LINEAR_API_URL to. */
+  /** For LINEAR_API_URL. */
   readonly url: string;
   /** The workspace that is there from the start: Design (DES), Engineering (ENG), and Vault (VLT), which is private. */
   readonly workspace: LinearWorkspace;
   /** A personal API key of an admin of that workspace, who is in the private team too. */
   readonly adminKey: string;
-  /** What was asked by those who may, oldest first. */
+  /** The valid operations of known tokens, oldest first. */
   readonly operations: LinearOperation[];
-  /** While set, every request fails so. */
+  /** While set, every request fails with it. */
   fault: Fault | null;
   addWorkspace(): LinearWorkspace;
-  /** Something happens in the workspace, and its webhooks are told, over HTTP. */
+  /** Delivers an event of the workspace to its webhooks, over HTTP. */
   emit(event: LinearEvent, workspace?: LinearWorkspace): Promise<Delivered[]>;
 }
 
 interface Options {
-  /** The time that deliveries bear. */
+  /** The time of deliveries. */
   clock?: Clock;
-  /** Linear itself refuses the URLs of this machine, which is where a test has its webhooks delivered. */
+  /** Linear refuses URLs of this machine; tests need them. True by default. */
   takesLocalUrls?: boolean;
 }
 
 /**
- * Stands in for Linear's GraphQL API over real HTTP. Requests and answers are held against an extract of the schema
- * that Linear publishes; what is asked with other words than those is refused as Linear does.
+ * Stands in for Linear's GraphQL API over HTTP. Checks requests and responses against an extract of Linear's schema,
+ * and refuses others as Linear does.
  */
 export function startLinearApi({ clock = systemClock, takesLocalUrls = true }: Options = {}): LinearApi {
   const workspaces: LinearWorkspace[] = [];
@@ -75,7 +75,7 @@ export function startLinearApi({ clock = systemClock, takesLocalUrls = true }: O
     throw refusals.notAuthenticated();
   }
 
-  async function answer(request: Request, body: string): Promise<Response> {
+  async function respond(request: Request, body: string): Promise<Response> {
     if (request.method !== 'POST' || new URL(request.url).pathname !== '/graphql') {
       return new Response('Not found', { status: 404 });
     }
@@ -95,11 +95,11 @@ export function startLinearApi({ clock = systemClock, takesLocalUrls = true }: O
     port: 0,
     async fetch(request) {
       const body = await request.text();
-      if (fault === null) return answer(request, body);
+      if (fault === null) return respond(request, body);
       if (fault !== 'does it and answers 502') {
         return faults[fault](body, request.headers.get('authorization') ?? '');
       }
-      await answer(request, body);
+      await respond(request, body);
       return new Response('Bad gateway', { status: 502 });
     },
   });
@@ -128,7 +128,7 @@ export function startLinearApi({ clock = systemClock, takesLocalUrls = true }: O
   };
 }
 
-/** Without `data` when the request itself was not understood. */
+/** Without `data` when the request itself is invalid. */
 async function run(
   query: string,
   variables: Record<string, unknown>,
@@ -138,19 +138,19 @@ async function run(
   try {
     const document = parse(query);
     const errors = validate(schema, document);
-    if (errors.length > 0) return { errors: errors.map(asLinearTellsIt) };
+    if (errors.length > 0) return { errors: errors.map(asLinearError) };
     const selections = getOperationAST(document)?.selectionSet.selections ?? [];
     const fields = selections.flatMap((one) => (one.kind === 'Field' ? [one.name.value] : []));
     operations.push({ fields, variables, query });
     const result = await execute({ schema, document, rootValue, variableValues: variables });
-    return result.data === undefined ? { errors: (result.errors ?? []).map(asLinearTellsIt) } : result;
+    return result.data === undefined ? { errors: (result.errors ?? []).map(asLinearError) } : result;
   } catch (error) {
-    if (error instanceof GraphQLError) return { errors: [asLinearTellsIt(error)] };
+    if (error instanceof GraphQLError) return { errors: [asLinearError(error)] };
     throw error;
   }
 }
 
-function asLinearTellsIt({ message }: GraphQLError): GraphQLError {
+function asLinearError({ message }: GraphQLError): GraphQLError {
   const extensions = { type: 'graphql error', code: 'GRAPHQL_VALIDATION_FAILED', userError: true };
   return new GraphQLError(message, { extensions });
 }

@@ -22,7 +22,7 @@ export interface NewWebhook extends WebhookSettings {
   allPublicTeams?: boolean | null;
 }
 
-/** Changes what is given, after it was checked as Linear does. */
+/** Changes the given settings after Linear's own checks. */
 export function setWebhook(
   workspace: LinearWorkspace,
   hook: LinearHook,
@@ -46,7 +46,7 @@ export function setWebhook(
   hook.enabled = enabled ?? hook.enabled;
 }
 
-/** Makes a webhook for a team, by its id or its key, or for all public teams: for one of the two. */
+/** Creates a webhook either for a team, by its id or key, or for all public teams. */
 export function newWebhook(
   workspace: LinearWorkspace,
   input: NewWebhook,

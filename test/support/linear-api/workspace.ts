@@ -1,11 +1,11 @@
-// What the stand-in for Linear holds.
+// The state of the stand-in for Linear.
 
 export interface LinearUser {
   id: string;
   name: string;
   admin: boolean;
   owner: boolean;
-  /** Whether it is the user of an OAuth application rather than a person. */
+  /** True for the user of an OAuth application, false for a person. */
   app: boolean;
 }
 
@@ -14,7 +14,7 @@ export interface LinearTeam {
   key: string;
   name: string;
   isPrivate: boolean;
-  /** Who sees it when it is private. */
+  /** The users who see a private team. */
   memberIds: string[];
 }
 
@@ -24,13 +24,13 @@ export interface LinearHook {
   secret: string | null;
   label: string | null;
   resourceTypes: string[];
-  /** Linear sets it to false when deliveries keep failing; a test may do so too. */
+  /** Linear sets it to false when deliveries keep failing; a test may too. */
   enabled: boolean;
   allPublicTeams: boolean;
   teamId: string | null;
 }
 
-/** What an OAuth token may do; a personal API key may do what its user may. */
+/** A scope of an OAuth token. A personal API key has the rights of its user. */
 export type Scope = 'read' | 'write' | 'admin';
 
 interface LinearToken {
@@ -41,7 +41,7 @@ interface LinearToken {
 export class LinearWorkspace {
   readonly id = crypto.randomUUID();
   readonly teams: LinearTeam[] = [];
-  /** All that stand now: empty when nothing is left. */
+  /** The webhooks that exist now. */
   readonly hooks: LinearHook[] = [];
   readonly #tokens = new Map<string, LinearToken>();
 

@@ -12,10 +12,10 @@ import {
   shaOf,
 } from './payloads.ts';
 
-/** What GitHub sends once for each thing that happened. */
+/** One GitHub delivery for each event. */
 export interface MonthDelivery {
   event: 'push' | 'pull_request' | 'release';
-  /** What it is about, for a test to name it: `push 3f1c0a9`, `#401`, `v2.4.0 edited`. */
+  /** A name for tests: `push 3f1c0a9`, `#401`, `v2.4.0 edited`. */
   about: string;
   /** Follows from what it is about. */
   deliveryId: string;
@@ -84,7 +84,7 @@ function releasesOf(tag: string, publishedAt: Date, merged: PullRow[]): ReleaseR
   ];
 }
 
-/** What a merge pushes to its base branch: one commit, those of its branch anew, or those and a merge commit. */
+/** Commits that a merge pushes to its base branch: squashed, rebased, or with a merge commit. */
 function commitsOfMerge({ number, how, author, head, title, commits }: PullWithCommits): CommitRow[] {
   const own = commits.map((message) => ({ author, message }));
   if (how === 'squash') return [{ author, message: `${title} (#${number})\n\n* wip\n\n* more` }];

@@ -28,7 +28,7 @@ const BY_HAND = `Quieter nights for everybody who lives near a pad.
 </details>
 `;
 
-/** What a release says when it is published and, after that, with each edit. Those without an entry say nothing. */
+/** Release notes at publication and after each edit. Releases without an entry have none. */
 export function notesOf(tag: string, merged: readonly PullRow[]): [Words, ...Words[]] {
   const hand = { name: 'Rocket 2.4: quieter nights', notes: BY_HAND };
   const generated = { name: 'v2.5.0', notes: generatedNotes(tag, merged) };

@@ -1,6 +1,5 @@
-import { sampleAccount } from '../../../src/providers/github/samples/account.ts';
-import { sampleGithub } from '../../../src/providers/github/samples/index.ts';
-import { sampleLabel } from '../../../src/providers/github/samples/label.ts';
+import { sampleAccount, sampleLabel } from '../../../src/providers/github/sample-objects.ts';
+import { samplePayload } from '../../../src/providers/index.ts';
 import { changed, type Payload } from '../payloads.ts';
 
 // Payloads as GitHub sends them: our samples, with what happened written over them.
@@ -151,7 +150,7 @@ export function releasePayload(row: ReleaseRow): Payload {
 }
 
 function sampleOf(event: string, now: Date): Payload {
-  const payload = sampleGithub(event, { repository: 'acme/rocket', now });
+  const payload = samplePayload('github', event, { repository: 'acme/rocket', now });
   if (payload === null) throw new Error(`there is no sample of ${event}`);
   return payload;
 }

@@ -19,7 +19,7 @@ interface StoredKey {
   lastUsedAt: number | undefined;
 }
 
-/** What `keys.verifyKey` answers, as far as Tidings could care. */
+/** The response of `keys.verifyKey`, as far as Tidings reads it. */
 export interface Verification {
   valid: boolean;
   code: string;
@@ -63,9 +63,9 @@ const STALE_MS = 600_000;
 interface Workspace {
   apiIds: readonly string[];
   clock: Clock;
-  /** Whether the root key has the permission. */
+  /** True if the root key has the permission. */
   may(action: Action, apiId: string): boolean;
-  /** Whether verifications are answered by a node that did not handle the changes. */
+  /** True if another node than that of the changes handles verifications. */
   isOtherNode(): boolean;
 }
 

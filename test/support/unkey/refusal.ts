@@ -1,4 +1,4 @@
-/** What Unkey's API v2 answers when it does not do what it was asked. */
+/** Error responses of Unkey's API v2. */
 export class UnkeyRefusal extends Error {
   constructor(
     readonly status: number,

@@ -3,7 +3,7 @@
 import type { Delivery } from '../../../deliveries/model.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { tidings } from '../../../lib/how-to-run.ts';
-import { sampleEvents } from '../../../providers/samples.ts';
+import { sampleEvents } from '../../../providers/index.ts';
 import { Copy } from '../../view/copy.tsx';
 import { Action } from '../../view/form.tsx';
 
@@ -61,6 +61,6 @@ export function whyNotReplayable(
 }
 
 function commandFor({ payload: { event }, integrationId, integrationType }: Delivery): string | null {
-  if (event === null || !sampleEvents[integrationType].includes(event)) return null;
+  if (event === null || !sampleEvents(integrationType).includes(event)) return null;
   return `${tidings} send ${integrationType} ${event} --integration ${integrationId}`;
 }

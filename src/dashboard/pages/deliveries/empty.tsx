@@ -1,5 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import type { Integration } from '../../../integrations/model.ts';
+import { listProviders } from '../../../providers/index.ts';
 
 export function Empty({
   base,
@@ -32,7 +34,7 @@ export function Empty({
     <div class="card empty">
       <p>Nothing is connected yet. Each delivery appears here as soon as it arrives.</p>
       <a class="button go" href={`${base}/integrations`}>
-        Connect GitHub or Linear
+        Connect {listProviders('or')}
       </a>
     </div>
   ) : (

@@ -1,8 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import type { Delivery } from '../../../deliveries/model.ts';
-import type { Integration } from '../../../integrations/model.ts';
-import { providerNames } from '../../../integrations/model.ts';
+import { type Integration, providerNames } from '../../../integrations/model.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { exactly, When } from '../../view/when.tsx';
 import { integrationName } from './rows.tsx';

@@ -1,8 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import { deliveryStatuses } from '../../../deliveries/model.ts';
-import type { Integration } from '../../../integrations/model.ts';
-import { providerNames } from '../../../integrations/model.ts';
+import { type Integration, providerNames } from '../../../integrations/model.ts';
 import { isId } from '../../../lib/ids.ts';
 import { type Option, Select } from '../../view/select.tsx';
 import { filterNames, logPath, spans } from './filter.ts';

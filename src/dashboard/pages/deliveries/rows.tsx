@@ -1,8 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import type { Delivery } from '../../../deliveries/model.ts';
-import type { Integration } from '../../../integrations/model.ts';
-import { providerNames } from '../../../integrations/model.ts';
+import { type Integration, providerNames } from '../../../integrations/model.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
 import { writePosition } from './filter.ts';

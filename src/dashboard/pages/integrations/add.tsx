@@ -5,6 +5,7 @@ import { type AddedPlace, addPlace } from '../../../integrations/places.ts';
 import { requireApi } from '../../../integrations/token.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { Place } from '../../../providers/api.ts';
+import { providerOf } from '../../../providers/index.ts';
 import { newMark, once } from '../../once.ts';
 import {
   type Answer,
@@ -17,12 +18,10 @@ import {
   view,
 } from '../../page.ts';
 import { Field, FormError } from '../../view/form.tsx';
-import { problemWith } from '../../view/problem.ts';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
 import { findConnected, Places } from './places.tsx';
-import { problemOf } from './problem.ts';
-import { placeWords, sayConnected } from './words.ts';
+import { describeConnected, placesLegend, placeWords, problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/add';
 
@@ -35,36 +34,43 @@ export const addPages: readonly Page[] = [
 async function add(visit: MemberVisit, integration: Integration): Promise<Answer> {
   const { deps, form, base } = visit;
   const { id, type } = integration;
-  // What was typed stands for what is not in the list.
+  // A typed name is for a repository that the list lacks.
   const name = form.get('repository')?.trim() || (form.get('place') ?? '');
   try {
-    if (name === '') throw new AppError(400, `Choose a ${placeWords[type].one}. Nothing was added.`);
+    if (name === '') throw new AppError(400, `Choose a ${placeWords(type).one}. Nothing was added.`);
     const added = await once(deps.db, form.get('mark'), () => addPlace(deps, id, name));
     return redirect(`${base}/integrations/${id}`, sayAdded(integration, added));
   } catch (error) {
-    return showForm(visit, integration, problemOf(error));
+    const fieldError = error instanceof AppError ? error.fields.repository : undefined;
+    const repository = fieldError === undefined ? null : `The repository ${fieldError}`;
+    return showForm(visit, integration, { message: problemOf(error, type), repository });
   }
 }
 
 function sayAdded({ type }: Integration, added: AddedPlace | null): string {
   if (added === null) return 'This form was sent before, and nothing more was added.';
   const { place, hasPinged } = added;
-  if (hasPinged !== undefined) return sayConnected(type, [{ place, hasPinged }]);
-  return `${place} is added. Set up its webhook at ${providerNames[type]}: with its URL below, and the secret that you kept. If you did not keep it, rotate it.`;
+  if (hasPinged !== undefined) return describeConnected(type, [{ place, hasPinged }]);
+  return `${place} is added. Set up its webhook at ${providerNames[type]} with its URL below and the secret of this integration. If you no longer have the secret, rotate it.`;
 }
 
-async function showForm(visit: MemberVisit, integration: Integration, error?: string): Promise<View> {
+/** The error of the form, and of its field for a repository. */
+interface Wrong {
+  message: string;
+  repository: string | null;
+}
+
+async function showForm(visit: MemberVisit, integration: Integration, error?: Wrong): Promise<View> {
   const { base } = visit;
   const { id, type, hasToken } = integration;
   const path = `${base}/integrations/${id}`;
-  const { one } = placeWords[type];
+  const { one } = placeWords(type);
   const seen = hasToken
     ? await listSeen(visit, integration)
     : { places: [], isCut: true, problem: undefined };
-  // Where all is listed there is nothing to type.
-  const isTyped = type === 'github' && seen.isCut;
-  const wrong = error ?? seen.problem;
-  const wrongField = problemWith('repository', 'The repository', wrong);
+  // A complete list needs no field.
+  const isTyped = providerOf(type).hasRepositories && seen.isCut;
+  const fieldError = error?.repository ?? null;
   return view(
     `Add a ${one}`,
     <>
@@ -77,12 +83,12 @@ async function showForm(visit: MemberVisit, integration: Integration, error?: st
           ? 'Tidings makes its webhook, with the token that it was given.'
           : 'You set up its webhook by hand, with a URL of its own and the secret of this integration.'}
       </p>
-      {wrongField === null ? <FormError error={wrong} /> : null}
+      {fieldError === null ? <FormError error={error?.message ?? seen.problem} /> : null}
       <form method="post" action={`${path}/add`} class="stack wide" data-once>
         <input type="hidden" name="mark" value={newMark()} />
         {seen.places.length === 0 ? null : (
           <Places
-            legend={type === 'github' ? 'Repositories that the token can see' : 'Teams'}
+            legend={placesLegend(type)}
             places={seen.places}
             connected={await findConnected(visit.deps, integration.organizationId, type)}
             chosen={visit.form.getAll('place')}
@@ -96,7 +102,7 @@ async function showForm(visit: MemberVisit, integration: Integration, error?: st
             name="repository"
             value={visit.form.get('repository') ?? ''}
             hint="As OWNER/NAME, such as acme/rocket."
-            error={wrongField}
+            error={fieldError}
             required={seen.places.length === 0}
           />
         ) : null}
@@ -115,12 +121,12 @@ interface Seen {
   problem: string | undefined;
 }
 
-/** What the integration's token can see. Where it cannot be listed, a repository can be typed. */
+/** The places that the integration's token can see. Without a list, a person types a name. */
 async function listSeen({ deps }: MemberVisit, integration: Integration): Promise<Seen> {
   try {
     const { places, isCut } = await (await requireApi(deps, integration)).listPlaces();
     return { places, isCut, problem: undefined };
   } catch (error) {
-    return { places: [], isCut: true, problem: problemOf(error) };
+    return { places: [], isCut: true, problem: problemOf(error, integration.type) };
   }
 }

@@ -2,10 +2,8 @@
 
 import { countDays } from '../../../deliveries/count-store.ts';
 import { listLogPage } from '../../../deliveries/log-store.ts';
-import type { Integration } from '../../../integrations/model.ts';
-import { providerNames } from '../../../integrations/model.ts';
-import { webhookUrl } from '../../../integrations/service.ts';
-import type { Pause } from '../../../operate/uptime/pauses.ts';
+import { type Integration, providerNames, webhookUrl } from '../../../integrations/model.ts';
+import type { Pause } from '../../../operate/uptime.ts';
 import type { MemberVisit } from '../../page.ts';
 import { ToCopy } from '../../view/copy.tsx';
 import { Status } from '../../view/status.tsx';
@@ -17,10 +15,10 @@ import { inWords, Picture } from './picture.tsx';
 /** How far back the picture goes. */
 const DAYS = 30;
 
-/** So many webhook URLs are shown without being asked for. */
+/** The maximum number of webhook URLs that are not folded. */
 const MAX_URLS_SHOWN = 3;
 
-/** What a card shows of an integration. */
+/** The data of an integration's card. */
 export async function cardOf({ deps: { db, clock, publicUrl } }: MemberVisit, integration: Integration) {
   const { id, type, organizationId, repositories } = integration;
   const { entries } = await listLogPage(db, organizationId, { integrationId: id }, { limit: 1 });
@@ -86,7 +84,7 @@ export function Overview({ integration: { id, hasToken }, days, newest, urls, ba
   );
 }
 
-/** Where deliveries go. Folded where nobody needs to paste them, or where there are many. */
+/** The webhook URLs. Folded if nobody needs to paste them, or if there are many. */
 function Urls({ urls, isFolded }: Pick<CardProps, 'urls'> & { isFolded: boolean }) {
   const list = urls.map(({ of, url }) => (
     <>

@@ -1,15 +1,17 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { disconnectIntegration } from '../../../integrations/disconnect.ts';
+
+import { setEnabled } from '../../../integrations/connect.ts';
 import { type Integration, providerNames } from '../../../integrations/model.ts';
-import { endedNow, rotateSecret } from '../../../integrations/rotate.ts';
-import { setEnabled } from '../../../integrations/store.ts';
+import { disconnectIntegration } from '../../../integrations/places.ts';
+import { rotateSecret } from '../../../integrations/rotate.ts';
+import { describeOldSecret } from '../../../integrations/words.ts';
 import { once } from '../../once.ts';
 import { type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { ToCopy } from '../../view/copy.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
 import { showIntegration } from './one.tsx';
-import { problemOf } from './problem.ts';
+import { problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId';
 
@@ -31,14 +33,14 @@ export const changeIntegration: readonly Page[] = [
     const integration = await requireIntegration(visit);
     const { deps, form } = visit;
     try {
-      // A reload must not make another: the provider's present one would then be the last but one, and refused.
+      // A reload must not rotate again: the receiver would then refuse the secret that the provider has.
       const now = form.get('now') === 'yes';
       const rotated = await once(deps.db, form.get('mark'), () =>
         rotateSecret(deps, integration.id, { now }),
       );
-      return tellRotated(visit, integration, rotated, now);
+      return showRotated(visit, integration, rotated, now);
     } catch (error) {
-      return showIntegration(visit, { about: 'secret', message: problemOf(error) });
+      return showIntegration(visit, { about: 'secret', message: problemOf(error, integration.type) });
     }
   }),
 
@@ -51,13 +53,13 @@ export const changeIntegration: readonly Page[] = [
       const rest = left.length === 0 ? '' : ` A webhook was left at ${left.join(', ')}: delete it there.`;
       return redirect(`${base}/integrations`, `${integrationName(integration)} is disconnected.${rest}`);
     } catch (error) {
-      return showIntegration(visit, { about: 'disconnect', message: problemOf(error) });
+      return showIntegration(visit, { about: 'disconnect', message: problemOf(error, integration.type) });
     }
   }),
 ];
 
-/** Where Tidings keeps the webhooks it has set the secret there; otherwise this is the one time that it is told. */
-function tellRotated(
+/** Shows the new secret once, unless Tidings has set it at the provider. */
+function showRotated(
   { base }: MemberVisit,
   integration: Integration,
   rotated: { secret: string; isSetAtProvider: boolean } | null,
@@ -73,8 +75,8 @@ function tellRotated(
         : 'This form was sent before, and no other secret was made. If you did not copy the one that it made, make a new one.',
     );
   }
-  const old = now ? endedNow(provider, rotated.isSetAtProvider) : 'The old one works for another 24 hours.';
-  // There may be a token that cannot be read any more: then a person has to set it.
+  const old = describeOldSecret(integration.type, now, rotated.isSetAtProvider);
+  // With an unreadable token, a person has to set it.
   if (rotated.isSetAtProvider) {
     return redirect(page, `A new secret was made and set at ${provider}. ${old}`);
   }

@@ -1,19 +1,18 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Integration } from '../../../integrations/model.ts';
-import { providerNames } from '../../../integrations/model.ts';
+import { type Integration, providerNames } from '../../../integrations/model.ts';
 import { Action, FormError } from '../../view/form.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 
 interface ChangesProps {
   integration: Integration;
   base: string;
-  /** What went wrong when the secret was to be rotated. */
+  /** The error of a failed rotation. */
   secretError: string | undefined;
-  /** What went wrong when it was to be disconnected. */
+  /** The error of a failed disconnect. */
   disconnectError: string | undefined;
 }
 
-/** What can be changed of an integration, by owners. */
+/** The changes that owners can make. */
 export function Changes({ integration, base, secretError, disconnectError }: ChangesProps) {
   const path = `${base}/integrations/${integration.id}`;
   return (

@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { type Diagnosis, diagnose } from '../../../integrations/doctor.ts';
-import type { Integration } from '../../../integrations/model.ts';
-import type { Check } from '../../../providers/api.ts';
+import { type Diagnosis, diagnose, type Finding } from '../../../integrations/doctor.ts';
+import type { Integration, IntegrationType } from '../../../integrations/model.ts';
+import { describeFinding, fixes } from '../../../integrations/words.ts';
 import { get, type Page, view } from '../../page.ts';
 import { Action } from '../../view/form.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
-import { forPeople } from './problem.ts';
+import { exactTime, problemOf, sentence } from './words.ts';
 
 /** Looks at all that an integration's deliveries depend on, and offers what helps. */
 export const checkPage: Page = get(
@@ -24,14 +24,14 @@ export const checkPage: Page = get(
           <a href={`${base}/integrations`}>Integrations</a> /{' '}
           <a href={path}>{integrationName(integration)}</a>
         </p>
-        <h1>{outcomeOf(diagnosis)}</h1>
+        <h1>{titleOf(diagnosis)}</h1>
         <p class="lede">
           Everything that deliveries of {integrationName(integration)} depend on, as it is just now. Nothing
           was changed.
         </p>
         <ul class="card rows checks">
-          {worstFirst(diagnosis.checks).map((check) => (
-            <CheckRow check={check} integration={integration} path={path} />
+          {worstFirst(diagnosis.findings).map((finding) => (
+            <FindingRow finding={finding} integration={integration} path={path} />
           ))}
         </ul>
         <p class="bar">
@@ -45,21 +45,21 @@ export const checkPage: Page = get(
   },
 );
 
-function outcomeOf({ ok, checks }: Diagnosis): string {
+function titleOf({ ok, findings }: Diagnosis): string {
   if (!ok) return 'Something is wrong';
-  const odd = checks.filter(({ status }) => status !== 'ok').length;
+  const odd = findings.filter(({ status }) => status !== 'ok').length;
   if (odd === 0) return 'All is as it should be';
   return odd === 1
     ? 'Nothing is wrong, but look at one thing'
     : `Nothing is wrong, but look at ${odd} things`;
 }
 
-function worstFirst(checks: readonly Check[]): Check[] {
+function worstFirst(findings: readonly Finding[]): Finding[] {
   const order = ['failed', 'warning', 'ok'] as const;
-  return order.flatMap((status) => checks.filter((check) => check.status === status));
+  return order.flatMap((status) => findings.filter((finding) => finding.status === status));
 }
 
-const names: Readonly<Record<Check['name'], string>> = {
+const names: Readonly<Record<Finding['name'], string>> = {
   enabled: 'Taking deliveries',
   reachability: 'Public address',
   hook: 'Webhook',
@@ -76,8 +76,14 @@ const marks = {
   failed: { tag: 'failed', word: 'Wrong' },
 } as const;
 
-function CheckRow({ check, integration, path }: { check: Check; integration: Integration; path: string }) {
-  const { name, place, status, message } = check;
+interface FindingProps {
+  finding: Finding;
+  integration: Integration;
+  path: string;
+}
+
+function FindingRow({ finding, integration, path }: FindingProps) {
+  const { name, place, status } = finding;
   const { tag, word } = marks[status];
   return (
     <li>
@@ -86,53 +92,47 @@ function CheckRow({ check, integration, path }: { check: Check; integration: Int
       </span>
       <div class="grow">
         <h2 class="label">{place === undefined ? names[name] : `${names[name]}: ${place}`}</h2>
-        <p class="reason">{forPeople(message)}</p>
-        <Help check={check} integration={integration} path={path} />
+        <p class="reason">{messageOf(finding, integration.type)}</p>
+        <Help finding={finding} path={path} />
       </div>
     </li>
   );
 }
 
-/** What to do about it. Where the advice is a command, the button that does the same. */
-function Help({ check, integration, path }: { check: Check; integration: Integration; path: string }) {
-  const { advice, name, status } = check;
-  if (advice === undefined) {
-    return name === 'hook' && status === 'failed' && integration.hasToken ? (
-      <a class="button" href={`${path}/token`}>
-        Replace the token
-      </a>
-    ) : null;
-  }
-  switch (/\btidings (?:integration )?([a-z-]+) /.exec(advice)?.[1]) {
-    case undefined:
-      return <p class="hint">{advice}.</p>;
+function messageOf(finding: Finding, type: IntegrationType): string {
+  return finding.code === 'hook_check_failed'
+    ? problemOf(finding.problem, type)
+    : sentence(describeFinding(finding, exactTime));
+}
+
+/** The button or link that corrects it, or advice. */
+function Help({ finding: { name, status, fix }, path }: Omit<FindingProps, 'integration'>) {
+  switch (fix) {
     case 'enable':
       return <Action to={`${path}/enable`} label="Enable" />;
     case 'repair':
-      return integration.hasToken ? (
-        <Action to={`${path}/repair`} label="Set up anew" busy="Setting up…" isOnce />
-      ) : null;
-    case 'rotate-secret':
+      return <Action to={`${path}/repair`} label="Set up anew" busy="Setting up…" isOnce />;
+    case 'rotate_secret':
       return <Action to={`${path}/secret`} label="Make a new secret" busy="Making it…" isOnce />;
-    case 'set-token':
-      return (
-        <a class="button" href={`${path}/token`}>
-          Give it a token
-        </a>
-      );
-    case 'missed':
-      return (
-        <a class="button" href={`${path}/missed`}>
-          See what is missing
-        </a>
-      );
-    case 'send':
-      return (
-        <a class="button" href={`${path}#test`}>
-          Send a test event
-        </a>
-      );
+    case 'set_token':
+      return <Link to={`${path}/token`} label="Give it a token" />;
+    case 'redeliver':
+      return <Link to={`${path}/missed`} label="See what is missing" />;
+    case 'send_test':
+      return <Link to={`${path}#test`} label="Send a test event" />;
+    case undefined:
+      return name === 'hook' && status === 'failed' ? (
+        <Link to={`${path}/token`} label="Replace the token" />
+      ) : null;
     default:
-      return <p class="hint">{forPeople(advice)}</p>;
+      return <p class="hint">{fixes[fix]}.</p>;
   }
+}
+
+function Link({ to, label }: { to: string; label: string }) {
+  return (
+    <a class="button" href={to}>
+      {label}
+    </a>
+  );
 }

@@ -1,15 +1,16 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import type { ComponentChildren } from 'preact';
-import { type IntegrationType, providerNames } from '../../../integrations/model.ts';
 import { ALL_PUBLIC_TEAMS } from '../../../providers/api.ts';
+import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import { newMark } from '../../once.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';
 import { Field, FormError } from '../../view/form.tsx';
 import type { Offer } from './form-token.ts';
 import { findConnected, Places } from './places.tsx';
-import { placeWords } from './words.ts';
+import { placesLegend } from './words.ts';
 
-/** What to connect with the token that was given. `sealed`: the offer, for the form that follows. */
+/** The places to connect with the token. `sealed`: the offer, for the next form. */
 export async function showChoice(
   visit: MemberVisit,
   type: IntegrationType,
@@ -18,12 +19,13 @@ export async function showChoice(
   error?: string,
 ): Promise<View> {
   const { deps, organization, base, form } = visit;
-  const { one, many } = placeWords[type];
+  const provider = providerOf(type);
+  const { one, many } = provider.words.place;
   const connected = await findConnected(deps, organization.id, type);
   const places = offer.places.filter(({ id }) => id !== ALL_PUBLIC_TEAMS);
   const list = (
     <Places
-      legend={type === 'github' ? 'Repositories that the token can see' : 'Teams'}
+      legend={placesLegend(type)}
       places={places}
       connected={connected}
       chosen={form.getAll('place')}
@@ -31,7 +33,7 @@ export async function showChoice(
     />
   );
   return view(
-    `Connect ${providerNames[type]}`,
+    `Connect ${provider.name}`,
     <>
       <p class="crumbs">
         <a href={`${base}/integrations`}>Integrations</a>
@@ -45,14 +47,14 @@ export async function showChoice(
       <form method="post" action={`${base}/integrations/${type}/connect`} class="stack wide" data-once>
         <input type="hidden" name="mark" value={newMark()} />
         <input type="hidden" name="offer" value={sealed} />
-        {type === 'linear' ? (
+        {provider.api?.allPlaces != null ? (
           <Teams form={form} allBy={connected.get(ALL_PUBLIC_TEAMS)} base={base}>
             {list}
           </Teams>
         ) : (
           list
         )}
-        {offer.isCut && type === 'github' ? <Others form={form} /> : null}
+        {offer.isCut && provider.hasRepositories ? <Others form={form} /> : null}
         <button type="submit" class="button go" data-busy="Connecting…">
           Connect
         </button>

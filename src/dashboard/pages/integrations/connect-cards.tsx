@@ -1,108 +1,100 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { ComponentChildren } from 'preact';
-import { type IntegrationType, providerNames } from '../../../integrations/model.ts';
+import { type IntegrationType, providers } from '../../../providers/index.ts';
+import type { Provider } from '../../../providers/provider.ts';
 import { newMark } from '../../once.ts';
 import type { MemberVisit } from '../../page.ts';
 import { Field } from '../../view/form.tsx';
 import { TokenField } from './token-field.tsx';
 
-/** What is wrong with one of the fields that connect. */
+/** The error of a field that connects a provider. */
 export interface ConnectProblem {
-  field: 'repository' | 'github-token' | 'linear-token';
+  type: IntegrationType;
+  field: 'repository' | 'token';
   message: string;
 }
 
-/** The ways to connect: with a token, or by hand. */
+interface CardProps {
+  visit: MemberVisit;
+  provider: Provider<IntegrationType>;
+  problem: ConnectProblem | undefined;
+}
+
+/** The ways to connect each provider: with a token, or by hand. */
 export function ConnectCards({
   visit,
   problem,
   isFirst,
-}: {
-  visit: MemberVisit;
-  problem: ConnectProblem | undefined;
-  isFirst: boolean;
-}) {
-  const errorOf = (field: ConnectProblem['field']) =>
-    problem?.field === field ? problem.message : undefined;
+}: Pick<CardProps, 'visit' | 'problem'> & { isFirst: boolean }) {
   return (
     <div class="pair">
-      <Card type="github" visit={visit} error={errorOf('github-token')} isFirst={isFirst}>
-        <ByHand type="github" visit={visit} isOpen={problem?.field === 'repository'}>
-          <Field
-            label="Repository"
-            name="repository"
-            value={visit.form.get('repository') ?? ''}
-            hint="As OWNER/NAME, such as acme/rocket."
-            error={errorOf('repository') ?? null}
-          />
-        </ByHand>
-      </Card>
-      <Card type="linear" visit={visit} error={errorOf('linear-token')} isFirst={false}>
-        <ByHand type="linear" visit={visit} isOpen={false}>
-          <p class="hint">
-            One integration takes what a whole workspace ships. Its teams are chosen by triggers.
-          </p>
-        </ByHand>
-      </Card>
+      {providers.map((provider, index) => (
+        <Card
+          provider={provider}
+          visit={visit}
+          problem={problem?.type === provider.id ? problem : undefined}
+          isFirst={isFirst && index === 0}
+        />
+      ))}
     </div>
   );
 }
 
-function Card({
-  type,
-  visit: { base, deps },
-  error,
-  isFirst,
-  children,
-}: {
-  type: IntegrationType;
-  visit: MemberVisit;
-  error: string | undefined;
-  isFirst: boolean;
-  children: ComponentChildren;
-}) {
+function Card({ visit, provider, problem, isFirst }: CardProps & { isFirst: boolean }) {
+  const { id: type, name, api, words } = provider;
+  const { base, deps } = visit;
   return (
     <section class="card pad" aria-labelledby={`connect-${type}`}>
       <h2 id={`connect-${type}`} class="flat">
-        Connect {providerNames[type]}
+        Connect {name}
       </h2>
-      <form method="post" action={`${base}/integrations/${type}/choose`} class="stack" data-once>
-        <TokenField type={type} deps={deps} error={error} />
-        <button
-          type="submit"
-          class={isFirst ? 'button go' : 'button'}
-          data-busy={`Asking ${providerNames[type]}…`}
-        >
-          {type === 'github' ? 'Choose repositories' : 'Choose teams'}
-        </button>
-      </form>
-      {children}
+      {api === null ? (
+        <ByHand visit={visit} provider={provider} problem={problem} />
+      ) : (
+        <>
+          <form method="post" action={`${base}/integrations/${type}/choose`} class="stack" data-once>
+            <TokenField
+              type={type}
+              deps={deps}
+              error={problem?.field === 'token' ? problem.message : undefined}
+            />
+            <button type="submit" class={isFirst ? 'button go' : 'button'} data-busy={`Asking ${name}…`}>
+              Choose {words.place.many}
+            </button>
+          </form>
+          <details class="more" open={problem?.field === 'repository'}>
+            <summary>By hand, without a token</summary>
+            <ByHand visit={visit} provider={provider} problem={problem} />
+          </details>
+        </>
+      )}
     </section>
   );
 }
 
 /** Without a token: a person sets the webhook up. */
-function ByHand({
-  type,
-  visit: { base },
-  isOpen,
-  children,
-}: {
-  type: IntegrationType;
-  visit: MemberVisit;
-  isOpen: boolean;
-  children: ComponentChildren;
-}) {
+function ByHand({ visit: { base, form }, provider, problem }: CardProps) {
+  const { id: type, name, hasRepositories, words } = provider;
+  const isWrong = problem?.field === 'repository';
   return (
-    <details class="more" open={isOpen}>
-      <summary>By hand, without a token</summary>
-      <form method="post" action={`${base}/integrations/${type}`} class="stack" data-once>
-        <input type="hidden" name="mark" value={newMark()} />
-        {children}
-        <button type="submit" class="button">
-          Connect {providerNames[type]}
-        </button>
-      </form>
-    </details>
+    <form method="post" action={`${base}/integrations/${type}`} class="stack" data-once>
+      <input type="hidden" name="mark" value={newMark()} />
+      {hasRepositories ? (
+        <Field
+          label="Repository"
+          name="repository"
+          id={`field-repository-${type}`}
+          value={isWrong ? (form.get('repository') ?? '') : ''}
+          hint="As OWNER/NAME, such as acme/rocket."
+          error={isWrong ? problem.message : null}
+        />
+      ) : (
+        <p class="hint">
+          One integration takes what a whole workspace ships. Its {words.place.many} are chosen by triggers.
+        </p>
+      )}
+      <button type="submit" class="button">
+        Connect {name}
+      </button>
+    </form>
   );
 }

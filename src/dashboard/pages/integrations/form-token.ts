@@ -9,11 +9,11 @@ import type { MemberVisit } from '../../page.ts';
 /** How long a token that was given may be used by the second form, in milliseconds. */
 const LASTS_MS = 30 * 60_000;
 
-/** What the second form carries of the first: the token, and what it could see then. */
+/** The data of the first form that the second one carries: the token, and the places that it can see. */
 export interface Offer {
   token: string;
   places: Place[];
-  /** Whether the token can see more than these. */
+  /** True if the token can see more than these. */
   isCut: boolean;
 }
 
@@ -24,7 +24,7 @@ export function sealOffer(visit: MemberVisit, type: IntegrationType, offer: Offe
   return secrets.seal(JSON.stringify({ ...offer, until }), contextOf(visit, type)).toString('base64url');
 }
 
-/** What `sealOffer` sealed; null for what it did not, what another person's form held, and what is too old. */
+/** Opens a field of `sealOffer`. Null for any other value, for another person's form, and after 30 minutes. */
 export function openOffer(visit: MemberVisit, type: IntegrationType, field: string): Offer | null {
   const { secrets, clock } = visit.deps;
   try {

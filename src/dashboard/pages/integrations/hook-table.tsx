@@ -1,10 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Hook } from '../../../providers/api.ts';
+import type { Hook } from '../../../integrations/model.ts';
 import { Action } from '../../view/form.tsx';
 import { When } from '../../view/when.tsx';
-import { forPeople } from './problem.ts';
 
-/** Where the webhooks stand, how they are, and what they deliver. */
+/** The webhooks by place, with their state and events. */
 export function HookTable({
   hooks,
   path,
@@ -61,7 +60,7 @@ function State({ hook, now }: { hook: Hook; now: Date }) {
     return (
       <>
         <span class="tag failed">Problem</span>
-        <div class="reason">{forPeople(problem)}</div>
+        <div class="reason">{problem}</div>
         {retryAt === null ? null : (
           <div class="dim">
             {retryAt > now.getTime() ? (

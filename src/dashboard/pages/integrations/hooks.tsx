@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import { type Integration, providerNames } from '../../../integrations/model.ts';
-import type { Hook } from '../../../providers/api.ts';
+import { type Hook, type Integration, providerNames } from '../../../integrations/model.ts';
+import { providerOf } from '../../../providers/index.ts';
 import { Action, FormError } from '../../view/form.tsx';
 import { HookTable, Remove } from './hook-table.tsx';
 import { placeWords } from './words.ts';
@@ -12,12 +12,12 @@ export interface HooksProps {
   base: string;
   now: Date;
   isOwner: boolean;
-  /** What went wrong with what was asked for here. */
+  /** The error of a form in this section. */
   error: string | undefined;
   unremoved: { place: string; name: string } | undefined;
 }
 
-/** Who keeps the webhooks at the provider, and how they are. */
+/** The webhooks at the provider, and their state. */
 export function Hooks({ integration, hooks, base, now, isOwner, error, unremoved }: HooksProps) {
   const { id, type, hasToken, repositories } = integration;
   const path = `${base}/integrations/${id}`;
@@ -45,7 +45,7 @@ export function Hooks({ integration, hooks, base, now, isOwner, error, unremoved
           : `The ${placeCount > 1 ? 'webhooks were' : 'webhook was'} set up by hand: with a token, Tidings could look after ${placeCount > 1 ? 'them' : 'it'}.`}
       </p>
       {hasToken ? (
-        <HookTable hooks={hooks} path={path} now={now} noun={placeWords[type].one} canRemove={canRemove} />
+        <HookTable hooks={hooks} path={path} now={now} noun={placeWords(type).one} canRemove={canRemove} />
       ) : null}
       {!hasToken && canRemove ? (
         <ul class="card rows">
@@ -63,6 +63,7 @@ export function Hooks({ integration, hooks, base, now, isOwner, error, unremoved
 }
 
 function HookActions({ integration: { type, hasToken }, path }: { integration: Integration; path: string }) {
+  const provider = providerOf(type);
   return (
     <div class="bar">
       <a class="button" href={`${path}/check`}>
@@ -70,17 +71,17 @@ function HookActions({ integration: { type, hasToken }, path }: { integration: I
       </a>
       {hasToken ? (
         <Action to={`${path}/repair`} label="Set up anew" busy="Setting up…" isOnce />
-      ) : (
+      ) : provider.api === null ? null : (
         <a class="button" href={`${path}/token`}>
           Give it a token
         </a>
       )}
-      {hasToken || type === 'github' ? (
+      {hasToken || provider.hasRepositories ? (
         <a class="button" href={`${path}/add`}>
-          Add a {placeWords[type].one}
+          Add a {placeWords(type).one}
         </a>
       ) : null}
-      {hasToken && type === 'github' ? (
+      {hasToken && provider.api?.listsDeliveries === true ? (
         <a class="button" href={`${path}/missed`}>
           Missed deliveries
         </a>

@@ -11,7 +11,7 @@ import { integrationPage } from './one.tsx';
 import { testEvent } from './test-event.tsx';
 import { tokenPages } from './token.tsx';
 
-/** What is connected, and what can be done about it. */
+/** The pages of integrations. */
 export const integrations: readonly Page[] = [
   integrationList,
   ...connect,

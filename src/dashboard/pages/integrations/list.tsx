@@ -1,6 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import { listIntegrations } from '../../../integrations/store.ts';
 import { letOthersIn } from '../../../lib/turns.ts';
+import { listProviders } from '../../../providers/index.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { Card, cardOf } from './card.tsx';
 import { ConnectCards, type ConnectProblem } from './connect-cards.tsx';
@@ -13,10 +15,10 @@ export const integrationList: Page = get('/dashboard/:organizationId/integration
   showIntegrations(visit),
 );
 
-/** What is connected, and how to connect more. `problem` is about what was typed to connect. */
+/** The integrations, and forms to connect more. `problem` is about one of these forms. */
 export async function showIntegrations(visit: MemberVisit, problem?: ConnectProblem): Promise<View> {
   const { deps, organization, base, role } = visit;
-  const all = await listIntegrations(deps.db, organization.id);
+  const all = await deps.db.read((tx) => listIntegrations(tx, organization.id));
   const pauses = await findPauses(deps, all.slice(0, MAX_CARDS));
   const cards: Awaited<ReturnType<typeof cardOf>>[] = [];
   for (const each of all.slice(0, MAX_CARDS)) {
@@ -30,7 +32,7 @@ export async function showIntegrations(visit: MemberVisit, problem?: ConnectProb
       <h1>Integrations</h1>
       <p class="lede">
         {all.length === 0
-          ? 'Connect a repository on GitHub or a workspace on Linear: what your team ships then becomes drafts here.'
+          ? `Connect ${listProviders('or')}: what your team ships then becomes drafts here.`
           : 'Where deliveries come from. Each integration has a webhook URL and a secret of its own.'}
       </p>
       {cards.map((card) => (
@@ -48,7 +50,9 @@ export async function showIntegrations(visit: MemberVisit, problem?: ConnectProb
       {role === 'owner' ? (
         <ConnectCards visit={visit} problem={problem} isFirst={all.length === 0} />
       ) : (
-        <p class="hint">Owners of {organization.name} can connect GitHub and Linear.</p>
+        <p class="hint">
+          Owners of {organization.name} can connect {listProviders('and')}.
+        </p>
       )}
     </>,
     { section: 'integrations', ...(problem === undefined ? {} : { status: 400 }) },

@@ -1,19 +1,27 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import { MAX_REDELIVERED, type Redelivered } from '../../../integrations/missed.ts';
 import type { Integration } from '../../../integrations/model.ts';
+import { providerOf } from '../../../providers/index.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';
 import { integrationName } from '../deliveries/rows.tsx';
+import { problemOf } from './words.ts';
 
-/** What was asked for, and what the provider said. The deliveries themselves come by the usual way, a moment later. */
-export function showAsked(
+/** The provider's responses to redelivery requests. The deliveries arrive at the receiver a moment later. */
+export function showRedelivered(
   { base }: MemberVisit,
   integration: Integration,
   results: readonly Redelivered[],
 ): View {
   const path = `${base}/integrations/${integration.id}`;
-  const asked = results.filter(({ isAsked }) => isAsked).length;
-  const refused = results.filter(({ isAsked }) => !isAsked);
-  const title = results.length === 0 ? 'No delivery is missing any more' : titleOf(asked);
+  const accepted = results.filter(({ problem }) => problem === null).length;
+  const refused = results.flatMap(({ deliveryId, problem }) =>
+    problem === null ? [] : [{ deliveryId, message: problemOf(problem, integration.type) }],
+  );
+  const title =
+    results.length === 0
+      ? 'No delivery is missing any more'
+      : titleOf(providerOf(integration.type).name, accepted);
   return view(
     title,
     <>
@@ -22,18 +30,18 @@ export function showAsked(
       </p>
       <h1>{title}</h1>
       <p class="lede">
-        {asked === 0 ? 'Nothing was asked for.' : 'They appear in the log as they come.'}
+        {accepted === 0 ? 'Nothing was requested.' : 'They appear in the log as they arrive.'}
         {results.length === MAX_REDELIVERED
-          ? ` No more than ${MAX_REDELIVERED} are asked for at a time: look again for the rest.`
+          ? ` At most ${MAX_REDELIVERED} are requested at a time: check again for the rest.`
           : ''}
       </p>
       {refused.length === 0 ? null : (
         <div class="problem" role="alert">
           <p>{refused.length === 1 ? 'One is not sent again:' : `${refused.length} are not sent again:`}</p>
           <ul>
-            {refused.map(({ deliveryId, problem }) => (
+            {refused.map(({ deliveryId, message }) => (
               <li>
-                <span class="mono">{deliveryId}</span>: {problem}
+                <span class="mono">{deliveryId}</span>: {message}
               </li>
             ))}
           </ul>
@@ -41,7 +49,7 @@ export function showAsked(
       )}
       <p class="bar">
         <a
-          class={asked > 0 ? 'button go' : 'button'}
+          class={accepted > 0 ? 'button go' : 'button'}
           href={`${base}/deliveries?integration=${integration.id}`}
         >
           To the log
@@ -55,7 +63,9 @@ export function showAsked(
   );
 }
 
-function titleOf(asked: number): string {
-  if (asked === 0) return 'GitHub does not send them again';
-  return asked === 1 ? 'GitHub sends 1 delivery again' : `GitHub sends ${asked} deliveries again`;
+function titleOf(provider: string, accepted: number): string {
+  if (accepted === 0) return `${provider} does not send them again`;
+  return accepted === 1
+    ? `${provider} sends 1 delivery again`
+    : `${provider} sends ${accepted} deliveries again`;
 }

@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { ComparedDelivery } from '../../../providers/api.ts';
+import type { ComparedDelivery } from '../../../integrations/missed.ts';
+import { describeMissed } from '../../../integrations/words.ts';
 import { newMark } from '../../once.ts';
 import { When } from '../../view/when.tsx';
 
@@ -24,11 +25,11 @@ export function MissedForm({
       <input type="hidden" name="mark" value={newMark()} />
       <div class="bar">
         {missed.length === 1 ? null : (
-          <button type="submit" name="which" value="chosen" class="button" data-busy="Asking GitHub…">
+          <button type="submit" name="which" value="chosen" class="button" data-busy="Asking the provider…">
             Send the chosen again
           </button>
         )}
-        <button type="submit" name="which" value="all" class="button go" data-busy="Asking GitHub…">
+        <button type="submit" name="which" value="all" class="button go" data-busy="Asking the provider…">
           {missed.length === 1 ? 'Send it again' : `Send all ${missed.length} again`}
         </button>
       </div>
@@ -38,8 +39,8 @@ export function MissedForm({
           <thead>
             <tr>
               <th scope="col">Event</th>
-              <th scope="col">What became of it</th>
-              <th scope="col">Why</th>
+              <th scope="col">Result</th>
+              <th scope="col">Reason</th>
               <th scope="col">When</th>
               <th scope="col" class="end">
                 <span class="hidden">Send again</span>
@@ -69,7 +70,7 @@ function MissedRow({
   isChosen: boolean;
   now: Date;
 }) {
-  const { deliveryId, place, event, action, deliveredAt, fate, reason, attempts } = delivery;
+  const { deliveryId, place, event, action, deliveredAt, fate, cause, attempts } = delivery;
   return (
     <tr>
       <td>
@@ -90,7 +91,7 @@ function MissedRow({
         </span>
         {attempts > 1 ? <div class="dim">{attempts} attempts</div> : null}
       </td>
-      <td class="reason">{reason ?? ''}</td>
+      <td class="reason">{cause === null ? '' : describeMissed(cause)}</td>
       <td class="dim">
         <When at={deliveredAt} now={now} />
       </td>

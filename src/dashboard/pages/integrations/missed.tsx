@@ -1,7 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import { type Comparison, findMissed, redeliverMissed } from '../../../integrations/missed.ts';
-import { type Integration, providerNames } from '../../../integrations/model.ts';
+import type { Integration, IntegrationType } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { providerOf } from '../../../providers/index.ts';
 import { once } from '../../once.ts';
 import {
   type Answer,
@@ -17,13 +19,13 @@ import { FormError } from '../../view/form.tsx';
 import { exactly } from '../../view/when.tsx';
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
-import { showAsked } from './missed-asked.tsx';
+import { showRedelivered } from './missed-asked.tsx';
 import { MissedForm } from './missed-form.tsx';
-import { forPeople, problemOf } from './problem.ts';
+import { problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/missed';
 
-/** What the provider delivered and the log does not have, and having it sent again. */
+/** Missed deliveries, and requests to send them again. */
 export const missedPages: readonly Page[] = [
   get(PATH, 'owner', async (visit) => showMissed(visit, await requireIntegration(visit))),
   post(PATH, 'owner', async (visit) => sendAgain(visit, await requireIntegration(visit))),
@@ -41,9 +43,9 @@ async function sendAgain(visit: MemberVisit, integration: Integration): Promise<
           `${base}/integrations/${integration.id}/missed`,
           'This form was sent before, and is done once.',
         )
-      : showAsked(visit, integration, results);
+      : showRedelivered(visit, integration, results);
   } catch (error) {
-    return showMissed(visit, integration, problemOf(error));
+    return showMissed(visit, integration, problemOf(error, integration.type));
   }
 }
 
@@ -54,7 +56,7 @@ function wantedOf(form: URLSearchParams): string[] | 'all' {
   if (form.get('which') === 'all') return 'all';
   const chosen = form.getAll('delivery');
   if (chosen.length > 0) return chosen;
-  throw new AppError(400, 'Choose at least one delivery. Nothing was asked for.');
+  throw new AppError(400, 'Choose at least one delivery. Nothing was requested.');
 }
 
 async function showMissed(visit: MemberVisit, integration: Integration, error?: string): Promise<View> {
@@ -67,29 +69,23 @@ async function showMissed(visit: MemberVisit, integration: Integration, error?: 
         <a href={`${base}/integrations`}>Integrations</a> / <a href={path}>{integrationName(integration)}</a>
       </p>
       <h1>Missed deliveries</h1>
-      {await answer(visit, integration, error)}
+      {await renderMissed(visit, integration, error)}
     </>,
     { section: 'integrations', ...(error === undefined ? {} : { status: 400 }) },
   );
 }
 
-async function answer(visit: MemberVisit, integration: Integration, error: string | undefined) {
+async function renderMissed(visit: MemberVisit, integration: Integration, error: string | undefined) {
   const { base, deps } = visit;
   const path = `${base}/integrations/${integration.id}`;
-  if (integration.type === 'linear') {
-    return (
-      <p class="lede">
-        Linear tells nobody what it delivered. What does not arrive it tries again by itself, for up to 7
-        hours.
-      </p>
-    );
-  }
+  const provider = providerOf(integration.type);
+  if (provider.api?.listsDeliveries !== true) return <p class="lede">{provider.words.redelivery}</p>;
   if (!integration.hasToken) {
     return (
       <>
         <p class="lede">
-          With a token, Tidings can ask {providerNames[integration.type]} what it delivered in the last three
-          days, and have it sent again.
+          With a token, Tidings can ask {provider.name} what it delivered in the last three days, and have it
+          sent again.
         </p>
         <a class="button go" href={`${path}/token`}>
           Give it a token
@@ -99,11 +95,11 @@ async function answer(visit: MemberVisit, integration: Integration, error: strin
   }
   try {
     const compared = await findMissed(deps, integration.id);
-    return <Compared compared={compared} visit={visit} path={path} error={error} />;
+    return <Compared compared={compared} type={integration.type} visit={visit} path={path} error={error} />;
   } catch (failure) {
     return (
       <>
-        <FormError error={problemOf(failure)} />
+        <FormError error={problemOf(failure, integration.type)} />
         <p>What is missing is not known. Nothing was changed.</p>
         <a class="button" href={`${path}/missed`}>
           Look again
@@ -114,30 +110,31 @@ async function answer(visit: MemberVisit, integration: Integration, error: strin
 }
 
 function Compared({
-  compared: { counts, missed, since, isCut, untold },
+  compared: { counts, missed, since, isCut, unknown },
+  type,
   visit: { deps, form },
   path,
   error,
 }: {
   compared: Comparison;
+  type: IntegrationType;
   visit: MemberVisit;
   path: string;
   error: string | undefined;
 }) {
   const now = deps.clock.now();
+  const provider = providerOf(type).name;
   return (
     <>
       <p class="lede">
-        {missed.length === 0
-          ? 'No delivery is missing: '
-          : 'What GitHub says that it delivered, beside the log: '}
+        {missed.length === 0 ? 'No delivery is missing: ' : `${provider} compared with the log: `}
         {counts.arrived} arrived, {counts.failed} failed, {counts['never-arrived']} never arrived since{' '}
         <time datetime={since}>{exactly(new Date(since))}</time>.
-        {isCut ? ' There are more, and older ones, than GitHub was asked for.' : ''}
+        {isCut ? ` ${provider} lists more, and older ones.` : ''}
       </p>
-      {untold.map(({ place, reason }) => (
+      {unknown.map(({ place, problem }) => (
         <p class="note">
-          Of {place} nothing is known: {forPeople(reason)}
+          Deliveries of {place} are unknown: {problemOf(problem, type)}
         </p>
       ))}
       <FormError error={error} />

@@ -17,11 +17,11 @@ import { Hooks } from './hooks.tsx';
 import { findPauses, PauseNote } from './pause.tsx';
 import { TestEvent } from './test-event.tsx';
 
-/** What went wrong with one of the page's forms. */
+/** The error of one of the page's forms. */
 export interface Problem {
   about: 'hooks' | 'secret' | 'disconnect';
   message: string;
-  /** What the provider would not let go of: it can be removed all the same. */
+  /** A place whose hook the provider did not delete. It can be removed nevertheless. */
   unremoved?: { place: string; name: string } | undefined;
 }
 
@@ -38,6 +38,7 @@ export async function showIntegration(visit: MemberVisit, problem?: Problem): Pr
   const { id, type, enabled, createdAt } = integration;
   const triggers = await findTriggers(deps, { integrationId: id });
   const runs = await listRuns(deps.db, { integrationId: id });
+  const hooks = await deps.db.read((tx) => listHooks(tx, id));
   const now = deps.clock.now();
   const isOwner = role === 'owner';
   const path = `${base}/integrations/${id}`;
@@ -63,7 +64,7 @@ export async function showIntegration(visit: MemberVisit, problem?: Problem): Pr
       <Runs runs={runs} triggers={triggers} path={path} now={now} />
       <Hooks
         integration={integration}
-        hooks={await listHooks(deps.db, id)}
+        hooks={hooks}
         base={base}
         now={now}
         isOwner={isOwner}

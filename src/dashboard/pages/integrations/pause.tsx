@@ -1,9 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import type { Deps } from '../../../deps.ts';
-import { TOLD_FOR_MS } from '../../../integrations/missed.ts';
+import { COMPARED_MS } from '../../../integrations/missed.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { findMissedCheckedAt, listIntegrations } from '../../../integrations/store.ts';
-import { findPause, type Pause } from '../../../operate/uptime/pauses.ts';
+import { findPause, type Pause } from '../../../operate/uptime.ts';
+import { providerOf } from '../../../providers/index.ts';
 import type { MemberVisit } from '../../page.ts';
 import { exactly } from '../../view/when.tsx';
 
@@ -16,14 +18,16 @@ export async function findPauses(
   integrations: readonly Integration[],
 ): Promise<Map<string, Pause>> {
   const pauses = new Map<string, Pause>();
-  // GitHub tells of no delivery that is older: there would be nothing to look for.
-  const toldSince = new Date(deps.clock.now().getTime() - TOLD_FOR_MS).toISOString();
-  const asked = integrations.filter(({ type, hasToken }) => type === 'github' && hasToken);
-  const newest = asked.length === 0 ? null : await findPause(deps, toldSince);
+  // Providers list no older deliveries.
+  const since = new Date(deps.clock.now().getTime() - COMPARED_MS).toISOString();
+  const compared = integrations.filter(
+    ({ type, hasToken }) => hasToken && providerOf(type).api?.listsDeliveries === true,
+  );
+  const newest = compared.length === 0 ? null : await findPause(deps, since);
   if (newest === null) return pauses;
-  for (const { id, createdAt } of asked) {
-    const since = (await findMissedCheckedAt(deps.db, id)) ?? createdAt;
-    if (newest.to > since) pauses.set(id, newest);
+  for (const { id, createdAt } of compared) {
+    const checkedAt = (await deps.db.read((tx) => findMissedCheckedAt(tx, id))) ?? createdAt;
+    if (newest.to > checkedAt) pauses.set(id, newest);
   }
   return pauses;
 }
@@ -32,7 +36,7 @@ export async function findPauses(
 export async function pauseOfAny({ deps, organization, base, role }: MemberVisit) {
   // Only owners can look; others find it with the integrations.
   if (role !== 'owner') return null;
-  const pauses = await findPauses(deps, await listIntegrations(deps.db, organization.id));
+  const pauses = await findPauses(deps, await deps.db.read((tx) => listIntegrations(tx, organization.id)));
   const [first, ...others] = pauses;
   if (first === undefined) return null;
   const [id, pause] = first;

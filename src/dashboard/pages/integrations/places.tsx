@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Deps } from '../../../deps.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
-import type { IntegrationType } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { Place } from '../../../providers/api.ts';
+import type { IntegrationType } from '../../../providers/index.ts';
 
 /** From how many places on a field to filter them is worth its room. */
 const FILTERED_FROM = 9;
@@ -14,14 +14,16 @@ export async function findConnected(
   organizationId: string,
   type: IntegrationType,
 ): Promise<Map<string, string>> {
-  const connected = new Map<string, string>();
-  for (const { id, hasToken, repositories, ...each } of await listIntegrations(db, organizationId)) {
-    if (each.type !== type) continue;
-    for (const { fullName } of repositories) connected.set(fullName.toLowerCase(), id);
-    if (!hasToken || type === 'github') continue;
-    for (const { placeId } of await listHooks(db, id)) connected.set(placeId.toLowerCase(), id);
-  }
-  return connected;
+  return db.read(async (tx) => {
+    const connected = new Map<string, string>();
+    for (const { id, repositories, ...each } of await listIntegrations(tx, organizationId)) {
+      if (each.type !== type) continue;
+      for (const { fullName } of repositories) connected.set(fullName.toLowerCase(), id);
+      if (repositories.length > 0) continue;
+      for (const { placeId } of await listHooks(tx, id)) connected.set(placeId.toLowerCase(), id);
+    }
+    return connected;
+  });
 }
 
 /** Places to choose from: several, or one of them. Those that cannot be chosen say why. */

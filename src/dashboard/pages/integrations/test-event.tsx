@@ -3,7 +3,7 @@
 import { findDelivery } from '../../../deliveries/log-store.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { sampleEvents, sampleOf } from '../../../providers/samples.ts';
+import { sampleEvents, sampleFor } from '../../../providers/index.ts';
 import { sendDelivery } from '../../../receiver/send.ts';
 import { type Page, post, redirect } from '../../page.ts';
 import { Select } from '../../view/select.tsx';
@@ -17,9 +17,7 @@ export const testEvent: Page = post(
     const { deps, organization, base, form } = visit;
     const integration = await requireIntegration(visit);
     const event = form.get('event') ?? '';
-    const sample = sampleEvents[integration.type].includes(event)
-      ? sampleOf(integration, event, { now: deps.clock.now() })
-      : null;
+    const sample = sampleFor(integration, event, { now: deps.clock.now() });
     if (sample === null) throw new AppError(400, 'There is no sample of this event. Choose one of the list.');
     const deliveryId = deps.ids.newUuid();
     const { status } = await sendDelivery(
@@ -57,7 +55,7 @@ export function TestEvent({ integration, base }: { integration: Integration; bas
           label="Event"
           name="event"
           id="field-test-event"
-          options={sampleEvents[type].map((each) => ({ value: each, label: each }))}
+          options={sampleEvents(type).map((each) => ({ value: each, label: each }))}
         />
         <button type="submit" class="button">
           Send it

@@ -1,12 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { IntegrationType } from '../../../integrations/model.ts';
+import { type IntegrationType, providerOf } from '../../../providers/index.ts';
+import type { Phrase } from '../../../providers/provider.ts';
 import type { DashboardDeps } from '../../page.ts';
 import { Field } from '../../view/form.tsx';
 
 /** The field's name. What it holds is never written into a page. */
 export const TOKEN_FIELD = 'apiToken';
 
-/** Where a provider's token is typed, with what it has to be and where it is made. */
+/** The field for a provider's token. */
 export function TokenField({
   type,
   deps,
@@ -14,57 +15,40 @@ export function TokenField({
   autoFocus = false,
 }: {
   type: IntegrationType;
-  deps: Pick<DashboardDeps, 'hasOwnGithub'>;
+  deps: Pick<DashboardDeps, 'providerUrls'>;
   error?: string | undefined;
   autoFocus?: boolean;
 }) {
+  const { api } = providerOf(type);
+  if (api === null) return null;
   return (
     <Field
-      label={type === 'github' ? 'Token of GitHub' : 'API key of Linear'}
+      label={api.words.label}
       name={TOKEN_FIELD}
       id={`field-token-${type}`}
       type="password"
       autoFocus={autoFocus}
-      hint={type === 'github' ? <GithubToken hasOwn={deps.hasOwnGithub === true} /> : <LinearKey />}
+      hint={<Phrases phrases={api.words.hint(deps.providerUrls?.[type] ?? null)} />}
       error={error ?? null}
     />
   );
 }
 
-function GithubToken({ hasOwn }: { hasOwn: boolean }) {
+/** A provider's words, with their links and code. */
+export function Phrases({ phrases }: { phrases: readonly Phrase[] }) {
   return (
     <>
-      {hasOwn ? (
-        'A fine-grained token'
-      ) : (
-        <Away to="settings/personal-access-tokens/new">A fine-grained token</Away>
-      )}{' '}
-      with the permission “Webhooks: read and write” on the repositories, or{' '}
-      {hasOwn ? (
-        'a classic one'
-      ) : (
-        <Away to="settings/tokens/new?description=Tidings&scopes=admin:repo_hook">a classic one</Away>
-      )}{' '}
-      with the scope <code>admin:repo_hook</code>. It is kept encrypted.
-    </>
-  );
-}
-
-function Away({ to, children }: { to: string; children: string }) {
-  return (
-    <a href={`https://github.com/${to}`} target="_blank" rel="noopener noreferrer">
-      {children}
-    </a>
-  );
-}
-
-function LinearKey() {
-  return (
-    <>
-      <a href="https://linear.app/settings/account/security" target="_blank" rel="noopener noreferrer">
-        A personal API key
-      </a>{' '}
-      of one of the workspace's admins. It is kept encrypted.
+      {phrases.map((phrase) =>
+        typeof phrase === 'string' ? (
+          phrase
+        ) : 'code' in phrase ? (
+          <code>{phrase.code}</code>
+        ) : (
+          <a href={phrase.href} target="_blank" rel="noopener noreferrer">
+            {phrase.text}
+          </a>
+        ),
+      )}
     </>
   );
 }

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import { type Integration, providerNames } from '../../../integrations/model.ts';
-import { setToken } from '../../../integrations/set-token.ts';
-import { findSealedToken } from '../../../integrations/store.ts';
+import { ChangeFailed } from '../../../integrations/problems.ts';
+import { setToken } from '../../../integrations/token.ts';
 import {
   type Answer,
   get,
@@ -16,9 +16,8 @@ import {
 import { integrationName } from '../deliveries/rows.tsx';
 import { requireIntegration } from './find.ts';
 import { showIntegration } from './one.tsx';
-import { problemOf } from './problem.ts';
 import { TOKEN_FIELD, TokenField } from './token-field.tsx';
-import { sayConnected } from './words.ts';
+import { describeConnected, problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/token';
 
@@ -31,19 +30,17 @@ export const tokenPages: readonly Page[] = [
 async function takeToken(visit: MemberVisit, integration: Integration): Promise<Answer> {
   const { deps, form, base } = visit;
   const { id, type } = integration;
-  const before = await findSealedToken(deps.db, id);
   try {
     const places = await setToken(deps, id, form.get(TOKEN_FIELD) ?? '');
-    return redirect(`${base}/integrations/${id}`, sayConnected(type, places, 'kept by Tidings from now on'));
+    return redirect(
+      `${base}/integrations/${id}`,
+      describeConnected(type, places, 'kept by Tidings from now on'),
+    );
   } catch (error) {
-    const message = problemOf(error);
-    const after = await findSealedToken(deps.db, id);
-    const isKept = after !== null && (before === null || !after.equals(before));
-    return isKept
-      ? showIntegration(visit, {
-          about: 'hooks',
-          message: `The token is kept, but not all is done yet: ${message}`,
-        })
+    const message = problemOf(error, type);
+    const isStored = error instanceof ChangeFailed && error.outcome.code === 'token_stored';
+    return isStored
+      ? showIntegration(visit, { about: 'hooks', message })
       : showForm(visit, integration, message);
   }
 }

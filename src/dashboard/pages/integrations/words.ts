@@ -1,23 +1,48 @@
-import type { ConnectedPlace } from '../../../integrations/connect.ts';
-import type { IntegrationType } from '../../../integrations/model.ts';
+import type { ConnectedPlace, IntegrationType } from '../../../integrations/model.ts';
+import { ChangeFailed } from '../../../integrations/problems.ts';
+import { describeOutcome, describeProviderProblem, type FormatTime } from '../../../integrations/words.ts';
+import { AppError } from '../../../lib/app-error.ts';
+import { ProviderProblem } from '../../../providers/api.ts';
+import { providerOf } from '../../../providers/index.ts';
+import { exactly } from '../../view/when.tsx';
 
-/** Where a provider's webhooks stand, for people. */
-export const placeWords: Readonly<Record<IntegrationType, { one: string; many: string }>> = {
-  github: { one: 'repository', many: 'repositories' },
-  linear: { one: 'team', many: 'teams' },
-};
+export const exactTime: FormatTime = (time) => exactly(new Date(time));
+
+/** The message for a form that failed. Throws the error again if it is a failure of the server. */
+export function problemOf(error: unknown, type: IntegrationType): string {
+  if (error instanceof ChangeFailed) {
+    return `${problemOf(error.problem, type)} ${describeOutcome(error.outcome)}`;
+  }
+  if (error instanceof ProviderProblem) return sentence(describeProviderProblem(error, type, exactTime));
+  if (error instanceof AppError && error.status < 500) return sentence(error.message);
+  throw error;
+}
+
+export function sentence(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
+}
+
+/** The places of a provider that have webhooks. */
+export const placeWords = (type: IntegrationType) => providerOf(type).words.place;
+
+/** The heading of a list of places. */
+export function placesLegend(type: IntegrationType): string {
+  const { many } = placeWords(type);
+  const capitalized = `${many.charAt(0).toUpperCase()}${many.slice(1)}`;
+  return providerOf(type).hasRepositories ? `${capitalized} that the token can see` : capitalized;
+}
 
 /** Such as "acme/rocket is connected, and its ping arrived." or "3 repositories are …, and their pings arrived." */
-export function sayConnected(
+export function describeConnected(
   type: IntegrationType,
   places: readonly Pick<ConnectedPlace, 'place' | 'hasPinged'>[],
-  what = 'connected',
+  state = 'connected',
 ): string {
   const [first] = places;
   const isOne = places.length === 1 && first !== undefined;
   const subject = isOne
-    ? `${first.place.slice(0, 120)} ${first.place.startsWith('All ') ? 'are' : 'is'} ${what}`
-    : `${places.length} ${placeWords[type].many} are ${what}`;
+    ? `${first.place.slice(0, 120)} ${first.place.startsWith('All ') ? 'are' : 'is'} ${state}`
+    : `${places.length} ${placeWords(type).many} are ${state}`;
   if (places.some(({ hasPinged }) => hasPinged === false)) {
     const pings = isOne ? 'Its ping has not arrived' : 'Not all of their pings have arrived';
     return `${subject}. ${pings} yet: check again in a moment.`;

@@ -1,78 +1,319 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { compareTexts } from '../../../drafts/suggestions.ts';
+import { type Static, Type } from '@sinclair/typebox';
+import type { ComponentChildren, VNode } from 'preact';
+import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import type { Post } from '../../../posts/model.ts';
-import type { OwnedPost } from '../../../posts/store.ts';
-import { type MemberVisit, type View, view } from '../../page.ts';
-import { Difference } from '../../view/difference.tsx';
-import { FormError } from '../../view/form.tsx';
-import { DeletePost, EditorBar } from './editor-bar.tsx';
-import { findSource, OriginLine } from './origin.tsx';
-import { previewOf } from './preview.tsx';
-import { findSuggestion, SuggestionNote } from './suggestion-note.tsx';
-import { TextFields } from './text-fields.tsx';
-import { asSentence } from './words.tsx';
+import {
+  ContentType,
+  contentTypes,
+  MAX_LINKEDIN_LENGTH,
+  type OwnedPost,
+  type Post,
+  PostStatus,
+} from '../../../posts/model.ts';
+import { originOf } from '../../../posts/origin.ts';
+import { createPost, deletePost, editPost, plainTextFor } from '../../../posts/service.ts';
+import {
+  type DashboardDeps,
+  fragment,
+  get,
+  type MemberVisit,
+  type Page,
+  post,
+  redirect,
+  type View,
+  view,
+} from '../../page.ts';
+import { type FieldState, formState, readFields, submit } from '../../submission.ts';
+import { Select, Status, When } from '../../view/elements.tsx';
+import { Field, Form, FormError, TextArea } from '../../view/form.tsx';
+import { proseOf } from '../../view/prose.tsx';
+import { originWords, typeNames } from './list.tsx';
+import { Conflict, findSuggestion, requirePost, SuggestionNote } from './suggestion.tsx';
 
-type Text = Pick<Post, 'title' | 'markdown'>;
+// Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
+const NEW = '/dashboard/:organizationId/posts/~/new';
+const POST = '/dashboard/:organizationId/posts/:postId';
 
-/** The editor: with the post as it is or, after something went wrong, with what was typed. */
-export async function showEditor(
-  visit: MemberVisit,
-  post: OwnedPost,
-  refused?: { typed: Text; error: AppError },
-): Promise<View> {
-  const { base, deps } = visit;
-  const { title, markdown } = refused?.typed ?? post;
-  const error = refused?.error;
+/** The preview renders no more than a post can hold. */
+const MAX_PREVIEW_LENGTH = 200_000;
+
+const title = Type.String({ label: 'Title', subject: 'Title' });
+const markdown = Type.String({ label: 'Text, in Markdown', subject: 'Markdown' });
+const contentType = Type.Union(ContentType.anyOf, { label: 'Type', default: 'changelog' });
+const NewPostForm = Type.Object({ title, markdown, contentType });
+const PreviewForm = Type.Object({ markdown, contentType });
+/** `seen`: the `updatedAt` of the post when the person opened it. */
+const EditForm = Type.Object({
+  title: Type.Optional(title),
+  markdown: Type.Optional(markdown),
+  status: Type.Optional(Type.Union(PostStatus.anyOf)),
+  seen: Type.Optional(Type.String()),
+});
+
+export const editorPages: readonly Page[] = [
+  get(NEW, 'member', (visit) => showNew(visit)),
+
+  post(NEW, 'member', (visit) =>
+    submit(
+      visit,
+      NewPostForm,
+      async (values) => {
+        const { id } = await createPost(visit.deps, visit.organization.id, values);
+        return redirect(
+          `${visit.base}/posts/${id}`,
+          'Saved as a draft. It is not public until you publish it.',
+        );
+      },
+      (error) => showNew(visit, error),
+    ),
+  ),
+
+  post('/dashboard/:organizationId/posts/~/preview', 'member', async ({ deps, form }) => {
+    const values = readFields(PreviewForm, form);
+    const shown = values.markdown.slice(0, MAX_PREVIEW_LENGTH).toWellFormed();
+    return fragment(await previewOf(deps, { ...values, markdown: shown }));
+  }),
+
+  get(POST, 'member', async (visit) => showEditor(visit, await requirePost(visit))),
+
+  post(POST, 'member', async (visit) => {
+    const { id, status: before } = await requirePost(visit);
+    return submit(
+      visit,
+      EditForm,
+      async (values) => {
+        const { status: after } = await editPost(visit.deps, id, values);
+        return redirect(`${visit.base}/posts/${id}`, resultOf(before, after));
+      },
+      async (error) => showEditor(visit, await requirePost(visit), error),
+    );
+  }),
+
+  post(`${POST}/delete`, 'member', async (visit) => {
+    const { id, title } = await requirePost(visit);
+    await deletePost(visit.deps, id);
+    const short = title.length > 80 ? `${title.slice(0, 79)}…` : title;
+    return redirect(`${visit.base}/posts`, `Deleted “${short.toWellFormed()}”.`);
+  }),
+];
+
+function resultOf(before: PostStatus, after: PostStatus): string {
+  if (before === after) return after === 'published' ? 'Saved. The API returns the new text.' : 'Saved.';
+  return after === 'published'
+    ? 'Published. The API returns it from now on.'
+    : 'Back to a draft. The API no longer returns it.';
+}
+
+async function showNew(visit: MemberVisit, error?: AppError): Promise<View> {
+  const { base, form, deps } = visit;
+  const values = readFields(NewPostForm, form);
+  const { fields, problem } = formState(NewPostForm, values, error);
+  return view(
+    'New post',
+    <>
+      <h1>New post</h1>
+      <p class="lede">It becomes a draft. Publish it when you are ready.</p>
+      <Form to={`${base}/posts/~/new`} problem={problem} layout="post" button="Save draft">
+        <TextFields base={base} fields={fields} preview={await previewOf(deps, values)} autoFocus>
+          <Select
+            {...fields.contentType}
+            options={contentTypes.map((value) => ({ value, label: typeNames[value] }))}
+          />
+        </TextFields>
+      </Form>
+      <p>
+        <a href={`${base}/posts`}>Back to the posts</a>
+      </p>
+    </>,
+    { section: 'posts', error },
+  );
+}
+
+/** Shows the post or, with an error, the posted text. */
+async function showEditor(visit: MemberVisit, post: OwnedPost, error?: AppError): Promise<View> {
+  const { base, deps, form } = visit;
+  const now = deps.clock.now();
+  const posted = readFields(EditForm, form);
+  const text = { title: posted.title ?? post.title, markdown: posted.markdown ?? post.markdown };
+  const { fields, problem } = formState(EditForm, text, error);
   const isConflict = error?.status === 409;
-  const suggestion = await findSuggestion(deps, post);
-  const { contentType, content } = post;
-  const shown = { contentType, markdown, ...(markdown === post.markdown ? { content } : {}) };
-  const preview = await previewOf(deps, shown);
-  const message = isConflict ? null : (error?.message ?? null);
+  const suggestion = isConflict ? null : await findSuggestion(deps, post);
+  const isStored = text.markdown === post.markdown;
+  const preview = await previewOf(deps, isStored ? post : { ...text, contentType: post.contentType });
   return view(
     post.title,
     <>
       <h1 class="hidden">{`Edit ${post.title}`}</h1>
       <EditorBar post={post} />
-      <OriginLine post={post} base={base} source={await findSource(deps, post)} now={deps.clock.now()} />
-      {suggestion === null || isConflict ? null : (
-        <SuggestionNote base={base} post={post} suggestion={suggestion} now={deps.clock.now()} />
+      <OriginLine post={post} base={base} source={await findSource(deps, post)} now={now} />
+      {suggestion === null ? null : (
+        <SuggestionNote base={base} post={post} suggestion={suggestion} now={now} />
       )}
-      {isConflict ? <Conflict base={base} post={post} typed={{ title, markdown }} /> : null}
+      {isConflict ? <Conflict base={base} post={post} typed={text} /> : null}
       <form method="post" action={`${base}/posts/${post.id}`} id="post" class="post">
-        <FormError
-          error={message === null || /^(?:title|markdown) /.test(message) ? null : asSentence(message)}
-        />
+        <FormError error={isConflict ? null : problem} />
         <input type="hidden" name="seen" value={post.updatedAt} />
         <input type="hidden" name="contentType" value={post.contentType} />
-        <TextFields base={base} title={title} markdown={markdown} error={message} preview={preview} />
+        <TextFields base={base} fields={fields} preview={preview} />
       </form>
       <DeletePost base={base} post={post} />
     </>,
-    { section: 'posts', ...(error === undefined ? {} : { status: error.status }) },
+    { section: 'posts', error },
   );
 }
 
-/** Somebody else was quicker: both texts, and how to go on with either. */
-function Conflict({ base, post, typed }: { base: string; post: OwnedPost; typed: Text }) {
+/** The title and the Markdown beside the preview, which the script keeps up to date. */
+function TextFields({
+  base,
+  fields,
+  preview,
+  autoFocus = false,
+  children,
+}: {
+  base: string;
+  fields: Record<'title' | 'markdown', FieldState>;
+  preview: VNode;
+  autoFocus?: boolean;
+  children?: ComponentChildren;
+}) {
   return (
-    <div class="problem conflict" role="alert">
-      <p>
-        <strong>This post was changed while you had it open, and yours is not saved yet.</strong>
+    <>
+      <Field {...fields.title} kind="title-field" autoFocus={autoFocus} />
+      {children}
+      <div class="editor">
+        <TextArea {...fields.markdown} more={{ 'data-preview': `${base}/posts/~/preview` }} />
+        <section aria-labelledby="preview-label">
+          <h2 class="label" id="preview-label">
+            Preview
+          </h2>
+          <div class="card preview" id="preview">
+            {preview}
+          </div>
+        </section>
+      </div>
+    </>
+  );
+}
+
+/** A post as readers see it: rendered, or for LinkedIn as plain text. `content`: the stored plain text. */
+async function previewOf(
+  deps: Pick<DashboardDeps, 'render'>,
+  { contentType, markdown, content }: Static<typeof PreviewForm> & { content?: string },
+): Promise<VNode> {
+  if (markdown.trim() === '') return <p class="dim">The preview of your text appears here.</p>;
+  if (contentType !== 'linkedin_post') return proseOf(deps, markdown);
+  const text = content ?? plainTextFor(contentType, markdown);
+  const isTooLong = text.length > MAX_LINKEDIN_LENGTH;
+  const length = `${text.length.toLocaleString('en')} of ${MAX_LINKEDIN_LENGTH.toLocaleString('en')} characters`;
+  return (
+    <>
+      <div id="plain-text" class="prose plain">
+        {text}
+      </div>
+      <p class={isTooLong ? 'error' : 'hint'}>
+        {isTooLong ? `${length}: too long for LinkedIn.` : `${length}, as plain text.`}
       </p>
-      <p>
-        Your text is below. Save it, and it takes the place of what is stored now; or{' '}
-        <a href={`${base}/posts/${post.id}`}>drop yours and open what is stored</a>.
-      </p>
-      <Difference label="What saving yours would change" lines={compareTexts(post, typed)} />
-      <details>
-        <summary>What is stored now, whole</summary>
-        <p>
-          <strong>{post.title}</strong>
-        </p>
-        <pre class="stored">{post.markdown}</pre>
-      </details>
+    </>
+  );
+}
+
+/** The buttons belong to the form below. Enter presses the first. */
+function EditorBar({ post: { status, contentType } }: { post: Post }) {
+  const isDraft = status === 'draft';
+  return (
+    <div class="bar editor-bar">
+      <Status status={status} />
+      <span class="grow" />
+      {contentType === 'linkedin_post' ? (
+        <button type="button" class="button" data-copy="plain-text" data-script hidden>
+          Copy the text
+        </button>
+      ) : null}
+      <button type="submit" form="post" class={isDraft ? 'button' : 'button go'}>
+        Save
+      </button>
+      <button
+        type="submit"
+        form="post"
+        name="status"
+        value={isDraft ? 'published' : 'draft'}
+        class={isDraft ? 'button go' : 'button'}
+      >
+        {isDraft ? 'Publish' : 'Unpublish'}
+      </button>
     </div>
+  );
+}
+
+/** The log entry of the delivery that a post was made from, while the log has it. */
+async function findSource({ db }: DashboardDeps, post: OwnedPost): Promise<string | null> {
+  const { deliveryId: referenceId } = originOf(post);
+  if (referenceId === null) return null;
+  // A delivery may have arrived more than once: take the first that was processed.
+  const page = { limit: 20, page: 1 };
+  const entries = await listDeliveries(db, post.organizationId, { referenceId }, page);
+  return (entries.findLast(({ status }) => status === 'processed') ?? entries.at(-1))?.id ?? null;
+}
+
+function OriginLine({
+  post,
+  base,
+  source,
+  now,
+}: {
+  post: OwnedPost;
+  base: string;
+  source: string | null;
+  now: Date;
+}) {
+  const origin = originOf(post);
+  const words = originWords(origin);
+  return (
+    <p class="dim origin">
+      <span>{typeNames[post.contentType]}</span>
+      <span>
+        {origin.url === null ? (
+          (words ?? 'written or imported by hand')
+        ) : (
+          <a href={origin.url} rel="noopener nofollow">
+            {words ?? 'the source'}
+          </a>
+        )}
+      </span>
+      {origin.author === null ? null : <span>by {origin.author}</span>}
+      {source === null ? null : (
+        <span>
+          <a href={`${base}/deliveries/${source}`}>the delivery</a>
+        </span>
+      )}
+      <span>
+        <When at={post.createdAt} now={now} />
+      </span>
+      {post.updatedAt === post.createdAt ? null : (
+        <span>
+          changed <When at={post.updatedAt} now={now} />
+        </span>
+      )}
+    </p>
+  );
+}
+
+function DeletePost({ base, post }: { base: string; post: Post }) {
+  const { id, title, status } = post;
+  return (
+    <details class="danger">
+      <summary>Delete this post</summary>
+      <form method="post" action={`${base}/posts/${id}/delete`}>
+        <p>
+          This deletes <strong>{title}</strong> for good.{' '}
+          {status === 'published' ? 'The API stops returning it at once. ' : ''}
+          {originOf(post).deliveryId === null ? '' : 'Its events do not create it again.'}
+        </p>
+        <button type="submit" class="button bad">
+          Delete for good
+        </button>
+      </form>
+    </details>
   );
 }

@@ -1,48 +1,53 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Database } from '../../../../db/client.ts';
-import type { Post } from '../../../posts/model.ts';
-import { originOf } from '../../../posts/origin.ts';
+import type { Deps } from '../../../deps.ts';
+import { tidings } from '../../../lib/how-to-run.ts';
+import {
+  type ContentType,
+  contentTypes,
+  type PageSelection,
+  type PostStatus,
+  postStatuses,
+} from '../../../posts/model.ts';
+import { type Origin, originOf } from '../../../posts/origin.ts';
 import { type Found, searchPosts } from '../../../posts/search.ts';
 import { countDrafts, listPostPage, parsePost, tallyPosts } from '../../../posts/store.ts';
-import { get, type Page, view } from '../../page.ts';
-import { When } from '../../view/when.tsx';
+import { get, type MemberVisit, type Page, view } from '../../page.ts';
+import { counted, Empty, FilterBar, Pager, Select, Status, Table, When } from '../../view/elements.tsx';
 import { pauseOfAny } from '../integrations/pause.tsx';
-import { type Filter, readFilter, selectionOf } from './filter.ts';
-import { FilterBar, NoPosts, NothingFits, PageLinks, Summary } from './list-parts.tsx';
-import { originWords, StatusTag, typeNames } from './words.tsx';
 
-export const list: readonly Page[] = [
+const PER_PAGE = 25;
+const MAX_PAGE = 1_000_000;
+
+export const typeNames: Readonly<Record<ContentType, string>> = {
+  changelog: 'Changelog',
+  linkedin_post: 'LinkedIn post',
+};
+
+export const listPages: readonly Page[] = [
   get('/dashboard/:organizationId/posts', 'member', async (visit) => {
     const { deps, organization, url, base } = visit;
-    const { db, clock } = deps;
     const filter = readFilter(url);
-    const counts = await countPosts(db, organization.id);
-    const found = await findPage(db, organization.id, filter);
-    const isEmpty = counts.all === 0;
+    const { all, drafts } = await countPosts(deps, organization.id);
     return view(
       'Posts',
       <>
         <div class="bar heading">
           <h1 class="grow">Posts</h1>
-          <a class={isEmpty ? 'button' : 'button go'} href={`${base}/posts/~/new`}>
+          <a class={all === 0 ? 'button' : 'button go'} href={`${base}/posts/~/new`}>
             New post
           </a>
         </div>
         {await pauseOfAny(visit)}
-        {isEmpty ? (
+        {all === 0 ? (
           <NoPosts base={base} organizationId={organization.id} />
         ) : (
           <>
-            <Summary counts={counts} />
-            <FilterBar base={base} filter={filter} />
-            {found.totalItems === 0 ? (
-              <NothingFits base={base} filter={filter} />
-            ) : (
-              <>
-                <Table base={base} posts={found.posts} now={clock.now()} />
-                <PageLinks base={base} filter={filter} found={found} />
-              </>
-            )}
+            <p class="lede">
+              {drafts === 0 ? 'No drafts to review' : `${counted(drafts, 'draft')} to review`};{' '}
+              {all === drafts ? 'nothing is published yet.' : `${counted(all - drafts, 'post')} published.`}
+            </p>
+            <Filters base={base} filter={filter} />
+            <Posts visit={visit} filter={filter} found={await findPage(deps, organization.id, filter)} />
           </>
         )}
       </>,
@@ -51,51 +56,191 @@ export const list: readonly Page[] = [
   }),
 ];
 
-async function countPosts(db: Database, organizationId: string) {
-  const selection = selectionOf({ status: null, contentType: null, q: '', page: 1 });
-  const { totalItems: all } = await tallyPosts(db, organizationId, selection);
+/** The query of the address. Unknown values filter nothing. */
+interface Filter {
+  status: PostStatus | null;
+  contentType: ContentType | null;
+  /** The words to search for; empty for none. */
+  q: string;
+  page: number;
+}
+
+function readFilter({ searchParams }: URL): Filter {
+  const page = searchParams.get('page') ?? '';
+  return {
+    status: postStatuses.find((each) => each === searchParams.get('status')) ?? null,
+    contentType: contentTypes.find((each) => each === searchParams.get('contentType')) ?? null,
+    q: (searchParams.get('q') ?? '').trim(),
+    page: /^[1-9]\d{0,6}$/.test(page) ? Math.min(Number(page), MAX_PAGE) : 1,
+  };
+}
+
+function isFiltered({ status, contentType, q }: Filter): boolean {
+  return status !== null || contentType !== null || q !== '';
+}
+
+function listAddress(base: string, { status, contentType, q, page }: Filter): string {
+  const query = new URLSearchParams();
+  if (status !== null) query.set('status', status);
+  if (contentType !== null) query.set('contentType', contentType);
+  if (q !== '') query.set('q', q);
+  if (page > 1) query.set('page', String(page));
+  return query.size === 0 ? `${base}/posts` : `${base}/posts?${query}`;
+}
+
+async function countPosts({ db }: Deps, organizationId: string) {
+  const everything = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
+  const { totalItems: all } = await tallyPosts(db, organizationId, everything);
   return { all, drafts: await countDrafts(db, organizationId) };
 }
 
-async function findPage(db: Database, organizationId: string, filter: Filter): Promise<Found> {
-  const selection = selectionOf(filter);
-  if (filter.q !== '') return searchPosts(db, organizationId, filter.q, selection);
+async function findPage({ db }: Deps, organizationId: string, filter: Filter): Promise<Found> {
+  const { status, contentType, q, page } = filter;
+  const selection: PageSelection = {
+    statuses: status === null ? [...postStatuses] : [status],
+    contentTypes: contentType === null ? [...contentTypes] : [contentType],
+    limit: PER_PAGE,
+    page,
+    sort: 'desc',
+  };
+  if (q !== '') return searchPosts(db, organizationId, q, selection);
   const { posts, totalItems } = await listPostPage(db, organizationId, selection);
   return { posts: posts.map(parsePost), totalItems, isCut: false };
 }
 
-function Table({ base, posts, now }: { base: string; posts: readonly Post[]; now: Date }) {
+function Filters({ base, filter: { q, status, contentType }, filter }: { base: string; filter: Filter }) {
   return (
-    <div class="card">
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">Status</th>
-            <th scope="col">Title</th>
-            <th scope="col">From</th>
-            <th scope="col" class="end">
-              When
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {posts.map((post) => (
-            <tr>
-              <td class="short">
-                <StatusTag status={post.status} />
-              </td>
-              <td>
-                <a href={`${base}/posts/${post.id}`}>{post.title}</a>
-                <div class="hint">{typeNames[post.contentType]}</div>
-              </td>
-              <td>{originWords(originOf(post)) ?? <span class="dim">By hand</span>}</td>
-              <td class="end dim">
-                <When at={post.createdAt} now={now} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <FilterBar path={`${base}/posts`} isFiltered={isFiltered(filter)}>
+      <div class="field grow search">
+        <label for="field-q" class="hidden">
+          Search
+        </label>
+        <input
+          id="field-q"
+          name="q"
+          type="search"
+          value={q}
+          maxLength={200}
+          placeholder="Search titles and text"
+        />
+      </div>
+      <Select
+        label="Status"
+        name="status"
+        isLabelHidden
+        value={status ?? ''}
+        options={[
+          { value: '', label: 'All statuses' },
+          { value: 'draft', label: 'Draft' },
+          { value: 'published', label: 'Published' },
+        ]}
+      />
+      <Select
+        label="Type"
+        name="contentType"
+        isLabelHidden
+        value={contentType ?? ''}
+        options={[
+          { value: '', label: 'All types' },
+          ...contentTypes.map((value) => ({ value, label: typeNames[value] })),
+        ]}
+      />
+    </FilterBar>
   );
+}
+
+function Posts({
+  visit: { base, deps },
+  filter,
+  found: { posts, totalItems, isCut },
+}: {
+  visit: MemberVisit;
+  filter: Filter;
+  found: Found;
+}) {
+  if (totalItems === 0) return <NoMatch base={base} filter={filter} />;
+  const now = deps.clock.now();
+  const { page } = filter;
+  const pages = Math.max(1, Math.ceil(totalItems / PER_PAGE));
+  const to = (target: number) => listAddress(base, { ...filter, page: target });
+  return (
+    <>
+      <Table
+        caption="Posts, newest first"
+        rows={posts}
+        columns={[
+          { title: 'Status', class: 'short', cell: ({ status }) => <Status status={status} /> },
+          {
+            title: 'Title',
+            cell: ({ id, title, contentType }) => (
+              <>
+                <a href={`${base}/posts/${id}`}>{title}</a>
+                <div class="hint">{typeNames[contentType]}</div>
+              </>
+            ),
+          },
+          {
+            title: 'From',
+            cell: (post) => originWords(originOf(post)) ?? <span class="dim">By hand</span>,
+          },
+          { title: 'Created', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
+        ]}
+      />
+      <Pager
+        back={page > 1 ? { to: to(Math.min(page - 1, pages)), label: '← Newer' } : null}
+        next={page < pages ? { to: to(page + 1), label: 'Older →' } : null}
+      >
+        {isCut
+          ? `More than ${counted(totalItems, 'post')} match. These are the newest.`
+          : `${counted(totalItems, 'post')}${pages > 1 ? `, page ${page.toLocaleString('en')} of ${pages.toLocaleString('en')}` : ''}`}
+      </Pager>
+    </>
+  );
+}
+
+function NoMatch({ base, filter: { q, status, contentType } }: { base: string; filter: Filter }) {
+  const words = q.length > 100 ? `${q.slice(0, 100).toWellFormed()}…` : q;
+  const filters = status === null && contentType === null ? '' : ' with these filters';
+  return (
+    <Empty>
+      <p>{q === '' ? `There is no post${filters}.` : `No post contains “${words}”${filters}.`}</p>
+      <a class="button" href={`${base}/posts`}>
+        Show all posts
+      </a>
+    </Empty>
+  );
+}
+
+function NoPosts({ base, organizationId }: { base: string; organizationId: string }) {
+  return (
+    <>
+      <p class="lede">What your team ships becomes a draft here, for you to edit and publish.</p>
+      <Empty>
+        <p>
+          No posts yet. Connect a repository or an issue tracker, choose the events to write about, and the
+          next release is your first draft.
+        </p>
+        <p>
+          <a class="button go" href={`${base}/integrations`}>
+            Connect an integration
+          </a>
+        </p>
+        <p>
+          Or <a href={`${base}/posts/~/new`}>write one yourself</a>, or import your changelog on the command
+          line:
+        </p>
+        <p>
+          <code>{`${tidings} post import --organization ${organizationId} CHANGELOG.md`}</code>
+        </p>
+      </Empty>
+    </>
+  );
+}
+
+/** The origin of a post, such as `2.4.0 of acme/rocket`; null when it is unknown. */
+export function originWords({ platform, repository, version }: Origin): string | null {
+  const source =
+    version !== null && repository !== null ? `${version} of ${repository}` : (version ?? repository);
+  if (source === null) return platform;
+  return platform === null ? source : `${source} on ${platform}`;
 }

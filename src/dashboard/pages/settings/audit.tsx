@@ -13,9 +13,8 @@ import { retentionDaysOf } from '../../../organizations/model.ts';
 import type { Member } from '../../../users/model.ts';
 import { listMembers } from '../../../users/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { type Option, Select } from '../../view/select.tsx';
-import { SettingsTabs } from '../../view/settings-tabs.tsx';
-import { When } from '../../view/when.tsx';
+import { SettingsHead } from '../../view/document.tsx';
+import { Empty, FilterBar, type Option, Pager, Select, Table, When } from '../../view/elements.tsx';
 
 const PAGE_SIZE = 50;
 
@@ -29,88 +28,46 @@ const groupNames: Readonly<Record<AuditGroup, string>> = {
   organization: 'Organization',
 };
 
-/** Actors that are no people, by the word for them in the page's address. */
+/** Actors that are no people, by their word in the query. */
 const machines: Readonly<Record<string, { type: Actor['type']; name: string }>> = {
   'command-line': { type: 'command_line', name: 'Command line' },
   triggers: { type: 'trigger', name: 'Triggers' },
   server: { type: 'server', name: 'Tidings' },
 };
 
-/** Who did what in the organization, for its owners. */
-export const audit: readonly Page[] = [get('/dashboard/:organizationId/settings/audit', 'owner', showAudit)];
+export const auditPages: readonly Page[] = [
+  get('/dashboard/:organizationId/settings/audit', 'owner', showAudit),
+];
 
-async function showAudit({ deps, organization, base, url }: MemberVisit): Promise<View> {
-  const query = url.searchParams;
-  const filter = readFilter(query);
+async function showAudit(visit: MemberVisit): Promise<View> {
+  const { deps, organization, base, url } = visit;
+  const { group, actor, before, filter } = readFilter(url.searchParams);
   const found = await listOrganizationAudit(deps.db, organization.id, filter, PAGE_SIZE + 1);
+  const members = await deps.db.read((tx) => listMembers(tx, organization.id));
   const events = found.slice(0, PAGE_SIZE);
   const next = found.length > PAGE_SIZE ? events.at(-1)?.id : undefined;
   const path = `${base}/settings/audit`;
+  const pageFrom = (id?: number) => {
+    const query = new URLSearchParams(
+      Object.entries({ group, actor, before: String(id ?? '') }).filter(([, value]) => value !== ''),
+    );
+    return query.size === 0 ? path : `${path}?${query}`;
+  };
+  const isFiltered = group !== '' || actor !== '';
   return view(
     'Audit log',
     <>
-      <h1>Audit log</h1>
-      <SettingsTabs base={base} isOwner current="settings/audit" />
+      <SettingsHead title="Audit log" visit={visit} current="settings/audit" />
       <p class="lede">
         Who changed what, and from which address. Tidings keeps an event for{' '}
         {retentionDaysOf[organization.plan]} days, and events of accounts for {ACCOUNT_RETENTION_DAYS} days.
       </p>
-      <Filters path={path} query={query} members={await listMembers(deps.db, organization.id)} />
-      {events.length === 0 ? (
-        <Empty path={path} isFiltered={isFiltered(query)} isFirstPage={filter.before === undefined} />
-      ) : (
-        <Events events={events} path={path} now={deps.clock.now()} />
-      )}
-      <nav class="pages" aria-label="Pages">
-        {filter.before === undefined ? <span /> : <a href={addressOf(path, query)}>Newest</a>}
-        {next === undefined ? null : (
-          <a href={addressOf(path, query, next)} rel="next">
-            Older
-          </a>
-        )}
-      </nav>
-    </>,
-    { section: 'settings' },
-  );
-}
-
-function readFilter(query: URLSearchParams): AuditFilter {
-  const group = query.get('group') ?? '';
-  const actor = query.get('actor') ?? '';
-  const before = query.get('before') ?? '';
-  return {
-    actions: Object.hasOwn(auditGroups, group) ? auditGroups[group as AuditGroup] : undefined,
-    actor: Object.hasOwn(machines, actor) ? machines[actor] : isId(actor) ? { id: actor } : undefined,
-    before: /^\d{1,15}$/.test(before) ? Number(before) : undefined,
-  };
-}
-
-const filterNames = ['group', 'actor'] as const;
-
-function isFiltered(query: URLSearchParams): boolean {
-  return filterNames.some((name) => query.get(name));
-}
-
-function addressOf(path: string, query: URLSearchParams, before?: number): string {
-  const kept = new URLSearchParams();
-  for (const name of filterNames) {
-    const value = query.get(name);
-    if (value) kept.set(name, value);
-  }
-  if (before !== undefined) kept.set('before', String(before));
-  return kept.size === 0 ? path : `${path}?${kept}`;
-}
-
-function Filters({ path, query, members }: { path: string; query: URLSearchParams; members: Member[] }) {
-  const actor = query.get('actor') ?? '';
-  return (
-    <search>
-      <form method="get" action={path} class="bar filters">
+      <FilterBar path={path} isFiltered={isFiltered}>
         <Select
           label="Event"
           name="group"
           isLabelHidden
-          value={query.get('group') ?? ''}
+          value={group}
           options={[
             { value: '', label: 'All events' },
             ...Object.entries(groupNames).map(([value, label]) => ({ value, label })),
@@ -123,16 +80,45 @@ function Filters({ path, query, members }: { path: string; query: URLSearchParam
           value={actor}
           options={actorOptions(members, actor)}
         />
-        <button type="submit" class="button">
-          Filter
-        </button>
-        {isFiltered(query) ? <a href={path}>Clear</a> : null}
-      </form>
-    </search>
+      </FilterBar>
+      {events.length > 0 ? (
+        <Events events={events} path={path} now={deps.clock.now()} />
+      ) : !isFiltered && before === undefined ? (
+        <Empty>
+          <p>No events yet. Changes to posts, keys, integrations, triggers and members appear here.</p>
+        </Empty>
+      ) : (
+        <Empty>
+          <p>{isFiltered ? 'No event matches these filters.' : 'There are no older events.'}</p>
+          <a class="button" href={path}>
+            Show all events
+          </a>
+        </Empty>
+      )}
+      <Pager
+        back={before === undefined ? null : { to: pageFrom(), label: 'Newest' }}
+        next={next === undefined ? null : { to: pageFrom(next), label: 'Older' }}
+      />
+    </>,
+    { section: 'settings' },
   );
 }
 
-/** Somebody who has left can still be the chosen one: their events link to themselves. */
+/** The query as text, for links and fields, and as a filter; unknown values filter nothing. */
+function readFilter(query: URLSearchParams) {
+  const group = query.get('group') ?? '';
+  const actor = query.get('actor') ?? '';
+  const beforeText = query.get('before') ?? '';
+  const before = /^\d{1,15}$/.test(beforeText) ? Number(beforeText) : undefined;
+  const filter: AuditFilter = {
+    actions: Object.hasOwn(auditGroups, group) ? auditGroups[group as AuditGroup] : undefined,
+    actor: Object.hasOwn(machines, actor) ? machines[actor] : isId(actor) ? { id: actor } : undefined,
+    before,
+  };
+  return { group, actor, before, filter };
+}
+
+/** A former member can be the chosen one: their events link to themselves. */
 function actorOptions(members: readonly Member[], chosen: string): Option[] {
   const options = [
     { value: '', label: 'Everyone' },
@@ -145,69 +131,30 @@ function actorOptions(members: readonly Member[], chosen: string): Option[] {
 
 function Events({ events, path, now }: { events: readonly AuditEvent[]; path: string; now: Date }) {
   return (
-    <div class="card">
-      <table class="list">
-        <caption class="hidden">Events, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col">Address</th>
-            <th scope="col" class="end">
-              Time
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {events.map(({ id, actor, summary, address, createdAt }) => (
-            <tr key={id}>
-              <td>
-                {actor.type === 'user' && actor.id !== null ? (
-                  <a href={`${path}?actor=${encodeURIComponent(actor.id)}`}>{describeActor(actor)}</a>
-                ) : (
-                  <strong>{describeActor(actor)}</strong>
-                )}{' '}
-                {summary}
-              </td>
-              {address === null ? (
-                <td />
+    <Table
+      caption="Events, newest first"
+      rows={events}
+      columns={[
+        {
+          title: 'Event',
+          cell: ({ actor, summary }) => (
+            <>
+              {actor.type === 'user' && actor.id !== null ? (
+                <a href={`${path}?actor=${encodeURIComponent(actor.id)}`}>{describeActor(actor)}</a>
               ) : (
-                <td class="short" data-label="Address">
-                  {address}
-                </td>
-              )}
-              <td class="end dim">
-                <When at={createdAt} now={now} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Empty({
-  path,
-  isFiltered,
-  isFirstPage,
-}: {
-  path: string;
-  isFiltered: boolean;
-  isFirstPage: boolean;
-}) {
-  if (!isFiltered && isFirstPage) {
-    return (
-      <div class="card empty">
-        <p>No events yet. Changes to posts, keys, integrations, triggers and members appear here.</p>
-      </div>
-    );
-  }
-  return (
-    <div class="card empty">
-      <p>{isFiltered ? 'No event matches these filters.' : 'There are no older events.'}</p>
-      <a class="button" href={path}>
-        Show all events
-      </a>
-    </div>
+                <strong>{describeActor(actor)}</strong>
+              )}{' '}
+              {summary}
+            </>
+          ),
+        },
+        { title: 'Address', isLabeled: true, class: 'short', cell: ({ address }) => address },
+        {
+          title: 'Time',
+          class: 'end dim',
+          cell: ({ createdAt }) => <When at={createdAt} now={now} />,
+        },
+      ]}
+    />
   );
 }

@@ -1,9 +1,15 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { READ_PERMISSION } from '../../../keys/model.ts';
+
+import { type Static, Type } from '@sinclair/typebox';
+import { type CreatedKey, READ_PERMISSION } from '../../../keys/model.ts';
+import { describeKeyWarning } from '../../../keys/words.ts';
+import type { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
-import { newMark } from '../../once.ts';
-import { Field, FormError } from '../../view/form.tsx';
-import { problemWith } from '../../view/problem.ts';
+import { type MemberVisit, type View, view } from '../../page.ts';
+import { formState } from '../../submission.ts';
+import { SettingsHead } from '../../view/document.tsx';
+import { Select, ToCopy } from '../../view/elements.tsx';
+import { Field, Form } from '../../view/form.tsx';
 
 const expiries = [
   { value: '', label: 'Never' },
@@ -11,90 +17,98 @@ const expiries = [
   { value: '90', label: 'In 90 days' },
   { value: '365', label: 'In a year' },
   { value: 'date', label: 'On a date of your choice' },
-] as const;
+];
 
-/** What was typed into the form. */
-export interface NewKeyFields {
-  name: string;
-  expiry: string;
-  date: string;
-}
+export const NewKey = Type.Object({
+  name: Type.String({
+    label: 'Name',
+    hint: 'Its purpose, so that you know later what depends on it: “Website, production”.',
+  }),
+  expiry: Type.String({ label: 'Expires' }),
+  date: Type.String({
+    label: 'Date',
+    inputType: 'date',
+    hint: 'The key expires when that day begins, at midnight UTC.',
+    serviceField: 'expiresAt',
+    problem: 'Choose a day in the future.',
+  }),
+});
 
-export function readNewKey(form: URLSearchParams): NewKeyFields {
-  return {
-    name: (form.get('name') ?? '').trim(),
-    expiry: form.get('expiry') ?? '',
-    date: form.get('date') ?? '',
-  };
-}
-
-/** When the key ends, for the key service, which refuses what is no time or has passed. */
-export function expiryOf({ expiry, date }: NewKeyFields, now: Date): string | null {
+/** The expiry for the key service, which refuses a text that is no time and a time that has passed. */
+export function expiryOf({ expiry, date }: Static<typeof NewKey>, now: Date): string | null {
   if (expiry === '') return null;
   const days = Number(expiry);
-  if (expiries.some(({ value }) => value === expiry) && days > 0) {
+  if (days > 0 && expiries.some(({ value }) => value === expiry)) {
     return new Date(now.getTime() + days * DAY_MS).toISOString();
   }
   return date;
 }
 
-/** Makes a key. Open when something in it was refused, or when there is no key yet. */
 export function NewKeyForm({
-  action,
-  given,
+  visit: { base },
+  values,
   error,
   isOpen,
 }: {
-  action: string;
-  given: NewKeyFields;
-  error: string | undefined;
+  visit: MemberVisit;
+  values: URLSearchParams;
+  error: AppError | undefined;
   isOpen: boolean;
 }) {
-  const aboutName = problemWith('name', 'The name', error);
-  const isAboutDate = error?.startsWith('expiresAt ') === true;
+  const { fields, problem } = formState(NewKey, values, error);
   return (
     <details class="create" open={isOpen}>
       <summary class="button go">Create New API Key</summary>
-      <form method="post" action={action} class="stack card pad" data-once>
-        <FormError error={aboutName === null && !isAboutDate ? error : null} />
-        <input type="hidden" name="mark" value={newMark()} />
-        <Field
-          label="Name"
-          name="name"
-          value={given.name}
-          hint="What it is for, so that you know later what stops when it goes: “Website, production”."
-          error={aboutName}
-        />
-        <div class="field">
-          <label for="field-expiry">Expires</label>
-          <select id="field-expiry" name="expiry">
-            {expiries.map(({ value, label }) => (
-              <option value={value} selected={value === given.expiry}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </div>
+      <Form to={`${base}/settings/keys`} problem={problem} button="Create key" layout="stack card pad" isOnce>
+        <Field {...fields.name} />
+        <Select {...fields.expiry} options={expiries} />
         <div class="on-date">
-          <Field
-            label="Date"
-            name="date"
-            type="date"
-            value={given.date}
-            required={false}
-            hint="It stops working when that day begins, at midnight UTC."
-            error={isAboutDate ? 'Choose a day that lies ahead.' : null}
-          />
+          <Field {...fields.date} required={false} />
         </div>
         <p class="hint">
-          It may read the posts of this organization, drafts among them, and nothing else (
+          The key may read the posts of this organization, including drafts, and nothing else (
           <code>{READ_PERMISSION}</code>
           ).
         </p>
-        <button type="submit" class="button go">
-          Create key
-        </button>
-      </form>
+      </Form>
     </details>
+  );
+}
+
+/** The only page that shows the value of a key. */
+export function createdKeyPage(visit: MemberVisit, created: CreatedKey): View {
+  const { base, deps } = visit;
+  const { name, key, warning, organizationId, expiresAt } = created;
+  const curl = `curl -H "Authorization: Bearer ${key}" "${deps.publicUrl()}/v1/${organizationId}/posts"`;
+  return view(
+    'API keys',
+    <>
+      <SettingsHead title="Copy the key now" visit={visit} current="settings/keys" />
+      <p class="lede">
+        “{name}” is created. Its value is shown only this once: Tidings keeps a fingerprint of it.
+      </p>
+      {warning === undefined ? null : (
+        <p class="note" role="alert">
+          <strong>Check this key before you use it.</strong> {describeKeyWarning(warning)}
+        </p>
+      )}
+      <div class="note">
+        <ToCopy text={key} label="Copy the key" />
+      </div>
+      <h2>Your first call</h2>
+      <p>This call returns the published posts:</p>
+      <ToCopy text={curl} label="Copy the line" />
+      <p class="hint">
+        Keep the key on the server, in an environment variable or a secret store, never in a page or an app.
+        {expiresAt === null ? '' : ` It expires on ${expiresAt.slice(0, 10)}.`}
+      </p>
+      <div class="bar after">
+        <a class="button" href={`${base}/settings/keys`}>
+          I have copied it
+        </a>
+        <a href={`${base}/start`}>To the first steps</a>
+      </div>
+    </>,
+    { section: 'keys' },
   );
 }

@@ -1,96 +1,95 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
+import { Type } from '@sinclair/typebox';
 import { forecastLog, type LogForecast } from '../../../deliveries/count-store.ts';
-import { AppError } from '../../../lib/app-error.ts';
+import type { AppError } from '../../../lib/app-error.ts';
 import { Plan, retentionDaysOf } from '../../../organizations/model.ts';
 import { changeOrganization } from '../../../organizations/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { Field, FormError } from '../../view/form.tsx';
-import { problemWith } from '../../view/problem.ts';
-import { SettingsTabs } from '../../view/settings-tabs.tsx';
-import { When } from '../../view/when.tsx';
+import { formState, submit } from '../../submission.ts';
+import { SettingsHead } from '../../view/document.tsx';
+import { When } from '../../view/elements.tsx';
+import { Choice, Field, Form } from '../../view/form.tsx';
 
 const PATH = '/dashboard/:organizationId/settings';
 const planNames: Readonly<Record<Plan, string>> = { free: 'Free', pro: 'Pro' };
 
-export const organization: readonly Page[] = [
+const SettingsForm = Type.Object({
+  name: Type.String({ label: 'Name' }),
+  plan: Type.Union(Plan.anyOf, { label: 'Plan', problem: 'Choose a plan.' }),
+});
+
+export const organizationPages: readonly Page[] = [
   get(PATH, 'member', (visit) => showSettings(visit)),
 
-  post(PATH, 'owner', async (visit) => {
-    const { deps, organization, form, base } = visit;
-    try {
-      const input = { name: form.get('name') ?? '', plan: form.get('plan') ?? '' };
-      const { plan } = await changeOrganization(deps, organization.id, input);
-      const isOther = plan !== organization.plan;
-      const then = isOther ? ` New entries of the log are kept for ${retentionDaysOf[plan]} days.` : '';
-      return redirect(`${base}/settings`, `Saved.${then}`);
-    } catch (error) {
-      if (!(error instanceof AppError) || error.status !== 400) throw error;
-      return showSettings(visit, error.message);
-    }
-  }),
+  post(PATH, 'owner', (visit) =>
+    submit(
+      visit,
+      SettingsForm,
+      async (values) => {
+        const { deps, organization, base } = visit;
+        const { plan } = await changeOrganization(deps, organization.id, values);
+        const isOther = plan !== organization.plan;
+        const then = isOther ? ` New log entries are kept for ${retentionDaysOf[plan]} days.` : '';
+        return redirect(`${base}/settings`, `Saved.${then}`);
+      },
+      (error) => showSettings(visit, error),
+    ),
+  ),
 ];
 
-async function showSettings(visit: MemberVisit, error?: string) {
-  const { deps, organization, role, base } = visit;
+async function showSettings(visit: MemberVisit, error?: AppError) {
+  const { deps, organization, role } = visit;
   const log = await deps.db.read((tx) => forecastLog(tx, organization.id, deps.clock.now()));
   return view(
     'Settings',
     <>
-      <h1>Settings</h1>
-      <SettingsTabs base={base} isOwner={role === 'owner'} current="settings" />
-      <p class="lede">What this organization is called, and how long its log of deliveries is kept.</p>
-      {role === 'owner' ? <SettingsForm visit={visit} log={log} error={error} /> : <Facts visit={visit} />}
-      <h2>The log now</h2>
-      <LogNow log={log} now={deps.clock.now()} retentionDays={retentionDaysOf[organization.plan]} />
+      <SettingsHead title="Settings" visit={visit} current="settings" />
+      <p class="lede">The name of this organization, and how long its delivery log is kept.</p>
+      {role === 'owner' ? <Settings visit={visit} log={log} error={error} /> : <Facts visit={visit} />}
+      <h2>Delivery log</h2>
+      <LogSize log={log} now={deps.clock.now()} retentionDays={retentionDaysOf[organization.plan]} />
     </>,
-    { section: 'settings', ...(error === undefined ? {} : { status: 400 }) },
+    { section: 'settings', error },
   );
 }
 
-function SettingsForm({
+function Settings({
   visit: { organization, form, base },
   log,
   error,
 }: {
   visit: MemberVisit;
   log: LogForecast;
-  error: string | undefined;
+  error: AppError | undefined;
 }) {
-  const aboutName = problemWith('name', 'The name', error);
-  const chosen = form.get('plan') ?? organization.plan;
+  const { name, plan } = organization;
+  const { fields, problem } = formState(SettingsForm, { name, plan, ...Object.fromEntries(form) }, error);
   return (
-    <form method="post" action={`${base}/settings`} class="stack">
-      <FormError error={aboutName === null ? error : null} />
+    <Form to={`${base}/settings`} problem={problem ?? fields.plan.error} button="Save settings">
       <Field
-        label="Name"
-        name="name"
-        value={form.get('name') ?? organization.name}
+        {...fields.name}
         hint={
           <>
-            In addresses it is called <code>{organization.id}</code>, and stays so.
+            The id in URLs stays <code>{organization.id}</code>.
           </>
         }
-        error={aboutName}
       />
-      <fieldset>
-        <legend class="label">Plan</legend>
-        {Plan.anyOf.map(({ const: plan }) => (
-          <label class="check">
-            <input type="radio" name="plan" value={plan} checked={plan === chosen} />
-            <span>
-              {planNames[plan]}: an entry of the log is kept for {retentionDaysOf[plan]} days
-              <span class="hint">{forecast(log, retentionDaysOf[plan])}</span>
-            </span>
-          </label>
-        ))}
-        <p class="hint">A change holds for what arrives from then on. Posts are kept for good.</p>
-      </fieldset>
-      <button type="submit" class="button go">
-        Save
-      </button>
-    </form>
+      <Choice
+        {...fields.plan}
+        options={Plan.anyOf.map(({ const: value }) => ({
+          value,
+          label: retention(value),
+          hint: forecast(log, retentionDaysOf[value]),
+        }))}
+      >
+        <p class="hint">A change applies to new deliveries. Posts are kept for good.</p>
+      </Choice>
+    </Form>
   );
+}
+
+function retention(plan: Plan): string {
+  return `${planNames[plan]}: log entries are kept for ${retentionDaysOf[plan]} days`;
 }
 
 function Facts({ visit: { organization } }: { visit: MemberVisit }) {
@@ -99,23 +98,21 @@ function Facts({ visit: { organization } }: { visit: MemberVisit }) {
     <dl class="card facts">
       <dt>Name</dt>
       <dd>{name}</dd>
-      <dt>In addresses</dt>
+      <dt>Id in URLs</dt>
       <dd>
         <code>{id}</code>
       </dd>
       <dt>Plan</dt>
-      <dd>
-        {planNames[plan]}: an entry of the log is kept for {retentionDaysOf[plan]} days
-      </dd>
+      <dd>{retention(plan)}</dd>
       <dt>Changes</dt>
-      <dd>are made by owners.</dd>
+      <dd>Only owners can change these settings.</dd>
     </dl>
   );
 }
 
-function LogNow({ log, now, retentionDays }: { log: LogForecast; now: Date; retentionDays: number }) {
+function LogSize({ log, now, retentionDays }: { log: LogForecast; now: Date; retentionDays: number }) {
   if (log.oldest === null) {
-    return <p class="dim">It is empty. Each delivery from GitHub or Linear becomes an entry.</p>;
+    return <p class="dim">It is empty. Each delivery becomes an entry.</p>;
   }
   const entries = `${log.isCapped ? 'more than ' : ''}${log.entries.toLocaleString('en')}`;
   return (
@@ -126,9 +123,9 @@ function LogNow({ log, now, retentionDays }: { log: LogForecast; now: Date; rete
   );
 }
 
-/** What a log will hold once it is as old as it gets, to two digits: more would only look exact. */
+/** The size of a log that has reached its full age, to two digits. */
 function forecast({ perDay }: LogForecast, days: number): string {
   const entries = Math.ceil(Number((perDay * days).toPrecision(2)));
-  if (entries === 0) return 'nothing, at the present rate';
-  return `about ${entries.toLocaleString('en')} ${entries === 1 ? 'entry' : 'entries'} at the present rate`;
+  if (entries === 0) return 'nothing, at the current rate';
+  return `about ${entries.toLocaleString('en')} ${entries === 1 ? 'entry' : 'entries'} at the current rate`;
 }

@@ -1,7 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import { listReleases } from '../../../events/store.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import type { IntegrationType } from '../../../providers/index.ts';
 import { countRequests } from '../../../triggers/arrival-store.ts';
 import { createTrigger } from '../../../triggers/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
@@ -86,7 +88,7 @@ function Repository({ integration: { repositories }, value }: { integration: Int
   );
 }
 
-function requireKind(provider: string, event: string | null) {
+function requireKind(provider: IntegrationType, event: string | null) {
   const kind = kindOf(provider, event);
   if (kind === null) throw new AppError(400, 'No posts are made of such events. Choose one of the list.');
   return kind;

@@ -60,7 +60,7 @@ export function TriggerForm({
       {kind.isRolling ? (
         <p class="hint">
           Its draft grows with each event until a person publishes it
-          {kind.provider === 'github' ? ', or a release closes it' : ''}.
+          {kind.isOfBranch ? ', or a release closes it' : ''}.
         </p>
       ) : (
         <Check

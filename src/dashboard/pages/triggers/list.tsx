@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Integration } from '../../../integrations/model.ts';
 import { contentTypes } from '../../../posts/model.ts';
+import { providerOf } from '../../../providers/index.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { Select } from '../../view/select.tsx';
@@ -76,6 +77,6 @@ export function TriggerList({
 
 function eventOptions({ type }: Integration) {
   return Object.values(kinds)
-    .filter(({ provider }) => provider === type)
+    .filter(({ event }) => Object.hasOwn(providerOf(type).triggerEvents, event))
     .map(({ event }) => ({ value: event, label: eventWords[event] }));
 }

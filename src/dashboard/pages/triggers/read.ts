@@ -1,6 +1,7 @@
 import type { EventType } from '../../../events/model.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { type ContentType, contentTypes } from '../../../posts/model.ts';
+import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
 import type { Trigger, TriggerFilters } from '../../../triggers/model.ts';
@@ -10,10 +11,10 @@ import { filterWords } from './words.ts';
 
 // What the form of a trigger says. Texts stay as they were typed, to be shown again.
 
-/** The kind that is asked for, of those that the provider has; the first of them otherwise. */
-export function kindOf(provider: string, event: string | null): TriggerKind | null {
-  const possible = Object.values(kinds).filter((kind) => kind.provider === provider);
-  return possible.find((kind) => kind.event === event) ?? null;
+/** The kind of the event; null when the provider does not have it. */
+export function kindOf(provider: IntegrationType, event: string | null): TriggerKind | null {
+  const kind = Object.values(kinds).find((kind) => kind.event === event);
+  return kind !== undefined && Object.hasOwn(providerOf(provider).triggerEvents, kind.event) ? kind : null;
 }
 
 export function contentTypeOf(text: string | null, otherwise: ContentType = 'changelog'): ContentType {

@@ -1,115 +1,171 @@
 import { Octokit } from '@octokit/core';
 import { paginateRest } from '@octokit/plugin-paginate-rest';
 import type { Clock } from '../../../lib/clock.ts';
-import { repositoryOf } from './answers.ts';
-import { apiFetch } from './fetch.ts';
-import { type Asked, missing, problemOf } from './problems.ts';
-import { lacksScope, refusalOf } from './refusal.ts';
+import { ProviderProblem } from '../../api.ts';
+import { type ApiService, apiFetch, notTheApi, serviceAt } from '../../api-fetch.ts';
+import { type Context, lacksScope, problemOf, refusalOf } from './problems.ts';
+import { repositoryOf } from './responses.ts';
+import { words } from './words.ts';
 
 export interface GithubOptions {
   clock: Clock;
   /** How long one request may take, in milliseconds. */
   requestMs: number;
-  /** After so long, in milliseconds, a list of many pages goes no further. */
+  /** The time, in milliseconds, after which a list reads no further page. */
   listingMs: number;
-  /** Ends what is asked, as if GitHub did not answer. */
+  /** Aborts requests, as if GitHub did not answer. */
   signal?: AbortSignal | undefined;
 }
 
 export type GithubClient = ReturnType<typeof openClient>;
 
-/** A repository in a route: both parts as GitHub allows them, so that none can lead to another route. */
+interface Page {
+  data: unknown;
+  headers: object & { link?: string | undefined };
+}
+
+const PER_PAGE = 100;
+
+/** Both parts of a repository's name as GitHub allows them, so that none can lead to another route. */
 const NAME = /^([\w-]{1,100})\/(?!\.{1,2}$)([\w.-]{1,100})$/;
+
+const HOOK = '/repos/{owner}/{repo}/hooks/{hook_id}';
 
 const Client = Octokit.plugin(paginateRest);
 
-/** Octokit for one token, with every failure turned into a `ProviderProblem`. Never tries again by itself. */
-export function openClient(
-  baseUrl: string,
-  token: string,
-  { clock, requestMs, listingMs, signal }: GithubOptions,
-) {
+/** Octokit for one token, with every failure turned into a `ProviderProblem`. Never retries. */
+export function openClient(baseUrl: string, token: string, options: GithubOptions) {
+  const service = serviceAt(
+    baseUrl,
+    'GitHub',
+    'GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3',
+  );
   // Octokit would warn of deprecated routes through the console.
-  const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+  const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
   const octokit = new Client({
     baseUrl,
     auth: token,
     userAgent: 'tidings',
     log,
-    request: { fetch: apiFetch({ baseUrl, requestMs, signal }), log },
+    request: { fetch: jsonFetch(service, options), log },
   });
   octokit.hook.before('request', ({ headers }) => {
     headers['x-github-api-version'] = '2022-11-28';
   });
 
-  /** Throws `ProviderProblem` in place of what Octokit throws. */
-  async function ask<T>(asked: Asked, request: () => Promise<T>): Promise<T> {
+  /** `secret` is that of the webhook in the request. */
+  const about = (place: string | null, secret = ''): Context => ({
+    place,
+    service,
+    web: webOf(baseUrl),
+    secrets: [token, secret],
+    clock: options.clock,
+  });
+
+  /** Throws `ProviderProblem` in place of Octokit's errors. */
+  async function ask<T>(context: Context, request: () => Promise<T>): Promise<T> {
     try {
       return await request();
     } catch (error) {
-      throw problemOf(error, asked);
+      throw problemOf(error, context);
     }
   }
 
-  /** As `ask`, for what is below a repository; null when the repository has none of that. */
-  async function askBelow<T>(asked: Asked, request: () => Promise<T>): Promise<T | null> {
+  /** As `ask`, for a part of a repository; null when the repository has no such part. */
+  async function askBelow<T>(context: Context, request: () => Promise<T>): Promise<T | null> {
     try {
       return await request();
     } catch (error) {
-      const refusal = refusalOf(error, asked.secrets);
-      if (refusal?.status !== 404) throw problemOf(error, asked);
-      // GitHub says 404 both for what is not there and for what it does not show. The repository tells which.
-      const { permissions } = await getRepository(asked);
-      if (lacksScope(refusal)) throw missing.scope(asked);
-      if (permissions?.admin !== true) throw missing.right(asked);
+      const refusal = refusalOf(error, context.secrets);
+      if (refusal?.status !== 404) throw problemOf(error, context);
+      // A 404 also hides parts that the token may not see. The repository itself tells the two apart.
+      const { permissions } = await getRepository(context);
+      if (lacksScope(refusal)) throw new ProviderProblem('missing-permission', words.noScope(context));
+      if (permissions?.admin !== true)
+        throw new ProviderProblem('missing-permission', words.noAdmin(context));
       return null;
     }
   }
 
-  async function getRepository(asked: Asked) {
-    const path = pathOf(asked);
-    return ask(asked, async () => {
-      const { data } = await octokit.request('GET /repos/{owner}/{repo}', path);
-      return repositoryOf(data);
-    });
+  function getRepository(context: Context) {
+    const path = repositoryPath(context);
+    return ask(context, async () =>
+      repositoryOf((await octokit.request('GET /repos/{owner}/{repo}', path)).data),
+    );
   }
 
   return {
     octokit,
-    listingMs,
+    about,
     ask,
     askBelow,
     getRepository,
-    /** What is asked about; `secret` is that of the webhook that is sent along. */
-    about: (place: string | null, secret = ''): Asked => ({
-      place,
-      shown: baseUrl,
-      web: webOf(baseUrl),
-      secrets: [token, secret],
-      clock,
-    }),
+
+    /** A request about a hook; null when the hook, or the part of it that `below` names, does not exist. */
+    async askHook(method: string, context: Context, hookId: string, below = '', body: object = {}) {
+      const path = hookPath(context, hookId);
+      return askBelow(context, () => octokit.request(`${method} ${HOOK}${below}`, { ...path, ...body }));
+    },
+
+    /** Reads pages until `take` returns false, `maxPages` are read, or time is up; `isCut` when GitHub has more. */
+    async readPages(
+      route: string,
+      parameters: object,
+      maxPages: number,
+      take: (page: Page) => boolean,
+    ): Promise<{ isCut: boolean }> {
+      const startedAt = performance.now();
+      const pages: AsyncIterable<Page> = octokit.paginate.iterator(route, {
+        ...parameters,
+        per_page: PER_PAGE,
+      });
+      let count = 0;
+      for await (const page of pages) {
+        count++;
+        if (!take(page)) break;
+        const isLate = performance.now() - startedAt > options.listingMs;
+        if (count >= maxPages || isLate) return { isCut: page.headers.link?.includes('rel="next"') ?? false };
+      }
+      return { isCut: false };
+    },
   };
 }
 
-/** The repository for a route. Throws `ProviderProblem` `place-not-found` for what cannot be a repository's name. */
-export function pathOf(asked: Asked): { owner: string; repo: string } {
-  const [, owner, repo] = NAME.exec(asked.place ?? '') ?? [];
-  if (owner === undefined || repo === undefined) throw missing.name(asked);
-  return { owner, repo };
+/** The repository for a route. Throws `ProviderProblem` `place-not-found` for text that cannot be a repository's name. */
+export function repositoryPath(context: Context): { owner: string; repo: string } {
+  const [, owner, repo] = NAME.exec(context.place ?? '') ?? [];
+  if (owner !== undefined && repo !== undefined) return { owner, repo };
+  throw new ProviderProblem('place-not-found', words.badName(context));
 }
 
-/** The hook for a route. Throws `ProviderProblem` `hook-not-found` for what cannot be a hook's id. */
-export function hookPathOf(asked: Asked, hookId: string) {
-  if (!/^\d{1,15}$/.test(hookId)) throw missing.hook(asked, hookId);
-  return { ...pathOf(asked), hook_id: Number(hookId) };
+/** The hook for a route. Throws `ProviderProblem` `hook-not-found` for text that cannot be a hook's id. */
+export function hookPath(context: Context, hookId: string) {
+  if (/^\d{1,15}$/.test(hookId)) return { ...repositoryPath(context), hook_id: Number(hookId) };
+  throw new ProviderProblem('hook-not-found', words.noHook(context, hookId));
 }
 
-/** Where people find the GitHub of this API: `https://api.github.com`, `https://HOST/api/v3`, `https://api.SUB.ghe.com`. */
+/** The site of an API such as `https://api.github.com`, `https://HOST/api/v3` or `https://api.SUB.ghe.com`. */
 export function webOf(baseUrl: string): string {
   const { origin, protocol, host } = new URL(baseUrl);
   return /^api\.(github\.com|[^.]+\.ghe\.com)$/.test(host) ? `${protocol}//${host.slice(4)}` : origin;
 }
 
-function nothing(): void {
-  // Octokit's log goes nowhere: every failure is thrown.
+/** Resolves with a JSON body, an empty one, or a status of 500 and more: a failing GitHub sends a page. */
+function jsonFetch(service: ApiService, { requestMs, signal }: GithubOptions) {
+  // GitHub redirects requests for a renamed or moved repository.
+  const request = apiFetch(service, { timeoutMs: requestMs, signal, maxRedirects: 3 });
+
+  return async (url: string, init: RequestInit): Promise<Response> => {
+    const { status, headers, text, json } = await request(url, init);
+    if (text !== '' && status < 500 && json === undefined) {
+      const type = headers.get('content-type')?.split(';')[0]?.slice(0, 100) ?? 'something';
+      throw notTheApi(service, `it sent ${type} with status ${status}, not JSON`);
+    }
+    const isNull = status === 204 || status === 205 || status === 304;
+    return new Response(isNull ? null : text, { status, headers });
+  };
+}
+
+function ignore(): void {
+  // Every failure is thrown.
 }

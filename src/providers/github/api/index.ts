@@ -1,30 +1,158 @@
 import { systemClock } from '../../../lib/clock.ts';
-import type { ProviderApi } from '../../api.ts';
-import { listAttempts, redeliver } from './attempts.ts';
-import { type GithubOptions, openClient } from './client.ts';
-import { changeHook, createHook, deleteHook, findHook, listHooks, pingHook } from './hooks.ts';
-import { getPlace, listPlaces } from './places.ts';
+import { type HookSettings, type ProviderApi, ProviderProblem, type RemoteHook } from '../../api.ts';
+import { type GithubClient, type GithubOptions, hookPath, openClient, repositoryPath } from './client.ts';
+import type { Context } from './problems.ts';
+import { attemptsOf, hookOf, hooksOf, repositoriesOf, toPlace } from './responses.ts';
+import { words } from './words.ts';
 
 const DEFAULTS: GithubOptions = { clock: systemClock, requestMs: 10_000, listingMs: 30_000 };
 
+/** A thousand repositories: enough to choose from. Any other can be named. */
+const MAX_PLACE_PAGES = 10;
+
+/** GitHub allows 20 hooks for each of its seventy-odd events, so no repository has more. */
+const MAX_HOOK_PAGES = 20;
+
+const MAX_ATTEMPT_PAGES = 20;
+
 /**
  * GitHub's REST API on behalf of a token, fine-grained or classic. `baseUrl` has no trailing slash:
- * `https://api.github.com`, or `https://HOST/api/v3`. Nothing is tried again by itself, nothing is written to the
- * console, and no error holds the token or a webhook's secret.
+ * `https://api.github.com`, or `https://HOST/api/v3`. Never retries, writes nothing to the console, and no error holds
+ * the token or a webhook's secret.
  */
 export function githubApi(baseUrl: string, token: string, options: Partial<GithubOptions> = {}): ProviderApi {
   const client = openClient(baseUrl, token, { ...DEFAULTS, ...options });
+  return { type: 'github', ...placesOf(client), ...repositoryHooks(client), ...hookAttempts(client) };
+}
+
+type Part<Method extends keyof ProviderApi> = Required<Pick<ProviderApi, Method>>;
+
+function placesOf({ about, ask, getRepository, readPages }: GithubClient): Part<'listPlaces' | 'getPlace'> {
   return {
-    type: 'github',
-    listPlaces: () => listPlaces(client),
-    getPlace: (name) => getPlace(client, name),
-    listHooks: (placeId) => listHooks(client, placeId),
-    findHook: (placeId, hookId) => findHook(client, placeId, hookId),
-    createHook: (placeId, wish) => createHook(client, placeId, wish),
-    changeHook: (placeId, hookId, wish) => changeHook(client, placeId, hookId, wish),
-    deleteHook: (placeId, hookId) => deleteHook(client, placeId, hookId),
-    pingHook: (placeId, hookId) => pingHook(client, placeId, hookId),
-    listAttempts: (placeId, hookId, since) => listAttempts(client, placeId, hookId, since),
-    redeliver: (placeId, hookId, attemptId) => redeliver(client, placeId, hookId, attemptId),
+    /** Without archived repositories; when there are too many, those last pushed to. */
+    async listPlaces() {
+      const repositories: ReturnType<typeof repositoriesOf> = [];
+      let isPartial = false;
+      const query = { affiliation: 'owner,collaborator,organization_member', sort: 'pushed' };
+      const { isCut } = await ask(about(null), () =>
+        readPages('GET /user/repos', query, MAX_PLACE_PAGES, ({ data, headers }) => {
+          repositories.push(...repositoriesOf(data));
+          // GitHub leaves out organizations that require single sign-on, and only this header says so.
+          isPartial ||= 'x-github-sso' in headers;
+          return true;
+        }),
+      );
+      // A push between two pages can put a repository on both.
+      const places = new Map(
+        repositories
+          .filter(({ archived }) => archived !== true)
+          .map((each) => [each.full_name, toPlace(each)]),
+      );
+      const sorted = [...places.values()].sort(
+        (a, b) => Number(b.canAdminister) - Number(a.canAdminister) || (a.name < b.name ? -1 : 1),
+      );
+      return { places: sorted, isCut: isCut || isPartial };
+    },
+
+    /** A renamed repository comes under its new name. */
+    getPlace: async (name) => toPlace(await getRepository(about(name.trim()))),
+  };
+}
+
+type HookMethods = 'listHooks' | 'findHook' | 'createHook' | 'changeHook' | 'deleteHook' | 'pingHook';
+
+function repositoryHooks({ octokit, about, askBelow, askHook, readPages }: GithubClient): Part<HookMethods> {
+  return {
+    async listHooks(placeId) {
+      const context = about(placeId);
+      const path = repositoryPath(context);
+      const hooks: RemoteHook[] = [];
+      const listed = await askBelow(context, () =>
+        readPages('GET /repos/{owner}/{repo}/hooks', path, MAX_HOOK_PAGES, ({ data }) => {
+          hooks.push(...hooksOf(placeId, data));
+          return true;
+        }),
+      );
+      if (listed === null) throw new ProviderProblem('missing-permission', words.noPermission(context));
+      // Half a list could lack the hook that the caller looks for.
+      if (listed.isCut) throw new ProviderProblem('provider-failed', words.listTooSlow(context));
+      return hooks;
+    },
+
+    async findHook(placeId, hookId) {
+      const response = await askHook('GET', about(placeId), hookId);
+      return response && hookOf(placeId, response.data);
+    },
+
+    async createHook(placeId, settings) {
+      const context = about(placeId, settings.secret);
+      const body = { ...repositoryPath(context), name: 'web', ...bodyOf(settings) };
+      const response = await askBelow(context, () =>
+        octokit.request('POST /repos/{owner}/{repo}/hooks', body),
+      );
+      if (response === null) throw new ProviderProblem('missing-permission', words.noPermission(context));
+      return hookOf(placeId, response.data);
+    },
+
+    async changeHook(placeId, hookId, settings) {
+      const context = about(placeId, settings.secret);
+      const changed = await askHook('PATCH', context, hookId, '', bodyOf(settings));
+      if (changed === null) throw noHook(context, hookId);
+    },
+
+    async deleteHook(placeId, hookId) {
+      await askHook('DELETE', about(placeId), hookId);
+    },
+
+    async pingHook(placeId, hookId) {
+      const context = about(placeId);
+      if ((await askHook('POST', context, hookId, '/pings')) === null) throw noHook(context, hookId);
+    },
+  };
+}
+
+/** Always whole: GitHub removes from `config` whatever a change leaves out, the secret included. */
+const bodyOf = ({ url, secret, events }: HookSettings) => ({
+  active: true,
+  events: [...events],
+  config: { url, secret, content_type: 'json', insecure_ssl: '0' },
+});
+
+const noHook = (context: Context, hookId: string) =>
+  new ProviderProblem('hook-not-found', words.noHook(context, hookId));
+
+function hookAttempts({
+  about,
+  askBelow,
+  askHook,
+  readPages,
+}: GithubClient): Part<'listAttempts' | 'redeliver'> {
+  return {
+    /** At most 2000. GitHub keeps attempts for some days only. */
+    async listAttempts(placeId, hookId, since) {
+      const context = about(placeId);
+      const path = hookPath(context, hookId);
+      const from = since.toISOString();
+      const attempts: ReturnType<typeof attemptsOf> = [];
+      const route = 'GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries';
+      const listed = await askBelow(context, () =>
+        readPages(route, path, MAX_ATTEMPT_PAGES, ({ data }) => {
+          const page = attemptsOf(data);
+          const recent = page.filter(({ deliveredAt }) => deliveredAt >= from);
+          attempts.push(...recent);
+          return recent.length === page.length;
+        }),
+      );
+      if (listed === null) throw noHook(context, hookId);
+      return { attempts, isCut: listed.isCut };
+    },
+
+    /** GitHub sends it a moment later, as a new attempt of the same delivery. */
+    async redeliver(placeId, hookId, attemptId) {
+      const context = about(placeId);
+      const below = '/deliveries/{delivery_id}/attempts';
+      const sent = await askHook('POST', context, hookId, below, { delivery_id: attemptId });
+      if (sent === null) throw new ProviderProblem('refused', words.noAttempt(context, attemptId));
+    },
   };
 }

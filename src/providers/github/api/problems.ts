@@ -1,132 +1,126 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { type ProblemKind, ProviderProblem } from '../../api.ts';
-import { NoAnswer, notTheApi } from './fetch.ts';
-import { retryAtOf } from './rate-limit.ts';
-import { causeOf, type Refusal, refusalOf } from './refusal.ts';
+import { notTheApi } from '../../api-fetch.ts';
+import { type Subject, words } from './words.ts';
 
-/** What was asked, as far as a refusal needs to be explained. */
-export interface Asked {
-  /** The repository; null for all of them. */
-  place: string | null;
-  /** The API's address. */
-  shown: string;
-  /** Where people find GitHub, such as `https://github.com`. */
-  web: string;
-  /** What no message may hold: the token, the webhook's secret. */
+/** A refusal as Octokit's errors carry it. `reason` is GitHub's own, without secrets, at most 300 characters. */
+export interface Refusal {
+  status: number;
+  headers: Readonly<Record<string, string | number | undefined>>;
+  reason: string;
+}
+
+/** A request, for the problem that it may end with. */
+export interface Context extends Subject {
+  /** Never shown in a problem: the token, the webhook's secret. */
   secrets: readonly string[];
   clock: Clock;
 }
 
-/** The problem behind an error of Octokit's. An error that is not about GitHub comes back as it is. */
-export function problemOf(error: unknown, asked: Asked): unknown {
-  const silence = error instanceof Error && error.cause instanceof NoAnswer ? error.cause : error;
-  if (silence instanceof NoAnswer) return new ProviderProblem('provider-failed', silence.message);
-  const refusal = refusalOf(error, asked.secrets);
-  return refusal === null ? error : explained(refusal, asked);
+/** GitHub counts by the hour. A longer wait is a mistake, or one of the clocks is wrong. */
+const MAX_WAIT_SECONDS = 86_400;
+
+/** GitHub asks for this wait where it names no time. */
+const DEFAULT_WAIT_SECONDS = 60;
+
+/** The refusal that an error of Octokit's carries; null for any other error. */
+export function refusalOf(error: unknown, secrets: readonly string[]): Refusal | null {
+  type Response = Omit<Refusal, 'reason'> & { data: unknown };
+  const { response } = error instanceof Error ? (error as Error & { response?: Response }) : {};
+  if (response === undefined) return null;
+  const { status, headers, data } = response;
+  return { status, headers, reason: scrubbed(reasonIn(data), secrets) };
 }
 
-function explained(refusal: Refusal, asked: Asked): ProviderProblem {
-  const cause = causeOf(refusal);
-  const retryAt = retryAtOf(refusal, asked.clock);
+/** The problem behind an error of Octokit's. An error that is not about GitHub comes back as it is. */
+export function problemOf(error: unknown, { secrets, clock, ...subject }: Context): unknown {
+  // Octokit wraps the errors of its `fetch`.
+  if (error instanceof Error && error.cause instanceof ProviderProblem) return error.cause;
+  const refusal = refusalOf(error, secrets);
+  if (refusal === null) return error;
+  // Octokit's own error holds the whole request, and so the webhook's secret.
+  const requestId = String(refusal.headers['x-github-request-id'] ?? 'unknown').slice(0, 100);
+  const cause = new Error(`GitHub answered ${refusal.status}: ${refusal.reason} (request ${requestId})`);
+  const retryAt = retryAtOf(refusal, clock);
   if (retryAt !== null) {
-    const until = retryAt.toISOString().replace('.000Z', 'Z');
-    const message = `GitHub takes no more requests from this token until ${until}. Try again then.`;
-    return new ProviderProblem('rate-limited', message, { cause, retryAt });
+    return new ProviderProblem('rate-limited', words.rateLimited(retryAt), { cause, retryAt });
   }
-  const [kind, message] = meaningOf(refusal, asked);
+  if (refusal.status === 404 && subject.place === null) {
+    return notTheApi(subject.service, 'it lists no repositories');
+  }
+  const [kind, message] = meaningOf(refusal, subject);
   return new ProviderProblem(kind, message, { cause });
 }
 
-function meaningOf({ status, headers, words }: Refusal, asked: Asked): [ProblemKind, string] {
-  const refused: [ProblemKind, string] = ['refused', `GitHub refused (status ${status}): ${words}`];
-  if (status >= 500) return ['provider-failed', failed(status, asked)];
-  if (status === 401) return ['bad-token', badToken(asked)];
+function meaningOf({ status, headers, reason }: Refusal, subject: Subject): [ProblemKind, string] {
+  if (status >= 500) return ['provider-failed', words.failed(subject, status)];
+  if (status === 401) return ['bad-token', words.badToken(subject)];
+  if (status === 404) return ['place-not-found', words.noPlace(subject)];
   if (status === 403) {
-    const wants = String(headers['x-github-sso'] ?? '');
-    if (wants.startsWith('required') || /SAML enforcement/i.test(words)) {
-      return ['missing-permission', wantsSso(asked)];
+    const sso = String(headers['x-github-sso'] ?? '');
+    if (sso.startsWith('required') || /SAML enforcement/i.test(reason)) {
+      return ['missing-permission', words.ssoRequired(subject)];
     }
-    if (/not accessible by/i.test(words)) return ['missing-permission', lacksPermission(asked)];
-    return /admin rights/i.test(words) ? ['missing-permission', lacksRight(asked)] : refused;
+    if (/not accessible by/i.test(reason)) return ['missing-permission', words.noPermission(subject)];
+    if (/admin rights/i.test(reason)) return ['missing-permission', words.noAdmin(subject)];
   }
-  if (status === 404 && asked.place === null)
-    return ['provider-failed', notTheApi(asked.shown, 'it lists no repositories')];
-  if (status === 404) return ['place-not-found', noPlace(asked)];
-  return status === 422 ? (hookMeaningOf(words, asked) ?? refused) : refused;
-}
-
-function hookMeaningOf(words: string, { place, web }: Asked): [ProblemKind, string] | null {
-  const settings = `${web}/${place}/settings/hooks`;
-  if (/hook already exists/i.test(words)) {
-    const message = `${place} has a webhook with this URL already. Delete it at ${settings}, then try again.`;
-    return ['hook-exists', message];
+  if (status === 422) {
+    if (/hook already exists/i.test(reason)) return ['hook-exists', words.hookExists(subject)];
+    if (/cannot have more than \d+ hooks/i.test(reason)) {
+      return ['too-many-hooks', words.tooManyHooks(subject, reason)];
+    }
+    if (/reachable over the public internet/i.test(reason)) {
+      return ['unreachable-url', words.unreachableUrl(reason)];
+    }
   }
-  if (/cannot have more than \d+ hooks/i.test(words)) {
-    const advice = `Delete one that is not needed at ${settings}, then try again.`;
-    return ['too-many-hooks', `GitHub takes no more webhooks at ${place}: ${words}. ${advice}`];
-  }
-  if (/reachable over the public internet/i.test(words)) {
-    const advice = 'Set PUBLIC_URL to an address that GitHub can reach.';
-    return ['unreachable-url', `GitHub does not take the webhook: ${words}. ${advice}`];
-  }
-  return null;
+  return ['refused', words.refused(status, reason)];
 }
 
-const PERMISSION = '"Webhooks: read and write" (classic: the scope admin:repo_hook)';
+/** When GitHub accepts requests again, to the second and at most a day ahead; null unless a rate limit is the reason. */
+function retryAtOf({ status, headers, reason }: Refusal, clock: Clock): Date | null {
+  if (status !== 403 && status !== 429) return null;
+  const nowSeconds = Math.ceil(clock.now().getTime() / 1000);
+  const at = (seconds: number) => new Date(Math.min(seconds, nowSeconds + MAX_WAIT_SECONDS) * 1000);
 
-function failed(status: number, { web }: Asked): string {
-  const advice = web === 'https://github.com' ? ' https://www.githubstatus.com tells how it is.' : '';
-  return `GitHub failed with status ${status}. Try again later.${advice}`;
+  const after = Number(headers['retry-after'] ?? Number.NaN);
+  if (after >= 0) return at(nowSeconds + Math.ceil(after));
+  const reset = Number(headers['x-ratelimit-reset'] ?? Number.NaN);
+  if (Number(headers['x-ratelimit-remaining'] ?? Number.NaN) === 0 && reset > 0) return at(reset);
+  const isLimit = status === 429 || /rate limit|abuse detection/i.test(reason);
+  return isLimit ? at(nowSeconds + DEFAULT_WAIT_SECONDS) : null;
 }
 
-function badToken({ web }: Asked): string {
-  const advice = `Make a new one at ${web}/settings/personal-access-tokens with the repository permission ${PERMISSION}.`;
-  return `GitHub refused the token: it is unknown, revoked or expired. ${advice}`;
+/** True for a classic token that has none of the scopes that GitHub accepts for the refused request. */
+export function lacksScope({ headers }: Refusal): boolean {
+  const scopes = headers['x-oauth-scopes'];
+  if (scopes === undefined) return false;
+  const accepted = scopesIn(headers['x-accepted-oauth-scopes'] ?? 'admin:repo_hook, write:repo_hook, repo');
+  return !scopesIn(scopes).some((scope) => accepted.includes(scope));
 }
 
-function lacksPermission({ place, web }: Asked): string {
-  const settings = `${web}/settings/personal-access-tokens`;
-  if (place === null) return `The token may not list repositories. Choose its repositories at ${settings}.`;
-  const needs = `it needs the repository permission ${PERMISSION}`;
-  return `The token may not administer webhooks of ${place}: ${needs}. Change it at ${settings}.`;
+const scopesIn = (header: string | number) =>
+  String(header)
+    .split(',')
+    .map((scope) => scope.trim())
+    .filter((scope) => scope !== '');
+
+function reasonIn(data: unknown): string {
+  const { message, errors } = { ...(data as { message?: unknown; errors?: unknown } | null) };
+  const details = (Array.isArray(errors) ? errors : []).map(detailOf).filter((detail) => detail !== '');
+  if (details.length > 0) return details.join('; ');
+  return typeof message === 'string' && message !== '' ? message : 'no reason given';
 }
 
-function lacksRight({ place }: Asked): string {
-  const advice = 'Ask for the role, or use the token of somebody who has it.';
-  return `Whoever the token belongs to may not administer ${place}: webhooks need the role Admin there. ${advice}`;
+/** One of a refusal's errors. Leaves out its `value`, which repeats the request. */
+function detailOf(error: unknown): string {
+  if (typeof error === 'string') return error;
+  const { message, field, code } = { ...(error as Record<string, unknown> | null) };
+  if (typeof message === 'string' && message !== '') return message;
+  return [field, code].filter((part) => typeof part === 'string').join(' ');
 }
 
-function lacksScopeFor({ place, web }: Asked): string {
-  const needs = 'it lacks the scope admin:repo_hook';
-  return `The token may not administer webhooks of ${place}: ${needs}. Add it at ${web}/settings/tokens.`;
+function scrubbed(text: string, secrets: readonly string[]): string {
+  const given = secrets.filter((secret) => secret !== '');
+  const hidden = given.reduce((rest, secret) => rest.replaceAll(secret, '********'), text);
+  return hidden.replaceAll(/\p{Cc}+/gu, ' ').slice(0, 300);
 }
-
-function wantsSso({ place, web }: Asked): string {
-  const who = place === null ? 'An organization' : `The organization ${place.split('/')[0]}`;
-  const advice = `Authorize the token for it at ${web}/settings/tokens ("Configure SSO"), then try again.`;
-  return `${who} wants single sign-on for this token. ${advice}`;
-}
-
-function noPlace({ place }: Asked): string {
-  const advice = 'Check the name, and that the repository is among those that the token may see.';
-  return `GitHub shows this token no repository ${place}. ${advice}`;
-}
-
-/** The problems that a bare 404 can stand for, and names that need not be asked for. */
-export const missing = {
-  permission: (asked: Asked) => new ProviderProblem('missing-permission', lacksPermission(asked)),
-  scope: (asked: Asked) => new ProviderProblem('missing-permission', lacksScopeFor(asked)),
-  right: (asked: Asked) => new ProviderProblem('missing-permission', lacksRight(asked)),
-  name: ({ place }: Asked) =>
-    new ProviderProblem(
-      'place-not-found',
-      `A repository is named OWNER/NAME, such as acme/rocket, not ${String(place).slice(0, 200)}`,
-    ),
-  hook: ({ place }: Asked, hookId: string) =>
-    new ProviderProblem('hook-not-found', `The webhook ${hookId} is not at ${place} any more`),
-  attempt: ({ place }: Asked, attemptId: string) =>
-    new ProviderProblem(
-      'refused',
-      `GitHub no longer has the delivery ${attemptId} of ${place}, or its webhook`,
-    ),
-};

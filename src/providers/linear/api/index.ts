@@ -1,76 +1,163 @@
 import {
   ALL_PUBLIC_TEAMS,
-  type HookWish,
+  type HookSettings,
+  type Place,
   type ProviderApi,
   ProviderProblem,
   type RemoteHook,
 } from '../../api.ts';
-import { type LinearOptions, linearCaller } from './client.ts';
-import { allPages } from './pages.ts';
-import { linearPlaces } from './places.ts';
-import { noSuccess } from './problem.ts';
-import { type Webhook, webhookCreation, webhookQuery, webhooksQuery } from './queries.ts';
+import {
+  type LinearClient,
+  type LinearOptions,
+  openClient,
+  queries,
+  readPages,
+  type Team,
+  type Viewer,
+  type Webhook,
+} from './client.ts';
+import { words } from './words.ts';
 
-/** At most so many webhooks of a workspace are looked through. */
+const MAX_TEAMS = 1000;
 const MAX_HOOKS = 1000;
 
-/** What Linear shows people as the webhook's name. */
+/** Linear's names are far shorter. */
+const MAX_NAME_LENGTH = 255;
+
+const ALL_PUBLIC_TEAMS_NAME = 'All public teams';
+
+/** The name that Linear shows for the webhook. */
 const LABEL = 'Tidings';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Linear's GraphQL API at `baseUrl`, for a personal API key or the token of an OAuth application. A request takes at
- * most 10 s unless told otherwise. Linear has no pings and tells nobody of its deliveries, so those methods are absent.
+ * most 10 s by default. Linear has no pings and does not list deliveries, so those methods are absent.
  */
 export function linearApi(baseUrl: string, token: string, options?: LinearOptions): ProviderApi {
-  const linear = linearCaller(baseUrl, token, options);
+  const client = openClient(baseUrl, token, options);
+  return { type: 'linear', ...placesOf(client), ...hooksOf(client) };
+}
 
-  async function listAll(): Promise<Webhook[]> {
-    const { nodes } = await allPages(MAX_HOOKS, async (page) => {
-      return (await linear.ask(webhooksQuery, page)).webhooks;
-    });
-    return nodes;
-  }
+/** The places of a workspace: its teams, and all public ones as one. */
+function placesOf({ ask }: LinearClient): Pick<ProviderApi, 'listPlaces' | 'getPlace'> {
+  return {
+    async listPlaces() {
+      let canAdminister = false;
+      const { nodes, isCut } = await readPages(MAX_TEAMS, async (page) => {
+        const { viewer, teams } = await ask(queries.teams, page);
+        canAdminister = mayAdminister(viewer);
+        return teams;
+      });
+      const places = nodes
+        .map((team) => teamPlace(team, canAdminister))
+        .sort((one, other) => one.name.localeCompare(other.name, 'en'));
+      return { places: [allPublicTeams(canAdminister), ...places], isCut };
+    },
+
+    async getPlace(idOrName) {
+      const name = idOrName.trim();
+      if (name === '' || name.length > MAX_NAME_LENGTH) {
+        throw new ProviderProblem('place-not-found', words.noTeamNamed('of that name'));
+      }
+      const isAll = [ALL_PUBLIC_TEAMS, ALL_PUBLIC_TEAMS_NAME.toLowerCase()].includes(name.toLowerCase());
+      const variables = isAll ? { first: 1 } : { first: 250, filter: filterFor(name) };
+      const { viewer, teams } = await ask(queries.teams, variables);
+      if (isAll) return allPublicTeams(mayAdminister(viewer));
+      return teamPlace(oneTeam(name, teams.nodes), mayAdminister(viewer));
+    },
+  };
+}
+
+/** The user of an OAuth application is no admin; whether the token has the scope shows only when Tidings uses it. */
+const mayAdminister = ({ admin, owner, app }: Viewer) => admin || owner || app;
+
+/** On one line: anybody in the workspace may have chosen the name. */
+const labelOf = ({ name, key }: Team) => `${name} (${key})`.replaceAll(/\p{Cc}+/gu, ' ').slice(0, 300);
+
+const teamPlace = (team: Team, canAdminister: boolean): Place => ({
+  id: team.id,
+  name: labelOf(team),
+  canAdminister,
+});
+
+const allPublicTeams = (canAdminister: boolean): Place => ({
+  id: ALL_PUBLIC_TEAMS,
+  name: ALL_PUBLIC_TEAMS_NAME,
+  canAdminister,
+});
+
+/** Matches the few teams that `name` may mean, so that one request is enough for a workspace of any size. */
+function filterFor(name: string) {
+  const key = /\(([^()]+)\)$/.exec(name)?.[1];
+  return {
+    or: [
+      { key: { eqIgnoreCase: name } },
+      { name: { eq: name } },
+      ...(key === undefined ? [] : [{ key: { eqIgnoreCase: key } }]),
+      // Linear refuses an id that is not a UUID.
+      ...(UUID.test(name) ? [{ id: { eq: name.toLowerCase() } }] : []),
+    ],
+  };
+}
+
+/** An id or a whole label means one team; a key or a name may mean several. */
+function oneTeam(wanted: string, teams: readonly Team[]): Team {
+  const lower = wanted.toLowerCase();
+  const exact = teams.find((team) => team.id === lower || labelOf(team) === wanted);
+  if (exact !== undefined) return exact;
+  const [team, ...others] = teams.filter(({ key, name }) => key.toLowerCase() === lower || name === wanted);
+  if (team === undefined) throw new ProviderProblem('place-not-found', words.noTeamNamed(wanted));
+  if (others.length === 0) return team;
+  const labels = [team, ...others].map(labelOf).sort().join(', ');
+  throw new ProviderProblem('place-not-found', words.severalTeams(wanted, labels));
+}
+
+type HookMethods = 'listHooks' | 'findHookAnywhere' | 'findHook' | 'createHook' | 'changeHook' | 'deleteHook';
+
+function hooksOf({ ask }: LinearClient): Pick<ProviderApi, HookMethods> {
+  const listAll = async () =>
+    (await readPages(MAX_HOOKS, async (page) => (await ask(queries.webhooks, page)).webhooks)).nodes;
 
   return {
-    type: 'linear',
-    ...linearPlaces(linear),
-
     async listHooks(placeId) {
       return (await listAll()).flatMap((webhook) => hookIn(placeId, webhook) ?? []);
     },
 
     async findHookAnywhere(url) {
-      const found = (await listAll()).find((webhook) => webhook.url === url);
-      const placeId = found === undefined ? undefined : placeOf(found);
-      return found === undefined || placeId === undefined ? null : remoteHook(placeId, found);
+      const webhook = (await listAll()).find((each) => each.url === url);
+      if (webhook === undefined) return null;
+      const placeId = placeOf(webhook);
+      return placeId === undefined ? null : remoteHook(placeId, webhook);
     },
 
     async findHook(placeId, hookId) {
       try {
-        const { webhook } = await linear.ask(webhookQuery, { id: hookId });
-        return hookIn(placeId, webhook);
+        return hookIn(placeId, (await ask(queries.webhook, { id: hookId })).webhook);
       } catch (error) {
         if (isGone(error)) return null;
         throw error;
       }
     },
 
-    // Linear itself refuses a second webhook with the URL for the place, which no look beforehand could do as surely.
-    async createHook(placeId, wish) {
+    // Linear itself refuses a second webhook with the same URL and place, so there is nothing to look up first.
+    async createHook(placeId, settings) {
       const place = placeId === ALL_PUBLIC_TEAMS ? { allPublicTeams: true } : { teamId: placeId };
-      const input = { ...settingsOf(wish), ...place, label: LABEL };
-      const { webhookCreate } = await linear.ask(webhookCreation, { input }, wish.secret);
-      if (!webhookCreate.success) throw noSuccess();
+      const input = { ...inputOf(settings), ...place, label: LABEL };
+      const { webhookCreate } = await ask(queries.createWebhook, { input }, settings.secret);
+      requireSuccess(webhookCreate);
       return remoteHook(placeId, webhookCreate.webhook);
     },
 
-    async changeHook(_placeId, hookId, wish) {
-      await linear.perform((client) => client.updateWebhook(hookId, settingsOf(wish)), wish.secret);
+    async changeHook(_placeId, hookId, settings) {
+      const variables = { id: hookId, input: inputOf(settings) };
+      requireSuccess((await ask(queries.updateWebhook, variables, settings.secret)).webhookUpdate);
     },
 
     async deleteHook(_placeId, hookId) {
       try {
-        await linear.perform((client) => client.deleteWebhook(hookId));
+        requireSuccess((await ask(queries.deleteWebhook, { id: hookId })).webhookDelete);
       } catch (error) {
         if (!isGone(error)) throw error;
       }
@@ -78,7 +165,7 @@ export function linearApi(baseUrl: string, token: string, options?: LinearOption
   };
 }
 
-const settingsOf = ({ url, secret, events }: HookWish) => ({
+const inputOf = ({ url, secret, events }: HookSettings) => ({
   url,
   secret,
   resourceTypes: [...events],
@@ -87,6 +174,10 @@ const settingsOf = ({ url, secret, events }: HookWish) => ({
 
 const isGone = (error: unknown) => error instanceof ProviderProblem && error.kind === 'hook-not-found';
 
+function requireSuccess({ success }: { success: boolean }): void {
+  if (!success) throw new ProviderProblem('provider-failed', words.noSuccess());
+}
+
 /** Null when the webhook is for another place. */
 function hookIn(placeId: string, webhook: Webhook): RemoteHook | null {
   return placeOf(webhook) === placeId ? remoteHook(placeId, webhook) : null;
@@ -94,15 +185,13 @@ function hookIn(placeId: string, webhook: Webhook): RemoteHook | null {
 
 const placeOf = ({ allPublicTeams, team }: Webhook) => (allPublicTeams ? ALL_PUBLIC_TEAMS : team?.id);
 
-function remoteHook(placeId: string, webhook: Webhook): RemoteHook {
-  return {
-    id: webhook.id,
-    placeId,
-    url: webhook.url ?? '',
-    events: webhook.resourceTypes.toSorted(),
-    isActive: webhook.enabled,
-    isJson: null,
-    hasSecret: null,
-    lastResponse: null,
-  };
-}
+const remoteHook = (placeId: string, webhook: Webhook): RemoteHook => ({
+  id: webhook.id,
+  placeId,
+  url: webhook.url ?? '',
+  events: webhook.resourceTypes.toSorted(),
+  isActive: webhook.enabled,
+  isJson: null,
+  hasSecret: null,
+  lastResponse: null,
+});

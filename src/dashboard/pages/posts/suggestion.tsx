@@ -1,0 +1,176 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { Type } from '@sinclair/typebox';
+import type { Deps } from '../../../deps.ts';
+import type { SuggestedLine, Suggestion } from '../../../drafts/model.ts';
+import {
+  compareTexts,
+  dismissSuggestion,
+  getSuggestion,
+  hasSuggestionFor,
+  takeSuggestion,
+} from '../../../drafts/suggestions.ts';
+import { AppError } from '../../../lib/app-error.ts';
+import type { OwnedPost, Post } from '../../../posts/model.ts';
+import { readPost } from '../../../posts/store.ts';
+import { type MemberVisit, type Page, post, redirect } from '../../page.ts';
+import { readFields } from '../../submission.ts';
+import { When } from '../../view/elements.tsx';
+import { Action } from '../../view/form.tsx';
+
+// Two versions of a post: a suggestion beside an edited post, and an edit beside somebody else's.
+
+/** The times tie a choice to the versions that the person saw. */
+const ChoiceForm = Type.Object({
+  choice: Type.Optional(Type.Union([Type.Literal('take'), Type.Literal('keep')])),
+  suggestedAt: Type.String(),
+  seen: Type.String(),
+});
+
+export const suggestionPages: readonly Page[] = [
+  post('/dashboard/:organizationId/posts/:postId/suggestion', 'member', async (visit) => {
+    const { deps, form, base } = visit;
+    const found = await requirePost(visit);
+    const suggestion = await findSuggestion(deps, found);
+    const { choice, suggestedAt, seen } = readFields(ChoiceForm, form);
+    const to = `${base}/posts/${found.id}`;
+    if (suggestion === null) return redirect(to, 'The new version is gone. Nothing was changed.');
+    if (suggestion.suggestedAt !== suggestedAt || found.updatedAt !== seen) {
+      return redirect(to, 'One of the versions changed meanwhile. Nothing was done: look again.');
+    }
+    if (choice === undefined) throw new AppError(400, 'Choose which version to keep.');
+    if (choice === 'take') {
+      await takeSuggestion(deps, found.id);
+      return redirect(to, 'The post has the new version.');
+    }
+    await dismissSuggestion(deps, found.id);
+    return redirect(to, 'Your version stays, and this one is not suggested again.');
+  }),
+];
+
+/** The post in the path. Throws `AppError` 404, also for another organization's. */
+export async function requirePost({ deps, organization, params }: MemberVisit): Promise<OwnedPost> {
+  const found = await readPost(deps.db, params.postId ?? '');
+  if (found?.organizationId !== organization.id) {
+    throw new AppError(404, 'There is no such post. It may have been deleted.');
+  }
+  return found;
+}
+
+export async function findSuggestion(deps: Pick<Deps, 'db'>, { id }: Post): Promise<Suggestion | null> {
+  return (await hasSuggestionFor(deps, id)) ? getSuggestion(deps, id) : null;
+}
+
+/** Offers the newer version of a post that a person has edited or published. */
+export function SuggestionNote({
+  base,
+  post,
+  suggestion: { suggestedAt, changes },
+  now,
+}: {
+  base: string;
+  post: Post;
+  suggestion: Suggestion;
+  now: Date;
+}) {
+  const to = `${base}/posts/${post.id}/suggestion`;
+  const seen = { suggestedAt, seen: post.updatedAt };
+  return (
+    <section class="note" aria-labelledby="suggestion">
+      <p>
+        <strong id="suggestion">There is a new version of this post.</strong> Its source changed{' '}
+        <When at={suggestedAt} now={now} />, after{' '}
+        {post.status === 'published' ? 'it was published' : 'somebody edited it'}.
+      </p>
+      <Difference label="Changes" lines={changes} />
+      <div class="bar">
+        <Action to={to} label="Use new version" fields={{ choice: 'take', ...seen }} />
+        <Action to={to} label="Keep my version" fields={{ choice: 'keep', ...seen }} />
+      </div>
+    </section>
+  );
+}
+
+/** Shows both versions after somebody else saved first. */
+export function Conflict({
+  base,
+  post,
+  typed,
+}: {
+  base: string;
+  post: OwnedPost;
+  typed: Pick<Post, 'title' | 'markdown'>;
+}) {
+  return (
+    <div class="problem conflict" role="alert">
+      <p>
+        <strong>This post was changed while you had it open, and your version is not saved yet.</strong>
+      </p>
+      <p>
+        Your version is below. Save it to replace the stored one; or{' '}
+        <a href={`${base}/posts/${post.id}`}>discard it and open the stored one</a>.
+      </p>
+      <Difference label="What saving yours would change" lines={compareTexts(post, typed)} />
+      <details>
+        <summary>The stored version</summary>
+        <p>
+          <strong>{post.title}</strong>
+        </p>
+        <pre class="stored">{post.markdown}</pre>
+      </details>
+    </div>
+  );
+}
+
+/** Unchanged lines to show beside a change. */
+const CONTEXT = 2;
+
+/** Keeps the page small. */
+const MAX_LINES = 1_000;
+
+/** A longer difference is folded: it would push the editor away. */
+const MAX_OPEN = 40;
+
+type Piece = SuggestedLine | { kind: 'skipped'; lines: SuggestedLine[] };
+
+/** The changes from one text to another, line by line. */
+function Difference({ label, lines }: { label: string; lines: readonly SuggestedLine[] }) {
+  const all = withoutLongSame(lines);
+  const pieces = all.slice(0, MAX_LINES);
+  return (
+    <details open={all.length <= MAX_OPEN}>
+      <summary>{label}</summary>
+      <pre class="difference">
+        {pieces.map((piece) => (
+          <Line piece={piece} />
+        ))}
+        {all.length > pieces.length ? <span class="dim">… and so on</span> : null}
+      </pre>
+    </details>
+  );
+}
+
+function Line({ piece }: { piece: Piece }) {
+  if (piece.kind === 'skipped') return <span class="dim">{`… ${piece.lines.length} unchanged lines`}</span>;
+  // An empty line keeps its height.
+  const text = piece.line === '' ? ' ' : piece.line;
+  if (piece.kind === 'added') return <ins>{text}</ins>;
+  if (piece.kind === 'removed') return <del>{text}</del>;
+  return <span>{text}</span>;
+}
+
+function withoutLongSame(lines: readonly SuggestedLine[]): Piece[] {
+  const isNearChange = lines.map(() => false);
+  lines.forEach(({ kind }, index) => {
+    if (kind === 'same') return;
+    isNearChange.fill(true, Math.max(0, index - CONTEXT), index + CONTEXT + 1);
+  });
+  const pieces: Piece[] = [];
+  lines.forEach((line, index) => {
+    const last = pieces.at(-1);
+    if (isNearChange[index]) pieces.push(line);
+    else if (last?.kind === 'skipped') last.lines.push(line);
+    else pieces.push({ kind: 'skipped', lines: [line] });
+  });
+  // A single line takes no more room than the words for it.
+  return pieces.flatMap((each) => (each.kind === 'skipped' && each.lines.length === 1 ? each.lines : [each]));
+}

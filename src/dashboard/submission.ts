@@ -1,0 +1,211 @@
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import type { Database } from '../../db/client.ts';
+import { AppError } from '../lib/app-error.ts';
+import { randomToken } from '../lib/ids.ts';
+import { readUpload, UNVERIFIED_UPLOAD_MS, UploadError, type UploadProblem } from '../lib/upload.ts';
+import { requireValid } from '../lib/validation.ts';
+import type { Answer, Visit } from './page.ts';
+
+// A posted form: where it comes from, how large it may be, its fields, and sending it once.
+
+/** Fits a post of 200,000 characters several times. Without a session: an e-mail address, a password and a token. */
+const MAX_BYTES = { user: 2 * 1024 * 1024, anyone: 16 * 1024 };
+
+/** 2 MiB at 256 kbit/s. */
+const USER_UPLOAD_MS = 70_000;
+
+const uploadFailures: Readonly<Record<UploadProblem, [status: number, message: string]>> = {
+  too_large: [413, 'The form is larger than'],
+  aborted: [400, 'The form did not arrive completely. Nothing was saved. Send it again.'],
+  too_slow: [408, 'The form took too long to arrive. Nothing was saved. Send it again.'],
+  no_room: [503, 'Tidings is busy. Nothing was saved. Wait a few seconds, then send the form again.'],
+};
+
+/**
+ * Throws `AppError` 403 for a form of another site. Current browsers send `Sec-Fetch-Site`, older ones `Origin`. A
+ * client that sends neither is no browser, so it does not attach somebody's cookie by itself.
+ */
+export function requireSameOrigin({ headers }: Request): void {
+  const site = headers.get('sec-fetch-site');
+  const origin = headers.get('origin');
+  const isSame =
+    site === null
+      ? origin === null || (URL.canParse(origin) && new URL(origin).host === headers.get('host'))
+      : site === 'same-origin' || site === 'none';
+  if (!isSame) throw new AppError(403, 'This form was sent by another site, and nothing was done.');
+}
+
+/** Reads the body of a form. Throws `AppError` 415, or a failure of the upload. */
+export async function readBody(from: 'user' | 'anyone', { request, deps }: Visit): Promise<URLSearchParams> {
+  const type = request.headers.get('content-type') ?? '';
+  if (!type.startsWith('application/x-www-form-urlencoded')) throw new AppError(415, 'This is no form.');
+  const maxBytes = MAX_BYTES[from];
+  const limits =
+    from === 'user'
+      ? { maxBytes, timeoutMs: USER_UPLOAD_MS }
+      : { maxBytes, timeoutMs: UNVERIFIED_UPLOAD_MS, budget: deps.uploadBudget };
+  try {
+    return new URLSearchParams(new TextDecoder().decode(await readUpload(request, limits)));
+  } catch (error) {
+    if (!(error instanceof UploadError)) throw error;
+    const [status, message] = uploadFailures[error.problem];
+    const limit = from === 'user' ? '2 MiB' : '16 KiB';
+    throw new AppError(status, status === 413 ? `${message} ${limit}. Nothing was saved.` : message, {
+      isRefusal: true,
+    });
+  }
+}
+
+/**
+ * Options of a field in a form's schema, beside TypeBox's own. A field that the page shows needs a `label`.
+ */
+export interface FieldOptions {
+  label?: string;
+  hint?: string;
+  inputType?: 'email' | 'password' | 'date';
+  autoComplete?: string;
+  /** Begins the sentence of a problem. Default: "The" and the label. */
+  subject?: string;
+  /** The sentence for every problem of the field. */
+  problem?: string;
+  /** The name of the field in the service that validates it, where that differs. */
+  serviceField?: string;
+}
+
+export const emailField = Type.String({
+  label: 'E-mail address',
+  subject: 'The address',
+  inputType: 'email',
+  autoComplete: 'username',
+} satisfies FieldOptions);
+
+export const newPasswordField = (label: string) =>
+  Type.String({
+    label,
+    subject: 'The password',
+    inputType: 'password',
+    autoComplete: 'new-password',
+    hint: 'At least 10 characters. A few unrelated words work well.',
+  } satisfies FieldOptions);
+
+/**
+ * The posted values, typed: line ends are `\n`, a checkbox is a boolean, a missing text is empty unless it is optional,
+ * and a choice that the schema does not offer counts as absent. Throws `AppError` 400 with `fields`.
+ */
+export function readFields<Schema extends TObject>(schema: Schema, form: URLSearchParams): Static<Schema> {
+  const read = (name: string, field: TSchema): unknown => {
+    if (field.type === 'array') return form.getAll(name);
+    if (field.type === 'boolean') return form.has(name);
+    const text = form.get(name)?.replaceAll('\r\n', '\n');
+    const choices: TSchema[] | undefined = field.anyOf;
+    if (choices !== undefined) return choices.some((choice) => choice.const === text) ? text : field.default;
+    return text ?? (schema.required?.includes(name) ? '' : undefined);
+  };
+  const values = Object.entries(schema.properties).map(([name, field]) => [name, read(name, field)]);
+  return requireValid(schema, Object.fromEntries(values));
+}
+
+/** The properties of a `Field`, from the form's schema. */
+export interface FieldState extends Pick<FieldOptions, 'hint' | 'autoComplete'> {
+  label: string;
+  name: string;
+  type?: NonNullable<FieldOptions['inputType']>;
+  value?: string;
+  error: string | null;
+}
+
+export interface FormState<Name extends string> {
+  fields: Record<Name, FieldState>;
+  /** A problem of the form as a whole, as a sentence. */
+  problem: string | null;
+}
+
+/** How to show a form: with these values, and the error that it was refused with. A password is never shown again. */
+export function formState<Schema extends TObject>(
+  schema: Schema,
+  values: URLSearchParams | Readonly<Record<string, string>>,
+  error?: AppError | null,
+): FormState<Extract<keyof Static<Schema>, string>> {
+  const typed: Readonly<Record<string, string>> =
+    values instanceof URLSearchParams ? Object.fromEntries(values) : values;
+  let isAboutField = false;
+  const states = Object.entries(schema.properties as Record<string, FieldOptions>).map(
+    ([name, field]): [string, FieldState] => {
+      const { label = '', hint, inputType, autoComplete, subject, problem, serviceField = name } = field;
+      const wrong = error?.fields[serviceField] ?? error?.fields[name];
+      if (wrong !== undefined) isAboutField = true;
+      const sentence = problem ?? asSentence(`${subject ?? `The ${label.toLowerCase()}`} ${wrong}`);
+      return [
+        name,
+        {
+          label,
+          name,
+          error: wrong === undefined ? null : sentence,
+          ...(hint !== undefined && { hint }),
+          ...(inputType !== undefined && { type: inputType }),
+          ...(autoComplete !== undefined && { autoComplete }),
+          ...(inputType !== 'password' && typed[name] !== undefined && { value: typed[name] }),
+        },
+      ];
+    },
+  );
+  return {
+    fields: Object.fromEntries(states) as FormState<Extract<keyof Static<Schema>, string>>['fields'],
+    problem: error == null || isAboutField ? null : asSentence(error.message),
+  };
+}
+
+function asSentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
+}
+
+/**
+ * Runs `work` with the values of the posted form. `again` shows the form with the error when a field is invalid, a
+ * conflict prevents it, or there were too many attempts; other errors pass.
+ */
+export async function submit<Schema extends TObject>(
+  { form }: Visit,
+  schema: Schema,
+  work: (values: Static<Schema>) => Promise<Answer>,
+  again: (error: AppError) => Answer | Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await work(readFields(schema, form));
+  } catch (error) {
+    if (!(error instanceof AppError) || ![400, 409, 429].includes(error.status)) throw error;
+    return again(error);
+  }
+}
+
+/** How many marks are remembered before the oldest is forgotten. */
+const MAX_MARKS = 10_000;
+
+/** In memory: after a restart the browser's own question about sending a form again remains. */
+const sent = new WeakMap<Database, Set<string>>();
+
+/** A mark for a form whose response shows a secret, so that reloading the response does not do the work again. */
+export function newMark(): string {
+  return randomToken(16);
+}
+
+/** Does the work of a form with a mark; null when it was done before, or is in progress. Failed work can be sent again. */
+export async function once<Result>(
+  db: Database,
+  mark: string | null,
+  work: () => Promise<Result>,
+): Promise<Result | null> {
+  if (mark === null || mark === '') return work();
+  const marks = sent.get(db) ?? new Set();
+  sent.set(db, marks);
+  const kept = mark.slice(0, 64);
+  if (marks.has(kept)) return null;
+  marks.add(kept);
+  const [oldest] = marks;
+  if (marks.size > MAX_MARKS && oldest !== undefined) marks.delete(oldest);
+  try {
+    return await work();
+  } catch (error) {
+    marks.delete(kept);
+    throw error;
+  }
+}

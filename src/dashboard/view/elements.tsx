@@ -1,0 +1,237 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import type { ComponentChildren, VNode } from 'preact';
+import { DAY_MS } from '../../lib/time.ts';
+
+// Elements of pages: tables with filters and pages, times, statuses, and texts to copy.
+
+export interface Column<Row> {
+  title: string;
+  /** Only screen readers read the title. */
+  isTitleHidden?: boolean;
+  /** Repeats the title in the cell on a narrow screen. */
+  isLabeled?: boolean;
+  class?: string;
+  /** Null: an empty cell, which a narrow screen leaves out. */
+  cell: (row: Row) => ComponentChildren;
+}
+
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  kind = '',
+}: {
+  caption: string;
+  columns: readonly (Column<Row> | null)[];
+  rows: readonly Row[];
+  /** A class of the table. */
+  kind?: string;
+}) {
+  const present = columns.filter((column) => column !== null);
+  return (
+    <div class="card">
+      <table class={`list ${kind}`.trim()}>
+        <caption class="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {present.map(({ title, isTitleHidden, class: kind }) => (
+              <th scope="col" class={kind?.startsWith('end') ? 'end' : undefined}>
+                {isTitleHidden ? <span class="hidden">{title}</span> : title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              {present.map(({ title, isLabeled, class: kind, cell }) => {
+                const content = cell(row);
+                return content === null ? (
+                  <td />
+                ) : (
+                  <td class={kind} data-label={isLabeled ? title : undefined}>
+                    {content}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** In place of a table without rows. */
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <div class="card empty">{children}</div>;
+}
+
+interface PageLink {
+  to: string;
+  label: string;
+}
+
+/** Links to the pages of a list before and after this one. */
+export function Pager({
+  back,
+  next,
+  children,
+}: {
+  back: PageLink | null;
+  next: PageLink | null;
+  children?: ComponentChildren;
+}) {
+  return (
+    <nav class="pages" aria-label="Pages">
+      <span>{back === null ? null : <a href={back.to}>{back.label}</a>}</span>
+      <span class="dim">{children}</span>
+      <span>
+        {next === null ? null : (
+          <a href={next.to} rel="next">
+            {next.label}
+          </a>
+        )}
+      </span>
+    </nav>
+  );
+}
+
+/** The form that filters a list: its fields stand in the address. `path`: the list without filters. */
+export function FilterBar({
+  path,
+  isFiltered,
+  children,
+}: {
+  path: string;
+  isFiltered: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <search>
+      <form method="get" action={path} class="bar filters">
+        {children}
+        <button type="submit" class="button">
+          Filter
+        </button>
+        {isFiltered ? <a href={path}>Clear</a> : null}
+      </form>
+    </search>
+  );
+}
+
+export interface Option {
+  value: string;
+  label: string;
+}
+
+/** `id`: for a page with another field of that name. */
+export function Select({
+  label,
+  name,
+  options,
+  value,
+  isLabelHidden = false,
+  id = `field-${name}`,
+}: {
+  label: string;
+  name: string;
+  options: readonly Option[];
+  value?: string | undefined;
+  isLabelHidden?: boolean;
+  id?: string;
+}) {
+  return (
+    <div class="field">
+      <label for={id} class={isLabelHidden ? 'hidden' : undefined}>
+        {label}
+      </label>
+      <select id={id} name={name}>
+        {options.map((option) => (
+          <option value={option.value} selected={option.value === value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** A status as a word in its color. */
+export function Status({ status, more = '' }: { status: string; more?: string }) {
+  return (
+    <span class={`tag ${status}`}>
+      {status.charAt(0).toUpperCase()}
+      {status.slice(1)}
+      {more}
+    </span>
+  );
+}
+
+export function counted(count: number, one: string, several = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : several}`;
+}
+
+/** Copies a text. The script shows the button. */
+export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+  return (
+    <button type="button" class="button" data-copy={text} data-script hidden>
+      {label}
+    </button>
+  );
+}
+
+/** A text with a button that copies it. */
+export function ToCopy({ text, label = 'Copy' }: { text: string; label?: string }) {
+  return (
+    <div class="once">
+      <code>{text}</code>
+      <Copy text={text} label={label} />
+    </div>
+  );
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+const day = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
+
+/** A time such as "12 s ago", "yesterday", "18 Nov 2026" or "in 3 days", with the exact time as its title. */
+export function When({ at, now }: { at: string; now: Date }): VNode {
+  const time = new Date(at);
+  if (Number.isNaN(time.getTime())) return <span>{at}</span>;
+  return (
+    <time datetime={time.toISOString()} title={exactly(time)}>
+      {relative(time, now)}
+    </time>
+  );
+}
+
+/** A time to the second, such as "18 Nov 2026, 17:02:11 UTC". */
+export function exactly(time: Date): string {
+  return `${day.format(time)}, ${time.toISOString().slice(11, 19)} UTC`;
+}
+
+function relative(time: Date, now: Date): string {
+  const ms = now.getTime() - time.getTime();
+  const amount = amountOf(Math.abs(ms));
+  if (Math.abs(ms) < 1_000) return 'just now';
+  if (amount !== null) return ms > 0 ? `${amount} ago` : `in ${amount}`;
+  if (ms > 0) return ms < 2 * DAY_MS ? 'yesterday' : day.format(time);
+  const days = Math.round(-ms / DAY_MS);
+  if (days > 30) return day.format(time);
+  return days === 1 ? 'tomorrow' : `in ${days} days`;
+}
+
+/** Less than a day in its largest unit. */
+function amountOf(ms: number): string | null {
+  if (ms < MINUTE_MS) return `${Math.floor(ms / 1_000)} s`;
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;
+  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h`;
+  return null;
+}

@@ -1,0 +1,196 @@
+import { Elysia } from 'elysia';
+import { MAX_KEY_LENGTH, type Verdict } from '../keys/model.ts';
+import type { KeyService } from '../keys/service.ts';
+import { AppError } from '../lib/app-error.ts';
+import type { Logger } from '../lib/log.ts';
+import { withoutSecrets } from '../lib/log.ts';
+import type { Count, Durations, Metrics } from '../lib/metrics.ts';
+import { declaresTooMuch, MAX_BODY_BYTES } from '../lib/upload.ts';
+import { errorJson } from './respond.ts';
+
+// Around every request: refuse a bad Host or an announced body that is too large, measure and log. For the API's routes:
+// require a key.
+
+export type Fetch = (request: Request) => Response | Promise<Response>;
+
+/** The path of the URL, which is relative when `Host` is missing or invalid. */
+export function pathOf({ url }: Request): string {
+  return new URL(url.startsWith('/') ? `http://localhost${url}` : url).pathname;
+}
+
+const requestIds = new WeakMap<Request, string>();
+
+/** Long enough for every tracer's ids, and too narrow for a sentence. */
+const GIVEN_ID = /^[A-Za-z0-9_.:-]{8,128}$/;
+
+/**
+ * Joins a request's log lines and its response: its `X-Request-Id` when that is well formed, or a new id. Created at
+ * the first call, because most requests need none.
+ */
+export function requestIdOf(request: Request): string {
+  let id = requestIds.get(request);
+  if (id === undefined) {
+    const given = request.headers.get('x-request-id');
+    id = given !== null && GIVEN_ID.test(given) ? given : `req_${Bun.randomUUIDv7('base64url')}`;
+    requestIds.set(request, id);
+  }
+  return id;
+}
+
+/** The route of the present request. Elysia sets it before `fetch` returns its promise. */
+export interface MatchedRoute {
+  /** Null until a route matches. */
+  current: string | null;
+}
+
+/** Records each matched route in `matched`. Must be used before the routes. */
+export function routeMatching(matched: MatchedRoute) {
+  return new Elysia({ name: 'route-matching' }).onBeforeHandle({ as: 'global' }, ({ route }) => {
+    matched.current = route;
+  });
+}
+
+/**
+ * Refuses bad requests, counts and times the rest, and logs each response: refusals at `info`, our own failures at
+ * `warn`, the rest at `debug`. The path is logged without its query, which may hold a one-time link's token.
+ */
+export function withRequestHandling(
+  fetch: Fetch,
+  { log, metrics, matched }: { log: Logger; metrics: Metrics; matched: MatchedRoute },
+): Fetch {
+  const record = createRecorder(metrics);
+  return async (request) => {
+    const startedAt = performance.now();
+    matched.current = null;
+    const pending = refuseHost(request) ?? refuseLargeBody(request) ?? fetch(request);
+    // Read it now: the next request has another.
+    const route = matched.current;
+    const response = await pending;
+    const durationMs = performance.now() - startedAt;
+    record(route, request.method, response.status, durationMs / 1000);
+    const level = response.status >= 500 ? 'warn' : response.status >= 400 ? 'info' : 'debug';
+    if (log.isLevelEnabled(level)) {
+      log[level](
+        {
+          requestId: requestIdOf(request),
+          method: request.method,
+          // A client may put a key in the place of an id.
+          path: withoutSecrets(pathOf(request).slice(0, 500)),
+          status: response.status,
+          durationMs: Math.round(durationMs * 100) / 100,
+        },
+        'request',
+      );
+    }
+    return response;
+  };
+}
+
+/**
+ * Refuses several Host headers or an invalid one (RFC 9112 section 3.2). Bun joins several with a comma, and leaves the
+ * URL relative when Host is missing, as HTTP/1.0 allows, or cannot be part of a URL.
+ */
+function refuseHost(request: Request): Response | null {
+  const host = request.headers.get('host');
+  if (host?.includes(',')) return errorJson(400, 'Invalid Host header');
+  if (!request.url.startsWith('/')) return null;
+  if (host) return errorJson(400, 'Invalid Host header');
+  // A copy of the request would lose the client's address.
+  Object.defineProperty(request, 'url', { value: new URL(`http://localhost${request.url}`).href });
+  return null;
+}
+
+/** The receiver checks the size of its bodies itself, to log the refusal. */
+const READS_BODIES = '/api/webhooks/';
+
+/** Refuses a body that announces too large a size, on every path. Nothing reads an unexpected body without a size. */
+function refuseLargeBody(request: Request): Response | null {
+  if (!request.headers.has('content-length') || !declaresTooMuch(request.headers, MAX_BODY_BYTES))
+    return null;
+  return pathOf(request).startsWith(READS_BODIES) ? null : errorJson(413, 'Payload too large');
+}
+
+/**
+ * Requires a key of the organization with `permission`. Throws `AppError` 401, 403, 429 or 503, in the order of
+ * section 7 of the spec.
+ */
+export async function requireApiKey(
+  { keys, metrics }: { keys: KeyService; metrics: Pick<Metrics, 'verifications' | 'verificationDurations'> },
+  headers: Headers,
+  organizationId: string,
+  permission: string,
+): Promise<void> {
+  const key = bearerToken(headers.get('authorization'));
+  if (key === null) throw unauthorized('Missing API key');
+  if (key.length > MAX_KEY_LENGTH) throw unauthorized('INVALID_KEY');
+
+  const startedAt = performance.now();
+  let verdict: Verdict | undefined;
+  try {
+    verdict = await keys.verifyKey(key, permission);
+  } finally {
+    metrics.verificationDurations.observe((performance.now() - startedAt) / 1000);
+    metrics.verifications[verdict?.outcome ?? 'unavailable'].value++;
+  }
+  switch (verdict.outcome) {
+    case 'invalid':
+      throw unauthorized('INVALID_KEY');
+    case 'limited':
+      throw new AppError(429, verdict.code, { headers: verdict.headers });
+    case 'forbidden':
+      throw new AppError(403, 'Forbidden');
+    case 'valid':
+      if (verdict.organizationId !== organizationId) {
+        throw new AppError(403, 'Forbidden: organization access denied');
+      }
+  }
+}
+
+/** The token of `Bearer <token>`; the scheme is case-insensitive. Null for anything else. */
+export function bearerToken(authorization: string | null): string | null {
+  return authorization?.match(/^bearer +(\S.*)$/i)?.[1] ?? null;
+}
+
+function unauthorized(message: string): AppError {
+  return new AppError(401, message, { headers: { 'www-authenticate': 'Bearer' } });
+}
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** The route label of every request without a route: clients must not be able to create labels. */
+const NO_ROUTE = 'none';
+
+/** Counts requests. `route` is the matched pattern. Keeps each series, because every request comes here. */
+function createRecorder(metrics: Pick<Metrics, 'requests' | 'requestDurations'>) {
+  interface Series {
+    durations: Durations;
+    statuses: Map<number, Count>;
+  }
+  const series = new Map<string | null, Map<string, Series>>();
+
+  function open(route: string | null, method: string): Series {
+    const durations = metrics.requestDurations(routeLabel(route), methodLabel(method));
+    const opened = { durations, statuses: new Map<number, Count>() };
+    const methods = series.get(route) ?? new Map<string, Series>();
+    series.set(route, methods.set(methodLabel(method), opened));
+    return opened;
+  }
+
+  return (route: string | null, method: string, status: number, seconds: number) => {
+    const { durations, statuses } = series.get(route)?.get(method) ?? open(route, method);
+    durations.observe(seconds);
+    let count = statuses.get(status);
+    if (count === undefined) {
+      count = metrics.requests(routeLabel(route), methodLabel(method), String(status));
+      statuses.set(status, count);
+    }
+    count.value++;
+  };
+}
+
+const methodLabel = (method: string) => (METHODS.has(method) ? method : 'other');
+
+/** As in the OpenAPI document: `/v1/{organizationId}/posts`. */
+function routeLabel(route: string | null): string {
+  return route?.replaceAll(/:(\w+)/g, '{$1}') ?? NO_ROUTE;
+}

@@ -1,0 +1,215 @@
+import { ProviderProblem } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
+import type { IntegrationType } from './model.ts';
+
+// Codes, and the sentences that the command line and the dashboard share. Each adds its own commands or buttons.
+// `{name}` stands for a value: `{type}` for the provider's name, `{at}` and `{since}` for times.
+
+/** Reasons for refusing a change. */
+const problems = {
+  integration_not_found: 'Integration {integrationId} not found',
+  unknown_place: 'Integration {integrationId} has no {place}',
+  delivery_not_missed: 'Delivery {deliveryId} is not missing. Check for missed deliveries again.',
+  invalid_token:
+    'The token must be 1 to {maxLength} characters without spaces. Paste it as the provider showed it.',
+  no_places: 'Name at least one {place}, as {pattern}.',
+  too_many_places: 'At most {max} can be connected at once, not {count}.',
+  no_api: 'Tidings cannot manage webhooks at {type}. Set them up there by hand.',
+  no_token: 'Integration {integrationId} has no {type} token that Tidings can read.',
+  place_connected: 'Integration {integrationId} already has {place}.',
+  place_added_before: 'Integration {integrationId} already has {place}.',
+  last_place: '{place} is the only place of integration {integrationId}. Disconnect the integration instead',
+  integration_full: 'An integration holds at most {max}. Connect another one.',
+  manual_places: 'This webhook was set up by hand. Choose its {places} at {type}.',
+  name_reused:
+    '{type} has another repository under the name {place} now. Remove it from the integration and add it again.',
+  rotation_in_progress:
+    'The webhooks of {integrationId} are being changed, or a process ended while it changed them. Wait two minutes, then try again.',
+  disconnected_meanwhile: '{place} was disconnected meanwhile. Its webhook was deleted again.',
+  no_delivery_list: '{type} does not list its deliveries.',
+} as const;
+
+/** Reasons why the log does not have a delivery as taken. */
+const missedCauses = {
+  logged: '{reason}',
+  logged_without_reason: 'The log has it as {status}',
+  answered_by_other:
+    'Answered {response} and not in the log: another server answered, or the data was restored from a backup',
+  refused: 'Answered {response} and not in the log: Tidings or a proxy in front of it rejected the request',
+  no_response: '{response}',
+} as const;
+
+/** Differences between a hook at the provider and its desired state. */
+const differences = {
+  inactive: 'is switched off',
+  other_url: 'delivers to {actual}, not to {desired}',
+  missing_events: 'does not deliver {events}, which triggers need',
+  not_json: 'delivers forms instead of JSON',
+  no_secret: 'has no secret',
+  old_secret: 'does not have the current secret yet',
+} as const;
+
+/** Results of the integration doctor. */
+const findings = {
+  enabled: 'The integration accepts deliveries',
+  disabled: 'The integration is disabled: deliveries are refused with 403',
+  reachable: '{url} responds',
+  local_address: '{url} responds, but only this machine or network can reach it',
+  needs_https: '{url} responds, but {type} delivers only over https',
+  no_response: '{url} cannot be reached from here: no response within {seconds} seconds',
+  redirect:
+    '{url} cannot be reached from here: it redirects to {location}, and providers follow no redirects',
+  other_server: '{url} cannot be reached from here: something else than Tidings answered, with {statusCode}',
+  no_connection: '{url} cannot be reached from here: nothing answers ({systemCode})',
+  manual_hook: 'The webhook was set up by hand: without a token, Tidings cannot check it at {type}',
+  hook_not_created: 'The webhook does not exist yet',
+  hook_deleted: 'Somebody deleted the webhook {hookId} there',
+  hook_correct: 'The webhook {hookId} is active and delivers {events}',
+  hook_differs: 'The webhook {hookId} {differences}',
+  hook_update_failed: 'The last update there failed: {problem}',
+  hook_check_failed: '{problem}',
+  last_response: '{type} reports for its last delivery: {response}',
+  ping_arrived: 'The last ping arrived at {at}',
+  no_ping: 'The log has no ping',
+  secret_accepted: 'The newest delivery, at {at}, was signed with the right secret',
+  secret_refused: 'The newest delivery was refused for its signature, at {at}. {reason}',
+  secret_unproven: 'No delivery has arrived yet that proves the secret right',
+  other_repository: 'A delivery about another repository was refused, at {at}. {reason}',
+  deliveries_missed:
+    'Deliveries are missing: {arrived} arrived, {failed} failed, {neverArrived} never arrived since {since}',
+  none_missed:
+    'No delivery is missing: {arrived} arrived, {failed} failed, {neverArrived} never arrived since {since}',
+  only_pings: '{type} has delivered nothing but pings since {since}',
+  partly_compared: 'Missing deliveries of {places} are unknown',
+  not_compared: 'Missing deliveries are unknown: {problem}',
+} as const;
+
+type NamesIn<Sentence extends string> = Sentence extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : never;
+
+/** Values other than text and numbers. */
+interface Special {
+  type: IntegrationType;
+  events: readonly string[];
+  places: readonly string[];
+  reason: string | null;
+  response: Response;
+  differences: readonly Difference[];
+  problem: string | ProviderProblem;
+}
+
+/** A code of a table, with the values of its sentence. */
+type Coded<Table extends Record<string, string>> = {
+  [Code in keyof Table]: { code: Code } & {
+    [Name in NamesIn<Table[Code]>]: Name extends keyof Special ? Special[Name] : string | number;
+  };
+}[keyof Table];
+
+export type Problem = Coded<typeof problems>;
+export type MissedCause = Coded<typeof missedCauses>;
+export type FindingCode = Coded<typeof findings>;
+export type Difference = Coded<typeof differences>;
+
+/** Turns an ISO 8601 time into text. */
+export type FormatTime = (time: string) => string;
+
+const asIs: FormatTime = (time) => time;
+
+function render(sentence: string, values: object, time: FormatTime): string {
+  const given = values as Record<string, unknown> & Special;
+  const textOf = (name: string): string => {
+    const value = given[name];
+    if (name === 'type') return providerOf(given.type).name;
+    if (name === 'at' || name === 'since') return time(String(value));
+    if (name === 'response') return describeResponse(given.response);
+    if (name === 'differences') {
+      return given.differences.map((each) => render(differences[each.code], each, time)).join('; it ');
+    }
+    if (value instanceof ProviderProblem) return value.message;
+    return Array.isArray(value) ? value.join(', ') : String(value ?? '');
+  };
+  return sentence.replaceAll(/\{(\w+)\}/g, (_, name: string) => textOf(name)).trim();
+}
+
+export const describeProblem = (problem: Problem) => render(problems[problem.code], problem, asIs);
+export const describeMissed = (cause: MissedCause) => render(missedCauses[cause.code], cause, asIs);
+export const describeFinding = (finding: FindingCode, time = asIs) =>
+  render(findings[finding.code], finding, time);
+
+interface Response {
+  /** Null if nothing responded. */
+  statusCode: number | null;
+  /** The provider's words. */
+  message: string;
+}
+
+/** Such as `200 OK` and `504 timed out`. Shortens `Invalid HTTP Response: 403`, which repeats the status. */
+export function describeResponse({ statusCode, message }: Response): string {
+  if (statusCode === null) return message;
+  return message === `Invalid HTTP Response: ${statusCode}` ? String(statusCode) : `${statusCode} ${message}`;
+}
+
+/** The state after a change that the provider refused or failed. */
+export type Outcome =
+  /** `left`: places where a hook may remain. */
+  | { code: 'not_connected' | 'not_added'; left: readonly string[] }
+  | { code: 'not_removed'; mayBeGone: boolean }
+  /** The job creates the hooks at `deleted` again, and the one at `mayBeGone` if it is gone. */
+  | { code: 'not_disconnected'; deleted: readonly string[]; mayBeGone: string | null }
+  | { code: 'not_rotated' | 'token_stored' };
+
+const RESTORES = 'If the webhook is gone at the provider, Tidings restores it within a minute.';
+
+export function describeOutcome(outcome: Outcome): string {
+  switch (outcome.code) {
+    case 'not_connected':
+    case 'not_added': {
+      const left = outcome.left.map(
+        (place) => `Check the webhooks of ${place}: one may remain that Tidings could not delete. `,
+      );
+      return `${left.join('')}Nothing was ${outcome.code === 'not_added' ? 'added' : 'connected'}.`;
+    }
+    case 'not_removed':
+      return outcome.mayBeGone ? `Nothing was removed. ${RESTORES}` : 'Nothing was removed.';
+    case 'not_disconnected': {
+      const { deleted, mayBeGone } = outcome;
+      if (deleted.length === 0)
+        return `Nothing was disconnected. ${mayBeGone === null ? '' : RESTORES}`.trim();
+      const last = mayBeGone === null ? '' : `, and that of ${mayBeGone} if it is gone`;
+      return `The integration is still connected. Tidings restores the deleted webhooks of ${deleted.join(', ')} within a minute${last}.`;
+    }
+    case 'not_rotated':
+      return 'The secret was not rotated.';
+    case 'token_stored':
+      return 'The token is stored, and Tidings keeps trying to set the webhooks.';
+  }
+}
+
+/** The provider's own words, except for a rate limit, whose time is formatted. */
+export function describeProviderProblem(
+  { kind, message, retryAt }: ProviderProblem,
+  type: IntegrationType,
+  time: FormatTime,
+): string {
+  if (kind !== 'rate-limited' || retryAt === null) return message;
+  return `${providerOf(type).name} takes no more requests from this token until ${time(retryAt.toISOString())}. Try again then.`;
+}
+
+/** The effect of a rotation on the old secret. */
+export function describeOldSecret(type: IntegrationType, endsNow: boolean, isSetAtProvider: boolean): string {
+  if (!endsNow) return 'The old one works for another 24 hours.';
+  const { name } = providerOf(type);
+  return isSetAtProvider
+    ? `The old one no longer works. A delivery that ${name} signed with it and that had not arrived yet is refused.`
+    : `The old one no longer works: deliveries are refused until you set the new one at ${name}.`;
+}
+
+/** Fixes that need neither a command nor a button. */
+export const fixes: Readonly<Record<string, string>> = {
+  start_server:
+    'Start the server, and set PUBLIC_URL to its public address. If this machine cannot reach its own public address, rely on the last ping',
+  set_public_url:
+    'Set PUBLIC_URL to an address that providers can reach, or use a tunnel during development (docs/webhooks.md)',
+  use_https: 'Put a proxy with TLS in front of it, and set PUBLIC_URL to its https address',
+};

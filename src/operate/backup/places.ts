@@ -1,0 +1,179 @@
+import { existsSync, renameSync, statSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { S3Access } from '../../config.ts';
+import { syncFolder } from '../secret-key.ts';
+import {
+  type Backup,
+  BackupError,
+  type BackupSource,
+  PARTIAL,
+  prepareBackup,
+  StoreError,
+} from './archive.ts';
+import { type Bucket, openBucket } from './bucket.ts';
+
+export const isStore = (target: string) => target.startsWith('s3://');
+
+/** Folder and name of a backup, or bucket, prefix and name. */
+export function splitTarget(target: string): { place: string; name: string } {
+  if (!isStore(target)) return { place: dirname(resolve(target)), name: basename(resolve(target)) };
+  const [, place, name] = /^(s3:\/\/[^/]+(?:\/.*)?)\/([^/]+)$/.exec(target) ?? [];
+  // On the way to a store, a backup has its name in the data folder.
+  if (place === undefined || name === undefined || name === '.' || name === '..') {
+    throw new BackupError(`${target} names no backup: it must be s3://bucket/key`);
+  }
+  return { place, name };
+}
+
+/** A place for backups: a folder, or a bucket and a prefix. */
+export interface Place {
+  /** Makes a backup there, under this name. Throws `BackupError`, and then leaves what was there as it was. */
+  store(name: string, source: BackupSource, options: { force: boolean }): Promise<Backup>;
+  /** Names of what is there. */
+  list(): Promise<string[]>;
+  remove(name: string): Promise<void>;
+}
+
+/** `place`: a folder, or `s3://bucket/prefix`. */
+export function openPlace(place: string, access: S3Access | undefined): Place {
+  return isStore(place) ? s3Place(place, access) : folderPlace(resolve(place));
+}
+
+function folderPlace(folder: string): Place {
+  return {
+    async store(name, source, { force }) {
+      const file = join(folder, name);
+      const requireNew = () => {
+        const there = statSync(file, { throwIfNoEntry: false });
+        // A folder cannot be replaced, and a device, such as /dev/stdout, must not be.
+        if (there !== undefined && !there.isFile()) {
+          throw new BackupError(`${file} is no ordinary file: name one for the backup`);
+        }
+        if (there !== undefined && !force)
+          throw new BackupError(`${file} is there already: --force replaces it`);
+      };
+      requireNew();
+      if (!existsSync(folder)) throw new BackupError(`The backup was not made: there is no folder ${folder}`);
+      const { path, facts, remove } = await prepareBackup(source, file);
+      try {
+        requireNew();
+        renameSync(path, file);
+        syncFolder(folder);
+      } finally {
+        remove();
+      }
+      return { file, ...facts };
+    },
+    async list() {
+      return readdir(folder);
+    },
+    async remove(name) {
+      await rm(join(folder, name), { force: true });
+    },
+  };
+}
+
+/** Removes what backups of this name, or of names like it, left behind when the process was killed. */
+export async function removePartials(folder: string, isOurs: (name: string) => boolean): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const base = name.replace(PARTIAL, '');
+    if (base !== name && isOurs(base)) await rm(join(folder, name), { force: true });
+  }
+}
+
+/**
+ * Backups in an S3-compatible store. What was uploaded is read back whole and compared by size and SHA-256, as an ETag
+ * means something else in each store.
+ */
+function s3Place(place: string, access: S3Access | undefined): Place {
+  const { bucket, prefix } = openPrefix(place, access);
+  const urlOf = (name: string) => `${place.replace(/\/+$/, '')}/${name}`;
+
+  return {
+    async store(name, source, { force }) {
+      const file = urlOf(name);
+      const key = prefix + name;
+      if (!force && (await told(file, () => bucket.exists(key)))) {
+        throw new BackupError(`${file} is there already: --force replaces it`);
+      }
+      const { path, facts, remove } = await prepareBackup(source, join(source.dataDir, name));
+      try {
+        await told(file, () => bucket.write(key, path));
+        const stored = await told(file, () => digestOf(bucket, key));
+        if (stored.bytes !== facts.bytes || stored.sha256 !== facts.sha256) {
+          await told(file, () => bucket.remove(key));
+          throw new BackupError(`${file} was not stored as it was sent, and was deleted again`);
+        }
+      } finally {
+        remove();
+      }
+      return { file, ...facts } satisfies Backup;
+    },
+    async list() {
+      const keys = await told(place, () => bucket.list(prefix));
+      return keys.map((key) => key.slice(prefix.length));
+    },
+    async remove(name) {
+      await told(urlOf(name), () => bucket.remove(prefix + name));
+    },
+  };
+}
+
+/** Copies an object into the new file `target`, after `requireSpace` for its size. Throws `BackupError`. */
+export async function download(
+  url: string,
+  access: S3Access | undefined,
+  target: string,
+  requireSpace: (bytes: number) => void,
+): Promise<void> {
+  const { place, name } = splitTarget(url);
+  const { bucket, prefix } = openPrefix(place, access);
+  const { bytes, body } = await told(url, () => bucket.read(prefix + name));
+  try {
+    requireSpace(bytes);
+  } catch (error) {
+    await body.return();
+    throw error;
+  }
+  const writer = Bun.file(target).writer();
+  try {
+    await told(url, async () => {
+      for await (const chunk of body) {
+        writer.write(chunk);
+        await writer.flush();
+      }
+    });
+  } finally {
+    await writer.end();
+  }
+}
+
+function openPrefix(place: string, access: S3Access | undefined): { bucket: Bucket; prefix: string } {
+  if (access === undefined) {
+    throw new BackupError(`${place} needs BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY`);
+  }
+  const [name = '', ...folders] = place.slice('s3://'.length).split('/').filter(Boolean);
+  return { bucket: openBucket(name, access), prefix: folders.map((folder) => `${folder}/`).join('') };
+}
+
+async function digestOf(bucket: Bucket, key: string): Promise<{ bytes: number; sha256: string }> {
+  const hasher = new Bun.CryptoHasher('sha256');
+  let bytes = 0;
+  for await (const chunk of (await bucket.read(key)).body) {
+    hasher.update(chunk);
+    bytes += chunk.length;
+  }
+  return { bytes, sha256: hasher.digest('hex') };
+}
+
+/** An error of the store, as one line that names what it was about. */
+async function told<Result>(about: string, ask: () => Promise<Result>): Promise<Result> {
+  try {
+    return await ask();
+  } catch (error) {
+    const { code, message } = error as { code?: string; message?: string };
+    const reason = [code, message].filter(Boolean).join(': ');
+    throw new StoreError(`${about}: the store refused or could not be reached (${reason})`, { cause: error });
+  }
+}

@@ -1,0 +1,75 @@
+import { type Database, tryWriteLock } from '../../db/client.ts';
+
+/** Less free space than this, in bytes, and the next deliveries may not fit. */
+export const MIN_FREE_BYTES = 32 * 1024 * 1024;
+
+/** How long the triggers' job may give no sign of life, in milliseconds. It gives one every quarter of a second. */
+const MAX_SILENT_MS = 60_000;
+
+/** How long another process may write before that is trouble, in milliseconds. Requests wait four seconds at most. */
+const MAX_BUSY_MS = 10_000;
+
+/** How many verified deliveries must fail in a row before that is trouble. */
+const MAX_FAILED = 3;
+
+/** How long that counts after the last one, in milliseconds: a server that gets no requests cannot take one. */
+const FAILED_MS = 300_000;
+
+export const STOPPING = 'The server is stopping';
+
+/** The inputs of the readiness check. */
+export interface Vitals {
+  db: Database;
+  isStopping: () => boolean;
+  /** Milliseconds since the triggers' job was last seen at work. */
+  silentMs: () => number;
+  /** Free space where the database is, in bytes; null when it cannot be told. */
+  freeBytes: () => number | null;
+  /** See `Metrics`. */
+  failedDeliveries: Readonly<{ inARow: number; lastAtMs: number }>;
+  /** Milliseconds on a clock that never goes back. */
+  elapsedMs?: () => number;
+}
+
+/**
+ * Why the server should be sent no requests, in words; null when it is ready. Cheap enough to be asked each second: the
+ * write lock is taken and given back, and nothing is committed.
+ */
+export function createReadiness({
+  db,
+  isStopping,
+  silentMs,
+  freeBytes,
+  failedDeliveries,
+  elapsedMs = () => performance.now(),
+}: Vitals): () => string | null {
+  let busySince: number | null = null;
+
+  function databaseProblem(): string | null {
+    const code = tryWriteLock(db);
+    if (code !== 'SQLITE_BUSY') {
+      busySince = null;
+      if (code === 'ENOENT' || code === 'REPLACED') return 'The database file was deleted or replaced';
+      return code === null ? null : `The database cannot be written (${code})`;
+    }
+    // Somebody's command writes: requests wait for it, too.
+    busySince ??= elapsedMs();
+    return elapsedMs() - busySince > MAX_BUSY_MS
+      ? 'Another process has been writing to the database for long'
+      : null;
+  }
+
+  return () => {
+    if (isStopping()) return STOPPING;
+    const problem = databaseProblem();
+    if (problem !== null) return problem;
+    const free = freeBytes();
+    if (free !== null && free < MIN_FREE_BYTES) return 'The disk is full';
+    const { inARow, lastAtMs } = failedDeliveries;
+    if (inARow >= MAX_FAILED && elapsedMs() - lastAtMs <= FAILED_MS) {
+      return `The last ${inARow} deliveries failed`;
+    }
+    if (silentMs() > MAX_SILENT_MS) return 'The triggers have been standing still for over a minute';
+    return null;
+  };
+}

@@ -1,0 +1,135 @@
+import { timingSafeEqual } from 'node:crypto';
+import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
+import type { Deps } from '../deps.ts';
+import { bearerChallenge, documented, refusal } from '../http/openapi.ts';
+import { bearerToken } from '../http/request.ts';
+import { errorJson, json, plainText } from '../http/respond.ts';
+import { AppError } from '../lib/app-error.ts';
+import { addDatabaseGauges } from './metrics.ts';
+
+const READY = {
+  type: 'object',
+  properties: { ready: { type: 'boolean', const: true } },
+  required: ['ready'],
+  additionalProperties: false,
+};
+
+/** `GET /ready`: whether requests should be sent here. `whyNot` says why not, in words. Needs no key. */
+export function ready(whyNot: () => string | null) {
+  return new Elysia({ name: 'ready' }).get(
+    '/ready',
+    () => {
+      const problem = whyNot();
+      return problem === null ? json({ ready: true }) : errorJson(503, problem);
+    },
+    {
+      detail: documented({
+        operationId: 'ready',
+        tags: ['Health'],
+        summary: 'Readiness',
+        description:
+          'Whether requests should be sent here: the database takes writes, there is room on the disk, deliveries do not fail, the triggers work, and the server is not stopping. `/ping` answers as long as the process lives.',
+        security: [],
+        responses: {
+          200: {
+            description: 'The service is ready.',
+            content: { 'application/json': { schema: READY } },
+          },
+          503: refusal('It is not, for this reason.', ['The server is stopping', 'The disk is full']),
+        },
+      }),
+    },
+  );
+}
+
+/** Headers by which a proxy identifies its client. */
+const FORWARDING =
+  /^(forwarded|x-forwarded.*|x-real-ip|.*client-ip|x-original-.*|x-envoy-.*|x-amzn-.*|cf-.*|via)$/;
+
+const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
+
+/** The client: `address` is the connection's remote address; null when it is not known. */
+interface Asker {
+  headers: Headers;
+  address: string | null;
+}
+
+/**
+ * Lets pass who may read the metrics. With a token: whoever sends it, from anywhere. Without one: clients on this
+ * machine, unless a header says that a proxy asks for somebody else, or the host that was asked for is another name than
+ * this machine's own. Throws `AppError` 401 or 403.
+ */
+function requireMetricsAccess({ headers, address }: Asker, token: string | undefined): void {
+  if (token !== undefined) {
+    const given = bearerToken(headers.get('authorization'));
+    if (given !== null && isSame(given, token)) return;
+    throw new AppError(401, 'Send "Authorization: Bearer" with the METRICS_TOKEN of this server', {
+      headers: { 'www-authenticate': 'Bearer' },
+    });
+  }
+  const isLocal =
+    address !== null &&
+    LOOPBACK.test(address) &&
+    LOOPBACK_HOST.test(headers.get('host') ?? 'localhost') &&
+    ![...headers.keys()].some((name) => FORWARDING.test(name));
+  if (!isLocal) {
+    throw new AppError(403, 'Metrics are for clients on this machine, unless METRICS_TOKEN is set');
+  }
+}
+
+/** In constant time; hashed first, so that not even the length can be told from it. */
+function isSame(given: string, token: string): boolean {
+  const hash = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest();
+  return timingSafeEqual(hash(given), hash(token));
+}
+
+/** Access to `/metrics`. */
+export interface MetricsAccess {
+  /** The address of the other end of a request's connection; null when it is not known. */
+  readonly peerAddress: (request: Request) => string | null;
+  /** `METRICS_TOKEN`. */
+  readonly metricsToken: string | undefined;
+}
+
+/** `GET /metrics`: what Prometheus reads. Open to this machine, or to who has the token. */
+export function metrics(
+  deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>,
+  { peerAddress, metricsToken }: MetricsAccess,
+) {
+  const readGauges = addDatabaseGauges(deps);
+
+  return new Elysia({ name: 'metrics' }).get(
+    '/metrics',
+    async ({ request }) => {
+      requireMetricsAccess({ headers: request.headers, address: peerAddress(request) }, metricsToken);
+      await readGauges();
+      const text = deps.metrics.registry.render((metric, error) =>
+        deps.log.warn({ metric, err: error }, 'a metric could not be read'),
+      );
+      return plainText(text, 'text/plain; version=0.0.4; charset=utf-8');
+    },
+    {
+      detail: documented({
+        operationId: 'metrics',
+        tags: ['Health'],
+        summary: 'Metrics for Prometheus',
+        description:
+          'Counts and measures in the text format 0.0.4. Without `METRICS_TOKEN` only clients on the same machine are answered, and no proxy; with it whoever sends it as a Bearer token.',
+        security: [],
+        responses: {
+          200: Type.String({ description: 'Every metric, a line for each set of labels.' }),
+          401: refusal(
+            '`METRICS_TOKEN` is set, and was not sent.',
+            ['Send "Authorization: Bearer" with the METRICS_TOKEN of this server'],
+            bearerChallenge,
+          ),
+          403: refusal('The client is on another machine, or behind a proxy.', [
+            'Metrics are for clients on this machine, unless METRICS_TOKEN is set',
+          ]),
+        },
+      }),
+    },
+  );
+}

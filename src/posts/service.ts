@@ -1,0 +1,212 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { Database } from '../../db/client.ts';
+import type { WriteTx } from '../../db/storage.ts';
+import { type AuditAction, quote } from '../audit/model.ts';
+import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
+import { AppError, notFound } from '../lib/app-error.ts';
+import { ID_PATTERN, ID_RULE, type Ids } from '../lib/ids.ts';
+import { parseTime } from '../lib/time.ts';
+import { findProblem, invalidField, type Problem } from '../lib/validation.ts';
+import { toPlainText } from '../markdown/plain-text.ts';
+import { ContentType, type OwnedPost, type Post, PostStatus } from './model.ts';
+import { getPost, readPost } from './store.ts';
+import {
+  type AuditedPost,
+  deletePostRow,
+  settleStagedPost,
+  updatePostStatus,
+  writePost,
+} from './write-store.ts';
+
+/** A person's change of a post; its plain text follows from the Markdown. */
+export interface PostEdit {
+  title?: string | undefined;
+  markdown?: string | undefined;
+  status?: PostStatus | undefined;
+  /** The `updatedAt` of the version that the person edited. A later change of the text is not overwritten. */
+  seen?: string | undefined;
+}
+
+/** Throws `AppError` 400 with the invalid field, 404, and 409 `post_changed` when the text changed since `seen`. */
+export async function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promise<Post> {
+  return await deps.db.write(async (tx) => {
+    const post = await readPost(tx, postId);
+    if (post === null) throw notFound('post', postId);
+    const { title, markdown } = checkText({
+      title: edit.title ?? post.title,
+      markdown: edit.markdown ?? post.markdown,
+    });
+    const status = edit.status ?? post.status;
+    const isSameText = title === post.title && markdown === post.markdown;
+    if (!isSameText && edit.seen !== undefined && edit.seen !== post.updatedAt) {
+      throw new AppError(409, 'The post was changed meanwhile', { code: 'post_changed' });
+    }
+    if (!isSameText || status !== post.status) {
+      const content = markdown === post.markdown ? post.content : plainTextFor(post.contentType, markdown);
+      const updatedAt = deps.clock.now().toISOString();
+      await writePost(tx, { ...post, title, markdown, content, status, updatedAt });
+    }
+    if (status !== post.status) {
+      const action = status === 'published' ? 'post.published' : 'post.unpublished';
+      await recordPost(tx, deps, action, { ...post, title });
+    }
+    return getPost(tx, postId);
+  });
+}
+
+/** A draft by a person. Throws `AppError` 400 with the invalid field. */
+export async function createPost(
+  { db, clock, ids }: Pick<AuditDeps, 'db' | 'clock'> & { ids: Ids },
+  organizationId: string,
+  given: { title: string; markdown: string; contentType: ContentType },
+): Promise<Post> {
+  const { title, markdown } = checkText(given);
+  const { contentType } = given;
+  const id = ids.newId('post');
+  const now = clock.now().toISOString();
+  const content = plainTextFor(contentType, markdown);
+  const text = { title, markdown, content, contentType, sourceMetadata: null };
+  return await db.write(async (tx) => {
+    await writePost(tx, { ...text, id, organizationId, status: 'draft', createdAt: now, updatedAt: now });
+    return getPost(tx, id);
+  });
+}
+
+/** Throws `AppError` 404. A post that has the status keeps its `updatedAt`. */
+export async function setPostStatus(deps: AuditDeps, postId: string, status: PostStatus): Promise<Post> {
+  return await deps.db.write(async (tx) => {
+    await settleStagedPost(tx, postId);
+    const changed = await updatePostStatus(tx, postId, status, deps.clock.now().toISOString());
+    if (changed !== null) {
+      await recordPost(tx, deps, status === 'published' ? 'post.published' : 'post.unpublished', changed);
+    }
+    return getPost(tx, postId);
+  });
+}
+
+/** Throws `AppError` 404. */
+export async function deletePost(deps: AuditDeps, postId: string): Promise<void> {
+  const isRemoved = await deps.db.write((tx) => removePost(tx, deps, postId));
+  if (!isRemoved) throw notFound('post', postId);
+}
+
+/** Deletes and records it, in the caller's transaction. False when there is no such post. */
+export async function removePost(tx: WriteTx, deps: AuditContext, postId: string): Promise<boolean> {
+  await settleStagedPost(tx, postId);
+  const removed = await deletePostRow(tx, postId);
+  if (removed !== null) await recordPost(tx, deps, 'post.deleted', removed);
+  return removed !== null;
+}
+
+/** In the transaction of the change. */
+export async function recordPost(
+  tx: WriteTx,
+  deps: AuditContext,
+  action: Extract<AuditAction, 'post.published' | 'post.unpublished' | 'post.deleted'>,
+  { id, organizationId, title }: AuditedPost,
+): Promise<void> {
+  const summary = {
+    'post.published': `published the post ${quote(title)}`,
+    'post.unpublished': `turned the post ${quote(title)} back into a draft`,
+    'post.deleted': `deleted the post ${quote(title)}`,
+  }[action];
+  await recordAudit(tx, deps, { organizationId, action, target: { type: 'post', id }, summary });
+}
+
+/** Writes posts without a record, all or none. Throws for an id of another organization. */
+export async function savePosts(db: Database, posts: readonly OwnedPost[]): Promise<void> {
+  await db.write(async (tx) => {
+    for (const post of posts) await writePost(tx, post);
+  });
+}
+
+/** Normalizes and checks a person's text. Browsers end the lines of a form with CRLF. */
+function checkText(given: { title: string; markdown: string }) {
+  const text = { title: given.title.trim(), markdown: given.markdown.replaceAll('\r\n', '\n') };
+  const checked = checkRecord(text);
+  if ('problem' in checked) throw invalidField(checked.problem.field, checked.problem.message);
+  return text;
+}
+
+/** In characters (UTF-16 units); metadata as JSON. */
+const MAX_TITLE = 500;
+const MAX_TEXT = 200_000;
+const MAX_METADATA = 16_384;
+const MAX_METADATA_DEPTH = 20;
+
+const Time = Type.String({ maxLength: 40 });
+
+const ImportedFields = Type.Object(
+  {
+    id: Type.Optional(Type.String({ pattern: ID_PATTERN, errorMessage: ID_RULE })),
+    title: Type.String({ minLength: 1, maxLength: MAX_TITLE, pattern: '\\S' }),
+    markdown: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
+    content: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
+    contentType: Type.Optional(ContentType),
+    status: Type.Optional(PostStatus),
+    sourceMetadata: Type.Optional(
+      Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+        errorMessage: 'must be an object or null',
+      }),
+    ),
+    createdAt: Type.Optional(Time),
+    updatedAt: Type.Optional(Time),
+  },
+  { additionalProperties: false },
+);
+
+/** A checked record. Times are ISO 8601, UTC, with milliseconds. */
+export type ImportedFields = Static<typeof ImportedFields>;
+
+/** Returns the record with normalized times, or its first problem. */
+export function checkRecord(
+  fields: Record<string, unknown>,
+): { record: ImportedFields } | { problem: Problem } {
+  const problem = findProblem(ImportedFields, fields) ?? findOtherProblem(fields as ImportedFields);
+  if (problem !== null) return { problem };
+  const record = { ...(fields as ImportedFields) };
+  for (const field of ['createdAt', 'updatedAt'] as const) {
+    const time = record[field] === undefined ? undefined : parseTime(record[field]);
+    if (time === null) return { problem: { field, message: badTime(record[field]) } };
+    if (time !== undefined) record[field] = time.toISOString();
+  }
+  return { record };
+}
+
+function findOtherProblem({ title, markdown, content, sourceMetadata }: ImportedFields): Problem | null {
+  if (markdown === undefined && content === undefined) {
+    return { field: 'markdown', message: 'is missing (content, as plain text, would do too)' };
+  }
+  for (const [field, text] of Object.entries({ title, markdown, content })) {
+    // SQLite's text functions and PostgreSQL end a text there.
+    if (text?.includes('\0')) return { field, message: 'must not hold the character U+0000' };
+  }
+  const metadata = JSON.stringify(sourceMetadata ?? null);
+  if (metadata.length > MAX_METADATA) {
+    return { field: 'sourceMetadata', message: `must have at most ${MAX_METADATA} characters as JSON` };
+  }
+  if (depthOf(metadata) > MAX_METADATA_DEPTH) {
+    return { field: 'sourceMetadata', message: `must not nest deeper than ${MAX_METADATA_DEPTH}` };
+  }
+  return null;
+}
+
+function badTime(text: unknown): string {
+  return `must be an ISO 8601 date or a time with its offset, such as 2026-01-31 or 2026-01-31T09:30:00Z, not ${JSON.stringify(text)}`;
+}
+
+/** The depth of brackets outside of strings. */
+function depthOf(json: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const bracket of json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').match(/[[\]{}]/g) ?? []) {
+    depth += bracket === '[' || bracket === '{' ? 1 : -1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+}
+
+/** A post's `content`, derived from its Markdown. LinkedIn has no lists: there a bullet reads better. */
+export function plainTextFor(contentType: ContentType, markdown: string): string {
+  return toPlainText(markdown, contentType === 'linkedin_post' ? '•' : '-');
+}

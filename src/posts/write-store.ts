@@ -1,0 +1,142 @@
+import { and, eq, getTableColumns, min, sql } from 'drizzle-orm';
+import { imports, posts, stagedPosts } from '../../db/schema/index.ts';
+import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
+import type { OwnedPost, PostStatus } from './model.ts';
+
+/**
+ * Writes a new post, or a new version of one. An import in progress no longer overwrites it. Throws for an id of
+ * another organization.
+ */
+export async function writePost(tx: WriteTx, post: OwnedPost): Promise<void> {
+  const staged = statements(tx).take.get({ postId: post.id });
+  const isTheirs = staged !== undefined && staged.organizationId !== post.organizationId;
+  if (isTheirs || !(await savePost(tx, post)))
+    throw new Error(`post ${post.id} belongs to another organization`);
+}
+
+/** Before a write in place: moves the version of an applied import into `posts`, and drops the one of any other. */
+export async function settleStagedPost(tx: WriteTx, postId: string): Promise<void> {
+  const staged = statements(tx).take.get({ postId });
+  if (staged !== undefined && (await findImport(tx))?.state === 'applying') await savePost(tx, staged);
+}
+
+/** Inserts or replaces a post in `posts`. False when another organization has the id. */
+async function savePost(tx: WriteTx, post: OwnedPost): Promise<boolean> {
+  return statements(tx).save.all({ ...post }).length > 0;
+}
+
+const auditColumns = { id: posts.id, organizationId: posts.organizationId, title: posts.title };
+
+export type AuditedPost = Pick<OwnedPost, 'id' | 'organizationId' | 'title'>;
+
+/** Changes a status in `posts`. Null when there is no such post, or it has the status. */
+export async function updatePostStatus(
+  tx: WriteTx,
+  postId: string,
+  status: PostStatus,
+  updatedAt: string,
+): Promise<AuditedPost | null> {
+  const changed = tx
+    .update(posts)
+    .set({ status, updatedAt })
+    .where(and(eq(posts.id, postId), sql`${posts.status} <> ${status}`))
+    .returning(auditColumns)
+    .get();
+  return changed ?? null;
+}
+
+/** Deletes a post from `posts`. Null when there is none. */
+export async function deletePostRow(tx: WriteTx, postId: string): Promise<AuditedPost | null> {
+  return tx.delete(posts).where(eq(posts.id, postId)).returning(auditColumns).get() ?? null;
+}
+
+// A large import writes its posts in pieces, so that a delivery can commit between two of them. Readers see none until
+// one small commit changes the state of the import to `applying`. From then on they see all of them, and the pieces
+// move into `posts`. See `imports` in the schema.
+
+export type Import = typeof imports.$inferSelect;
+
+export async function findImport(tx: ReadTx): Promise<Import | null> {
+  return statements(tx).current.get() ?? null;
+}
+
+/** An import is in progress, or has left posts behind. */
+export async function isImporting(tx: ReadTx): Promise<boolean> {
+  return (await findImport(tx)) !== null || statements(tx).anyStaged.get() !== undefined;
+}
+
+export async function insertImport(tx: WriteTx, row: Import): Promise<void> {
+  tx.insert(imports).values(row).run();
+}
+
+/** Records that the import's process is alive. False when the import is gone or in another state. */
+export async function beat(
+  tx: WriteTx,
+  { id, state }: Pick<Import, 'id' | 'state'>,
+  beatAt: number,
+): Promise<boolean> {
+  const alive = tx
+    .update(imports)
+    .set({ beatAt })
+    .where(and(eq(imports.id, id), eq(imports.state, state)));
+  return alive.returning({ id: imports.id }).all().length > 0;
+}
+
+export async function stagePost(tx: WriteTx, post: OwnedPost, piece: number): Promise<void> {
+  statements(tx).stage.run({ ...post, piece });
+}
+
+/** Publishes all posts of the import. */
+export async function applyImport(tx: WriteTx, id: string): Promise<void> {
+  tx.update(imports).set({ state: 'applying' }).where(eq(imports.id, id)).run();
+}
+
+/** The staged posts of an import that is not applying become leftovers, for `takePiece`. */
+export async function deleteImport(tx: WriteTx, { id, state }: Pick<Import, 'id' | 'state'>): Promise<void> {
+  tx.delete(imports)
+    .where(and(eq(imports.id, id), eq(imports.state, state)))
+    .run();
+}
+
+/** Removes and returns the posts of one piece; none when nothing is staged. */
+export async function takePiece(tx: WriteTx): Promise<OwnedPost[]> {
+  const first = tx.select({ piece: min(stagedPosts.piece) }).from(stagedPosts);
+  return tx.delete(stagedPosts).where(eq(stagedPosts.piece, first)).returning(stagedColumns).all();
+}
+
+/** Moves one piece of the applied import into `posts`. Returns the number of posts. */
+export async function movePiece(tx: WriteTx): Promise<number> {
+  const piece = await takePiece(tx);
+  for (const post of piece) await savePost(tx, post);
+  return piece.length;
+}
+
+const { json: _, ...columns } = getTableColumns(posts);
+const { id: _id, organizationId: _organizationId, ...changeable } = columns;
+const { json: _json, piece: _piece, ...stagedColumns } = getTableColumns(stagedPosts);
+
+const statements = prepared((tx) => ({
+  save: tx
+    .insert(posts)
+    .values(placeholdersFor(columns))
+    .onConflictDoUpdate({
+      target: posts.id,
+      set: Object.fromEntries(
+        Object.entries(changeable).map(([key, { name }]) => [key, sql`excluded.${sql.identifier(name)}`]),
+      ),
+      setWhere: sql`${posts.organizationId} = excluded.organization_id`,
+    })
+    .returning({ id: posts.id })
+    .prepare(),
+  current: tx.select().from(imports).prepare(),
+  anyStaged: tx.select({ id: stagedPosts.id }).from(stagedPosts).prepare(),
+  take: tx
+    .delete(stagedPosts)
+    .where(eq(stagedPosts.id, sql.placeholder('postId')))
+    .returning(stagedColumns)
+    .prepare(),
+  stage: tx
+    .insert(stagedPosts)
+    .values(placeholdersFor({ ...stagedColumns, piece: null }))
+    .prepare(),
+}));

@@ -1,0 +1,114 @@
+import { fetchWithoutRedirects } from '../lib/outgoing.ts';
+import { ProviderProblem } from './api.ts';
+
+/** The largest response that is read, in bytes. A page of 100 GitHub repositories takes about a megabyte. */
+const MAX_RESPONSE_BYTES = 16_777_216;
+
+const REDIRECTS = [301, 302, 307, 308];
+
+/** An API, as sentences name it. */
+export interface ApiService {
+  name: string;
+  /** Its URL, without a trailing slash. */
+  address: string;
+  /** The variable that sets the URL. */
+  setting: string;
+}
+
+export interface ApiResponse {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** Undefined unless the text is JSON. */
+  json: unknown;
+}
+
+export const notTheApi = ({ name, address, setting }: ApiService, reason: string) =>
+  new ProviderProblem(
+    'provider-failed',
+    `The server at ${address} is not ${name}'s API: ${reason}. Check ${setting}.`,
+  );
+
+/** The service at a URL. Leaves out the name and password that a URL may hold. */
+export function serviceAt(url: string, name: string, setting: string): ApiService {
+  const { origin, pathname } = new URL(url);
+  return { name, setting, address: origin + pathname.replace(/\/$/, '') };
+}
+
+/**
+ * A `fetch` for one API, whose token it sends to no other origin, whatever a redirect or a link says. A request,
+ * redirects and response body included, takes at most `timeoutMs`. Without `maxRedirects` a redirect is the response.
+ * Throws `ProviderProblem` `provider-failed`, which holds no secret.
+ */
+export function apiFetch(
+  service: ApiService,
+  options: { timeoutMs: number; signal?: AbortSignal | undefined; maxRedirects?: number },
+): (url: string, init: RequestInit) => Promise<ApiResponse> {
+  const { name, address, setting } = service;
+  const { timeoutMs, signal, maxRedirects = 0 } = options;
+  const { origin } = new URL(address);
+  const failed = (sentence: string) => new ProviderProblem('provider-failed', sentence);
+
+  async function follow(first: string, init: RequestInit): Promise<ApiResponse> {
+    let url = new URL(first);
+    for (let redirects = 0; ; redirects++) {
+      if (url.origin !== origin) {
+        throw failed(
+          `The server at ${address} leads to another one, ${url.origin}, and Tidings does not send the token there. Check ${setting}.`,
+        );
+      }
+      // Keeps the method, also where a browser would turn a POST into a GET.
+      const response = await fetchWithoutRedirects(url, init);
+      const { status, headers } = response;
+      const location = headers.get('location');
+      if (maxRedirects === 0 || location === null || !REDIRECTS.includes(status)) {
+        const text = await boundedText(response, service);
+        return { status, headers, text, json: parseJson(text) };
+      }
+      await response.body?.cancel();
+      if (redirects === maxRedirects) throw notTheApi(service, 'it redirects without end');
+      url = new URL(location, url);
+    }
+  }
+
+  return async (url, init) => {
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const either = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+    try {
+      return await follow(url, { ...init, signal: either });
+    } catch (error) {
+      if (error instanceof ProviderProblem) throw error;
+      if (timeout.aborted) {
+        throw failed(`${name} did not answer within ${timeoutMs / 1000} s. Try again later.`);
+      }
+      throw failed(
+        `${name} at ${address} cannot be reached (${codeOf(error)}). Check the network and ${setting}.`,
+      );
+    }
+  };
+}
+
+async function boundedText(response: Response, service: ApiService): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > MAX_RESPONSE_BYTES) throw notTheApi(service, 'it sent more than 16 MiB');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The system's code for a failure. Its message may quote a header, and so the token. */
+function codeOf(error: unknown): string {
+  const { code, name } = error instanceof Error ? (error as Error & { code?: unknown }) : {};
+  return typeof code === 'string' && /^\w{1,60}$/.test(code) ? code : (name ?? 'unknown failure');
+}

@@ -1,0 +1,115 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { type Place, ProviderProblem, type RemoteAttempt, type RemoteHook } from '../../api.ts';
+import { words } from './words.ts';
+
+// The parts of GitHub's responses that Tidings reads. Every function throws `ProviderProblem` for another shape.
+
+/** Octokit reads numbers as bigint when they are too large for JavaScript, such as the ids of attempts. */
+const Id = Type.Union([Type.Integer(), Type.BigInt()]);
+const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+const Repository = Type.Object({
+  id: Type.Integer({ minimum: 1 }),
+  /** Becomes part of routes, and is shown. */
+  full_name: Type.String({ pattern: '^[\\w.-]{1,100}/[\\w.-]{1,100}$' }),
+  archived: Type.Optional(Type.Boolean()),
+  permissions: Type.Optional(Type.Object({ admin: Type.Boolean() })),
+});
+
+const Hook = Type.Object({
+  id: Id,
+  active: Type.Boolean(),
+  events: Type.Array(Type.String()),
+  config: Type.Object({
+    url: Type.Optional(Type.String()),
+    content_type: Type.Optional(Type.String()),
+    secret: Type.Optional(Type.String()),
+  }),
+  last_response: Type.Optional(
+    Nullable(
+      Type.Object({
+        code: Nullable(Type.Integer()),
+        status: Nullable(Type.String()),
+        message: Nullable(Type.String()),
+      }),
+    ),
+  ),
+});
+
+const Attempt = Type.Object({
+  id: Id,
+  guid: Type.String({ minLength: 1, maxLength: 200 }),
+  delivered_at: Type.String({ maxLength: 40 }),
+  event: Type.String({ maxLength: 100 }),
+  action: Nullable(Type.String({ maxLength: 100 })),
+  status: Type.String(),
+  status_code: Nullable(Type.Integer()),
+});
+
+export const repositoryOf = (data: unknown) => checked(Repository, data, 'a repository');
+export const repositoriesOf = (data: unknown) => checked(Type.Array(Repository), data, 'repositories');
+export const hookOf = (placeId: string, data: unknown) => toHook(placeId, checked(Hook, data, 'a webhook'));
+export const hooksOf = (placeId: string, data: unknown) =>
+  checked(Type.Array(Hook), data, 'webhooks').map((hook) => toHook(placeId, hook));
+export const attemptsOf = (data: unknown) => checked(Type.Array(Attempt), data, 'deliveries').map(toAttempt);
+
+function checked<T extends TSchema>(schema: T, data: unknown, expected: string): Static<T> {
+  if (Value.Check(schema, data)) return data;
+  throw new ProviderProblem('provider-failed', words.otherShape(expected));
+}
+
+/**
+ * The right is that of the token's owner: GitHub reports the permission "Webhooks" of a fine-grained token only when
+ * the token uses it. An archived repository is read-only.
+ */
+export function toPlace({ id, full_name, archived, permissions }: Static<typeof Repository>): Place {
+  return {
+    id: full_name,
+    name: full_name,
+    providerId: id,
+    canAdminister: permissions?.admin === true && archived !== true,
+  };
+}
+
+function toHook(placeId: string, hook: Static<typeof Hook>): RemoteHook {
+  const { id, active, events, config, last_response: last } = hook;
+  const message = (last?.message ?? last?.status ?? '').slice(0, 300);
+  const isUnused = !last || (last.code === null && last.status === 'unused');
+  return {
+    id: String(id),
+    placeId,
+    url: config.url ?? '',
+    events: events.toSorted(),
+    isActive: active,
+    isJson: config.content_type === 'json',
+    hasSecret: (config.secret ?? '') !== '',
+    lastResponse: isUnused ? null : { statusCode: receivedStatus(last.code, message), message },
+  };
+}
+
+function toAttempt(attempt: Static<typeof Attempt>): RemoteAttempt {
+  const { id, guid, delivered_at, event, action, status, status_code } = attempt;
+  const deliveredAt = new Date(delivered_at);
+  if (Number.isNaN(deliveredAt.getTime()))
+    throw new ProviderProblem('provider-failed', words.otherShape('a time of delivery'));
+  return {
+    id: String(id),
+    deliveryId: guid,
+    deliveredAt: deliveredAt.toISOString(),
+    event,
+    action,
+    statusCode: receivedStatus(status_code, status),
+    status: status.slice(0, 300),
+  };
+}
+
+/**
+ * The status that GitHub received; null when it received none. GitHub writes 502 (`failed to connect to host`) and 504
+ * (`timed out`) for no response at all, and 422 for any failure, whose status is in `Invalid HTTP Response: 404`.
+ */
+function receivedStatus(code: number | null, status: string): number | null {
+  const received = /^invalid http response: (\d{3})\b/i.exec(status)?.[1];
+  if (received !== undefined) return Number(received);
+  return code === 0 || code === 502 || code === 504 ? null : code;
+}

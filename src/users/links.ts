@@ -1,0 +1,213 @@
+import { type AuditDeps, recordAudit } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
+import { DAY_MS } from '../lib/time.ts';
+import { addOrganization, newOrganization } from '../organizations/service.ts';
+import { getOrganization, listOrganizations } from '../organizations/store.ts';
+import { passwordFacts, requireEmail } from './accounts.ts';
+import { joinOrganization, roleNoun } from './members.ts';
+import type { OneTimeLink, Role, User } from './model.ts';
+import { requireGoodPassword } from './passwords.ts';
+import {
+  actingAs,
+  beginSession,
+  type Guarded,
+  hashOf,
+  newSecret,
+  recordAccount,
+  type Secret,
+} from './sessions.ts';
+import {
+  deleteLinks,
+  deleteSessionsOf,
+  findCredentials,
+  findLink,
+  findUser,
+  hasUsers,
+  insertLink,
+  insertUser,
+  isActive,
+  listMemberships,
+  updateUser,
+  useLink,
+} from './store.ts';
+import { failure } from './words.ts';
+
+// One-time links: to set up the service, to choose a password, and to join an organization.
+
+/** How long links work, in milliseconds. */
+const LINK_MS = { setup: DAY_MS, invitation: 7 * DAY_MS, password: DAY_MS } as const;
+
+/** A link to store, and its token. `link`: the fields that the purpose needs. */
+function newLink(
+  { clock }: Pick<Deps, 'clock'>,
+  purpose: OneTimeLink['purpose'],
+  link: Partial<Omit<OneTimeLink, 'purpose'>> = {},
+) {
+  const { token, hash } = newSecret();
+  const now = clock.now();
+  const life = { createdAt: now.toISOString(), expiresAt: now.getTime() + LINK_MS[purpose] };
+  return { token, row: { userId: null, organizationId: null, role: null, ...link, purpose, hash, ...life } };
+}
+
+/** Throws `AppError` 404 for a link that is unknown, used or expired, or has another purpose. */
+export async function requireLink(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  token: string,
+  purpose: OneTimeLink['purpose'],
+): Promise<OneTimeLink & { hash: string }> {
+  const hash = hashOf(token);
+  const link = await db.read((tx) => findLink(tx, hash, clock.now()));
+  if (link?.purpose !== purpose) throw failure('bad_link');
+  return { ...link, hash };
+}
+
+/** The hash of a password that the holder of a link chooses. Throws `AppError` 400 and 429. */
+async function hashPassword(
+  { password, guard, signal }: { password: string } & Guarded,
+  linkHash: string,
+  about: { email: string; organizations: readonly string[] },
+): Promise<string> {
+  guard.count(linkHash);
+  await requireGoodPassword(password, about);
+  return guard.passwords.hash(password, { source: linkHash, isKnown: true, signal });
+}
+
+/** The path of a new setup link; null once there is a user. Earlier setup links stop working. */
+export function createSetupLink(deps: Pick<Deps, 'db' | 'clock'>): Promise<string | null> {
+  const { token, row } = newLink(deps, 'setup');
+  return deps.db.write(async (tx) => {
+    await deleteLinks(tx, 'setup');
+    if (await hasUsers(tx)) return null;
+    await insertLink(tx, row);
+    return `/setup?token=${token}`;
+  });
+}
+
+/**
+ * Creates the first user, who owns the existing organizations or, when there are none, a new one, and signs them in.
+ * Throws `AppError` 400 for an invalid field, and 404 for a link that does not work, as when there is a user already.
+ */
+export async function setUp(
+  deps: AuditDeps & Pick<Deps, 'ids'>,
+  token: string,
+  input: { email: string; password: string; organization: string } & Guarded,
+): Promise<{ session: Secret; organizationId: string }> {
+  const link = await requireLink(deps, token, 'setup');
+  const email = requireEmail(input.email);
+  const existing = await listOrganizations(deps.db);
+  const created =
+    existing.length > 0 ? null : newOrganization(deps, { name: input.organization, plan: 'free' });
+  const owned = created === null ? existing : [created];
+  const about = { email, organizations: owned.map(({ name }) => name) };
+  const passwordHash = await hashPassword(input, link.hash, about);
+  const createdAt = deps.clock.now().toISOString();
+  const user = { id: deps.ids.newId('usr'), email, createdAt };
+  const session = newSecret();
+  await deps.db.write(async (tx) => {
+    if (!(await useLink(tx, link.hash)) || (await hasUsers(tx))) throw failure('bad_link');
+    await insertUser(tx, { ...user, passwordHash });
+    const asOwner = actingAs(deps, user);
+    await recordAccount(tx, asOwner, 'user.created', user.id, 'created the first account');
+    if (created !== null) await addOrganization(tx, asOwner, created);
+    for (const { id: organizationId } of owned) {
+      const membership = { userId: user.id, organizationId, role: 'owner', createdAt } as const;
+      await joinOrganization(tx, asOwner, membership, (_, as) => `joined as ${as}`);
+    }
+    await beginSession(tx, deps, session, user);
+  });
+  return { session, organizationId: owned[0]?.id ?? '' };
+}
+
+/** The path of a link to choose a password. Throws `AppError` 404, and 409 for a disabled account. */
+export async function createPasswordLink(
+  deps: AuditDeps,
+  email: string,
+): Promise<{ user: User; path: string }> {
+  const address = requireEmail(email);
+  const user = await deps.db.read((tx) => findCredentials(tx, address));
+  if (user === null) throw failure('user_not_found', { email });
+  if (user.disabledAt !== null) throw failure('user_disabled', { email: user.email });
+  const { token, row } = newLink(deps, 'password', { userId: user.id });
+  await deps.db.write(async (tx) => {
+    await deleteLinks(tx, 'password', user.id);
+    await insertLink(tx, row);
+    const summary = `created a link for ${user.email} to choose a password`;
+    await recordAccount(tx, deps, 'password.link_created', user.id, summary);
+  });
+  return { user, path: `/dashboard/~/password?token=${token}` };
+}
+
+/** Sets the password that a link asks for, signs out everywhere, and signs in. Throws `AppError` 400 and 404. */
+export async function choosePassword(
+  deps: AuditDeps,
+  token: string,
+  input: { password: string } & Guarded,
+): Promise<Secret> {
+  const { hash, userId } = await requireLink(deps, token, 'password');
+  const found = await deps.db.read(async (tx) => {
+    const user = userId === null ? null : await findUser(tx, userId);
+    return user && { user, facts: passwordFacts(user, await listMemberships(tx, user.id)) };
+  });
+  if (found === null) throw failure('bad_link');
+  const { user, facts } = found;
+  const passwordHash = await hashPassword(input, hash, facts);
+  const session = newSecret();
+  await deps.db.write(async (tx) => {
+    if (!(await useLink(tx, hash))) throw failure('bad_link');
+    await deleteLinks(tx, 'password', user.id);
+    await updateUser(tx, user.id, { passwordHash });
+    await deleteSessionsOf(tx, user.id);
+    await recordAccount(tx, actingAs(deps, user), 'password.changed', user.id, 'chose a password by link');
+    await beginSession(tx, deps, session, user);
+  });
+  return session;
+}
+
+/** The path of a link that lets one person join an organization. */
+export async function invite(deps: AuditDeps, organizationId: string, role: Role): Promise<string> {
+  const { token, row } = newLink(deps, 'invitation', { organizationId, role });
+  await deps.db.write(async (tx) => {
+    await insertLink(tx, row);
+    const target = { type: 'organization', id: organizationId };
+    const summary = `created an invitation link for ${roleNoun(role)}`;
+    await recordAudit(tx, deps, { organizationId, action: 'member.invited', target, summary });
+  });
+  return `/dashboard/~/invitation?token=${token}`;
+}
+
+/**
+ * Joins the organization of an invitation, as the person who is signed in or as a new one. An owner's invitation makes a
+ * member an owner. Throws `AppError` 400, 404 for a link that does not work, and 409 for an address with an account,
+ * whose person has to sign in first.
+ */
+export async function acceptInvitation(
+  deps: AuditDeps & Pick<Deps, 'ids'>,
+  token: string,
+  by: User | ({ email: string; password: string } & Guarded),
+): Promise<{ organizationId: string; session: Secret | null }> {
+  const { hash, organizationId, role } = await requireLink(deps, token, 'invitation');
+  if (organizationId === null || role === null) throw failure('bad_link');
+  const createdAt = deps.clock.now().toISOString();
+  const membership = { organizationId, role, createdAt };
+  const describe = (_: string, as: string) => `accepted an invitation as ${as}`;
+  if ('id' in by) {
+    await deps.db.write(async (tx) => {
+      if (!(await useLink(tx, hash)) || !(await isActive(tx, by.id))) throw failure('bad_link');
+      await joinOrganization(tx, deps, { ...membership, userId: by.id }, describe);
+    });
+    return { organizationId, session: null };
+  }
+  const user = { id: deps.ids.newId('usr'), email: requireEmail(by.email), createdAt };
+  const { name } = await getOrganization(deps.db, organizationId);
+  const passwordHash = await hashPassword(by, hash, { email: user.email, organizations: [name] });
+  const session = newSecret();
+  await deps.db.write(async (tx) => {
+    if (!(await useLink(tx, hash))) throw failure('bad_link');
+    if (!(await insertUser(tx, { ...user, passwordHash }))) throw failure('address_taken');
+    const asMember = actingAs(deps, user);
+    await recordAccount(tx, asMember, 'user.created', user.id, 'created an account by invitation');
+    await joinOrganization(tx, asMember, { ...membership, userId: user.id }, describe);
+    await beginSession(tx, deps, session, user);
+  });
+  return { organizationId, session };
+}

@@ -1,0 +1,152 @@
+import type { Metrics } from '../lib/metrics.ts';
+import { invalidField, requireValid } from '../lib/validation.ts';
+import { Password } from './model.ts';
+import { failure } from './words.ts';
+
+// The queue of password hashes, and the rules for new passwords. One hash takes a tenth of a second and 64 MiB on a
+// thread of the pool that DNS lookups also use, so only one runs at a time, and only a few wait.
+
+/** The hash of a password that nobody knows, so that an unknown address takes as long as a known one. */
+export const NOBODYS_HASH =
+  '$argon2id$v=19$m=65536,t=2,p=1$JELyUmvc6GvpgDNfPJGIGqIi6az2YyOS3cSLcUcK5wY$IiK26i6xfwRZj9DCBHX6h5ZSJ5o/tDPpkSyK8Mdp+Zs';
+
+/** Requests that wait in each lane. */
+const MAX_WAITING = 8;
+
+/** Requests of one source that wait or run, so that one client can't fill the queue. */
+const MAX_PER_SOURCE = 3;
+
+/** The client whose password is hashed. */
+export interface HashRequest {
+  /** The client address group, or the known browser, session or link behind the request. */
+  readonly source: string;
+  /** The source has proved itself by a known browser, a session or a link, and goes before everybody else. */
+  readonly isKnown: boolean;
+  /** Aborted when the client closes the connection. */
+  readonly signal: AbortSignal;
+}
+
+/** Both throw `AppError` 429 when too many wait, and 499 when the client closes the connection before its turn. */
+export interface PasswordQueue {
+  hash(password: string, request: HashRequest): Promise<string>;
+  verify(password: string, hash: string, request: HashRequest): Promise<boolean>;
+}
+
+export function createPasswordQueue(hashes: Metrics['passwordHashes']): PasswordQueue {
+  const known: (() => void)[] = [];
+  const others: (() => void)[] = [];
+  const perSource = new Map<string, number>();
+  let isRunning = false;
+
+  /** Resolves when it's the request's turn. */
+  function turn({ isKnown, signal }: HashRequest): Promise<void> {
+    if (!isRunning) {
+      isRunning = true;
+      return Promise.resolve();
+    }
+    const lane = isKnown ? known : others;
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        signal.removeEventListener('abort', drop);
+        resolve();
+      };
+      const drop = () => {
+        lane.splice(lane.indexOf(start), 1);
+        hashes.dropped.value++;
+        reject(failure('client_closed'));
+      };
+      lane.push(start);
+      signal.addEventListener('abort', drop, { once: true });
+    });
+  }
+
+  async function run<Result>(request: HashRequest, work: () => Promise<Result>): Promise<Result> {
+    const { source, isKnown, signal } = request;
+    if (signal.aborted) {
+      hashes.dropped.value++;
+      throw failure('client_closed');
+    }
+    const ofSource = perSource.get(source) ?? 0;
+    if (ofSource >= MAX_PER_SOURCE || (isKnown ? known : others).length >= MAX_WAITING) {
+      hashes.refused.value++;
+      throw failure('passwords_busy', {}, { 'retry-after': '1' });
+    }
+    perSource.set(source, ofSource + 1);
+    try {
+      await turn(request);
+      try {
+        hashes.done.value++;
+        return await work();
+      } finally {
+        const next = known.shift() ?? others.shift();
+        if (next === undefined) isRunning = false;
+        else next();
+      }
+    } finally {
+      const left = (perSource.get(source) ?? 1) - 1;
+      if (left === 0) perSource.delete(source);
+      else perSource.set(source, left);
+    }
+  }
+
+  return {
+    hash: (password, request) => run(request, () => Bun.password.hash(password)),
+    verify: (password, hash, request) => run(request, () => Bun.password.verify(password, hash)),
+  };
+}
+
+/** The library's score for a password that withstands 100 million guesses. */
+const MIN_SCORE = 3;
+
+/** Rate only this many characters: the library blocks the event loop, and takes longer the more there are. */
+const MAX_RATED = 40;
+
+const COMMON = 'It is a common password or close to one. ';
+
+/** Reasons by the library's warning. */
+const REASONS: Readonly<Record<string, string>> = {
+  topTen: COMMON,
+  topHundred: COMMON,
+  common: COMMON,
+  similarToCommon: COMMON,
+  userInputs: 'It contains your address, your organization or "tidings". ',
+  simpleRepeat: 'It repeats the same characters. ',
+  extendedRepeat: 'It repeats the same characters. ',
+  sequences: 'It is a sequence. ',
+  straightRow: 'It is a row of keys. ',
+  keyPattern: 'It is a row of keys. ',
+  dates: 'It is a date. ',
+};
+
+/**
+ * Throws `AppError` 400 when a new password is too short or too long, is a common password or close to one, or is made of
+ * the person's address, the organizations' names or a pattern.
+ */
+export async function requireGoodPassword(
+  password: string,
+  { email, organizations }: { email: string; organizations: readonly string[] },
+): Promise<void> {
+  requireValid(Password, { password });
+  const [local = '', domain = ''] = email.split('@');
+  const own = [email, local, domain, ...domain.split('.'), ...organizations, 'tidings'];
+  const { score, feedback } = (await loadRater()).check(password, own.filter(Boolean));
+  if (score >= MIN_SCORE) return;
+  const reason = REASONS[feedback.warning ?? ''] ?? '';
+  throw invalidField('password', `is too easy to guess. ${reason}Use a few unrelated words.`);
+}
+
+let rater: ReturnType<typeof createRater> | undefined;
+
+function loadRater() {
+  rater ??= createRater();
+  return rater;
+}
+
+/** Loaded for the first password that somebody chooses: the list of common passwords takes 30 MB of memory. */
+async function createRater() {
+  const [{ ZxcvbnFactory }, { dictionary, adjacencyGraphs }] = await Promise.all([
+    import('@zxcvbn-ts/core'),
+    import('@zxcvbn-ts/language-common'),
+  ]);
+  return new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs, maxLength: MAX_RATED });
+}

@@ -1,0 +1,238 @@
+import type { WriteTx } from '../../db/storage.ts';
+import { type AuditDeps, recordAudit } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
+import { randomToken } from '../lib/ids.ts';
+import { WrongSecretKey } from '../lib/secret-box.ts';
+import { DAY_MS } from '../lib/time.ts';
+import type { OrganizationCreation } from '../organizations/model.ts';
+import type { Guard } from './guard.ts';
+import type { Client, Membership, User } from './model.ts';
+import { NOBODYS_HASH } from './passwords.ts';
+import {
+  type Credentials,
+  deleteSession,
+  deleteSessionsOf,
+  findCredentials,
+  findSession,
+  insertSession,
+  isActive,
+  listMemberships,
+  updateSession,
+} from './store.ts';
+import { failure } from './words.ts';
+
+/** How long an unused session lasts, and how long a session lasts at most, in milliseconds. */
+export const SESSION_MS = 30 * DAY_MS;
+const MAX_SESSION_MS = 90 * DAY_MS;
+
+/** How often the use of a session is written, in milliseconds. */
+const SESSION_WRITE_MS = 3_600_000;
+
+/** How long a browser stays known after a sign-in, in milliseconds. */
+export const BROWSER_MS = 365 * DAY_MS;
+
+/** The randomness of a session or a link, in bytes. */
+const TOKEN_BYTES = 32;
+
+/** The token goes to its person; the database holds only its hash. */
+export interface Secret {
+  token: string;
+  hash: string;
+}
+
+export function newSecret(): Secret {
+  const token = randomToken(TOKEN_BYTES);
+  return { token, hash: hashOf(token) };
+}
+
+export function hashOf(token: string): string {
+  return new Bun.CryptoHasher('sha256').update(token).digest('base64url');
+}
+
+/** The limits on guessing, and the request's signal: aborted when the client closes the connection. */
+export interface Guarded {
+  guard: Guard;
+  signal: AbortSignal;
+}
+
+/**
+ * Returns a new session. `source` is the client's address group, `browser` the token of a known browser. Throws
+ * `AppError` 401 for a wrong address or password, without telling which, 403 for a disabled account, and 429.
+ */
+export async function signIn(
+  deps: AuditDeps & Pick<Deps, 'secrets'>,
+  input: { email: string; password: string; source: string; browser: string | null } & Guarded,
+): Promise<Secret> {
+  const { guard, signal } = input;
+  const email = input.email.trim().toLowerCase().slice(0, 254);
+  const user = await deps.db.read((tx) => findCredentials(tx, email));
+  const browser = findKnownBrowser(deps, input.browser, user);
+  const isKnown = browser !== null;
+  const source = browser ?? input.source;
+  // Count before the slow hash, so that parallel attempts don't all get through.
+  const attempt = guard.beginSignIn(email, source, isKnown);
+  const hash = user?.passwordHash ?? NOBODYS_HASH;
+  let isRight: boolean;
+  try {
+    isRight = await guard.passwords.verify(input.password.slice(0, 200), hash, { source, isKnown, signal });
+  } catch (error) {
+    attempt.cancel();
+    throw error;
+  }
+  if (user === null || !isRight) throw failure('wrong_credentials');
+  if (user.disabledAt !== null) throw failure('account_disabled');
+  attempt.succeed();
+  const session = newSecret();
+  await deps.db.write(async (tx) => {
+    // The account may have changed while the password was verified.
+    if (!(await isActive(tx, user.id, hash))) throw failure('wrong_credentials');
+    await beginSession(tx, deps, session, user);
+  });
+  return session;
+}
+
+/** Stores a session, and records that the user signed in. */
+export async function beginSession(
+  tx: WriteTx,
+  deps: AuditDeps,
+  { hash }: Secret,
+  user: Pick<User, 'id' | 'email'>,
+): Promise<void> {
+  const now = deps.clock.now();
+  const lastUsedAt = now.getTime();
+  const expiresAt = lastUsedAt + SESSION_MS;
+  await insertSession(tx, { hash, userId: user.id, createdAt: now.toISOString(), lastUsedAt, expiresAt });
+  await recordAccount(tx, actingAs(deps, user), 'session.created', user.id, 'signed in');
+}
+
+/** For audit events of a person who has just proved who they are. */
+export function actingAs<Given extends AuditDeps>(
+  deps: Given,
+  { id, email }: Pick<User, 'id' | 'email'>,
+): Given {
+  return { ...deps, actor: { type: 'user', id, name: email, address: deps.actor.address } };
+}
+
+/** Records a change to an account. */
+export async function recordAccount(
+  tx: WriteTx,
+  deps: AuditDeps,
+  action: Extract<
+    Parameters<typeof recordAudit>[2]['action'],
+    `user.${string}` | `session.${string}` | `password.${string}`
+  >,
+  userId: string,
+  summary: string,
+): Promise<void> {
+  await recordAudit(tx, deps, {
+    organizationId: null,
+    action,
+    target: { type: 'user', id: userId },
+    summary,
+  });
+}
+
+export interface SignedIn {
+  user: User;
+  memberships: Membership[];
+  /** How long the cookie lasts from now, in milliseconds, when this use extends the session. */
+  extendedMs: number | null;
+}
+
+/** The person of a session's token. Use extends the session, up to 90 days after the sign-in. */
+export async function findSignedIn(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  token: string,
+  client: Client,
+): Promise<SignedIn | null> {
+  const hash = hashOf(token);
+  const now = clock.now();
+  const found = await db.read(async (tx) => {
+    const session = await findSession(tx, hash, now);
+    return session && { ...session, memberships: await listMemberships(tx, session.user.id) };
+  });
+  if (found === null) return null;
+  const { user, memberships } = found;
+  const lastUsedAt = now.getTime();
+  const remainingMs = Date.parse(found.createdAt) + MAX_SESSION_MS - lastUsedAt;
+  if (remainingMs <= 0) return null;
+  if (lastUsedAt - found.lastUsedAt < SESSION_WRITE_MS) return { user, memberships, extendedMs: null };
+  const extendedMs = Math.min(SESSION_MS, remainingMs);
+  await db.write((tx) =>
+    updateSession(tx, hash, { ...client, lastUsedAt, expiresAt: lastUsedAt + extendedMs }),
+  );
+  return { user, memberships, extendedMs };
+}
+
+/** The organization policy decides whether a person in these organizations may create another. */
+export function mayCreateOrganization(
+  policy: OrganizationCreation = 'owners',
+  memberships: readonly Membership[],
+): boolean {
+  return policy === 'anyone' || (policy === 'owners' && memberships.some(({ role }) => role === 'owner'));
+}
+
+/** Stores the client of a new session. Returns the token that makes its browser known. */
+export async function completeSignIn(
+  deps: Pick<Deps, 'db' | 'clock' | 'secrets'>,
+  token: string,
+  client: Client,
+): Promise<string | null> {
+  const hash = hashOf(token);
+  const user = await deps.db.write(async (tx) => {
+    await updateSession(tx, hash, client);
+    return (await findSession(tx, hash, deps.clock.now()))?.user ?? null;
+  });
+  return user && rememberBrowser(deps, user);
+}
+
+/** Signs out of one session. Does nothing for a session of somebody else. */
+export async function endSession(deps: AuditDeps, user: User, hash: string): Promise<void> {
+  await deps.db.write(async (tx) => {
+    if (!(await deleteSession(tx, user.id, hash))) return;
+    await recordAccount(tx, deps, 'session.ended', user.id, 'signed out');
+  });
+}
+
+export async function endAllSessions(deps: AuditDeps, user: User): Promise<void> {
+  await deps.db.write(async (tx) => {
+    await deleteSessionsOf(tx, user.id);
+    await recordAccount(tx, deps, 'session.ended', user.id, 'signed out everywhere');
+  });
+}
+
+// A browser that has signed in carries a token, so that others who guess at the account don't lock it out. The token
+// is sealed for one person and one password, and ends with that password. It doesn't sign anybody in.
+
+/** A token for the browser that this person has just signed in with; null without a password. */
+export async function rememberBrowser(
+  { db, clock, secrets }: Pick<Deps, 'db' | 'clock' | 'secrets'>,
+  { email }: User,
+): Promise<string | null> {
+  const user = await db.read((tx) => findCredentials(tx, email));
+  if (user?.passwordHash == null) return null;
+  const expiresAt = clock.now().getTime() + BROWSER_MS;
+  const context = contextOf(user.id, user.passwordHash);
+  return secrets.seal(`${randomToken(16)} ${expiresAt}`, context).toString('base64url');
+}
+
+/** The id of the browser with this token; null when it is not known for this person and their current password. */
+export function findKnownBrowser(
+  { clock, secrets }: Pick<Deps, 'clock' | 'secrets'>,
+  token: string | null,
+  user: Pick<Credentials, 'id' | 'passwordHash'> | null,
+): string | null {
+  if (token === null || user?.passwordHash == null) return null;
+  try {
+    const sealed = Buffer.from(token.slice(0, 512), 'base64url');
+    const [id = '', expiresAt] = secrets.open(sealed, contextOf(user.id, user.passwordHash)).split(' ');
+    return Number(expiresAt) > clock.now().getTime() ? id : null;
+  } catch (error) {
+    if (error instanceof WrongSecretKey) return null;
+    throw error;
+  }
+}
+
+function contextOf(userId: string, passwordHash: string): string {
+  return `known browser of ${userId} with ${passwordHash}`;
+}

@@ -1,0 +1,49 @@
+import { AppError } from '../lib/app-error.ts';
+
+type Details = Readonly<Record<string, unknown>>;
+
+/** The status and the sentence of each failure of accounts, links, sessions and members. */
+const failures = {
+  bad_link: [404, 'This link does not work: it was used, has expired, or was not copied whole.'],
+  wrong_credentials: [401, 'The e-mail address or the password is wrong.'],
+  wrong_current_password: [400, 'The current password is wrong.'],
+  account_disabled: [403, 'This account is disabled. Ask the administrator of this service.'],
+  address_taken: [409, 'This address has an account. Sign in first, then open the invitation again.'],
+  user_not_found: [404, ({ email }: Details) => `There is no user ${email}`],
+  user_exists: [409, ({ email }: Details) => `There is a user ${email} already`],
+  user_disabled: [409, ({ email }: Details) => `${email} is disabled`],
+  last_owner: [
+    409,
+    ({ email, organizations }: Details) =>
+      `${email} is the last owner of ${[organizations].flat().join(', ')}. Make another owner first.`,
+  ],
+  member_not_found: [404, 'There is no such member. They may have left.'],
+  organization_gone: [404, 'This organization is gone.'],
+  may_not_create_organization: [
+    403,
+    'You may not create an organization. Ask the administrator of this service.',
+  ],
+  too_many_organizations: [
+    400,
+    ({ limit }: Details) => `You are in ${limit} organizations already, which is as many as there can be.`,
+  ],
+  too_many_attempts: [
+    429,
+    ({ seconds }: Details) => `Too many attempts. Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`,
+  ],
+  passwords_busy: [429, 'Tidings is checking too many passwords right now. Try again in a second.'],
+  // nginx's status for a client that has gone: nobody reads it.
+  client_closed: [499, 'The client closed the connection.'],
+} as const satisfies Record<string, [status: number, text: string | ((details: Details) => string)]>;
+
+export type UserFailure = keyof typeof failures;
+
+export function failure(
+  code: UserFailure,
+  details: Details = {},
+  headers?: Record<string, string>,
+): AppError {
+  const [status, text] = failures[code];
+  const message = typeof text === 'string' ? text : text(details);
+  return new AppError(status, message, { code, details, ...(headers && { headers }) });
+}

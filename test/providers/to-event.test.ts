@@ -1,0 +1,168 @@
+import { expect, test } from 'bun:test';
+import { github } from '../../src/providers/github/provider.ts';
+import type { IntegrationType } from '../../src/providers/index.ts';
+import { samplePayload, toEvent } from '../../src/providers/index.ts';
+import { linear } from '../../src/providers/linear/provider.ts';
+import type { ProcessedDelivery, Provider } from '../../src/providers/provider.ts';
+import { changed, readEvent } from '../support/payloads.ts';
+
+const now = new Date('2026-11-20T12:00:00.000Z');
+const RECEIVED = '2026-11-20T12:00:05.000Z';
+
+/** What a sample of a provider, changed, is kept as. */
+function keptOf(provider: Provider<IntegrationType>, event: string, changes: Record<string, unknown> = {}) {
+  const sample =
+    provider.id === 'github'
+      ? samplePayload('github', event, { repository: 'acme/rocket', now })
+      : samplePayload('linear', event, { now });
+  const result = readEvent(provider, event, changed(sample ?? {}, changes));
+  if (result.outcome !== 'processed') throw new Error(result.outcome);
+  const { action, data } = result.processed;
+  return toEvent({ ...delivery, integrationType: provider.id, event, action, data });
+}
+
+const delivery: ProcessedDelivery = {
+  integrationId: 'int_1',
+  integrationType: 'github',
+  repositoryId: 'repo_1',
+  repository: 'acme/rocket',
+  deliveryId: 'delivery-1',
+  receivedAt: RECEIVED,
+  event: 'star',
+  action: 'created',
+  data: {},
+};
+
+test.each(['star', 'create', 'issues', 'milestone', 'constructor', 'toString'])(
+  'nothing is kept of the event %s',
+  (event) => {
+    expect(toEvent({ ...delivery, event })).toBeNull();
+  },
+);
+
+test('an entry of the log without data tells of nothing', () => {
+  expect(toEvent({ ...delivery, event: 'release', data: null })).toBeNull();
+});
+
+test('a release is its tag, on its branch, at its publication', () => {
+  expect(keptOf(github, 'release')).toMatchObject({
+    type: 'release',
+    key: 'v2.4.0',
+    branch: 'main',
+    occurredAt: '2026-11-20T11:59:00.000Z',
+    version: '2026-11-20T11:59:00.000Z 0',
+    repository: 'acme/rocket',
+    deliveryId: 'delivery-1',
+    data: { tag: 'v2.4.0', name: 'Rocket 2.4.0: quieter engines', isPrerelease: false, author: 'ann' },
+  });
+});
+
+test.each([
+  ['release/2', 'release/2'],
+  ['c02f9a6e7d1b45830e6cfa9124d7b35fe8812a77', 'main'],
+  [null, 'main'],
+])('a release that was made from %p is of the branch %p', (target, branch) => {
+  expect(keptOf(github, 'release', { 'release.target_commitish': target })?.branch).toBe(branch);
+});
+
+test('an edit outranks a publication that says the same time, or none', () => {
+  const versionOf = (changes: Record<string, unknown>) => keptOf(github, 'release', changes)?.version ?? '';
+  expect(versionOf({ action: 'edited' }) > versionOf({})).toBe(true);
+  const untimed = { 'release.updated_at': undefined };
+  expect(versionOf({ action: 'edited', ...untimed }) > versionOf(untimed)).toBe(true);
+  expect(versionOf({ 'release.updated_at': '2026-11-20T12:30:00Z' }) > versionOf({ action: 'edited' })).toBe(
+    true,
+  );
+});
+
+test('a push happened when GitHub took it, and not before its newest commit', () => {
+  const at = (changes: Record<string, unknown>) => keptOf(github, 'push', changes)?.occurredAt;
+  expect(at({ 'repository.pushed_at': Date.parse('2026-11-20T11:55:00Z') / 1000 })).toBe(
+    '2026-11-20T11:55:00.000Z',
+  );
+  expect(at({ 'repository.pushed_at': 1 })).toBe('2026-11-20T11:50:00.000Z');
+  expect(at({ 'repository.pushed_at': null })).toBe('2026-11-20T11:50:00.000Z');
+  expect(at({ 'repository.pushed_at': null, 'commits.2.timestamp': 'yesterday' })).toBe(RECEIVED);
+});
+
+test('a commit is kept by its first line, its breaking footer and its author', () => {
+  const message = 'feat!: pads in pad.toml\n\nWhy not.\n\nBREAKING CHANGE: pad.ini is read no more\nRefs: #3';
+  const event = keptOf(github, 'push', { 'commits.0.message': message });
+  expect(event?.type === 'push' && event.data.commits[0]).toEqual({
+    sha: '8d3e5b1f60a94c72be1d07f5a2c34e9988b0d6a1',
+    subject: 'feat!: pads in pad.toml',
+    breaking: 'pad.ini is read no more',
+    author: 'ann',
+    url: 'https://github.com/acme/rocket/commit/8d3e5b1f60a94c72be1d07f5a2c34e9988b0d6a1',
+  });
+});
+
+test.each([
+  [
+    'BREAKING CHANGE: a line that is wrapped\nat 72 characters.\nRefs: #3',
+    'a line that is wrapped at 72 characters.',
+  ],
+  ['BREAKING-CHANGE:\n\nBelow.\n\nNot this.', 'Below.'],
+  ['BREAKING CHANGE:\n- one\n- two', 'one; two'],
+  ['BREAKING CHANGE: one\nBREAKING CHANGE: two', 'one'],
+  ['BREAKING CHANGE:\r\n\r\n## How to test\r\n', null],
+  ['BREAKING CHANGE:\n\n<!-- What breaks? -->', null],
+  ['BREAKING CHANGE:', null],
+  ['No BREAKING CHANGE: at all', null],
+])('of %j what breaks is %j', (body, breaking) => {
+  const event = keptOf(github, 'pull_request', { 'pull_request.body': body });
+  expect(event?.data).toMatchObject({ breaking });
+});
+
+test('what breaks is one line of a bounded length, whatever is there', () => {
+  const body = `BREAKING CHANGE: ${'- x\n'.repeat(100_000)}`;
+  const event = keptOf(github, 'pull_request', { 'pull_request.body': body });
+  expect(event?.type === 'pull_request' && event.data.breaking?.length).toBeLessThanOrEqual(500);
+});
+
+test.each([
+  ['Merge pull request #12 from ann/x\n\nQuiet mode\n', 'Merge pull request #12 from ann/x: Quiet mode'],
+  ['Merge pull request #12 from ann/x', 'Merge pull request #12 from ann/x'],
+  ['Merge pull request #12 from ann/x (again)\n\nQuiet mode', 'Merge pull request #12 from ann/x (again)'],
+  ["Merge branch 'x'\n\nQuiet mode", "Merge branch 'x'"],
+])('the subject of %j is %j', (message, subject) => {
+  const event = keptOf(github, 'push', { 'commits.0.message': message });
+  expect(event?.type === 'push' && event.data.commits[0]?.subject).toBe(subject);
+});
+
+const COMPARE = 'https://github.com/acme/rocket/compare/v2.3.0...v2.4.0';
+
+test.each([
+  [`**Full Changelog**: ${COMPARE}`, null],
+  [`<!-- Release notes generated by a button -->\r\n\r\n**Full Changelog**: ${COMPARE}\r\n`, null],
+  [`Quieter.\n\n**Full Changelog**: ${COMPARE}`, `Quieter.\n\n**Full Changelog**: ${COMPARE}`],
+])('of the notes %j is kept %j', (body, notes) => {
+  expect(keptOf(github, 'release', { 'release.body': body })?.data).toMatchObject({ notes });
+});
+
+test('a pull request is its number, on the branch that it was merged into', () => {
+  expect(keptOf(github, 'pull_request', { 'pull_request.base.ref': 'next' })).toMatchObject({
+    type: 'pull_request',
+    key: '12',
+    branch: 'next',
+    occurredAt: '2026-11-20T11:59:00.000Z',
+    data: { number: 12, labels: ['bug'], isDefaultBranch: false },
+  });
+  expect(keptOf(github, 'pull_request')?.data).toMatchObject({ isDefaultBranch: true });
+});
+
+test('an issue is completed until it is reopened or removed', () => {
+  const isCompleted = (changes: Record<string, unknown>) => {
+    const event = keptOf(linear, 'Issue', changes);
+    return event?.type === 'issue' && event.data.isCompleted;
+  };
+  expect(isCompleted({})).toBe(true);
+  expect(isCompleted({ 'data.state.type': 'started' })).toBe(false);
+  expect(isCompleted({ action: 'remove' })).toBe(false);
+});
+
+test('what an older version logged has fewer fields, and is read all the same', () => {
+  const data = { tagName: 'v1', name: null, body: null, isPrerelease: false, targetBranch: null };
+  const old = { ...delivery, event: 'release', action: 'published', data };
+  expect(toEvent(old)).toMatchObject({ key: 'v1', occurredAt: RECEIVED, branch: '' });
+});

@@ -1,0 +1,11 @@
+// Files that are imported as text.
+
+declare module '*.sql' {
+  const text: string;
+  export default text;
+}
+
+declare module '*.css' {
+  const text: string;
+  export default text;
+}
