@@ -22,6 +22,7 @@ import deliveryHeaders from './migrations/0007_delivery_headers.sql' with { type
 import deliveryDays from './migrations/0008_delivery_days.sql' with { type: 'text' };
 import providerHooks from './migrations/0009_provider_hooks.sql' with { type: 'text' };
 import hardening from './migrations/0010_hardening.sql' with { type: 'text' };
+import providerTypes from './migrations/0011_provider_types.sql' with { type: 'text' };
 import { inspectDatabase, snapshotInto } from './snapshot.ts';
 
 /**
@@ -40,6 +41,7 @@ export const migrations: readonly string[] = [
   deliveryDays,
   providerHooks,
   hardening,
+  providerTypes,
 ];
 
 /** Applies the missing migrations: all, or none when one fails. Throws when the file comes from a newer version. */
@@ -59,7 +61,15 @@ export function migrate(sqlite: Sqlite): void {
       `The database was written by a newer Tidings (schema ${version}; this one knows ${migrations.length}). Start that version, or a newer one.`,
     );
   }
-  if (version < migrations.length) applyPending.immediate();
+  if (version === migrations.length) return;
+  // Rebuilding a table drops it, which would delete the rows that refer to it. Inside a transaction the switch has no
+  // effect.
+  sqlite.run('PRAGMA foreign_keys = OFF');
+  try {
+    applyPending.immediate();
+  } finally {
+    sqlite.run('PRAGMA foreign_keys = ON');
+  }
 }
 
 /** The number of applied migrations. */

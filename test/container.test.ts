@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { root } from './support/server.ts';
 
-// What nobody would notice before an image is built.
+// Mistakes that would show only when an image is built.
 
 const read = (name: string) => Bun.file(join(root, name)).text();
 const found = (text: string, pattern: RegExp) =>

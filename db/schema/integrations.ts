@@ -12,7 +12,7 @@ import {
 import { organizations } from './organizations.ts';
 
 /** The ids of the providers. */
-export const PROVIDER_IDS = ['github', 'linear'] as const;
+export const PROVIDER_IDS = ['github', 'linear', 'forgejo'] as const;
 
 /** A connected provider. Secrets are encrypted under the key of the data folder, never in the clear. */
 export const integrations = sqliteTable(
@@ -34,10 +34,7 @@ export const integrations = sqliteTable(
     missedCheckedAt: text('missed_checked_at'),
     createdAt: text('created_at').notNull(),
   },
-  (table) => [
-    index('integrations_by_organization').on(table.organizationId, table.createdAt),
-    check('integrations_type', sql`${table.type} in ('github', 'linear')`),
-  ],
+  (table) => [index('integrations_by_organization').on(table.organizationId, table.createdAt)],
 );
 
 /** A repository of a code-hosting integration. */

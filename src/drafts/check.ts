@@ -3,7 +3,7 @@ import { sampleMaterial } from './samples.ts';
 import { checkTemplate } from './template.ts';
 import { variablesOf } from './variables.ts';
 
-/** What the built-in templates read of any event, whether or not the sample has it. */
+/** Variables that the built-in templates read for every event, even if the sample lacks them. */
 const OPTIONAL = ['summary', 'compareUrl', 'url'];
 
 /** Throws `TemplateError` when a template of the trigger's own could not be used. */
@@ -16,7 +16,7 @@ export function checkTemplates({
   titleTemplate: string | null;
   bodyTemplate: string | null;
 }): void {
-  // What the sample has not, the event never brings: a release has no team.
+  // A variable that the sample lacks never exists for the event: a release has no team.
   const known = Object.fromEntries(
     Object.entries(variablesOf(sampleMaterial(event))).filter(
       ([name, value]) => value !== null || OPTIONAL.includes(name),

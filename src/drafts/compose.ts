@@ -8,7 +8,7 @@ import type { DraftText, Material, Recipe } from './model.ts';
 import { renderBody, renderTitle } from './template.ts';
 import { variablesOf } from './variables.ts';
 
-/** What a post can hold, in characters. */
+/** The limits of a post, in characters. */
 const MAX_TEXT_LENGTH = 200_000;
 
 const MAX_AUTHORS = 10;
@@ -40,7 +40,7 @@ function forLinkedIn(body: string) {
   return { markdown, content: cutGraphemes(toPlainText(markdown, '•'), MAX_LINKEDIN_LENGTH) };
 }
 
-/** Where the post comes from. What is not known is left out. */
+/** The origin of the post, without unknown parts. */
 function metadataOf(
   { triggerId, platform }: Recipe,
   material: Material,

@@ -13,7 +13,7 @@ const THREAD_DESCRIPTORS = 16;
 
 const MAIN = new URL('./thread-main.ts', import.meta.url);
 
-/** What goes to the thread: a draft to compose, or Markdown to render. */
+/** A message to the thread: a draft to compose, or Markdown to render. */
 export type ThreadRequest = { recipe: Recipe; material: Material } | { markdown: string };
 export type ThreadAnswer =
   | { text: DraftText }
@@ -31,7 +31,7 @@ export interface Composer {
 /** Calls `run` after so many milliseconds. Returns how to cancel that. */
 export type After = (ms: number, run: () => void) => () => void;
 
-/** What the messages of a failure say. */
+/** Messages of failures. */
 const words = {
   draft: {
     stopping: 'The draft was not made: the service is stopping',

@@ -14,7 +14,7 @@ const MAX_LINES_LENGTH = 150_000;
 
 const MAX_SUMMARY_LENGTH = 700;
 
-/** What the templates of a draft can use. The same material gives the same values. Documented in docs/templates.md. */
+/** The variables of templates, a function of the material. Documented in docs/templates.md. */
 export function variablesOf(material: Material): Record<string, unknown> {
   const { branch, isDefaultBranch, release, project, update, team, inProject } = material;
   const notes = release?.data.notes == null ? null : safeMarkdown(release.data.notes);
@@ -44,7 +44,7 @@ export function variablesOf(material: Material): Record<string, unknown> {
 }
 
 /**
- * What was shipped, as changes: what came by itself or, where a draft is not made of that, what the notes of its
+ * The shipped changes: those that arrived by themselves or, if the draft is not made of them, those in the notes of its
  * release list. A draft of what reached a branch stays one when a release closes it, whatever its notes say.
  */
 function allChanges({ pushes, pullRequests, issues }: Material, notes: string | null): Change[] {

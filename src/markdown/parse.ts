@@ -1,6 +1,6 @@
 import { type InlineContext, type MarkdownConfig, parser, Table } from '@lezer/markdown';
 
-// Parsers of Markdown that keep positions, within bounds: on text that means harm they take linear time.
+// Parsers of Markdown that keep positions. Bounds keep their time proportional to the length, on hostile text too.
 
 // Deeper than any that people write: parsers copy the text within for each level, or take the square of the depth.
 const TOO_DEEP =

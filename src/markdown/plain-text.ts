@@ -18,7 +18,7 @@ const REFERENCE = /^(#\d+|@[\w-]+|[0-9a-f]{7,40}|v?\d+\.\d+[\w.+-]*)$/i;
 const TAG = /^<(\/?[a-z][^>]*|!--.*--|![a-z][^>]*)>$/is;
 
 /**
- * Renders Markdown (GitHub's flavor) as text that reads well by itself: keeps list markers and line breaks, drops markup
+ * Renders Markdown (GFM) as text that reads well by itself: keeps list markers and line breaks, drops markup
  * and HTML tags, and gives the address of a link after its text. LinkedIn has no lists: there `bullet` is `•`.
  */
 export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string {

@@ -1,11 +1,12 @@
 import type { Event, EventType } from '../events/model.ts';
 import { isRecord } from '../lib/validation.ts';
 import { isoTime } from './fields.ts';
+import { forgejo } from './forgejo/provider.ts';
 import { github } from './github/provider.ts';
 import { linear } from './linear/provider.ts';
 import type { Payload, ProcessedDelivery, Provider } from './provider.ts';
 
-const list = [github, linear] as const;
+const list = [github, linear, forgejo] as const;
 
 /** Every provider. Another one is a folder beside these and an entry in the list. */
 export const providers: readonly Provider<IntegrationType>[] = list;
@@ -19,10 +20,10 @@ export function providerOf(type: IntegrationType): Provider<IntegrationType> {
   return provider;
 }
 
-/** All names in a sentence, such as "GitHub and Linear". */
+/** All names in a sentence, such as "GitHub, Linear, and Forgejo". */
 export function listProviders(conjunction: 'and' | 'or'): string {
-  const names = providers.map(({ name }) => name);
-  return `${names.slice(0, -1).join(', ')} ${conjunction} ${names.at(-1)}`;
+  const format = new Intl.ListFormat('en', { type: conjunction === 'and' ? 'conjunction' : 'disjunction' });
+  return format.format(providers.map(({ name }) => name));
 }
 
 /** The events that a hook needs for these events of triggers; without any, for all that the provider has. Sorted. */

@@ -13,7 +13,7 @@ import { cookieOf, form, visitor } from '../support/dashboard.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-// What people do with accounts and sessions: each leaves its events, with who did it and from where.
+// Every change to accounts and sessions leaves an event with its actor and address.
 
 const ADDRESS = '203.0.113.7';
 const EMAIL = 'ann@acme.example';

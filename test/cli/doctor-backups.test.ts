@@ -133,7 +133,7 @@ describe('providers', () => {
     world.goAway();
     const { message = '' } = (await look(providerChecks, patient())) ?? {};
     expect(message).toContain(
-      `${ids.join(', ')}: ${world.url} cannot be reached from here: nobody answers (`,
+      `${ids.join(', ')}: ${world.url} cannot be reached from here: nothing answers (`,
     );
     expect(message.match(/cannot be reached/g)).toHaveLength(1);
     expect(message).not.toContain('computer');

@@ -33,7 +33,7 @@ interface Report {
   checks: { name: string; status: string; message: string; advice?: string }[];
 }
 
-/** What doctor finds; nobody outside this machine is asked. */
+/** Runs doctor without requests to other machines. */
 async function examine(environment: Record<string, string> = {}, ...words: string[]) {
   const { exitCode, stdout, stderr } = await cli(dataDir(), ['doctor', '--offline', '--json', ...words], {
     environment: { PORT: '0', ...environment },

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import { cli } from '../support/cli.ts';
 
-/** What is to be ended when a test is done. */
+/** Processes to end after a test. */
 const servers: { stop(closeActive: true): void }[] = [];
 
 afterEach(() => {

@@ -37,7 +37,7 @@ const environment = { PUBLIC_URL };
 const run = (...words: string[]) => cli(dataDir(), words, { environment });
 const json = (...words: string[]) => cliJson(dataDir(), words, { environment });
 
-/** What a command tells people, with `…` for what differs each time and two spaces between columns. */
+/** The output of a command for people, with `…` for varying parts and two spaces between columns. */
 async function said(...words: string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await run(...words);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -48,7 +48,7 @@ async function said(...words: string[]): Promise<string> {
     .replaceAll(/(?<=\S) {3,}/g, '  ');
 }
 
-/** What a command that fails says; it prints nothing else. */
+/** The only output of a failed command. */
 async function fails(exitCode: number, ...words: string[]): Promise<string> {
   const result = await run(...words);
   expect(result).toMatchObject({ exitCode, stdout: '' });
@@ -113,7 +113,7 @@ async function onlyPost(): Promise<Post> {
   return posts[0] as Post;
 }
 
-/** Whether a command leaves everything as it is. */
+/** True if a command changes nothing. */
 async function changesNothing(command: () => Promise<unknown>): Promise<void> {
   const rows = () => {
     const { db, close } = openDataFolder(dataDir());

@@ -9,7 +9,7 @@ import { connectGithub } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
-// Who may open what, of every page that there is. A page that is added is covered as soon as it is listed.
+// Access to every page. A new page is covered as soon as it is listed.
 
 const named = (page: Page) => [`${page.method} ${page.path}`, page] as const;
 const posts = pages.filter(({ method }) => method === 'POST').map(named);

@@ -126,7 +126,7 @@ test('a log is read page by page, with the filters kept', async () => {
     sizes.push(found.length);
     seen.push(...found);
     path = older(html);
-    // What comes meanwhile moves no page.
+    // New events do not move the pages.
     await record('late');
   }
   expect(sizes).toEqual([50, 50, 20]);

@@ -204,7 +204,7 @@ describe('a password that changes while a request waits for its hash', () => {
 });
 
 describe('a known browser', () => {
-  /** Whether the browser with these cookies is spared where its address is not. */
+  /** True if the browser with these cookies may sign in although its address may not. */
   async function isSpared(app: TestApp, cookie: string | undefined, from: From = {}) {
     while ((await guess(app, { ...from, address: EVIL })) !== 429);
     return (await guess(app, { ...from, address: EVIL, cookie })) === 401;

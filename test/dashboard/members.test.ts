@@ -271,7 +271,7 @@ describe('a role', () => {
     expect(allRows(app.db)).toEqual(before);
   });
 
-  // Whoever was an owner may have kept one.
+  // A former owner may have kept one.
   test('that is taken away does not come back by an invitation', async () => {
     const { app, visit } = await owned();
     const bob = await signedIn(app, { organizationId: 'org_a', role: 'owner', email: 'bob@acme.example' });

@@ -30,7 +30,7 @@ beforeEach(async () => {
   });
 });
 
-/** The events of the replays in the log. */
+/** Replayed entries of the log, by event. */
 async function replayed(): Promise<(string | null)[]> {
   return (await logOf(app)).filter(({ replayOf }) => replayOf !== null).map(({ payload }) => payload.event);
 }

@@ -76,7 +76,7 @@ describe('a path that leads nowhere', () => {
   });
 });
 
-// Whatever stands in the place of an id.
+// Any text in place of an id.
 describe('an id that cannot be one is a page:', () => {
   const withIds = pages.filter(({ method, path }) => method === 'GET' && /:(?!organizationId)/.test(path));
 

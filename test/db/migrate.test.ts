@@ -92,6 +92,31 @@ test('the connection is as durable and strict as promised', () => {
   remove();
 });
 
+test('a table that is rebuilt keeps its rows and the rows that refer to them', () => {
+  const sqlite = new Sqlite(':memory:');
+  sqlite.run('PRAGMA foreign_keys = ON');
+  const before = migrations.findIndex((migration) => migration.includes('DROP TABLE `integrations`'));
+  for (const migration of migrations.slice(0, before)) {
+    for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
+  }
+  sqlite.run(`PRAGMA user_version = ${before}`);
+  sqlite.run("INSERT INTO organizations (id, name, plan, created_at) VALUES ('org_a', 'A', 'free', '')");
+  sqlite.run(
+    "INSERT INTO integrations (id, organization_id, type, enabled, secret, created_at) VALUES ('int_a', 'org_a', 'github', 1, x'01', '')",
+  );
+  sqlite.run(
+    "INSERT INTO repositories (id, integration_id, full_name, created_at) VALUES ('repo_a', 'int_a', 'acme/rocket', '')",
+  );
+  migrate(sqlite);
+  expect(
+    sqlite.query('SELECT integrations.id, full_name FROM integrations JOIN repositories').values(),
+  ).toEqual([['int_a', 'acme/rocket']]);
+  expect(sqlite.query('PRAGMA foreign_key_check').values()).toEqual([]);
+  expect(sqlite.query('PRAGMA foreign_keys').get()).toEqual({ foreign_keys: 1 });
+  expect(() => sqlite.run("DELETE FROM integrations WHERE id = 'int_a'")).not.toThrow();
+  expect(sqlite.query('SELECT id FROM repositories').values()).toEqual([]);
+});
+
 test('a database of a newer version is refused and left alone', () => {
   const sqlite = new Sqlite(':memory:');
   sqlite.run(`PRAGMA user_version = ${migrations.length + 1}`);

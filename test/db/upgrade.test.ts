@@ -33,7 +33,7 @@ const rowsOf = (sqlite: Sqlite): Rows => {
   const names = sqlite
     .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
     .all()
-    .filter(({ name }) => !/^(post_search|post_counts|post_numbers)/.test(name));
+    .filter(({ name }) => !/^(post_search|post_counts|post_numbers|sqlite_)/.test(name));
   return Object.fromEntries(
     names.map(({ name }) => [
       name,
@@ -74,7 +74,7 @@ describe('every schema that there was', () => {
       const after = rowsOf(sqlite);
       for (const [table, rows] of Object.entries(before)) {
         expect(after[table]).toHaveLength(rows.length);
-        // What was there is what it was; columns may have come since.
+        // Existing values are unchanged; later columns may exist.
         for (const [index, row] of rows.entries()) {
           const columns = Object.keys(after[table]?.[index] ?? {}).filter((name) => name in row);
           for (const column of columns)
@@ -176,7 +176,7 @@ describe('the events that a trigger may make posts of, from before they were rec
     });
   }
 
-  /** What the upgrade records, as `trigger repository type key`, with `draft` where a post must be one. */
+  /** Rows that the upgrade records, as `trigger repository type key`, with `draft` for drafts only. */
   function upgraded(): string[] {
     sqlite.close();
     const db = openDatabase(file());

@@ -28,7 +28,7 @@ function recipe(fields: Partial<Recipe> = {}): Recipe {
 
 const made = { title: 'Rocket 2.4.0: quieter engines' };
 
-/** What a draft that cannot be made is rejected with. */
+/** The rejection of a draft that cannot be made. */
 const failureOf = (draft: Promise<unknown>) =>
   draft.then(
     () => null,

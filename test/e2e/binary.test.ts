@@ -23,7 +23,7 @@ const built = join(folder.path, 'built');
 mkdirSync(built);
 const bare = bareFolder(buildBinary(built), join(folder.path, 'bare'));
 
-/** What the binary is given besides its words. The shell's own settings stay out, and nothing is on the path. */
+/** The binary's environment: no settings of the shell, and an empty path. */
 const EMPTY = { PATH: '/nowhere', HOME: '/nowhere', DATA_DIR: 'data' };
 
 async function run(words: string[], environment: Record<string, string> = {}) {

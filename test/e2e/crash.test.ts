@@ -97,7 +97,7 @@ test(`kill -9 in a stream of deliveries, ${ROUNDS} rounds: none that was acknowl
   expect(acknowledged.size).toBeGreaterThan(ROUNDS * 10);
   expect(unanswered.size).toBeGreaterThan(0);
 
-  // What was not answered, the provider delivers again, and for good measure some of what was.
+  // The provider redelivers everything without a response, and some deliveries that had one.
   server = await startTidings(folder.path);
   const again = [...unanswered, ...[...acknowledged].slice(-100)];
   for (const id of again) expect(await deliver(server.url, id)).toBe(200);

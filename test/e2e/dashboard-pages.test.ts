@@ -31,7 +31,7 @@ afterAll(async () => {
   provider.stop();
 });
 
-/** Whether the page that is open is as it should be. */
+/** Checks the open page. */
 async function expectFine(here: Page, said = trouble): Promise<void> {
   expect(await here.locator('h1').count()).toBe(1);
   expect(await wrongWith(here)).toEqual([]);

@@ -9,7 +9,7 @@ import { githubRequest } from '../support/deliveries.ts';
 import { changed } from '../support/payloads.ts';
 import { until } from '../support/until.ts';
 
-// What people do in the dashboard, from the first start to a post that a site reads, in a real browser.
+// The dashboard in a real browser, from the first start to a post that a site reads.
 
 let dashboard: OpenDashboard;
 let page: Page;
@@ -32,7 +32,7 @@ const link = (name: string | RegExp) => page.getByRole('link', { name, exact: tr
 const go = (section: string | RegExp) =>
   page.getByRole('navigation', { name: 'Dashboard' }).getByRole('link', { name: section }).click();
 
-/** What a copy button beside a text copies is that text. */
+/** Checks that a copy button copies the text beside it. */
 async function copyBy(name: string): Promise<string> {
   const text = await page
     .locator('.once', { has: button(name) })

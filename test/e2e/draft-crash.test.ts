@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const json = (...words: string[]) => cliJson(folder.path, words);
 
-/** What a round sends: releases and pushes in turn, each an hour after the one before. */
+/** The deliveries of a round: releases and pushes in turn, an hour apart. */
 function payloadsOf(round: number): { id: string; event: string; payload: object }[] {
   const turns = Array.from({ length: RELEASES + PUSHES }, (_, turn) => turn);
   return turns.map((turn) => {
@@ -147,7 +147,7 @@ test(`kill -9 between acknowledgement and draft, ${ROUNDS} rounds: each draft is
     expect(textsOf(postsOf(triggerId))).toEqual(textsOf(rehearsed));
   }
 
-  // What is known of each draft goes with its post: neither was written without the other.
+  // Each draft's record exists with its post, and never without it.
   const rows = allRows(database.db).drafts ?? [];
   expect(rows.map(({ post_id, written_hash }) => `${post_id} ${written_hash}`).sort()).toEqual(
     posts.map((post) => `${post.id} ${hashOf(post)}`).sort(),

@@ -144,7 +144,7 @@ test.each(isUnkey)(
       rootKey: ROOT_KEY,
     };
     for (const [name, secret] of Object.entries(secrets)) expect(secret.length, name).toBeGreaterThan(11);
-    // What finds nothing must be able to.
+    // A check that finds nothing must be able to find something.
     expect(found(JSON.stringify(secrets), secrets)).toEqual(Object.keys(secrets));
 
     const log = await server.stderr();

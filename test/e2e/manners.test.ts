@@ -59,7 +59,7 @@ async function refusalOf(starting: Promise<ServerProcess>): Promise<string> {
   return message.slice('ended with 1: error: '.length);
 }
 
-/** What is in the folder, but for what is only locked, and what SQLite makes anew for each process. */
+/** Files of the folder, without lock files and SQLite's per-process files. */
 const contents = () =>
   readdirSync(dataDir())
     .filter((name) => !/^tidings\.(lock|db-wal|db-shm)$/.test(name))
@@ -190,7 +190,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount)', ()
     expect(await refusalOf(startOnMount(mount, nothing, { size: '300k', reserve: '290k' }))).toStartWith(
       `The data folder ${mount} cannot be used: the disk is full (`,
     );
-    // What such a start leaves behind does not stop the next one.
+    // The leftovers of such a start do not stop the next one.
     for (const name of ['tidings.db', 'tidings.lock']) writeFileSync(join(nothing, name), '');
     const server = await kept(startOnMount(mount, nothing));
     expect((await fetch(`${server.url}/ping`)).status).toBe(200);

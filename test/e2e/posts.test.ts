@@ -46,7 +46,7 @@ async function open(context: BrowserContext, address: string): Promise<{ page: P
     if (!request.url().startsWith(server.url)) trouble.push(request.url());
   });
   await page.goto(address);
-  // Who types before the page is drawn has the browser say that its first field cannot be given the focus.
+  // Typing before the first paint makes the browser report that it cannot focus the first field.
   await page.locator(':focus').waitFor();
   return { page, trouble };
 }

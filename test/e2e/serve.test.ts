@@ -33,7 +33,7 @@ const json = (...words: string[]) => cliJson(dataDir(), words);
 
 test('serves from any working folder, and says so in one line whatever the log level', async () => {
   const server = await start(dataDir(), ['--log-level', 'silent'], { cwd: tmpdir() });
-  // What follows is for people; a script may rely on the first line.
+  // A script may rely on the first line; the rest is for people.
   expect(server.stdout()).toStartWith(`Listening on ${server.url}\n`);
   expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   expect(await (await fetch(`${server.url}/ping`)).text()).toBe('pong');

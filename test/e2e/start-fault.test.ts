@@ -34,7 +34,7 @@ function holdWriteLock(): () => void {
   return () => sqlite.close();
 }
 
-/** What a start that fails prints and returns: `ended with CODE: stdout + stderr`. Fails when the server listens. */
+/** Output of a failed start: `ended with CODE: stdout + stderr`. Fails when the server listens. */
 async function failedStart(start: () => Promise<ServerProcess>): Promise<string> {
   try {
     const server = await start();

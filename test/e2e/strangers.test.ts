@@ -8,7 +8,7 @@ import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startProcess } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
-// What senders without a secret and without a session can make the compiled service hold and store.
+// Bounds on memory and storage that senders without a secret or a session can use in the compiled service.
 
 setDefaultTimeout(120_000);
 

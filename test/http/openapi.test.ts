@@ -94,6 +94,9 @@ test('the receiver tells its headers, bodies and statuses', () => {
     'Linear-Event',
     'Linear-Delivery',
     'Linear-Signature',
+    'X-Forgejo-Event',
+    'X-Forgejo-Delivery',
+    'X-Forgejo-Signature',
   ]);
   expect(providerIds(receiver)).toEqual(providers.map(({ id }) => id));
 });

@@ -128,7 +128,7 @@ test.each(Object.entries(scenarios))('%s', async (_, { sent, down = false, statu
     expect(spy.asked).toHaveLength(asked);
   }
   expect(allRows(db)).toEqual(before);
-  // Who was let in as far as the key goes has used it; who was not has not.
+  // A valid key counts as used even if the organization is refused; an invalid one does not.
   await deps.keys.flush({ all: true });
   if (status === 401) expect(allRows(db)).toEqual(before);
   const log = JSON.stringify(logged);

@@ -5,7 +5,7 @@ import { listing } from './contract/listing.ts';
 import type { Subject } from './contract/subject.ts';
 import { verifying } from './contract/verifying.ts';
 
-/** What every key service promises, whoever keeps the keys. */
+/** The contract of every key service. */
 export function keyServiceContract(name: string, start: () => Subject): void {
   const begin = async () => {
     const subject = start();

@@ -48,7 +48,7 @@ describe('what Unkey says of a key decides the answer', () => {
     [{ valid: false, code: 'INSUFFICIENT_PERMISSIONS', identity: elsewhere }, 403, 'Forbidden'],
     [{ valid: false, code: 'RATE_LIMITED', identity: elsewhere }, 429, 'RATE_LIMITED'],
     [{ valid: false, code: 'EXPIRED', identity: undefined }, 401, 'INVALID_KEY'],
-    // What contradicts itself never lets anybody in.
+    // A contradictory response never grants access.
     [{ valid: true, code: 'DISABLED' }, 401, 'INVALID_KEY'],
     [{ valid: true, code: 'A_CODE_OF_TOMORROW' }, 401, 'INVALID_KEY'],
     [{ valid: true, code: 'FORBIDDEN' }, 403, 'Forbidden'],

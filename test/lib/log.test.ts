@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createLog, describeError } from '../../src/lib/log.ts';
 import { root } from '../support/server.ts';
 
-/** What one call of the log writes, parsed. */
+/** The parsed output of one log call. */
 function line(given: object): Record<string, unknown> {
   const lines: string[] = [];
   createLog('debug', { write: (each) => void lines.push(each) }).info(given, 'said');
@@ -92,7 +92,7 @@ describe('LOG_FORMAT', () => {
     log.error({ err: new Error('bad'), requestId: 'req_1' }, 'failed');
     process.exit(0);`;
 
-  /** What the log writes in a process of its own, whose standard error is a terminal where one is given. */
+  /** The log's output in a process of its own; its standard error is a terminal if one is given. */
   async function written(format: string, terminal?: Bun.TerminalOptions): Promise<string> {
     const command = [process.execPath, '-e', program, format];
     if (terminal !== undefined) {

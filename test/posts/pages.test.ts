@@ -85,7 +85,7 @@ test('a kept page is compressed once', async () => {
 describe('the bound, to the byte', () => {
   const ask = (pages: Pages, page: number) => pages.renderPage('org_a', { ...published, limit: 1, page });
 
-  /** What a page costs: its body with a kilobyte, and its compressed body. */
+  /** The cost of a page: its body plus a kilobyte, and its compressed body. */
   async function cost(page: number): Promise<{ body: number; zipped: number }> {
     const { body, gzip } = await ask(createPages(app.db), page);
     return { body: body.byteLength + 1024, zipped: (await gzip()).byteLength };

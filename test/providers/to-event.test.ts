@@ -9,7 +9,7 @@ import { changed, readEvent } from '../support/payloads.ts';
 const now = new Date('2026-11-20T12:00:00.000Z');
 const RECEIVED = '2026-11-20T12:00:05.000Z';
 
-/** What a sample of a provider, changed, is kept as. */
+/** The stored event of a changed sample. */
 function keptOf(provider: Provider<IntegrationType>, event: string, changes: Record<string, unknown> = {}) {
   const sample =
     provider.id === 'github'

@@ -23,7 +23,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-/** What a user of both clients would write; the type checker reads it, and the tests run it. */
+/** Code of a user of both clients; the type checker reads it, and the tests run it. */
 const PROGRAM = `
 import createFetchClient from 'openapi-fetch';
 import { createClient } from './hey/client';

@@ -12,7 +12,7 @@ import { postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
 import { bearer, createTestApp, type TestApp } from '../support/test-app.ts';
 
-// What strangers can write into a delivery, through the receiver to the post that a site reads.
+// Hostile text in a delivery, from the receiver to the post that a site reads.
 
 let app: TestApp;
 
@@ -167,7 +167,7 @@ async function currentDrafts(): Promise<{ changelog: Post; linkedin_post: Post }
   return { changelog, linkedin_post };
 }
 
-/** What in a post's Markdown could run in a page, by a parser of HTML that is not ours and by a reader that is lenient. */
+/** Active HTML in a post's Markdown, according to an independent parser and a lenient reader. */
 function activeIn(markdown: string): string[] {
   const found: string[] = [];
   const html = Bun.markdown.html(markdown, { autolinks: true });
@@ -200,7 +200,7 @@ function expectHarmless(post: Post): void {
     expect(text).not.toMatch(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u);
   }
   expect(activeIn(markdown)).toEqual([]);
-  // What is exported can be imported.
+  // An export can be imported.
   expect(checkRecord({ ...post })).not.toHaveProperty('problem');
 }
 

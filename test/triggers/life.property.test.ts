@@ -78,7 +78,7 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   weighted(4, fc.constant({ kind: 'run' as const })),
 );
 
-/** What can part a rolling draft. */
+/** Events that can split a rolling draft. */
 const anyRollingCommand: fc.Arbitrary<Command> = fc.oneof(
   weighted(4, fc.record({ kind: fc.constant('push' as const), hour: anyHour })),
   weighted(1, anyRelease(fc.constant(0))),
@@ -93,7 +93,7 @@ const anyRollingCommand: fc.Arbitrary<Command> = fc.oneof(
   weighted(4, fc.constant({ kind: 'run' as const })),
 );
 
-/** What is expected of one trigger. */
+/** The expected drafts of one trigger. */
 interface Expected {
   id: string;
   slot: Slot;
@@ -329,7 +329,7 @@ async function compare(world: World): Promise<void> {
   for (const trigger of rolling) {
     const told = of(trigger).flatMap(pushesIn).sort();
     const arrived = [...trigger.pushes].sort();
-    // What waits in the queue of a disabled trigger, or was left there by one that was deleted, is not told yet.
+    // Runs of disabled or deleted triggers are still in the queue, so their drafts do not exist yet.
     if (trigger.since === null) expect(told).toEqual(arrived);
     else expect(told).toEqual(arrived.filter((hour) => told.includes(hour)));
     expect(of(trigger).every(({ status }) => status === 'draft')).toBe(true);

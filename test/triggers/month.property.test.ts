@@ -93,7 +93,7 @@ test('every order and every repetition of the deliveries gives the same drafts',
       expect(await listRuns(repository.app.db, {})).toEqual([]);
       expect(await repository.drafts()).toEqual(inOrder);
     }),
-    // What is left of two hundred deliveries when it shrinks says no more than the seed does.
+    // Skip shrinking: the rest of two hundred deliveries says no more than the seed.
     { numRuns: rounds(25, 400), endOnFailure: true },
   );
 }, 3_600_000);

@@ -7,7 +7,7 @@ import { createRepository, draftsOf } from '../support/histories.ts';
 import { type MonthDelivery, monthOfDeliveries } from '../support/month/month.ts';
 import { HOW_TO_PIN, pinsOf, readPins } from '../support/pins.ts';
 
-// What a month's drafts say, as the files in test/fixtures/month show it.
+// The drafts of a month, as stored in test/fixtures/month.
 
 const month = await monthOfDeliveries();
 const drafts = await draftsOf(month);
@@ -51,7 +51,7 @@ function payloadsOf<Payload>(event: MonthDelivery['event']): Payload[] {
   return month.filter((each) => each.event === event).map(({ payload }) => payload as Payload);
 }
 
-/** What stands for each thing that reached main, with the version of the window that it did so in. */
+/** A name for each change that reached main, with the version of its window. */
 function expectedLabels(): [label: string, version: string][] {
   const labels: [string, string][] = [];
   let open: string[] = [];

@@ -8,7 +8,7 @@ import { OCTOKIT_REPOSITORY, octokitDeliveries } from '../support/octokit.ts';
 import { changed, type Payload } from '../support/payloads.ts';
 import { HOW_TO_PIN, pinsOf, readPins } from '../support/pins.ts';
 
-// What GitHub, and GitHub Enterprise Server, really sent.
+// Real deliveries of GitHub and GitHub Enterprise Server.
 
 const servers = ['api.github.com', 'ghes-31', 'ghes-32', 'ghes-33', 'ghes-34', 'ghes-35'];
 const byServer = new Map(

@@ -10,7 +10,7 @@ export const groupNames = [
 ] as const;
 export type GroupName = (typeof groupNames)[number];
 
-/** Where to read on. */
+/** A link to the source of a change. */
 export interface Reference {
   /** `#12`, `ENG-412`, `c02f9a6`. */
   label: string;
@@ -24,7 +24,7 @@ export interface Change {
   scope: string | null;
   group: GroupName;
   isBreaking: boolean;
-  /** What a `BREAKING CHANGE:` footer says, one line. */
+  /** The text of a `BREAKING CHANGE:` footer, one line. */
   breakingNote: string | null;
   /** One for each thing that the change stands for. */
   references: Reference[];
@@ -47,7 +47,7 @@ export function joinChanges(first: Change, others: Change[]): Change {
   };
 }
 
-/** What breaks something is never among the chores: it would not be read there. */
+/** Breaking changes are never in Other, where nobody would read them. */
 export function groupWhenBreaking(group: GroupName, isBreaking: boolean): GroupName {
   return isBreaking && group === 'Other' ? 'Changed' : group;
 }
@@ -59,7 +59,7 @@ export function eachOnce(references: Reference[]): Reference[] {
 
 const TAKEN_BACK = /^(?:Revert|Reapply): /;
 
-/** What matters to readers, first to last. */
+/** Groups by importance to readers. */
 const ranks: Record<GroupName, number> = {
   Added: 1,
   Security: 2,
@@ -95,7 +95,7 @@ export function highlights(changes: readonly Change[], limit: number): Change[] 
 
 function rankOf({ isBreaking, group, text }: Change): number {
   if (isBreaking) return 0;
-  // What was taken back is no news, but the reader of a changelog wants to know.
+  // A revert is no highlight, but belongs in a changelog.
   return group === 'Changed' && TAKEN_BACK.test(text) ? ranks.Removed : ranks[group];
 }
 
@@ -129,7 +129,7 @@ const groupByType = new Map(
 );
 
 /**
- * Whether a word in lower case is a type of change rather than a part of the product. `breaking` is one that says
+ * True if a word in lower case is a type of change, not a part of the product. `breaking` is a type that says
  * nothing of the group.
  */
 export function isType(word: string): boolean {
@@ -142,7 +142,7 @@ export function groupOfType(type: string | null, scope: string | null): GroupNam
   return scope?.toLowerCase() === 'security' ? 'Security' : (groupByType.get(type) ?? null);
 }
 
-// What the first word of a plain English title says. A mild guess: few verbs, in the forms that people begin with.
+// Groups by the first word of a plain English title. A mild guess: few verbs, in their usual forms.
 const groupByWord = new Map<string, GroupName>();
 for (const [group, words] of [
   ['Added', 'add adds added adding introduce introduces introduced implement implements implemented'],
@@ -174,7 +174,7 @@ const NEW_VERSION =
 const FILE_ALONE =
   /^(?:create|update|delete)[sd]? `?[\w./-]{0,200}\.[a-z\d]{1,10}`?$|^add files via upload$/i;
 
-/** Whether a title says that a dependency has a new version, and nothing else. */
+/** True if a title only announces a new version of a dependency. */
 export function isNewVersion(title: string): boolean {
   return NEW_VERSION.test(title.slice(0, 300));
 }
@@ -203,7 +203,7 @@ const labelsOf: [GroupName, string[]][] = [
 
 const breakingLabels = new Set(['breaking', 'breaking change', 'breaking changes', 'semver major']);
 
-/** What people write before a label's own name: `type: bug`, `kind/bug`, `[Type] Bug`, `C-bug`. */
+/** Prefixes of labels: `type: bug`, `kind/bug`, `[Type] Bug`, `C-bug`. */
 const KIND = /^(?:type|kind|category|changelog|label|pr|cl|c|t) (?=\S)/;
 
 /** Text in lower case with nothing but words in it, one space between them: for looking it up. */
@@ -221,7 +221,7 @@ export function groupOfLabels(labels: string[]): GroupName | null {
   return labelsOf.find(([, known]) => known.some((name) => names.has(name)))?.[0] ?? null;
 }
 
-/** Whether a label says that the change breaks something. */
+/** True if a label marks a breaking change. */
 export function hasBreakingLabel(labels: string[]): boolean {
   return labels.some((label) => breakingLabels.has(nameOf(label)));
 }

@@ -127,7 +127,7 @@ function takeCredits(line: string, addresses: Addresses): Credited {
   };
 }
 
-/** Where the last phrase of nothing but marks begins, or null when the line ends in words of its own. */
+/** Index of the trailing phrase that holds only marks; null when the line ends in other words. */
 function tailStart(words: string[], addresses: Addresses): number | null {
   const marks: Mark[] = [];
   let start = words.length;
@@ -151,7 +151,7 @@ function tailStart(words: string[], addresses: Addresses): number | null {
   return isApart ? lead : null;
 }
 
-/** Where the words begin that lead to a mark. */
+/** Index of the first word that leads to a mark. */
 function leadStart(words: string[], start: number, kind: Mark['kind']): number {
   let noun = start;
   while (kind === 'reference' && noun > 0 && NOUNS.has(bare(words[noun - 1]))) noun--;

@@ -6,7 +6,7 @@ import { changeOfTitle, isFixup, parseTitle } from './titles.ts';
 interface Told<Data> {
   /** ISO 8601, UTC. */
   occurredAt: string;
-  /** What it is about, the same in every telling of it. */
+  /** The subject, the same in every delivery about it. */
   key: string;
   data: Data;
 }
@@ -83,7 +83,7 @@ function commitsOfRequest({ data }: Push, merges: ReadonlyMap<string | null, num
     .map(({ sha }) => sha);
 }
 
-/** Whether a commit is nothing but the merge of a branch. */
+/** True if a commit only merges a branch. */
 export function isBranchMerge({ subject }: Commit): boolean {
   return BRANCH_MERGE.test(subject);
 }

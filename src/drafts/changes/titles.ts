@@ -31,7 +31,7 @@ const PLACES: Record<string, string | undefined> = {
 interface Titled {
   title: string;
   labels: string[];
-  /** What a `BREAKING CHANGE:` footer says; empty when it says nothing more. */
+  /** The text of a `BREAKING CHANGE:` footer; empty without one. */
   breaking: string | null;
   author: string | null;
   reference: Reference;
@@ -88,7 +88,7 @@ function placeOf({ type, scope }: ParsedTitle): string | null {
   return scope === null ? place : `${scope} ${place}`;
 }
 
-/** What the title of a commit or a pull request says. */
+/** The parts of the title of a commit or a pull request. */
 interface ParsedTitle {
   /** In lower case, of those that `isType` knows: an emoji counts as the type that it stands for. */
   type: string | null;
@@ -103,7 +103,7 @@ interface ParsedTitle {
 /** As much of a title as is looked at, in characters. */
 const MAX_TITLE_LENGTH = 1000;
 
-/** What Git writes when a commit is taken back and, since 2.43, when that is taken back. */
+/** Git's subjects of a revert and, since 2.43, of the revert of a revert. */
 const TAKEN_BACK = /^(?:Revert|(Reapply)) "/;
 
 const FIXUP = /^(?:(?:fixup|squash|amend)! ){1,20}/;
@@ -138,7 +138,7 @@ export function parseTitle(title: string): ParsedTitle {
   return { type, scope: scope?.trim() || null, isBreaking, description, number };
 }
 
-/** Whether a subject is that of a commit which mends an earlier one (`git commit --fixup`). */
+/** True for the subject of a fixup commit (`git commit --fixup`). */
 export function isFixup(subject: string): boolean {
   return FIXUP.test(subject);
 }

@@ -47,7 +47,7 @@ function visit(templates: Template[], names: Record<string, unknown>): void {
   }
 }
 
-/** What a loop's body has: a sample of the things that it goes over. */
+/** Names inside a loop: a sample of its elements. */
 function namesIn({ variable, collection }: ForTag, names: Record<string, unknown>): Record<string, unknown> {
   const list = TypeGuards.isPropertyAccessToken(collection) ? sampleOf(collection, names) : ANYTHING;
   const item: unknown = Array.isArray(list) && list.length > 0 ? list[0] : ANYTHING;
@@ -58,7 +58,7 @@ function namesIn({ variable, collection }: ForTag, names: Record<string, unknown
 const ANYTHING = Symbol('anything');
 const MISSING = Symbol('missing');
 
-/** What `forloop` has inside a loop. */
+/** The properties of `forloop`. */
 export const FORLOOP = {
   index: 1,
   index0: 0,
@@ -89,7 +89,7 @@ function sampleOf(token: PropertyAccessToken, names: Record<string, unknown>): u
   return value === MISSING ? ANYTHING : value;
 }
 
-/** What to tell the author of a path that `names` does not have, or null when it has it. */
+/** The problem of a path that `names` does not have; null when it has it. */
 export function findMissing(token: PropertyAccessToken, names: Record<string, unknown>): string | null {
   if (token.variable !== undefined) return null;
   const advice = advise(keysOf(token), names);

@@ -12,7 +12,7 @@ import { inlineMarkdown, toPlainText } from '../../markdown/plain-text.ts';
 import { requireBounded } from './limits.ts';
 import { Problem, quote } from './problem.ts';
 
-/** What LiquidJS gives a filter as `this`. */
+/** `this` of a LiquidJS filter. */
 interface Call {
   context: Context;
   token: Token;
@@ -155,7 +155,7 @@ interface Directive {
 
 const hour12 = (time: Date) => time.getUTCHours() % 12 || 12;
 
-/** What a format may say, as in Ruby and C, all in UTC and in English. */
+/** Directives of a format, as in Ruby and C, in UTC and English. */
 const directives = new Map<string, Directive>([
   ['Y', { value: (time) => time.getUTCFullYear(), width: 4 }],
   ['y', { value: (time) => time.getUTCFullYear() % 100, width: 2 }],

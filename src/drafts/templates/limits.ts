@@ -40,7 +40,7 @@ export class BoundedContext extends Context {
     };
   }
 
-  /** What a list or a text is too short for is null: `changes.first` of no changes is no mistake of the author's. */
+  /** An index past the end is null: `changes.first` without changes is no mistake of the author's. */
   override readProperty(from: object, key: string | number): unknown {
     const value: unknown = super.readProperty(from, key);
     const isPlace = typeof key === 'number' || key === 'first' || key === 'last';
@@ -101,7 +101,7 @@ export function requireBounded(value: unknown, filter = ''): void {
 }
 
 /**
- * What is in lists is counted as often as it is there: a list that holds itself twice, forty times over, is small in
+ * Counts every occurrence of an element: a list that holds itself twice, forty times over, is small in
  * memory and without end to write, compare or sort. Texts count where the list is written out, so not in things.
  */
 function measure(list: unknown[]): { items: number; characters: number } {

@@ -9,7 +9,7 @@ export class TemplateError extends AppError {
   }
 }
 
-/** What is wrong, in words for the author, and where if that is known. Thrown inside the engine. */
+/** A problem in words for the author, with its place if known. Thrown inside the engine. */
 export class Problem extends Error {
   constructor(
     message: string,
@@ -65,7 +65,7 @@ interface Explained {
   at: Token;
 }
 
-/** What LiquidJS says of a template that does not parse, by how it begins, and what a person understands. */
+/** Beginnings of LiquidJS's parse errors, and plain sentences for them. */
 const explanations: [start: RegExp, explain: (token: Token) => string][] = [
   [/^output .* not closed$/s, () => '{{ is not closed: end it with }}, and close every quote in it'],
   [/^raw .* not closed$/s, () => '{% raw %} is not closed: add {% endraw %}'],

@@ -21,7 +21,7 @@ beforeEach(async () => {
 const read = async (path: string) => (await visit(path)).text();
 const stored = (id: string) => readPost(app.db, id);
 
-/** What a form of the editor holds for a post as it is. */
+/** Fields of the editor's form for an unchanged post. */
 async function fieldsOf(id: string, changes: Record<string, string> = {}): Promise<Record<string, string>> {
   const { title = '', markdown = '', updatedAt = '' } = (await stored(id)) ?? {};
   return { title, markdown, seen: updatedAt, ...changes };
@@ -53,7 +53,7 @@ test('marks in a title cannot reorder the page, and the editor keeps them', asyn
   expect(editor).toMatch(/<textarea [^>]*>\nT\u202eext</);
   const shown = editor.replaceAll(/<textarea [^>]*>[^<]*|value="[^"]*"/g, '');
   expect(shown).not.toMatch(reordering);
-  // What is announced after a change names it too.
+  // The notice after a change names it too.
   const saved = await visit(`${ALL}/p`, form(await fieldsOf('p', { markdown: 'T\u202eext!' })));
   expect(saved.status).toBe(303);
   expect(await stored('p')).toMatchObject({ title, markdown: 'T\u202eext!' });

@@ -46,7 +46,7 @@ beforeEach(async () => {
   visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
 });
 
-/** What the note's forms hold. */
+/** Fields of the note's forms. */
 async function choice(choice: 'take' | 'keep') {
   const html = await (await visit(path)).text();
   const field = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '';
@@ -61,7 +61,7 @@ test('a draft says where it came from, down to the delivery in the log', async (
   expect(html).toContain('2.4.0 of acme/rocket on GitHub</a>');
   expect(html).toContain('href="https://github.com/acme/rocket/releases/tag/v2.4.0"');
   expect(html).toContain(`href="/dashboard/org_a/deliveries/${entry?.id}"`);
-  // What the log no longer has is no link.
+  // Expired entries of the log have no link.
   app.db.$client.run('delete from deliveries');
   expect(await (await visit(path)).text()).not.toContain('the delivery');
 });

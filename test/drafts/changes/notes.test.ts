@@ -179,7 +179,7 @@ describe('headings', () => {
     ['## Internal', 'Other'],
     ['## Contributors', 'Other'],
     ['## Fixed\n\n### engine', 'Fixed'],
-    // What says nothing leaves it to the item, which drops something.
+    // A heading without a meaning leaves the group to the item, which drops something.
     ["## What's Changed", 'Removed'],
     ['## What’s new', 'Removed'],
     ['## New in 2.0', 'Removed'],
@@ -273,7 +273,7 @@ describe('who did it, and where to read on', () => {
       'X',
       'ENG-412 https://linear.app/a/issue/ENG-412/x',
     ],
-    // What the sentence is about stays in it.
+    // The object of the sentence stays in it.
     ['revert #12', 'Revert #12', ''],
     ['fix issue #12', 'Fix issue #12', ''],
     ['greet @ann', 'Greet @ann', ''],

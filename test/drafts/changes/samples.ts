@@ -1,7 +1,7 @@
 import type { Change } from '../../../src/drafts/changes/groups.ts';
 import type { Commit, EventData } from '../../../src/events/model.ts';
 
-// What these tests say nothing of.
+// Defaults of fields that these tests do not use.
 
 export function commit(given: Partial<Commit>): Commit {
   return { sha: 'a'.repeat(40), subject: 'x', breaking: null, author: null, url: null, ...given };

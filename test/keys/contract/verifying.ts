@@ -51,7 +51,7 @@ export function verifying(begin: Begin): void {
     expect(await keys.verifyKey(key, READ)).toMatchObject({ outcome: 'valid' });
     await end(subject, id);
     expect(await keys.verifyKey(key, READ)).toEqual({ outcome: 'invalid' });
-    // Whether it would be allowed to is not told of a key that has ended.
+    // The response for an ended key does not reveal its permissions.
     expect(await keys.verifyKey(key, 'api.write')).toEqual({ outcome: 'invalid' });
     expect(await keys.verifyKey(other.key, READ)).toMatchObject({ outcome: 'valid' });
   });

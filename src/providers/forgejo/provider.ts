@@ -1,0 +1,79 @@
+import { pullRequest, push, release, repositoryOf } from '../git-events.ts';
+import { type EventHandler, ignored, type Provider, parseJsonObject } from '../provider.ts';
+import { signedBy } from '../signature.ts';
+import { samples } from './samples.ts';
+
+const signing = signedBy(
+  {
+    event: 'X-Forgejo-Event',
+    delivery: 'X-Forgejo-Delivery',
+    signature: 'X-Forgejo-Signature',
+    prefix: '',
+  },
+  { otherHeaders: ['X-Forgejo-Event-Type'], userAgent: 'Go-http-client/1.1' },
+);
+
+/** A push of a branch. The button "Test delivery" sends a push that moves nothing: it counts as a ping. */
+const branchPush: EventHandler = {
+  ...push,
+  prepare(payload) {
+    const read = push.prepare(payload);
+    const { ref, before, after } = payload;
+    if (typeof ref === 'string' && ref.startsWith('refs/tags/')) {
+      return () =>
+        ignored(`Tag ${ref.slice('refs/tags/'.length)} pushed`, 'Only pushes to branches are processed');
+    }
+    if (typeof after !== 'string' || before !== after) return read;
+    return () => ({ outcome: 'ping', title: 'Test delivery: the webhook is configured' });
+  },
+};
+
+/** Forgejo: forgejo.org/docs/latest/user/webhooks. Its payloads follow GitHub's. */
+export const forgejo: Provider<'forgejo'> = {
+  id: 'forgejo',
+  name: 'Forgejo',
+  hasRepositories: true,
+  sendsForms: true,
+  requiresHttps: false,
+  api: null,
+  ...signing,
+
+  // Forgejo signs the payload, also when it sends the payload in a form.
+  isSigned: (body, signature, secret) => signing.isSigned(payloadOf(body), signature, secret),
+  readPayload: (body) => parseJsonObject(payloadOf(body)),
+  repositoryOf,
+
+  events: { push: branchPush, release, pull_request: pullRequest },
+  triggerEvents: {
+    release: ['pull_request', 'push', 'release'],
+    push: ['pull_request', 'push', 'release'],
+    pull_request: ['pull_request', 'release'],
+  },
+  samples,
+  exampleEvent: 'release',
+
+  words: {
+    place: { one: 'repository', many: 'repositories', pattern: 'OWNER/NAME' },
+    covers: 'repositories on Forgejo',
+    steps: (repository) => [
+      [`Open the settings of ${repository}, Webhooks, Add webhook, Forgejo.`],
+      ['Paste the URL and the secret.'],
+      ['Keep the method POST and the content type ', { code: 'application/json' }, '.'],
+      ['Choose custom events: Push, Modification of pull requests, and Releases.'],
+    ],
+    shortSteps: (
+      repository,
+    ) => `At ${repository === null ? 'each one' : repository}, under Settings, Webhooks, Add webhook, Forgejo: paste the URL and the secret, keep the
+content type application/json, and choose Push, Modification of pull requests, and Releases.`,
+    redelivery:
+      'Forgejo does not retry by itself. Its page of the webhook lists recent deliveries and can replay each.',
+  },
+};
+
+const FORM = Buffer.from('payload=');
+
+/** The JSON of a body, which may be the only field of a form. */
+function payloadOf(body: Uint8Array): Uint8Array {
+  if (!FORM.equals(body.subarray(0, FORM.length))) return body;
+  return Buffer.from(new URLSearchParams(Buffer.from(body).toString()).get('payload') ?? '');
+}
