@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { type DeliveryFilter, getDelivery, listDeliveries } from '../deliveries/log-store.ts';
-import { type Delivery, type DeliveryStatus, deliveryStatuses } from '../deliveries/model.ts';
+import { getDelivery, listDeliveries } from '../deliveries/log-store.ts';
+import { type Delivery, type DeliveryStatus, deliveryStatuses, isReplayable } from '../deliveries/model.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { replayDelivery } from '../receiver/replay.ts';
@@ -29,7 +29,7 @@ interface ReplayOptions {
 export function addDeliveryCommands(program: Command, context: CliContext): void {
   const group = program
     .command('delivery')
-    .description('read the log of webhook deliveries, and run them again');
+    .description('read the log of webhook deliveries, and replay deliveries');
 
   group
     .command('list')
@@ -43,21 +43,13 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
     .option('--limit <number>', 'entries per page, 1 to 1000', whole(1, 1000), 50)
     .option('--page <number>', 'page number', whole(1, 1_000_000), 1)
     .action(async ({ organization, ...options }: ListOptions, command: Command) => {
-      const entries = await withServices(context, command, async ({ db, clock }) => {
-        await getOrganization(db, organization);
-        const filter = {
-          integrationId: options.integration,
-          status: options.status,
-          event: options.event,
-          referenceId: options.delivery,
-          since: options.since === undefined ? undefined : sinceWhen(options.since, clock.now()),
-        };
-        return listDeliveries(db, organization, filter, options);
-      });
+      const entries = await withServices(context, command, (services) =>
+        findDeliveries(services, organization, options, options),
+      );
       print(context.terminal, command, entries, (all) =>
         all.length === 0
-          ? 'No deliveries here. Deliveries appear as soon as they arrive; "send" sends a test.'
-          : table(['TIME', 'STATUS', 'EVENT', 'WHAT HAPPENED', 'ID'], all.map(row)),
+          ? 'No deliveries. Each one appears as soon as it arrives; "send" sends a test delivery.'
+          : deliveryTable(all),
       );
     });
 
@@ -66,16 +58,16 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
     .description('show one delivery')
     .argument('<id>', "the entry, or the provider's delivery id")
     .action(async (id: string, _options: object, command: Command) => {
-      const entry = await withServices(context, command, ({ db }) => getDelivery(db, id));
+      const entry = await withServices(context, command, ({ db }) => db.read((tx) => getDelivery(tx, id)));
       print(context.terminal, command, entry, describeDelivery);
     });
 
   group
     .command('replay')
-    .description('run deliveries again; what they made already is brought up to date, not doubled')
+    .description('run deliveries again; existing drafts are updated, not duplicated')
     .argument(
       '[id...]',
-      "entries of the log, or the provider's delivery ids; without any, those that fit the filters",
+      "entries of the log, or the provider's delivery ids; default: those that match the filters",
     )
     .option('--organization <id>', 'the organization, when there are no ids')
     .option('--integration <id>', 'only of this integration')
@@ -96,43 +88,64 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
       print(context.terminal, command, entries, (all) =>
         all.length === 0
           ? 'No delivery fits: nothing was run.'
-          : `${table(['TIME', 'STATUS', 'EVENT', 'WHAT HAPPENED', 'ID'], all.map(row))}\n\nRan ${all.length} again${stillFailing(failing)}.`,
+          : `${deliveryTable(all)}\n\nRan ${all.length} again${stillFailing(failing)}.`,
       );
     });
 }
 
-/** The named deliveries, or the processed ones that fit the filters, oldest first. */
+/** Deliveries that one command replays: the newest that match. */
+const MAX_REPLAYED = 1_000;
+
+/** Replays the named deliveries, or those that match the filters, oldest first. */
 async function replay(
   services: Services,
   ids: readonly string[],
-  options: ReplayOptions,
+  { organization = '', ...options }: ReplayOptions,
 ): Promise<Delivery[]> {
-  const { db } = services;
-  const found =
-    ids.length > 0
-      ? await Promise.all(ids.map((id) => getDelivery(db, id, 'processed')))
-      : await findReplayable(services, options);
   const entries: Delivery[] = [];
-  for (const delivery of found) entries.push(await replayDelivery(services, delivery));
+  for (const delivery of ids.length > 0 ? await named() : await matching()) {
+    entries.push(await replayDelivery(services, delivery));
+  }
   return entries;
+
+  function named() {
+    return services.db.read(async (tx) => {
+      const found: Delivery[] = [];
+      for (const id of ids) found.push(await getDelivery(tx, id, 'processed'));
+      return found;
+    });
+  }
+
+  async function matching() {
+    const filters = { ...options, status: 'processed' } as const;
+    const found = await findDeliveries(services, organization, filters, { limit: MAX_REPLAYED, page: 1 });
+    return found.filter(isReplayable).reverse();
+  }
 }
 
-async function findReplayable({ db, clock }: Services, options: ReplayOptions): Promise<Delivery[]> {
-  const { organization = '', integration, event, since } = options;
-  await getOrganization(db, organization);
-  const filter: DeliveryFilter = {
+/** Newest first. Throws `AppError` 404 when there is no such organization. */
+function findDeliveries(
+  { db, clock }: Services,
+  organizationId: string,
+  { integration, status, event, delivery, since }: Partial<ListOptions>,
+  page: { limit: number; page: number },
+): Promise<Delivery[]> {
+  const filter = {
     integrationId: integration,
+    status,
     event,
-    status: 'processed',
+    referenceId: delivery,
     since: since === undefined ? undefined : sinceWhen(since, clock.now()),
   };
-  const found = await listDeliveries(db, organization, filter, { limit: MAX_REPLAYED, page: 1 });
-  // A ping tells nothing, and a replay is in the log beside what it ran again.
-  return found.filter(({ payload, replayOf }) => payload.data !== null && replayOf === null).reverse();
+  return db.read(async (tx) => {
+    await getOrganization(tx, organizationId);
+    return listDeliveries(tx, organizationId, filter, page);
+  });
 }
 
-/** How many deliveries one command runs again: the newest that fit. */
-const MAX_REPLAYED = 1_000;
+function deliveryTable(entries: readonly Delivery[]): string {
+  return table(['TIME', 'STATUS', 'EVENT', 'WHAT HAPPENED', 'ID'], entries.map(row));
+}
 
 function row(entry: Delivery): string[] {
   const { createdAt, status, statusCode, payload, title, count, reason, replayOf, id } = entry;

@@ -2,6 +2,12 @@ import type { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/how-to-run.ts';
 import { importFormats } from '../posts/import/service.ts';
 
+/** The rest of a message, by the code of its error. */
+const hints: Readonly<Record<string, string>> = {
+  delivery_not_replayable: ' Ask the provider to redeliver it.',
+  service_unreachable: ` Start the service ("${tidings} serve"), or say where it is with --url.`,
+};
+
 /** The message of a failed command, with the command or flag that helps. */
 export function explain({ code, message, details }: AppError): string {
   if (code === 'organization_not_found' && details.isEmpty === true) {
@@ -13,5 +19,5 @@ export function explain({ code, message, details }: AppError): string {
   const [, missing] = /^(\w+)_not_found$/.exec(code ?? '') ?? [];
   if (missing !== undefined) return `${message}; "${missing} list" shows those there are`;
   if (code === 'unkey_refused' && details.status === 404) return `${message} Run "${tidings} doctor".`;
-  return message;
+  return `${message}${hints[code ?? ''] ?? ''}`;
 }

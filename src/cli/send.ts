@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
-import { type SentDelivery, sendDelivery } from '../deliveries/send.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Services } from '../main.ts';
 import { type IntegrationType, providers, sampleEvents, sampleFor } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
+import { type SentDelivery, sendDelivery } from '../receiver/send.ts';
 import { type CliContext, withServices } from './context.ts';
 import { print } from './output.ts';
 
@@ -84,7 +84,7 @@ async function sampleBody(
     action,
   }: { integration: string; repository: string | undefined; action: string | undefined },
 ): Promise<string> {
-  const integration = await getIntegration(db, integrationId);
+  const integration = await db.read((tx) => getIntegration(tx, integrationId));
   if (integration.type !== provider.id) {
     throw new AppError(
       400,
@@ -111,7 +111,6 @@ async function readPayload(path: string): Promise<string> {
   return file.text();
 }
 
-/** A delivery and its answer, for people. */
 function describe({ request, status, body, durationMs }: SentDelivery): string {
   const { method, url, event, delivery } = request;
   return `${method} ${url}\n${event}, delivery ${delivery}\n\n${status} in ${durationMs} ms\n${JSON.stringify(body, null, 2)}`;

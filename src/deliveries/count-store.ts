@@ -1,22 +1,25 @@
 import { and, asc, count, eq, gt, gte, lt, lte, max, type SQL, sql } from 'drizzle-orm';
-import { type Database, prepared } from '../../db/client.ts';
+import { prepared } from '../../db/client.ts';
 import { deliveries, deliveryClaims } from '../../db/schema/index.ts';
+import type { ReadTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS, type DeliveryStatus } from './model.ts';
 
-/** How many entries of a day are counted one by one. */
+// Counting the log. Every count has a bound, because a page must not hold the thread for long.
+
+/** Entries of one day that are counted at most. */
 export const MAX_COUNTED_PER_DAY = 500;
 
-/** What came on a day, by status. With `MAX_COUNTED_PER_DAY` entries in all there may be more. */
+/** Deliveries of a day by status. With `MAX_COUNTED_PER_DAY` in all there may be more. */
 export interface DayCounts {
   /** Such as `2026-11-20`, in UTC. */
   day: string;
   counts: Partial<Record<DeliveryStatus, number>>;
 }
 
-/** The last days of an integration, oldest first, `now` being in the last one. */
+/** The last days of an integration, oldest first; `now` is in the last one. */
 export async function countDays(
-  db: Database,
+  tx: ReadTx,
   integrationId: string,
   now: Date,
   days: number,
@@ -24,7 +27,7 @@ export async function countDays(
   const dayOf = (ago: number) => new Date(now.getTime() - ago * DAY_MS).toISOString().slice(0, 10);
   return Array.from({ length: days }, (_, index) => {
     const ago = days - 1 - index;
-    const rows = statements(db).day.all({ integrationId, from: dayOf(ago), to: dayOf(ago - 1) });
+    const rows = statements(tx).day.all({ integrationId, from: dayOf(ago), to: dayOf(ago - 1) });
     return {
       day: dayOf(ago),
       counts: Object.fromEntries(rows.map(({ status, entries }) => [status, entries])),
@@ -32,62 +35,68 @@ export async function countDays(
   });
 }
 
-/** How much of a log is counted at most: a page must not hold the thread for long. */
-export const MAX_COUNTED = 100_000;
+/** Rows that other counts reach at most: then there are that many or more. */
+const MAX_COUNTED = 100_000;
 
-/** How much the log of an organization holds. A count of `MAX_COUNTED` means: that many or more. */
-export interface LogSize {
+/** The rate is taken over a week, so that a weekend does not mislead. */
+const RATE_DAYS = 7;
+
+/** The size of an organization's log and its growth. */
+export interface LogForecast {
   entries: number;
-  /** How many of them were written since the time that was asked for. */
-  recent: number;
+  /** True when there may be more entries than were counted. */
+  isCapped: boolean;
   /** When the oldest was written; null without any. */
   oldest: string | null;
+  /** The recent number of entries a day. A log that is younger than a week is measured over its own days. */
+  perDay: number;
 }
 
-export async function measureLog(db: Database, organizationId: string, since: Date): Promise<LogSize> {
-  const isOurs = eq(deliveries.organizationId, organizationId);
+export async function forecastLog(tx: ReadTx, organizationId: string, now: Date): Promise<LogForecast> {
+  const isOrganization = eq(deliveries.organizationId, organizationId);
   const counted = (filter: SQL | undefined) => {
-    const some = db
+    const some = tx
       .select({ id: deliveries.id })
       .from(deliveries)
       .where(filter)
       .limit(MAX_COUNTED)
       .as('some');
-    return db.select({ entries: count() }).from(some).get()?.entries ?? 0;
+    return tx.select({ entries: count() }).from(some).get()?.entries ?? 0;
   };
-  const oldest = db
+  const first = tx
     .select({ at: deliveries.createdAt })
     .from(deliveries)
-    .where(isOurs)
+    .where(isOrganization)
     .orderBy(asc(deliveries.createdAt))
     .limit(1)
     .get();
-  return {
-    entries: counted(isOurs),
-    recent: counted(and(isOurs, gte(deliveries.createdAt, since.toISOString()))),
-    oldest: oldest?.at ?? null,
-  };
+  const entries = counted(isOrganization);
+  const since = new Date(now.getTime() - RATE_DAYS * DAY_MS).toISOString();
+  const recent = counted(and(isOrganization, gte(deliveries.createdAt, since)));
+  const ageDays = first === undefined ? RATE_DAYS : (now.getTime() - Date.parse(first.at)) / DAY_MS;
+  const days = Math.min(RATE_DAYS, Math.max(1, ageDays));
+  return { entries, isCapped: entries >= MAX_COUNTED, oldest: first?.at ?? null, perDay: recent / days };
 }
 
-/** How many delivery ids are remembered at `now`. A count of `MAX_COUNTED` means: that many or more. */
-export function countLiveClaims(db: Database, now: Date): number {
-  const live = db
+/** The number of delivery ids that are claimed at `now`; `MAX_COUNTED` means that many or more. */
+export async function countLiveClaims(tx: ReadTx, now: Date): Promise<number> {
+  const live = tx
     .select({ at: deliveryClaims.expiresAt })
     .from(deliveryClaims)
     .where(gt(deliveryClaims.expiresAt, now.getTime()))
     .limit(MAX_COUNTED)
     .as('live');
-  return db.select({ claims: count() }).from(live).get()?.claims ?? 0;
+  return tx.select({ claims: count() }).from(live).get()?.claims ?? 0;
 }
 
-/** When the newest delivery that is known was taken or logged, or null. */
-export async function findNewestDeliveryTime(db: Database): Promise<Date | null> {
-  // Both are read from the end of an index; the newest entry of all would take the reading of all.
-  const claim = db
+/** When the newest known delivery was claimed or logged; null without any. */
+export async function findNewestDeliveryTime(tx: ReadTx): Promise<Date | null> {
+  // Each is read from the end of an index. Entries have no index on their time alone.
+  const claim = tx
     .select({ expiresAt: max(deliveryClaims.expiresAt) })
     .from(deliveryClaims)
     .get();
-  const entry = db
+  const entry = tx
     .select({ createdAt: deliveries.createdAt })
     .from(deliveries)
     .orderBy(sql`rowid desc`)
@@ -100,12 +109,12 @@ export async function findNewestDeliveryTime(db: Database): Promise<Date | null>
   return times.length === 0 ? null : new Date(Math.max(...times));
 }
 
-/** How many claims and entries are past their time. */
-export async function countExpired(db: Database, asOf: Date): Promise<{ deliveryIds: number; logs: number }> {
+/** The numbers of expired claims and entries. */
+export async function countExpired(tx: ReadTx, asOf: Date): Promise<{ deliveryIds: number; logs: number }> {
   const at = asOf.getTime();
   return {
-    deliveryIds: await db.$count(deliveryClaims, lte(deliveryClaims.expiresAt, at)),
-    logs: await db.$count(deliveries, lte(deliveries.expiresAt, at)),
+    deliveryIds: await tx.$count(deliveryClaims, lte(deliveryClaims.expiresAt, at)),
+    logs: await tx.$count(deliveries, lte(deliveries.expiresAt, at)),
   };
 }
 

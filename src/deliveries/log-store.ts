@@ -1,11 +1,13 @@
 import { and, desc, eq, gte, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import { type Database, prepared } from '../../db/client.ts';
+import { prepared } from '../../db/client.ts';
 import { deliveries } from '../../db/schema/index.ts';
 import type { ReadTx } from '../../db/storage.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { IntegrationType } from '../providers/index.ts';
 import { type Delivery, type DeliveryStatus, isTaken } from './model.ts';
+
+// Reading the log.
 
 export interface DeliveryFilter {
   integrationId?: string | undefined;
@@ -18,34 +20,36 @@ export interface DeliveryFilter {
 
 /** Newest first; `page` counts from 1. */
 export async function listDeliveries(
-  db: Database,
+  tx: ReadTx,
   organizationId: string,
   filter: DeliveryFilter,
   { limit, page }: { limit: number; page: number },
 ): Promise<Delivery[]> {
-  // The few entries of one id are found by it: the plus sign keeps SQLite from walking along the whole log for them.
+  const { integrationId, status, event, referenceId, since } = filter;
+  // Use the index of delivery ids for an id: the plus sign keeps SQLite from walking the whole log instead.
   const among = (column: SQLiteColumn, value: string) =>
-    filter.referenceId === undefined ? eq(column, value) : sql`+${column} = ${value}`;
-  const filters: (SQL | undefined)[] = [
+    referenceId === undefined ? eq(column, value) : sql`+${column} = ${value}`;
+  const where = and(
     among(deliveries.organizationId, organizationId),
-    filter.integrationId === undefined ? undefined : among(deliveries.integrationId, filter.integrationId),
-    filter.status === undefined ? undefined : eq(deliveries.status, filter.status),
-    filter.event === undefined ? undefined : eq(deliveries.event, filter.event),
-    filter.referenceId === undefined ? undefined : eq(deliveries.referenceId, filter.referenceId),
-    filter.since === undefined ? undefined : gte(deliveries.createdAt, filter.since.toISOString()),
-  ];
-  const rows = db
-    .select()
-    .from(deliveries)
-    .where(and(...filters))
-    .orderBy(desc(deliveries.createdAt), desc(deliveries.id))
-    .limit(limit)
-    .offset((page - 1) * limit)
-    .all();
-  return rows.map(fromRow);
+    integrationId === undefined ? undefined : among(deliveries.integrationId, integrationId),
+    status === undefined ? undefined : eq(deliveries.status, status),
+    event === undefined ? undefined : eq(deliveries.event, event),
+    referenceId === undefined ? undefined : eq(deliveries.referenceId, referenceId),
+    since === undefined ? undefined : gte(deliveries.createdAt, since.toISOString()),
+  );
+  return listEntries(tx, where, limit, (page - 1) * limit);
 }
 
-/** Where an entry stands in the log. */
+function listEntries(tx: ReadTx, where: SQL | undefined, limit: number, offset = 0): Delivery[] {
+  const rows = tx
+    .select()
+    .from(deliveries)
+    .where(where)
+    .orderBy(...newestFirst);
+  return rows.limit(limit).offset(offset).all().map(fromRow);
+}
+
+/** The position of an entry in the log. */
 export type LogPosition = Pick<Delivery, 'createdAt' | 'id'>;
 
 export interface LogFilter extends Omit<DeliveryFilter, 'referenceId'> {
@@ -54,22 +58,20 @@ export interface LogFilter extends Omit<DeliveryFilter, 'referenceId'> {
   anyId?: string | undefined;
 }
 
-/** A look at the log: where to go on, null at its end, and whether it ended before it had found enough. */
 export interface LogPage {
   entries: Delivery[];
+  /** The start of the next page; null at the end of the log. */
   next: LogPosition | null;
+  /** True when the scan reached `MAX_SCANNED` before the page was full. */
   isCut: boolean;
 }
 
-/** How many entries one look at the log reads at most: what fits a rare filter may lie further back. */
-export const MAX_LOOKED_AT = 20_000;
+/** Entries that one page scans at most, so that a rare filter is quick in any log. */
+export const MAX_SCANNED = 20_000;
 
-/**
- * The entries that fit, newest first, from `before` on. `next` is where to go on, null at the end of the log. When few
- * entries fit, the look ends after `MAX_LOOKED_AT`, and `next` is where it ended: a page is quick in any log.
- */
+/** The matching entries, newest first, older than `before`. */
 export async function listLogPage(
-  db: ReadTx,
+  tx: ReadTx,
   organizationId: string,
   filter: LogFilter,
   { limit, before }: { limit: number; before?: LogPosition | null },
@@ -79,52 +81,39 @@ export async function listLogPage(
   const end =
     beside === undefined
       ? undefined
-      : db
+      : tx
           .select({ createdAt: deliveries.createdAt, id: deliveries.id })
           .from(deliveries)
           .where(and(within, from, since))
           .orderBy(...newestFirst)
           .limit(1)
-          .offset(MAX_LOOKED_AT - 1)
+          .offset(MAX_SCANNED - 1)
           .get();
-  // One bound below, the nearer one: given both, SQLite would walk along the index to the further.
+  // Pass the nearer lower bound alone: given both, SQLite walks the index to the further one.
   const until = end === undefined ? since : sql`${position} >= (${end.createdAt}, ${end.id})`;
-  const rows = db
-    .select()
-    .from(deliveries)
-    .where(and(within, from, until, beside))
-    .orderBy(...newestFirst)
-    .limit(limit + 1)
-    .all();
-  const entries = rows.slice(0, limit).map(fromRow);
-  const isFull = rows.length > limit;
+  const found = listEntries(tx, and(within, from, until, beside), limit + 1);
+  const entries = found.slice(0, limit);
+  const isFull = found.length > limit;
   return { entries, next: (isFull ? entries.at(-1) : end) ?? null, isCut: !isFull && end !== undefined };
 }
 
-/** The newest entries that fit and came since then (whatever the filter says of that), newest first. */
+/** The newest matching entries since `since`, which replaces that of the filter. */
 export async function listLogNews(
-  db: Database,
+  tx: ReadTx,
   organizationId: string,
   filter: LogFilter,
   { since, limit }: { since: Date; limit: number },
 ): Promise<Delivery[]> {
   const { within, since: isNew, beside } = logFilters(organizationId, { ...filter, since });
-  const rows = db
-    .select()
-    .from(deliveries)
-    .where(and(within, isNew, beside))
-    .orderBy(...newestFirst)
-    .limit(limit)
-    .all();
-  return rows.map(fromRow);
+  return listEntries(tx, and(within, isNew, beside), limit);
 }
 
 const position = sql`(${deliveries.createdAt}, ${deliveries.id})`;
 const newestFirst = [desc(deliveries.createdAt), desc(deliveries.id)];
 
 /**
- * The filter in two halves: what one index finds in the log's order, the time among it, and what each entry is then
- * asked. The plus signs keep SQLite from choosing another index than the one that is meant.
+ * Splits the filter: `within` and `since` follow one index in log order, `beside` checks each entry. The plus signs keep
+ * SQLite from choosing another index.
  */
 function logFilters(organizationId: string, { integrationId, integrationType, status, ...rest }: LogFilter) {
   const isOrganization = eq(deliveries.organizationId, organizationId);
@@ -143,7 +132,7 @@ function logFilters(organizationId: string, { integrationId, integrationType, st
     return { within: isNamed, since, beside: and(isOrganizationToo, isIntegrationToo, isStatus, ...others) };
   }
   if (status !== undefined && status !== 'processed') {
-    // The condition of the partial index, word for word.
+    // Repeat the condition of the partial index exactly.
     const isProblem = sql`${deliveries.status} <> 'processed'`;
     return {
       within: and(isOrganization, isStatus, isProblem),
@@ -158,41 +147,36 @@ function logFilters(organizationId: string, { integrationId, integrationType, st
 }
 
 /** By the entry's id, or by the provider's delivery id (its newest entry); null when the organization has none. */
-export async function findDelivery(
-  db: Database,
-  organizationId: string,
-  id: string,
-): Promise<Delivery | null> {
-  const { entries } = await listLogPage(db, organizationId, { anyId: id }, { limit: 1 });
+export async function findDelivery(tx: ReadTx, organizationId: string, id: string): Promise<Delivery | null> {
+  const { entries } = await listLogPage(tx, organizationId, { anyId: id }, { limit: 1 });
   return entries[0] ?? null;
 }
 
 /**
- * By the entry's id, or by the provider's delivery id: its newest entry. With `status` an arrival with that status
- * comes before all others, as anybody can send a refused one under any id. Throws `AppError` 404.
+ * By the entry's id, or by the provider's delivery id: its newest entry. With `status`, arrivals of that status come
+ * first: anybody can send a rejected delivery under any id. Throws `AppError` 404 `delivery_not_found`.
  */
-export async function getDelivery(db: Database, id: string, status?: DeliveryStatus): Promise<Delivery> {
-  const isMeant =
+export async function getDelivery(tx: ReadTx, id: string, status?: DeliveryStatus): Promise<Delivery> {
+  const isFirst =
     status === undefined ? sql`1` : sql`${deliveries.status} = ${status} and ${deliveries.replayOf} is null`;
-  const row = db
+  const row = tx
     .select()
     .from(deliveries)
     .where(or(eq(deliveries.id, id), eq(deliveries.referenceId, id)))
-    .orderBy(desc(isMeant), desc(deliveries.createdAt), desc(deliveries.id))
+    .orderBy(desc(isFirst), ...newestFirst)
     .limit(1)
     .get();
-  if (row === undefined)
-    throw new AppError(404, `Delivery ${id} not found; "delivery list" shows those there are`);
+  if (row === undefined) throw new AppError(404, `Delivery ${id} not found`, { code: 'delivery_not_found' });
   return fromRow(row);
 }
 
-/** What the last deliveries of an integration came to, newest first. */
-export function listLastOutcomes(
-  db: Database,
+/** Of the last deliveries of an integration, newest first. */
+export async function listLastOutcomes(
+  tx: ReadTx,
   integrationId: string,
   limit: number,
-): Pick<Delivery, 'status' | 'reason' | 'createdAt'>[] {
-  return db
+): Promise<Pick<Delivery, 'status' | 'reason' | 'createdAt'>[]> {
+  return tx
     .select({ status: deliveries.status, reason: deliveries.reason, createdAt: deliveries.createdAt })
     .from(deliveries)
     .where(eq(deliveries.integrationId, integrationId))
@@ -201,44 +185,38 @@ export function listLastOutcomes(
     .all();
 }
 
-/** The newest ping that was taken at `since` or later; of one repository where one is given. */
+/** The newest ping since `since`, of any repository when `repositoryId` is null. */
 export async function findPing(
-  db: ReadTx,
+  tx: ReadTx,
   integrationId: string,
   repositoryId: string | null,
   since: Date,
-): Promise<{ id: string; createdAt: string } | null> {
-  const found = db
-    .select({ id: deliveries.id, createdAt: deliveries.createdAt })
-    .from(deliveries)
-    .where(
-      and(
-        eq(deliveries.integrationId, integrationId),
-        gte(deliveries.createdAt, since.toISOString()),
-        eq(deliveries.event, 'ping'),
-        eq(deliveries.statusCode, 200),
-        repositoryId === null ? undefined : eq(deliveries.repositoryId, repositoryId),
-      ),
-    )
-    .orderBy(desc(deliveries.createdAt))
-    .limit(1)
-    .get();
-  return found ?? null;
+): Promise<LogPosition | null> {
+  const isPing = and(
+    eq(deliveries.integrationId, integrationId),
+    gte(deliveries.createdAt, since.toISOString()),
+    eq(deliveries.event, 'ping'),
+    eq(deliveries.statusCode, 200),
+    repositoryId === null ? undefined : eq(deliveries.repositoryId, repositoryId),
+  );
+  const [ping] = listEntries(tx, isPing, 1);
+  return ping ?? null;
 }
 
-/** What the log says of deliveries: the entry of each that says most, what was taken before what was not. */
+/** By the provider's delivery id: the newest entry of a delivery that was taken, else the newest. */
 export async function listLogged(
-  db: ReadTx,
+  tx: ReadTx,
   integrationId: string,
   deliveryIds: readonly string[],
 ): Promise<Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>> {
-  const found = new Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>();
-  for (const deliveryId of deliveryIds) {
-    const entries = statements(db).logged.all({ integrationId, deliveryId });
-    const best = entries.find(({ status }) => isTaken(status)) ?? entries[0];
-    if (best !== undefined) found.set(deliveryId, best);
-  }
-  return found;
+  const { logged } = statements(tx);
+  return new Map(
+    deliveryIds.flatMap((deliveryId) => {
+      const entries = logged.all({ integrationId, deliveryId });
+      const best = entries.find(({ status }) => isTaken(status)) ?? entries[0];
+      return best === undefined ? [] : [[deliveryId, best] as const];
+    }),
+  );
 }
 
 function fromRow(row: typeof deliveries.$inferSelect): Delivery {

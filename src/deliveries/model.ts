@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { DAY_MS } from '../lib/time.ts';
 import type { IntegrationType } from '../providers/index.ts';
+import type { ProcessedDelivery } from '../providers/provider.ts';
 
 /** How long a delivery id is remembered, in milliseconds (section 8 of the spec: 86,400 seconds). */
 export const DEDUP_WINDOW_MS = DAY_MS;
@@ -8,12 +9,10 @@ export const DEDUP_WINDOW_MS = DAY_MS;
 /** Why a duplicate is not processed again. */
 export const DUPLICATE_REASON = 'The same delivery id was taken less than 24 hours ago';
 
-export { retentionDaysOf } from '../organizations/model.ts';
-
 export const deliveryStatuses = ['processed', 'ignored', 'duplicate', 'rejected', 'failed'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** Whether a delivery of this status needs no other. */
+/** True when the provider need not send the delivery again. */
 export function isTaken(status: DeliveryStatus): boolean {
   return status === 'processed' || status === 'ignored' || status === 'duplicate';
 }
@@ -25,28 +24,57 @@ export interface Delivery {
   integrationId: string;
   integrationType: IntegrationType;
   repositoryId: string | null;
-  /** What happened, in words. */
+  /** One line for people, such as `Release v2.4.0 published`. */
   title: string;
   status: DeliveryStatus;
-  /** The HTTP status that was answered. */
+  /** Of the HTTP response. */
   statusCode: number;
-  /** The provider's delivery id; null when a refused sender gave none. */
+  /** The provider's delivery id; null when a rejected sender gave none. */
   referenceId: string | null;
   payload: { event: string | null; action: string | null; data: Record<string, unknown> | null };
-  /** Headers that tell of the delivery, by lower-case name, never a secret; null when the sender was not verified. */
+  /** By lower-case name, never a secret; null when the sender was not verified. */
   headers: Record<string, string> | null;
-  /** Why, in words, for anything that was not processed. */
+  /** For people; null for a processed delivery. */
   reason: string | null;
-  /** How many arrivals the entry stands for: refusals of one kind and minute share one. */
+  /** Number of arrivals: rejections of one kind share an entry for a minute. */
   count: number;
-  /** The delivery id under which the same body was taken before; neither provider signs the id. */
+  /** The delivery id under which the same body came before: providers do not sign the id. */
   sameBodyAs: string | null;
-  /** The entry of the delivery that this one ran again; null for an arrival. */
+  /** The id of the replayed entry; null for an arrival. */
   replayOf: string | null;
-  /** From the arrival to the writing of the entry, in milliseconds. */
+  /** From the arrival until the entry is written, in milliseconds. */
   durationMs: number;
   retentionDays: number;
   createdAt: string;
+}
+
+/**
+ * A processed entry as the triggers read it; null for an entry without data, such as a ping or a rejection.
+ * `repositories` are those of its integration.
+ */
+export function toProcessed(
+  entry: Delivery,
+  repositories: readonly { id: string; fullName: string }[],
+): ProcessedDelivery | null {
+  const { status, referenceId, repositoryId, integrationId, integrationType, payload, createdAt } = entry;
+  const { event, action, data } = payload;
+  if (status !== 'processed' || data === null || event === null || action === null) return null;
+  return {
+    integrationId,
+    integrationType,
+    repositoryId,
+    repository: repositories.find(({ id }) => id === repositoryId)?.fullName ?? null,
+    deliveryId: referenceId ?? entry.id,
+    receivedAt: createdAt,
+    event,
+    action,
+    data,
+  };
+}
+
+/** True when triggers can run the entry again. A replay is left out: its original is in the log too. */
+export function isReplayable({ status, payload, replayOf }: Delivery): boolean {
+  return status === 'processed' && payload.data !== null && replayOf === null;
 }
 
 export const WebhookReceived = Type.Object(

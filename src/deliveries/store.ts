@@ -1,129 +1,87 @@
 import { and, eq, getTableColumns, isNotNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
-import { type Database, prepared } from '../../db/client.ts';
-import { deliveries, deliveryClaims, integrations, repositories } from '../../db/schema/index.ts';
-import type { WriteTx } from '../../db/storage.ts';
+import { prepared } from '../../db/client.ts';
+import {
+  deliveries,
+  deliveryClaims,
+  integrations,
+  organizations,
+  repositories,
+} from '../../db/schema/index.ts';
+import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { DEDUP_WINDOW_MS, type Delivery, DUPLICATE_REASON } from './model.ts';
+import { DEDUP_WINDOW_MS, type Delivery } from './model.ts';
 
-/** An entry to write, with the hash of its body where the sender was verified. */
+// The path of a delivery: its address, the claim that keeps it from being processed twice, and its log entry.
+
+/** An entry to write, with the hash of its body when the sender was verified. */
 export type NewDelivery = Delivery & { bodyHash: Buffer | null };
 
-/** What a delivery that was claimed came to. */
-export type Outcome = Pick<Delivery, 'title' | 'status' | 'reason'> & Pick<Partial<Delivery>, 'payload'>;
-
 /**
- * Claims the delivery, lets `process` say what it came to, and writes the log entry: one transaction, resolved when
- * it is on the disk. A delivery that was claimed less than 24 h ago is logged as a duplicate, under the title that it
- * had, and `process` is not called. When `process` throws, nothing is claimed or written, and this throws the same.
- * Nor is anything written when the integration or the repository was disconnected meanwhile: then this resolves to
- * null. See `write` for `giveUpMs`.
+ * `sameBodyAs` is the id of an earlier delivery with the same body, `title` that of the delivery that holds the claim.
+ * Disconnected: the integration or the repository is gone.
  */
-export function takeDelivery(
-  db: Database,
-  entry: Omit<NewDelivery, 'title' | 'status' | 'reason'>,
-  now: Date,
-  process: (tx: WriteTx) => Promise<Outcome>,
-  giveUpMs?: number,
-): Promise<NewDelivery | null> {
-  const take = async (tx: WriteTx) => {
-    const claimed = claim(db, entry, now);
-    if (!claimed && !isConnected(db, entry)) return null;
-    const written: NewDelivery = claimed
-      ? { ...entry, ...(await process(tx)), sameBodyAs: findSameBody(db, entry) }
-      : {
-          ...entry,
-          status: 'duplicate',
-          title: findTitle(db, entry) ?? entry.payload.event ?? 'Duplicate',
-          reason: DUPLICATE_REASON,
-        };
-    insertDelivery(db, written, now);
-    return written;
-  };
-  return db.write(take, { giveUpMs });
+export type Claim =
+  | { state: 'claimed'; sameBodyAs: string | null }
+  | { state: 'duplicate'; title: string | null }
+  | { state: 'disconnected' };
+
+type Claimable = Pick<NewDelivery, 'integrationId' | 'repositoryId' | 'referenceId' | 'bodyHash'>;
+
+/** The integration of a webhook's URL, with its sealed secrets, and the repository; null for what does not exist. */
+export async function findAddress(tx: ReadTx, integrationId: string, repositoryId: string | null) {
+  return statements(tx).address.get({ integrationId, repositoryId }) ?? null;
 }
 
-/** Synchronous, for a transaction of the caller's. */
-export function insertDelivery(db: Database, entry: NewDelivery, now: Date): void {
-  statements(db).insert.run(toRow(entry, now));
+/** Claims the delivery id for 24 hours, in one atomic statement; a claim that has expired is renewed. */
+export async function claimDelivery(tx: WriteTx, delivery: Claimable, now: Date): Promise<Claim> {
+  const { integrationId, repositoryId, referenceId, bodyHash } = delivery;
+  const { claim, connected, sameBody, title } = statements(tx);
+  const expiresAt = now.getTime() + DEDUP_WINDOW_MS;
+  const id = { integrationId, repositoryId, deliveryId: referenceId ?? '' };
+  if (claim.all({ ...id, now: now.getTime(), expiresAt }).length > 0) {
+    const same = bodyHash === null ? undefined : sameBody.get({ integrationId, bodyHash, referenceId });
+    return { state: 'claimed', sameBodyAs: same?.referenceId ?? null };
+  }
+  if (connected.all({ integrationId, repositoryId }).length === 0) return { state: 'disconnected' };
+  return { state: 'duplicate', title: title.get({ integrationId, referenceId })?.title ?? null };
 }
 
-/** Writes an entry for a delivery that was not taken. */
-export function recordDelivery(
-  db: Database,
-  entry: NewDelivery,
-  now: Date,
-  giveUpMs?: number,
-): Promise<void> {
-  return db.write(() => insertDelivery(db, entry, now), { giveUpMs });
+export async function insertDelivery(tx: WriteTx, entry: NewDelivery, now: Date): Promise<void> {
+  statements(tx).insert.run(toRow(entry, now));
 }
 
-/** Writes an entry, or counts one more arrival in the entry that has its id already. */
-export function countDelivery(db: Database, entry: NewDelivery, now: Date, giveUpMs?: number): Promise<void> {
-  return db.write(() => void statements(db).count.run(toRow(entry, now)), { giveUpMs });
+/** Writes an entry, or adds one arrival to the entry that has its id. */
+export async function countDelivery(tx: WriteTx, entry: NewDelivery, now: Date): Promise<void> {
+  statements(tx).count.run(toRow(entry, now));
 }
 
-/** Deletes at most `limit` expired claims. Returns how many there were. */
-export function deleteExpiredClaims(db: Database, asOf: Date, limit: number): Promise<number> {
-  return changesOf(
-    db,
-    sql`delete from ${deliveryClaims} where rowid in (select rowid from ${deliveryClaims} where expires_at <= ${asOf.getTime()} limit ${limit})`,
-  );
+/** Deletes at most `limit` expired claims. Returns the number deleted. */
+export async function deleteExpiredClaims(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
+  return deleteExpired(tx, deliveryClaims, asOf, limit);
 }
 
-/** Deletes at most `limit` expired entries. Returns how many there were. */
-export function deleteExpiredDeliveries(db: Database, asOf: Date, limit: number): Promise<number> {
-  return changesOf(
-    db,
-    sql`delete from ${deliveries} where rowid in (select rowid from ${deliveries} where expires_at <= ${asOf.getTime()} limit ${limit})`,
-  );
+/** Deletes at most `limit` expired entries. Returns the number deleted. */
+export async function deleteExpiredDeliveries(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
+  return deleteExpired(tx, deliveries, asOf, limit);
 }
 
-function changesOf(db: Database, statement: SQL): Promise<number> {
-  return db.write(() => (db.run(statement) as unknown as { changes: number }).changes);
+function deleteExpired(
+  tx: WriteTx,
+  table: typeof deliveries | typeof deliveryClaims,
+  asOf: Date,
+  limit: number,
+): number {
+  const expired = sql`select rowid from ${table} where expires_at <= ${asOf.getTime()} limit ${limit}`;
+  const result: unknown = tx.run(sql`delete from ${table} where rowid in (${expired})`);
+  return (result as { changes: number }).changes;
 }
 
-type Claimable = Pick<NewDelivery, 'integrationId' | 'repositoryId' | 'referenceId'>;
-
-/**
- * One atomic statement: a new claim, or one over a claim that has run out. False: it is claimed, or its integration or
- * repository is gone.
- */
-function claim(db: Database, { integrationId, repositoryId, referenceId }: Claimable, now: Date): boolean {
-  const values = {
-    integrationId,
-    repositoryId,
-    deliveryId: referenceId ?? '',
-    now: now.getTime(),
-    expiresAt: now.getTime() + DEDUP_WINDOW_MS,
-  };
-  return statements(db).claim.all(values).length > 0;
-}
-
-function isConnected(db: Database, { integrationId, repositoryId }: Claimable): boolean {
-  return db.get(sql`select 1 where ${connection(integrationId, repositoryId)}`) !== undefined;
-}
-
-/** Whether the repository, or the integration of a delivery that names none, is still connected. */
-function connection(integrationId: unknown, repositoryId: unknown): SQL {
+/** True while the repository, or the integration of a delivery that names none, is connected. */
+function isConnected(integrationId: unknown, repositoryId: unknown): SQL {
   return sql`case when ${repositoryId} is null
     then exists (select 1 from ${integrations} where ${integrations.id} = ${integrationId})
     else exists (select 1 from ${repositories} where ${repositories.id} = ${repositoryId} and ${repositories.integrationId} = ${integrationId})
   end`;
-}
-
-function findSameBody(
-  db: Database,
-  { integrationId, bodyHash, referenceId }: Pick<NewDelivery, 'integrationId' | 'bodyHash' | 'referenceId'>,
-) {
-  if (bodyHash === null) return null;
-  return statements(db).sameBody.get({ integrationId, bodyHash, referenceId })?.referenceId ?? null;
-}
-
-function findTitle(
-  db: Database,
-  { integrationId, referenceId }: Pick<NewDelivery, 'integrationId' | 'referenceId'>,
-) {
-  return statements(db).title.get({ integrationId, referenceId })?.title;
 }
 
 const statements = prepared((db) => {
@@ -131,7 +89,32 @@ const statements = prepared((db) => {
   const placeholders = Object.fromEntries(columns.map((column) => [column, sql.placeholder(column)]));
   const insert = () =>
     db.insert(deliveries).values(placeholders as unknown as typeof deliveries.$inferInsert);
+  const connection = isConnected(sql.placeholder('integrationId'), sql.placeholder('repositoryId'));
   return {
+    address: db
+      .select({
+        integration: {
+          id: integrations.id,
+          organizationId: integrations.organizationId,
+          type: integrations.type,
+          enabled: integrations.enabled,
+          secret: integrations.secret,
+          previousSecret: integrations.previousSecret,
+          previousSecretUntil: integrations.previousSecretUntil,
+          plan: organizations.plan,
+        },
+        repository: {
+          id: repositories.id,
+          fullName: repositories.fullName,
+          providerId: repositories.providerId,
+          integrationId: repositories.integrationId,
+        },
+      })
+      .from(integrations)
+      .innerJoin(organizations, eq(organizations.id, integrations.organizationId))
+      .leftJoin(repositories, eq(repositories.id, sql.placeholder('repositoryId')))
+      .where(eq(integrations.id, sql.placeholder('integrationId')))
+      .prepare(),
     insert: insert().prepare(),
     count: insert()
       .onConflictDoUpdate({ target: deliveries.id, set: { count: sql`${deliveries.count} + 1` } })
@@ -139,7 +122,7 @@ const statements = prepared((db) => {
     claim: db
       .insert(deliveryClaims)
       .select(
-        sql`select ${sql.placeholder('integrationId')}, ${sql.placeholder('deliveryId')}, ${sql.placeholder('expiresAt')} where ${connection(sql.placeholder('integrationId'), sql.placeholder('repositoryId'))}`,
+        sql`select ${sql.placeholder('integrationId')}, ${sql.placeholder('deliveryId')}, ${sql.placeholder('expiresAt')} where ${connection}`,
       )
       .onConflictDoUpdate({
         target: [deliveryClaims.integrationId, deliveryClaims.deliveryId],
@@ -148,6 +131,7 @@ const statements = prepared((db) => {
       })
       .returning({ claimed: deliveryClaims.deliveryId })
       .prepare(),
+    connected: db.select({ one: sql`1` }).from(sql`(select 1)`).where(connection).prepare(),
     sameBody: db
       .select({ referenceId: deliveries.referenceId })
       .from(deliveries)

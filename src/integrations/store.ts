@@ -2,13 +2,7 @@ import { and, asc, desc, eq, inArray, isNull, ne, notInArray, or, type SQL, sql 
 import { prepared } from '../../db/client.ts';
 import { hooks, integrations, organizations, repositories } from '../../db/schema/index.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
-import type {
-  Integration,
-  ReceivingIntegration,
-  Repository,
-  RepositoryIdentity,
-  SealedSecrets,
-} from './model.ts';
+import type { Integration, ReceivingIntegration, RepositoryIdentity, SealedSecrets } from './model.ts';
 import { IntegrationProblem } from './problems.ts';
 
 type NewIntegration = typeof integrations.$inferInsert;
@@ -114,13 +108,6 @@ export async function listOtherSealedSecrets(
     .orderBy(desc(integrations.createdAt), desc(integrations.id))
     .limit(limit)
     .all();
-}
-
-export async function findRepository(
-  tx: ReadTx,
-  id: string,
-): Promise<(Repository & { integrationId: string }) | null> {
-  return statements(tx).repository.get({ id }) ?? null;
 }
 
 /**
@@ -241,15 +228,5 @@ const statements = prepared((db) => ({
     .from(integrations)
     .innerJoin(organizations, eq(organizations.id, integrations.organizationId))
     .where(eq(integrations.id, sql.placeholder('id')))
-    .prepare(),
-  repository: db
-    .select({
-      id: repositories.id,
-      fullName: repositories.fullName,
-      providerId: repositories.providerId,
-      integrationId: repositories.integrationId,
-    })
-    .from(repositories)
-    .where(eq(repositories.id, sql.placeholder('id')))
     .prepare(),
 }));

@@ -132,8 +132,8 @@ interface Swept {
  * In small batches, each a commit of its own, with a rest between them. `signal` ends it early, between two batches.
  */
 export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal): Promise<Swept> {
-  const deliveryIds = await drain(() => deleteExpiredClaims(db, asOf, BATCH), signal);
-  const logs = await drain(() => deleteExpiredDeliveries(db, asOf, BATCH), signal);
+  const deliveryIds = await drain(() => db.write((tx) => deleteExpiredClaims(tx, asOf, BATCH)), signal);
+  const logs = await drain(() => db.write((tx) => deleteExpiredDeliveries(tx, asOf, BATCH)), signal);
   // Not counted: scripts read `logs` as entries of the delivery log.
   await drain(() => db.write((tx) => deleteExpiredAudit(tx, asOf, BATCH)), signal);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
@@ -142,7 +142,7 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
 /** Counts the rows that `sweep` would remove. */
 export async function planSweep({ db }: Pick<Deps, 'db'>, asOf: Date): Promise<Swept> {
   return {
-    ...(await countExpired(db, asOf)),
+    ...(await db.read((tx) => countExpired(tx, asOf))),
     sessions: await db.read((tx) => countExpiredSessions(tx, asOf)),
   };
 }

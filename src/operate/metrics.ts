@@ -37,7 +37,7 @@ export function addDatabaseGauges({
   add(
     'tidings_delivery_claims',
     'Delivery ids that are remembered, so that none is processed twice; 100000 means that many or more.',
-    async () => countLiveClaims(db, clock.now()),
+    async () => db.read((tx) => countLiveClaims(tx, clock.now())),
   );
   add(
     'tidings_trigger_runs',

@@ -1,28 +1,19 @@
-import type { Delivery } from '../deliveries/model.ts';
+import { type Delivery, toProcessed } from '../deliveries/model.ts';
 import { insertDelivery } from '../deliveries/store.ts';
-import { toldBy } from '../deliveries/told.ts';
 import type { Deps } from '../deps.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { handOver } from '../triggers/hand-over.ts';
 
 /**
- * Runs a delivery of the log again: what it told is handed to the triggers as if it had just come, and the log gets an
- * entry that names the first one (`replayOf`). Doing so twice makes no second draft. Throws `AppError` 409 for a
- * delivery that holds nothing to run, and 404 when its integration is gone.
+ * Hands a logged delivery to the triggers as if it had just arrived, and logs that with `replayOf`. A second replay
+ * makes no second draft. Throws `AppError` 404 when its integration is gone, and 409 `delivery_not_replayable` when the
+ * log holds no event of it.
  */
 export async function replayDelivery(
   deps: Pick<Deps, 'db' | 'clock' | 'ids'>,
   delivery: Delivery,
 ): Promise<Delivery> {
-  const { repositories } = await getIntegration(deps.db, delivery.integrationId);
-  const told = toldBy(delivery, repositories);
-  if (told === null) {
-    throw new AppError(
-      409,
-      `Delivery ${delivery.id} cannot be run again: it is ${delivery.status}, and holds nothing that was processed. Ask the provider to redeliver it.`,
-    );
-  }
   const now = deps.clock.now();
   const entry: Delivery = {
     ...delivery,
@@ -33,8 +24,19 @@ export async function replayDelivery(
     createdAt: now.toISOString(),
   };
   await deps.db.write(async (tx) => {
-    await handOver(tx, told, now);
-    insertDelivery(deps.db, { ...entry, bodyHash: null }, now);
+    const { repositories } = await getIntegration(tx, delivery.integrationId);
+    const processed = toProcessed(delivery, repositories);
+    if (processed === null) throw notReplayable(delivery);
+    await handOver(tx, processed, now);
+    await insertDelivery(tx, { ...entry, bodyHash: null }, now);
   });
   return entry;
+}
+
+function notReplayable({ id, status }: Delivery): AppError {
+  return new AppError(
+    409,
+    `Delivery ${id} cannot be run again: it is ${status}, and holds nothing that was processed.`,
+    { code: 'delivery_not_replayable' },
+  );
 }

@@ -12,8 +12,7 @@ import {
   type UploadBudget,
 } from '../lib/upload.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { Arrival } from './addressee.ts';
-import { createReceiver } from './receive.ts';
+import { type Arrival, createReceiver } from './receive.ts';
 
 const Id = (description: string) => Type.String({ pattern: ID_PATTERN, description });
 
@@ -66,7 +65,7 @@ export function webhooks(
   const trackerHeaders = Type.Composite(trackers.map(headersOf));
   const formSenders = providers.filter(({ sendsForms }) => sendsForms);
 
-  async function answer(request: Request, path: Arrival['path']): Promise<Response> {
+  async function respond(request: Request, path: Arrival['path']): Promise<Response> {
     const { headers } = request;
     const isTooLarge = declaresTooMuch(headers, MAX_BODY_BYTES);
     return json(await receive({ path, headers, isTooLarge, readBody: () => readUpload(request, limits) }));
@@ -75,7 +74,7 @@ export function webhooks(
   return new Elysia({ name: 'webhooks' })
     .post(
       '/api/webhooks/:provider/:organizationId/:integrationId/:repositoryId',
-      ({ request, params }) => answer(request, params),
+      ({ request, params }) => respond(request, params),
       {
         // The signature covers the bytes: nobody may read them before it is checked.
         parse: 'none',
@@ -102,7 +101,7 @@ export function webhooks(
     )
     .post(
       '/api/webhooks/:provider/:organizationId/:integrationId',
-      ({ request, params }) => answer(request, { ...params, repositoryId: undefined }),
+      ({ request, params }) => respond(request, { ...params, repositoryId: undefined }),
       {
         parse: 'none',
         detail: documented({

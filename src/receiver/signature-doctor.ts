@@ -1,23 +1,53 @@
 import type { Deps } from '../deps.ts';
-import type { ReceivingIntegration } from '../integrations/model.ts';
+import type { Integration, ReceivingIntegration } from '../integrations/model.ts';
 import { acceptedSecrets, expiredSecret, listOtherSecrets } from '../integrations/secrets.ts';
 import { getIntegration } from '../integrations/store.ts';
 import type { Clock } from '../lib/clock.ts';
+import { letOthersIn } from '../lib/turns.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type Refusal, wrongSignature } from './refusal.ts';
-import { type Candidate, candidates, type Found, findCause, MAX_EXAMINED_BYTES } from './signature-cause.ts';
-import { type Known, nameOf, reasonFor } from './signature-words.ts';
+import { type BodyChange, type BodyVariant, bodyVariants } from './body-variants.ts';
 
-// An unverified sender can have this work done: bounds keep one examination to some 15 ms, and their number small.
+// Finds the likely cause of a wrong signature by repeating the usual mistakes: each candidate is a secret and a body
+// that may have been signed instead. Unverified senders can trigger this work, so its time and frequency are bounded:
+// one search takes about 15 ms.
 
-/** How many other integrations are looked at, the newest first. */
+/** The largest body that is examined, in bytes. Most deliveries have less than 30 KiB. */
+export const MAX_EXAMINED_BYTES = 128 * 1024;
+
+/** Other integrations whose secrets are tried, the newest first. */
 export const MAX_OTHERS = 50;
 
-/** How many refused deliveries are examined in a minute: of one integration, and in all. */
+/** Searches per minute: for one integration, and in all. */
 export const MAX_PER_INTEGRATION = 3;
 const MAX_PER_MINUTE = 100;
 
-type Needs = Pick<Deps, 'db' | 'clock' | 'secrets' | 'log'>;
+/** Bytes that are hashed before other work of the server gets its turn. */
+const BYTES_PER_TURN = 2 * 1024 * 1024;
+
+/** Characters that were signed with the secret, such as the line break of a pasted one. */
+interface Extra {
+  what: 'line break' | 'space' | 'tab' | 'spaces' | 'quotation marks';
+  where: 'before' | 'behind' | 'around';
+}
+
+type Known =
+  | { cause: 'previous-secret' }
+  | { cause: 'whitespace'; extra: Extra }
+  | { cause: 'body-altered' | 'form'; change: BodyChange };
+
+/** `tried` is null when the search failed. */
+export type SignatureFinding =
+  | Known
+  | { cause: 'other-integration'; other: Integration }
+  | { cause: 'too-large' | 'not-examined' }
+  | { cause: 'unknown'; tried: { hasPrevious: boolean; others: number; hasMore: boolean } | null };
+
+/** A secret and a body that may have been signed. `match` never holds either. */
+export interface Candidate {
+  secret: string;
+  body: Uint8Array;
+  match: Known | { cause: 'other-integration'; integrationId: string };
+}
 
 interface Refused {
   provider: Provider;
@@ -26,66 +56,123 @@ interface Refused {
   body: Uint8Array;
 }
 
-/** The refusal of a delivery that no secret in force signed, with the likely cause. Never throws. */
-export type Diagnose = (refused: Refused) => Promise<Refusal>;
+type Needs = Pick<Deps, 'db' | 'clock' | 'secrets' | 'log'>;
 
-/** Finds out why signatures are refused, for the log of their own organization. */
-export function createSignatureDoctor(deps: Needs): Diagnose {
+/** Examines a delivery that no accepted secret signed. Never throws. */
+export function createSignatureDoctor(deps: Needs): (refused: Refused) => Promise<SignatureFinding> {
   const mayExamine = createRate(deps.clock);
   return async (refused) => {
-    const { provider, integration, body } = refused;
-    if (body.byteLength > MAX_EXAMINED_BYTES) return refusal(nothing('too-large'), provider);
-    if (!mayExamine(integration.id)) return refusal(nothing('not-examined'), provider);
+    const { integration, body } = refused;
+    if (body.byteLength > MAX_EXAMINED_BYTES) return { cause: 'too-large' };
+    if (!mayExamine(integration.id)) return { cause: 'not-examined' };
     try {
-      const { found, known } = await examine(deps, refused);
-      return refusal(found, provider, known);
+      return await examine(deps, refused);
     } catch (err) {
       deps.log.error({ err, integrationId: integration.id }, 'the cause of a wrong signature was not found');
-      return refusal(nothing('unknown'), provider);
+      return { cause: 'unknown', tried: null };
     }
   };
-}
-
-function refusal(found: Found, provider: Provider, known?: Known): Refusal {
-  const { cause, integrationId } = found;
-  const other = integrationId === undefined ? {} : { integrationId };
-  return wrongSignature({ signature: cause, ...other }, reasonFor(found, provider, known));
 }
 
 async function examine(
   deps: Needs,
   { provider, integration, signature, body }: Refused,
-): Promise<{ found: Found; known: Known }> {
-  let tried = { hasPrevious: integration.previousSecret !== null, others: 0, hasMore: false };
+): Promise<SignatureFinding> {
+  const tried = { hasPrevious: integration.previousSecret !== null, others: 0, hasMore: false };
   const secrets = {
     accepted: acceptedSecrets(deps, integration),
     expired: expiredSecret(deps, integration),
     async others() {
-      const others = await listOtherSecrets(deps, integration, MAX_OTHERS + 1);
-      const hasMore = others.length > MAX_OTHERS;
-      tried = { ...tried, others: Math.min(others.length, MAX_OTHERS), hasMore };
-      return others.slice(0, MAX_OTHERS);
+      const found = await listOtherSecrets(deps, integration, MAX_OTHERS + 1);
+      const others = found.slice(0, MAX_OTHERS);
+      tried.others = others.length;
+      tried.hasMore = found.length > MAX_OTHERS;
+      return others;
     },
   };
-  const fits = ({ body, secret }: Candidate) => provider.isSigned(body, signature, secret);
-  const found = (await findCause(candidates(secrets, body), fits)) ?? nothing('unknown');
-  if (found.integrationId === undefined) return { found, known: { tried } };
-  return { found, known: { other: nameOf(await getIntegration(deps.db, found.integrationId)) } };
+  let bytes = 0;
+  for await (const candidate of candidates(secrets, body)) {
+    if (provider.isSigned(candidate.body, signature, candidate.secret)) {
+      const { match } = candidate;
+      if (match.cause !== 'other-integration') return match;
+      const other = await deps.db.read((tx) => getIntegration(tx, match.integrationId));
+      return { cause: 'other-integration', other };
+    }
+    bytes += candidate.body.byteLength;
+    if (bytes < BYTES_PER_TURN) continue;
+    bytes = 0;
+    await letOthersIn();
+  }
+  return { cause: 'unknown', tried };
 }
 
-function nothing(cause: 'too-large' | 'not-examined' | 'unknown'): Found {
-  return { cause, detail: '' };
+interface OpenedSecrets {
+  /** The current one first. */
+  accepted: readonly string[];
+  /** The one before the last rotation, once it is no longer accepted. */
+  expired: string | null;
+  /** Of the organization's other integrations; read only when they are needed. */
+  others(): Promise<readonly { id: string; secrets: readonly string[] }[]>;
 }
 
-/** Whether a delivery of the integration may still be examined in this minute. Remembers one minute only. */
+/** The cheapest first. */
+export async function* candidates(
+  { accepted, expired, others }: OpenedSecrets,
+  body: Uint8Array,
+): AsyncGenerator<Candidate> {
+  if (expired !== null) yield { secret: expired, body, match: { cause: 'previous-secret' } };
+  const [current] = accepted;
+  for (const [before, after, what, where] of surroundings) {
+    // Skip an empty secret: anybody could sign with white space alone.
+    if (current) {
+      const match = { cause: 'whitespace', extra: { what, where } } as const;
+      yield { secret: `${before}${current}${after}`, body, match };
+    }
+  }
+  for (const { id, secrets } of await others()) {
+    const match = { cause: 'other-integration', integrationId: id } as const;
+    for (const secret of secrets) yield { secret, body, match };
+  }
+  for (const variant of bodyVariants(body)) yield* withEach(accepted, variant);
+}
+
+function* withEach(secrets: readonly string[], { change, text }: BodyVariant): Generator<Candidate> {
+  const cause = change === 'form-to-json' || change === 'json-to-form' ? 'form' : 'body-altered';
+  const body = Buffer.from(text);
+  for (const secret of secrets) yield { secret, body, match: { cause, change } };
+}
+
+type Surrounding = readonly [before: string, after: string, what: Extra['what'], where: Extra['where']];
+
+const surroundings: readonly Surrounding[] = [
+  ...(
+    [
+      ['\n', 'line break'],
+      ['\r\n', 'line break'],
+      ['\r', 'line break'],
+      [' ', 'space'],
+      ['\t', 'tab'],
+      ['\u00a0', 'space'],
+    ] as const
+  ).flatMap(([each, what]): Surrounding[] => [
+    ['', each, what, 'behind'],
+    [each, '', what, 'before'],
+  ]),
+  [' ', ' ', 'spaces', 'around'],
+  ['"', '"', 'quotation marks', 'around'],
+  ["'", "'", 'quotation marks', 'around'],
+  ['`', '`', 'quotation marks', 'around'],
+];
+
+/** Returns a function that counts searches and is false above the limits. Remembers one minute only. */
 function createRate(clock: Clock): (integrationId: string) => boolean {
   let minute = '';
   let total = 0;
   const examined = new Map<string, number>();
   return (integrationId) => {
-    const present = clock.now().toISOString().slice(0, 16);
-    if (present !== minute) {
-      minute = present;
+    const current = clock.now().toISOString().slice(0, 16);
+    if (current !== minute) {
+      minute = current;
       total = 0;
       examined.clear();
     }

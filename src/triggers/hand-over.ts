@@ -1,6 +1,6 @@
 import type { WriteTx } from '../../db/storage.ts';
 import type { Delivery } from '../deliveries/model.ts';
-import { toldBy } from '../deliveries/told.ts';
+import { toProcessed } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { listPostsOfDelivery } from '../drafts/store.ts';
 import type { Event } from '../events/model.ts';
@@ -56,7 +56,7 @@ export async function listCaused(
   delivery: Delivery,
   repositories: readonly Repository[],
 ) {
-  const processed = toldBy(delivery, repositories);
+  const processed = toProcessed(delivery, repositories);
   if (processed === null) return [];
   const { organizationId, integrationId } = delivery;
   const { deliveryId, repositoryId } = processed;

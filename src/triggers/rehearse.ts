@@ -1,7 +1,7 @@
 import type { ReadTx } from '../../db/storage.ts';
 import { type LogPage, type LogPosition, listLogPage } from '../deliveries/log-store.ts';
 import type { Delivery } from '../deliveries/model.ts';
-import { toldBy } from '../deliveries/told.ts';
+import { toProcessed } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText } from '../drafts/model.ts';
 import { readScope } from '../drafts/store.ts';
@@ -99,7 +99,7 @@ async function planDelivery(
   const { integrationId, filters } = trigger;
   if (delivery.integrationId !== integrationId) throw noPost(delivery, triggerId, 'other_integration');
   const { repositories } = await getIntegration(tx, integrationId);
-  const processed = toldBy(delivery, repositories);
+  const processed = toProcessed(delivery, repositories);
   const event = processed === null ? null : toEvent(processed);
   if (processed === null || event === null) throw noPost(delivery, triggerId, 'no_event');
   const { repositoryId } = processed;
@@ -160,7 +160,7 @@ async function eventsSince({ db }: Needs, trigger: Trigger, since: Date) {
     );
     read += page.entries.length;
     for (const delivery of page.entries) {
-      const processed = toldBy(delivery, repositories);
+      const processed = toProcessed(delivery, repositories);
       const event = processed === null ? null : toEvent(processed);
       if (processed === null || event === null || !listensTo(trigger, processed.repositoryId)) continue;
       events.push({ repositoryId: processed.repositoryId, event, isEdit: isEdit(processed, event) });

@@ -10,7 +10,7 @@ import { postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
-// "What it caused", on the page of a delivery.
+// "Result", on the page of a delivery.
 
 let app: TestApp;
 let visit: VisitPage;
@@ -88,7 +88,7 @@ describe('a delivery caused', () => {
     await editPost(app.deps, post?.id ?? '', { title: 'Mine' });
     const path = await push('feat: two');
     expect(await caused(path)).toEqual([]);
-    expect(await (await visit(path)).text()).toContain('it waits as a');
+    expect(await (await visit(path)).text()).toContain('waits as a suggestion');
   });
 
   test('a post for each trigger that meant it', async () => {

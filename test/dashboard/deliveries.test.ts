@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { MAX_LOOKED_AT } from '../../src/deliveries/log-store.ts';
+import { MAX_SCANNED } from '../../src/deliveries/log-store.ts';
 import type { DeliveryStatus } from '../../src/deliveries/model.ts';
 import { insertDelivery, type NewDelivery } from '../../src/deliveries/store.ts';
 import { setPlan } from '../../src/organizations/service.ts';
@@ -50,8 +50,8 @@ async function addEntries(...given: Partial<NewDelivery>[]): Promise<NewDelivery
       ...fields,
     };
   });
-  await app.db.write(() => {
-    for (const entry of entries) insertDelivery(app.db, entry, app.clock.now());
+  await app.db.write(async (tx) => {
+    for (const entry of entries) await insertDelivery(tx, entry, app.clock.now());
   });
   return entries;
 }
@@ -141,10 +141,10 @@ describe('the log', () => {
   test('what is rare is looked for a bounded number of entries at a time', async () => {
     await addEntries(
       { title: 'rare', payload: { event: 'rare', action: null, data: null } },
-      ...Array.from({ length: MAX_LOOKED_AT }, () => ({})),
+      ...Array.from({ length: MAX_SCANNED }, () => ({})),
     );
     const html = await (await visit(`${LOG}?event=rare`)).text();
-    expect(html).toContain('Nothing fits these filters so far');
+    expect(html).toContain('No matches so far');
     const next = /href="([^"]+)" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
     expect(await titles(next)).toEqual(['rare']);
   });
@@ -184,7 +184,7 @@ describe('the log', () => {
     expect(await (await visit(LOG)).text()).toContain('Connect GitHub, Linear, or Forgejo');
     const { integrationId } = await connectLinear(app, 'org_a');
     expect(await (await visit(LOG)).text()).toContain(`/integrations/${integrationId}#test`);
-    expect(await (await visit(`${LOG}?status=failed`)).text()).toContain('No delivery fits these filters');
+    expect(await (await visit(`${LOG}?status=failed`)).text()).toContain('No deliveries match these filters');
   });
 });
 
@@ -230,11 +230,11 @@ describe('an entry', () => {
   });
 
   test.each<[DeliveryStatus, string]>([
-    ['ignored', 'only what was processed can be run again'],
-    ['rejected', 'only what was processed can be run again'],
-    ['failed', 'only what was processed can be run again'],
-    ['duplicate', 'only what was processed can be run again'],
-    ['processed', 'it told of nothing that posts are made of'],
+    ['ignored', 'only processed deliveries can be'],
+    ['rejected', 'only processed deliveries can be'],
+    ['failed', 'only processed deliveries can be'],
+    ['duplicate', 'only processed deliveries can be'],
+    ['processed', 'posts are not made of its event'],
   ])('one that is %s cannot be replayed, and says why', async (status, why) => {
     const { integrationId } = await connectGithub(app, 'org_a');
     const [entry] = await addEntries({ status, integrationId });
@@ -242,7 +242,7 @@ describe('an entry', () => {
     const before = allRows(app.db);
     const refused = await visit(`${LOG}/${entry?.id}/replay`, {});
     expect(refused.status).toBe(409);
-    expect(await refused.text()).toContain('cannot be run again');
+    expect(await refused.text()).toContain(why);
     expect(allRows(app.db)).toEqual(before);
   });
 
@@ -262,7 +262,7 @@ describe('an entry', () => {
     await setPlan(app.deps, 'org_a', 'pro');
     const [entry] = await addEntries({ retentionDays: 7, createdAt: ago(2 * 24 * HOUR) });
     expect(await (await visit(`${LOG}/${entry?.id}`)).text()).toContain(
-      '>in 5 days</time>, 7 days after it came',
+      '>in 5 days</time>, 7 days after it arrived',
     );
     expect(await (await visit(LOG)).text()).toContain('kept for 30 days');
   });
@@ -294,8 +294,8 @@ test('a refused signature says why, and leads to the integrations that are meant
   expect(mixedUp).toContain(`GitHub, acme/pad (${other.integrationId})`);
   expect(mixedUp).toContain(linkTo(connected, 'acme/rocket'));
   expect(mixedUp).toContain(linkTo(other, 'acme/pad'));
-  // The sender's text is not stored, and the page does not show our cause in its place.
-  expect(mixedUp).toContain('Only what was processed is kept');
+  // The sender's body is not kept, and the cause is not shown in its place.
+  expect(mixedUp).toContain('Tidings keeps the data of processed deliveries only.');
   expect(mixedUp).not.toContain('private');
 
   const surrounded = await entryOf(`${connected.secret}\n`);

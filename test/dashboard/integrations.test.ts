@@ -44,7 +44,7 @@ describe('connecting', () => {
     expect(entry).toMatchObject({ status: 'processed', payload: { event: 'release' } });
     expect(locationOf(sent)).toBe(`${BASE}/deliveries/${entry?.id}`);
     expect(await textOf(`${BASE}/deliveries`)).toContain(`deliveries/${entry?.id}"`);
-    expect(await textOf(locationOf(sent))).toContain('No post tells of this delivery');
+    expect(await textOf(locationOf(sent))).toContain('No posts yet.');
 
     await runAll(app);
     const [post] = await postsOf(app);

@@ -35,7 +35,7 @@ async function replayed(): Promise<(string | null)[]> {
   return (await logOf(app)).filter(({ replayOf }) => replayOf !== null).map(({ payload }) => payload.event);
 }
 
-test('what fits the filters is run again, and becomes its drafts', async () => {
+test('the deliveries that match the filters are replayed and become drafts', async () => {
   const response = await visit(`${LOG}/replay`, { event: 'release' });
   expect(response.status).toBe(303);
   expect(response.headers.get('location')).toBe(`${LOG}?event=release`);
@@ -44,7 +44,7 @@ test('what fits the filters is run again, and becomes its drafts', async () => {
   expect(await postsOf(app)).toMatchObject([{ title: 'Rocket 2.4.0: quieter engines', status: 'draft' }]);
 });
 
-test('without filters all that told of something is, and a replay is not run again itself', async () => {
+test('without filters every delivery with data is replayed, but no replay', async () => {
   for (let times = 0; times < 2; times++) await visit(`${LOG}/replay`, {});
   expect((await replayed()).sort()).toEqual(['push', 'push', 'release', 'release']);
   await runAll(app);
@@ -52,22 +52,22 @@ test('without filters all that told of something is, and a replay is not run aga
 });
 
 test.each([{ status: 'ignored' }, { event: 'star' }, { integration: 'int_other' }])(
-  'what cannot be run again is not: %p',
+  'deliveries that cannot be replayed are skipped: %p',
   async (filter) => {
     expect((await visit(`${LOG}/replay`, filter)).status).toBe(303);
     expect(await replayed()).toEqual([]);
   },
 );
 
-test('what a disconnected integration sent is passed over', async () => {
+test('deliveries of a disconnected integration are skipped', async () => {
   await app.db.write((tx) => deleteIntegration(tx, connected.integrationId));
   expect((await visit(`${LOG}/replay`, {})).status).toBe(303);
   expect(await replayed()).toEqual([]);
 });
 
-test('the log offers it with its filters, and only where something can be run again', async () => {
+test('the log offers a replay with its filters, only when an entry can be replayed', async () => {
   const html = async (query: string) => (await visit(`${LOG}${query}`)).text();
   expect(await html('?event=release')).toContain('<input type="hidden" name="event" value="release"/>');
-  expect(await html('')).toContain('Replay what is listed');
-  expect(await html('?status=ignored')).not.toContain('Replay what is listed');
+  expect(await html('')).toContain('Replay these deliveries');
+  expect(await html('?status=ignored')).not.toContain('Replay these deliveries');
 });

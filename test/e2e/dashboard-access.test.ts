@@ -69,16 +69,16 @@ test('without scripts everything can be done', async () => {
   await page.getByLabel('Event', { exact: true }).selectOption('release');
   await press(page, 'Send it');
   await page.getByText('The test event was sent.').waitFor();
-  const draft = page.getByRole('region', { name: 'What it caused' }).getByRole('link');
+  const draft = page.getByRole('region', { name: 'Result' }).getByRole('link');
   await until(
     () => page.reload().then(() => draft.count()),
     (count) => count > 0,
   );
-  await press(page, 'Replay');
-  await page.getByText('It was run again.').waitFor();
+  await press(page, 'Replay delivery');
+  await page.getByText('Delivery replayed.').waitFor();
   await page.getByRole('navigation').getByRole('link', { name: 'Deliveries' }).click();
   expect(await page.getByRole('row', { name: /acme\/lander/ }).count()).toBe(2);
-  expect(await page.getByRole('row', { name: /run again.*acme\/lander/ }).count()).toBe(1);
+  expect(await page.getByRole('row', { name: /replay.*acme\/lander/ }).count()).toBe(1);
   expect(trouble).toEqual([]);
   await context.close();
 }, 300_000);

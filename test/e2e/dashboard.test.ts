@@ -127,13 +127,13 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
 
   await row.getByRole('link').click();
   await log.waitForURL(entry);
-  expect(await log.getByRole('region', { name: 'What it said' }).textContent()).toContain('Quiet mode');
-  const caused = log.getByRole('region', { name: 'What it caused' });
+  expect(await log.getByRole('region', { name: 'Payload' }).textContent()).toContain('Quiet mode');
+  const caused = log.getByRole('region', { name: 'Result' });
   await appears(log, caused.getByRole('link', { name: 'Rocket 2.4.0: quieter engines' }));
-  await log.getByRole('button', { name: 'Replay' }).click();
-  await log.getByText('It was run again.').waitFor();
+  await log.getByRole('button', { name: 'Replay delivery' }).click();
+  await log.getByText('Delivery replayed.').waitFor();
   await log.getByRole('navigation').getByRole('link', { name: 'Deliveries' }).click();
-  await log.getByRole('row', { name: /Release v2\.4\.0 published.*run again/ }).waitFor();
+  await log.getByRole('row', { name: /Release v2\.4\.0 published.*replay/ }).waitFor();
   expect(await row.count()).toBe(2);
   await log.close();
 

@@ -159,41 +159,6 @@ test('a port that is taken is one line that names it and says how to choose anot
   expect(refusal).toContain('PORT names another port; 0 picks a free one.');
 });
 
-test('a clock that was set back is one line in the log, and nothing is taken twice', async () => {
-  const { secret, webhookUrl } = await cliJson(dataDir(), [
-    'organization',
-    'create',
-    '--name',
-    'Acme',
-    '--id',
-    'acme',
-  ]).then(() =>
-    cliJson(dataDir(), ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b']),
-  );
-  const first = await kept(startTidings(dataDir()));
-  expect(await deliver(first, webhookUrl, secret, 'one')).toBe(200);
-  await first.stop();
-  expect(await first.stderr()).not.toContain('clock');
-  // Everything happened an hour later than the machine's clock says it is now.
-  const sqlite = new Sqlite(database());
-  sqlite.run('UPDATE delivery_claims SET expires_at = expires_at + 3600000');
-  sqlite.close();
-
-  const second = await kept(startTidings(dataDir()));
-  expect(await deliver(second, webhookUrl, secret, 'one')).toBe(200);
-  expect(await deliver(second, webhookUrl, secret, 'two')).toBe(200);
-  const log = await cliJson(dataDir(), ['delivery', 'list', '--organization', 'acme']);
-  expect(
-    log.map(({ referenceId, status }: Record<string, string>) => `${referenceId} ${status}`).sort(),
-  ).toEqual(['one duplicate', 'one processed', 'two processed']);
-  await second.stop();
-  const said = (await second.stderr())
-    .split('\n')
-    .filter((line) => line.includes('the clock of this machine is behind'));
-  expect(said).toHaveLength(1);
-  expect(JSON.parse(said[0] ?? '')).toMatchObject({ level: 'warn' });
-});
-
 // Permissions do not bind root, for whom a mount stands below.
 test.skipIf(process.getuid?.() === 0)('a folder of somebody else is one line', async () => {
   mkdirSync(dataDir(), { mode: 0o555 });

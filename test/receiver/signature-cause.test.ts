@@ -25,10 +25,10 @@ beforeEach(async () => {
 const MINUTE_MS = 60_000;
 
 interface Sent {
-  /** The bytes that the provider signed. */
+  /** The body at the provider. */
   signed: string;
   secret: string;
-  /** The bytes that arrived; absent: the same. */
+  /** The body that arrived; default: the same. */
   arrived?: string;
   type?: string;
 }
@@ -70,7 +70,7 @@ interface Told {
   reason: string;
 }
 
-/** The logged cause of a refused delivery, after checking that the sender learned nothing of it. */
+/** The log's cause, after checking that the sender learnt nothing of it. */
 async function causeOf([path, init]: [string, RequestInit]): Promise<Told> {
   const before = (await logOf(app)).length;
   const response = await app.request(path, init);

@@ -5,8 +5,12 @@ import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { github } from '../../src/providers/github/provider.ts';
 import { hmacSha256 } from '../../src/providers/signature.ts';
-import { candidates, MAX_EXAMINED_BYTES } from '../../src/receiver/signature-cause.ts';
-import { MAX_OTHERS, MAX_PER_INTEGRATION } from '../../src/receiver/signature-doctor.ts';
+import {
+  candidates,
+  MAX_EXAMINED_BYTES,
+  MAX_OTHERS,
+  MAX_PER_INTEGRATION,
+} from '../../src/receiver/signature-doctor.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 

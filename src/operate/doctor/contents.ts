@@ -113,7 +113,8 @@ const MAX_NAMED = 5;
 export const integrationChecks: readonly Check[] = [
   databaseCheck('deliveries', async (patient) => {
     const integrations = (await listIntegrations(patient.db)).filter(({ enabled }) => enabled);
-    const troubled = integrations.flatMap((each) => findTrouble(patient, each) ?? []);
+    const troubled: string[] = [];
+    for (const each of integrations) troubled.push(...(await findTrouble(patient, each)));
     if (troubled.length === 0)
       return ok(`Nothing is odd about the deliveries (${counted(integrations.length, 'integration')})`);
     const more = troubled.length > MAX_NAMED ? `; and ${troubled.length - MAX_NAMED} more` : '';
@@ -124,20 +125,20 @@ export const integrationChecks: readonly Check[] = [
   }),
 ];
 
-/** The problem with an integration's latest deliveries; null without one. */
-function findTrouble(
+/** The problem with an integration's latest deliveries, if there is one. */
+async function findTrouble(
   { db, clock }: Patient & { db: NonNullable<Patient['db']> },
   { id, type, createdAt }: Integration,
-): string | null {
-  const last = listLastOutcomes(db, id, IN_A_ROW);
+): Promise<string[]> {
+  const last = await db.read((tx) => listLastOutcomes(tx, id, IN_A_ROW));
   const [newest] = last;
   if (newest === undefined) {
     const isNew = clock.now().getTime() - Date.parse(createdAt) < DAY_MS;
-    return isNew ? null : `${id} (${type}): the log has no delivery`;
+    return isNew ? [] : [`${id} (${type}): the log has no delivery`];
   }
   const isTaken = last.some(({ status }) => status !== 'failed' && status !== 'rejected');
-  if (isTaken || last.length < IN_A_ROW) return null;
-  return `${id} (${type}): the last ${IN_A_ROW} were not taken (${newest.reason ?? newest.status})`;
+  if (isTaken || last.length < IN_A_ROW) return [];
+  return [`${id} (${type}): the last ${IN_A_ROW} were not taken (${newest.reason ?? newest.status})`];
 }
 
 /** How many integrations are asked about at their providers; each takes some requests. */

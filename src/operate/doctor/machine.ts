@@ -204,7 +204,7 @@ const CLOCK_ADVICE = 'Let the system set the clock by itself (NTP): signatures a
 
 export const clockChecks: readonly Check[] = [
   databaseCheck('clock and log', async ({ db, clock }) => {
-    const at = await findNewestDeliveryTime(db);
+    const at = await db.read((tx) => findNewestDeliveryTime(tx));
     if (at === null) return ok('The log is empty: nothing to hold the clock against');
     const newest = at.toISOString();
     const ahead = at.getTime() - clock.now().getTime();

@@ -7,7 +7,7 @@ import { sampleEvents } from '../../../providers/index.ts';
 import { Copy } from '../../view/copy.tsx';
 import { Action } from '../../view/form.tsx';
 
-/** What can be done with an entry, and why the rest cannot. */
+/** Replays the delivery, or explains why that is impossible. */
 export function Actions({
   entry,
   integration,
@@ -17,27 +17,28 @@ export function Actions({
   integration: Integration | null;
   base: string;
 }) {
-  const obstacle = whyNot(entry, integration);
+  const obstacle = whyNotReplayable(entry, integration);
   const command = integration === null ? null : commandFor(entry);
   return (
     <>
       <div class="bar">
-        {obstacle === null ? <Action to={`${base}/deliveries/${entry.id}/replay`} label="Replay" /> : null}
-        {command === null ? null : <Copy text={command} label="Copy a command that sends a sample" />}
+        {obstacle === null ? (
+          <Action to={`${base}/deliveries/${entry.id}/replay`} label="Replay delivery" />
+        ) : null}
+        {command === null ? null : <Copy text={command} label="Copy sample command" />}
       </div>
       {obstacle === null ? (
         <p class="hint">
-          Replay hands what it said to the triggers once more. What they made already is brought up to date,
-          not doubled.
+          A replay hands the event to the triggers again. Existing drafts are updated, not duplicated.
         </p>
       ) : (
         <p class="hint">{obstacle}</p>
       )}
       {command === null ? null : (
         <details class="more">
-          <summary>Send such a delivery from a terminal</summary>
+          <summary>Send a sample from a terminal</summary>
           <p class="hint">
-            The raw body is not kept, so this very delivery cannot be sent again with curl. This command signs
+            Tidings does not keep the raw body, so curl cannot send this delivery again. This command signs
             and sends a sample of the same event:
           </p>
           <pre>{command}</pre>
@@ -47,13 +48,16 @@ export function Actions({
   );
 }
 
-/** Why an entry cannot be run again; null when it can. */
-function whyNot({ status, payload }: Delivery, integration: Integration | null): string | null {
+/** Null when the entry can be replayed. */
+export function whyNotReplayable(
+  { status, payload }: Delivery,
+  integration: Integration | null,
+): string | null {
   if (integration === null) return 'It cannot be replayed: its integration is disconnected.';
   if (status !== 'processed') {
-    return `It cannot be replayed: it is ${status}, and only what was processed can be run again. The provider can redeliver it.`;
+    return `It cannot be replayed: it is ${status}, and only processed deliveries can be. The provider can redeliver it.`;
   }
-  return payload.data === null ? 'It cannot be replayed: it told of nothing that posts are made of.' : null;
+  return payload.data === null ? 'It cannot be replayed: posts are not made of its event.' : null;
 }
 
 function commandFor({ payload: { event }, integrationId, integrationType }: Delivery): string | null {

@@ -5,7 +5,7 @@ import type { Post } from '../../../posts/model.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
 
-/** The posts that took a delivery up. */
+/** The posts that a delivery became part of. */
 export function Caused({
   posts,
   entry: { status, payload },
@@ -20,11 +20,11 @@ export function Caused({
   if (status !== 'processed' || payload.data === null) return null;
   return (
     <section aria-labelledby="caused">
-      <h2 id="caused">What it caused</h2>
+      <h2 id="caused">Result</h2>
       {posts.length === 0 ? (
         <p class="hint">
-          No post tells of this delivery: no trigger meant it, its draft is still being made, or it waits as a
-          suggestion beside a post that a person has edited.
+          No posts yet. No trigger matched this event, its draft is still in the queue, or the change waits as
+          a suggestion beside a post that somebody edited.
         </p>
       ) : (
         <ul class="card rows">

@@ -3,7 +3,6 @@
 import type { Integration } from '../../../integrations/model.ts';
 import { listProviders } from '../../../providers/index.ts';
 
-/** A log without entries, and what to do about it. */
 export function Empty({
   base,
   kind,
@@ -16,14 +15,14 @@ export function Empty({
   if (kind === 'cut') {
     return (
       <div class="card empty">
-        <p>Nothing fits these filters so far. Look further back, or choose a shorter time.</p>
+        <p>No matches so far. Search older entries, or choose a shorter time.</p>
       </div>
     );
   }
   if (kind === 'filtered' || kind === 'end') {
     return (
       <div class="card empty">
-        <p>{kind === 'filtered' ? 'No delivery fits these filters.' : 'The log has no older entries.'}</p>
+        <p>{kind === 'filtered' ? 'No deliveries match these filters.' : 'The log has no older entries.'}</p>
         <a class="button" href={`${base}/deliveries`}>
           Show all deliveries
         </a>
@@ -33,14 +32,14 @@ export function Empty({
   const [first] = integrations;
   return first === undefined ? (
     <div class="card empty">
-      <p>Each delivery appears here as soon as it arrives. Nothing is connected yet.</p>
+      <p>Nothing is connected yet. Each delivery appears here as soon as it arrives.</p>
       <a class="button go" href={`${base}/integrations`}>
         Connect {listProviders('or')}
       </a>
     </div>
   ) : (
     <div class="card empty">
-      <p>Nothing has arrived yet. Each delivery appears here as soon as it does, whatever becomes of it.</p>
+      <p>No deliveries yet. Each one appears here as soon as it arrives, processed or not.</p>
       <a class="button go" href={`${base}/integrations/${first.id}#test`}>
         Send a test event
       </a>

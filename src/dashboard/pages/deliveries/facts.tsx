@@ -6,7 +6,7 @@ import { DAY_MS } from '../../../lib/time.ts';
 import { exactly, When } from '../../view/when.tsx';
 import { integrationName } from './rows.tsx';
 
-/** What is known of a delivery beside what it said. */
+/** The fields of an entry beside its payload. */
 export function Facts({
   entry,
   integration,
@@ -24,11 +24,11 @@ export function Facts({
   return (
     <dl class="facts card">
       <Fact name="Status">
-        {status}, answered with {statusCode}
+        {status}, HTTP {statusCode}
       </Fact>
-      <Fact name="Event">{[payload.event ?? 'not known', payload.action].filter(Boolean).join(', ')}</Fact>
+      <Fact name="Event">{[payload.event ?? 'unknown', payload.action].filter(Boolean).join(', ')}</Fact>
       <Fact name="Delivery id">
-        <code>{referenceId ?? 'none was given'}</code>
+        <code>{referenceId ?? 'none'}</code>
       </Fact>
       <Fact name="Integration">
         {integration === null ? (
@@ -43,9 +43,9 @@ export function Facts({
         <When at={createdAt} now={now} />
         <div class="dim">{exactly(new Date(createdAt))}</div>
       </Fact>
-      <Fact name="Answered in">{durationMs} ms</Fact>
+      <Fact name="Response time">{durationMs} ms</Fact>
       <Fact name="Kept until">
-        <When at={keptUntil} now={now} />, {retentionDays} days after it came
+        <When at={keptUntil} now={now} />, {retentionDays} days after it arrived
       </Fact>
       {sameBodyAs === null ? null : (
         <Fact name="Same body as">

@@ -4,7 +4,6 @@ import { type IntegrationType, providerNames } from '../../../integrations/model
 import { isId } from '../../../lib/ids.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 
-/** The spans that the log can be narrowed to. */
 export const spans = [
   { value: '1h', label: 'Last hour', ms: 3_600_000 },
   { value: '24h', label: 'Last 24 hours', ms: DAY_MS },
@@ -12,13 +11,12 @@ export const spans = [
   { value: '30d', label: 'Last 30 days', ms: 30 * DAY_MS },
 ] as const;
 
-/** The longest event name or delivery id that is looked for. */
+/** Longest event name or delivery id to search for. */
 const MAX_LENGTH = 200;
 
-/** The parameters that say which entries are meant. */
 export const filterNames = ['integration', 'provider', 'status', 'event', 'since', 'delivery'] as const;
 
-/** What the address asks for. A value that means nothing is left out. */
+/** Ignores invalid values. */
 export function readFilter(query: URLSearchParams, now: Date): LogFilter {
   const text = (name: (typeof filterNames)[number]) =>
     query.get(name)?.trim().slice(0, MAX_LENGTH) || undefined;
@@ -39,7 +37,7 @@ export function readFilter(query: URLSearchParams, now: Date): LogFilter {
   };
 }
 
-/** The address of the log with the filters that are set, and what else is given. */
+/** The path of the log with the filters of `query`, and with `more` parameters. */
 export function logPath(base: string, query: URLSearchParams, more: Record<string, string> = {}): string {
   const kept = new URLSearchParams(more);
   for (const name of filterNames) {
@@ -52,7 +50,7 @@ export function logPath(base: string, query: URLSearchParams, more: Record<strin
 
 const POSITION = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([A-Za-z0-9_-]{1,64})$/;
 
-/** A place in the log as an address says it; null for anything else. */
+/** Null for anything but a position. */
 export function readPosition(text: string | null): LogPosition | null {
   const [, createdAt, id] = POSITION.exec(text ?? '') ?? [];
   return createdAt === undefined || id === undefined ? null : { createdAt, id };

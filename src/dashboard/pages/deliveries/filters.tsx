@@ -7,7 +7,7 @@ import { type Option, Select } from '../../view/select.tsx';
 import { filterNames, logPath, spans } from './filter.ts';
 import { integrationName } from './rows.tsx';
 
-/** The form that narrows the log: each field is a part of the address. */
+/** A form whose fields become query parameters. */
 export function Filters({
   base,
   query,
@@ -50,7 +50,7 @@ export function Filters({
           isLabelHidden
           value={value('status')}
           options={[
-            any('Any status'),
+            any('All statuses'),
             ...deliveryStatuses.map((each) => ({
               value: each,
               label: each.charAt(0).toUpperCase() + each.slice(1),
@@ -106,7 +106,7 @@ function Text({ label, name, value }: { label: string; name: string; value: stri
 
 const any = (label: string): Option => ({ value: '', label });
 
-/** The log outlives an integration: one that is gone can be looked for too. */
+/** Includes a chosen integration that is gone: the log outlives it. */
 function integrationOptions(integrations: readonly Integration[], chosen: string): Option[] {
   const options = integrations.map((each) => ({ value: each.id, label: integrationName(each) }));
   const isKnown = !isId(chosen) || integrations.some(({ id }) => id === chosen);

@@ -3,19 +3,18 @@ import type { Delivery } from '../../../deliveries/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { MemberVisit } from '../../page.ts';
 
-/** The longest id that a provider gives. */
+/** Longest delivery id of any provider. */
 const MAX_ID_LENGTH = 200;
 
 /** By the entry's id or the provider's; null when the organization has none. */
 export async function findEntry({ deps, organization }: MemberVisit, id: string): Promise<Delivery | null> {
-  return id.length > MAX_ID_LENGTH ? null : findDelivery(deps.db, organization.id, id);
+  if (id.length > MAX_ID_LENGTH) return null;
+  return deps.db.read((tx) => findDelivery(tx, organization.id, id));
 }
 
-/** The entry of the path, by its id or the provider's. Throws `AppError` 404, also for another organization's. */
+/** The entry of the path. Throws `AppError` 404, also for another organization's. */
 export async function requireDelivery(visit: MemberVisit): Promise<Delivery> {
-  const found = await findEntry(visit, visit.params.deliveryId ?? '');
-  if (found === null) {
-    throw new AppError(404, 'There is no such delivery in the log. It may be older than the log goes back.');
-  }
-  return found;
+  const entry = await findEntry(visit, visit.params.deliveryId ?? '');
+  if (entry === null) throw new AppError(404, 'Delivery not found. The log may have deleted it since.');
+  return entry;
 }

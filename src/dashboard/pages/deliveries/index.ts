@@ -4,5 +4,4 @@ import { delivery } from './one.tsx';
 import { replay } from './replay.ts';
 import { replayMany } from './replay-many.tsx';
 
-/** The delivery log, and each of its entries. */
 export const deliveries: readonly Page[] = [deliveryLog, delivery, replay, replayMany];

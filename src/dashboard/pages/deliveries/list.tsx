@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import { listLogNews, listLogPage, MAX_LOOKED_AT } from '../../../deliveries/log-store.ts';
-import { retentionDaysOf } from '../../../deliveries/model.ts';
+import { listLogNews, listLogPage, MAX_SCANNED } from '../../../deliveries/log-store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
+import { retentionDaysOf } from '../../../organizations/model.ts';
 import { type Answer, fragment, get, type MemberVisit, type Page, view } from '../../page.ts';
 import { Empty } from './empty.tsx';
 import { filterNames, logPath, readFilter, readPosition, writePosition } from './filter.ts';
@@ -12,14 +12,15 @@ import { Row, type RowContext } from './rows.tsx';
 
 const PAGE = 50;
 
-/** Entries are written a moment after they came, and not always in that order: a look for news goes so far back. */
+/** Entries are written shortly after they arrive, not always in order, so the live tail reads this far back. */
 const OVERLAP_MS = 5_000;
 
 /** The delivery log. */
 export const deliveryLog: Page = get('/dashboard/:organizationId/deliveries', 'member', async (visit) => {
   const { deps, organization, base, url } = visit;
   const now = deps.clock.now();
-  const context = { base, now, integrations: await listIntegrations(deps.db, organization.id) };
+  const integrations = await deps.db.read((tx) => listIntegrations(tx, organization.id));
+  const context = { base, now, integrations };
   const after = readPosition(url.searchParams.get('after'));
   return after === null ? showLog(visit, context) : showNews(visit, context, new Date(after.createdAt));
 });
@@ -31,7 +32,9 @@ async function showNews(
 ): Promise<Answer> {
   const filter = readFilter(url.searchParams, context.now);
   const since = new Date(Math.max(after.getTime() - OVERLAP_MS, filter.since?.getTime() ?? 0));
-  const entries = await listLogNews(deps.db, organization.id, filter, { since, limit: PAGE });
+  const entries = await deps.db.read((tx) =>
+    listLogNews(tx, organization.id, filter, { since, limit: PAGE }),
+  );
   return fragment(entries.map((entry) => <Row entry={entry} {...context} />));
 }
 
@@ -40,17 +43,16 @@ async function showLog(visit: MemberVisit, context: RowContext): Promise<Answer>
   const query = url.searchParams;
   const before = readPosition(query.get('before'));
   const filter = readFilter(query, context.now);
-  const { entries, next, isCut } = await listLogPage(deps.db, organization.id, filter, {
-    limit: PAGE,
-    before,
-  });
+  const { entries, next, isCut } = await deps.db.read((tx) =>
+    listLogPage(tx, organization.id, filter, { limit: PAGE, before }),
+  );
   const isFiltered = filterNames.some((name) => query.get(name));
   const days = retentionDaysOf[organization.plan];
   return view(
     'Deliveries',
     <>
       <h1>Deliveries</h1>
-      <p class="lede">Every delivery and its result. Entries are kept for {days} days.</p>
+      <p class="lede">Every webhook delivery and its outcome. Entries are kept for {days} days.</p>
       <Filters
         base={base}
         query={query}
@@ -68,17 +70,17 @@ async function showLog(visit: MemberVisit, context: RowContext): Promise<Answer>
           />
         </div>
       ) : null}
-      {/* There even when it is empty: the script puts into it what comes while "Live" is on. */}
+      {/* Present even when empty: the script adds rows while "Live" is on. */}
       <div id="log" class="card" hidden={entries.length === 0}>
         <table class="list">
-          <caption class="hidden">Deliveries, the newest first</caption>
+          <caption class="hidden">Deliveries, newest first</caption>
           <thead>
             <tr>
               <th scope="col">Status</th>
-              <th scope="col">What happened</th>
-              <th scope="col">From</th>
+              <th scope="col">Event</th>
+              <th scope="col">Source</th>
               <th scope="col" class="end">
-                When
+                Received
               </th>
             </tr>
           </thead>
@@ -92,15 +94,14 @@ async function showLog(visit: MemberVisit, context: RowContext): Promise<Answer>
       <ReplayMany base={base} query={query} entries={before === null ? entries : []} />
       {isCut ? (
         <p class="hint">
-          {MAX_LOOKED_AT.toLocaleString('en')} entries were looked at for these filters. There may be more
-          further back.
+          {MAX_SCANNED.toLocaleString('en')} entries were searched. Older entries may match too.
         </p>
       ) : null}
       <nav class="pages" aria-label="Pages of the log">
-        {before === null ? <span /> : <a href={logPath(base, query)}>To the newest</a>}
+        {before === null ? <span /> : <a href={logPath(base, query)}>Newest</a>}
         {next === null ? null : (
           <a href={logPath(base, query, { before: writePosition(next) })} rel="next">
-            {isCut ? 'Look further back' : 'Older'}
+            {isCut ? 'Search older entries' : 'Older'}
           </a>
         )}
       </nav>

@@ -3,7 +3,6 @@
 import type { Delivery } from '../../../deliveries/model.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
-import type { AppError } from '../../../lib/app-error.ts';
 import { listCaused } from '../../../triggers/hand-over.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { FormError } from '../../view/form.tsx';
@@ -23,10 +22,10 @@ export const delivery: Page = get(
   async (visit) => showDelivery(visit, await requireDelivery(visit)),
 );
 
-export async function showDelivery(visit: MemberVisit, entry: Delivery, error?: AppError): Promise<View> {
+export async function showDelivery(visit: MemberVisit, entry: Delivery, error?: string): Promise<View> {
   const { deps, base, organization } = visit;
   const now = deps.clock.now();
-  const integrations = await listIntegrations(deps.db, organization.id);
+  const integrations = await deps.db.read((tx) => listIntegrations(tx, organization.id));
   const integration = integrations.find(({ id }) => id === entry.integrationId) ?? null;
   const { title, status, statusCode, payload, createdAt } = entry;
   const posts = await listCaused(deps, entry, integration?.repositories ?? []);
@@ -36,33 +35,33 @@ export async function showDelivery(visit: MemberVisit, entry: Delivery, error?: 
       <p class="crumbs">
         <a href={`${base}/deliveries`}>Deliveries</a> / <When at={createdAt} now={now} />
       </p>
-      <h1 class="any">{title || 'Without a title'}</h1>
+      <h1 class="any">{title || 'Untitled'}</h1>
       <p class="bar">
         <Status status={status} more={` · ${statusCode}`} />
         <span class="dim">
           {payload.event ?? 'A delivery'} from {sourceOf(entry, integrations)}
         </span>
       </p>
-      <FormError error={error?.message} />
+      <FormError error={error} />
       <Reason entry={entry} integrations={integrations} base={base} />
       <Actions entry={entry} integration={integration} base={base} />
       <div class="two">
         <section aria-labelledby="payload">
-          <h2 id="payload">What it said</h2>
+          <h2 id="payload">Payload</h2>
           <Payload data={status === 'rejected' ? null : payload.data} status={status} />
         </section>
         <section aria-labelledby="facts">
-          <h2 id="facts">Facts</h2>
+          <h2 id="facts">Details</h2>
           <Facts entry={entry} integration={integration} base={base} now={now} />
         </section>
       </div>
       <Caused posts={posts} entry={entry} base={base} now={now} />
     </>,
-    { section: 'deliveries', ...(error === undefined ? {} : { status: error.status }) },
+    { section: 'deliveries', ...(error === undefined ? {} : { status: 409 }) },
   );
 }
 
-/** What the status means here, in words, and where to mend it. */
+/** Explains the status and links to where it can be fixed. */
 function Reason({
   entry,
   integrations,
@@ -75,31 +74,31 @@ function Reason({
   const { status, reason, count } = entry;
   if (status === 'processed') return null;
   const words = {
-    ignored: 'It was taken, and means nothing to Tidings.',
-    duplicate: 'It was taken before, and was not processed a second time.',
-    rejected: 'It was refused, and nothing was done.',
-    failed: 'It could not be processed. The provider was told, and can send it again.',
+    ignored: 'Tidings does not use this event.',
+    duplicate: 'This delivery was received before, so it was not processed again.',
+    rejected: 'Tidings rejected this delivery.',
+    failed: 'Processing failed. The provider can send the delivery again.',
   }[status];
   return (
     <div class="note">
       <strong>{words}</strong>
       {reason ? <p class="reason">{reason}</p> : null}
-      {secretsMeant(entry, integrations).map((each) => (
+      {secretsToCheck(entry, integrations).map((each) => (
         <p class="reason">
           <a href={`${base}/integrations/${each.id}`}>Open the integration {integrationName(each)}</a>
         </p>
       ))}
       {count > 1 ? (
         <p class="reason">
-          {count.toLocaleString('en')} such deliveries came within a minute. They share this entry.
+          {count.toLocaleString('en')} such deliveries arrived within a minute and share this entry.
         </p>
       ) : null}
     </div>
   );
 }
 
-/** Whose secret and URL to look at when a signature was refused: the integration, and the one that was mixed up with it. */
-function secretsMeant(
+/** After a wrong signature: the integration, and the one that its secret or URL was mixed up with. */
+function secretsToCheck(
   { status, payload, integrationId }: Delivery,
   integrations: readonly Integration[],
 ): Integration[] {

@@ -3,19 +3,19 @@
 import type { DeliveryStatus } from '../../../deliveries/model.ts';
 import { isRecord } from '../../../lib/validation.ts';
 
-/** What is shown of a payload at most: our own are smaller, and nothing shall make a page endless. */
+/** Limits of the tree. Real payloads are smaller. */
 const MAX_DEPTH = 8;
 const MAX_NODES = 500;
 const MAX_TEXT = 2_000;
 
-/** What a delivery said, in short, as a tree that opens and closes. */
+/** The payload's data as a tree that opens and closes. */
 export function Payload({ data, status }: { data: Record<string, unknown> | null; status: DeliveryStatus }) {
   if (data === null) {
     return (
       <p class="hint">
         {status === 'processed'
-          ? 'Nothing that is kept.'
-          : 'Only what was processed is kept, and only what posts are made of.'}
+          ? 'This event has no data.'
+          : 'Tidings keeps the data of processed deliveries only.'}
       </p>
     );
   }
@@ -26,23 +26,23 @@ export function Payload({ data, status }: { data: Record<string, unknown> | null
   );
 }
 
-/** Counts down while the tree is drawn, from the top to the bottom. */
+/** Counts down while the tree is rendered. */
 interface Budget {
   nodes: number;
 }
 
 function Branch({ value, depth, budget }: { value: object; depth: number; budget: Budget }) {
   const all = Object.entries(value);
-  const shown = all.slice(0, Math.max(budget.nodes, 0));
-  budget.nodes -= shown.length;
+  const visible = all.slice(0, Math.max(budget.nodes, 0));
+  budget.nodes -= visible.length;
   return (
     <ul>
-      {shown.map(([name, each]) => (
+      {visible.map(([name, each]) => (
         <li>
           <Leaf name={name} value={each} depth={depth} budget={budget} />
         </li>
       ))}
-      {shown.length < all.length ? <li class="dim">…and {all.length - shown.length} more</li> : null}
+      {visible.length < all.length ? <li class="dim">…and {all.length - visible.length} more</li> : null}
     </ul>
   );
 }

@@ -1,26 +1,25 @@
-import { AppError } from '../../../lib/app-error.ts';
+import { listIntegrations } from '../../../integrations/store.ts';
 import { replayDelivery } from '../../../receiver/replay.ts';
 import { type Page, post, redirect } from '../../page.ts';
+import { whyNotReplayable } from './actions.tsx';
 import { requireDelivery } from './find.ts';
 import { showDelivery } from './one.tsx';
 
-/** Runs a delivery again, and leads to the entry that this makes. */
+/** Replays a delivery and opens the entry of the replay. */
 export const replay: Page = post(
   '/dashboard/:organizationId/deliveries/:deliveryId/replay',
   'member',
   async (visit) => {
+    const { deps, base, organization } = visit;
     const delivery = await requireDelivery(visit);
-    try {
-      const entry = await replayDelivery(visit.deps, delivery);
-      return redirect(
-        `${visit.base}/deliveries/${entry.id}`,
-        'It was run again. What it made already is brought up to date, not doubled.',
-      );
-    } catch (error) {
-      if (!(error instanceof AppError) || error.status >= 500) throw error;
-      const isGone = error.status === 404;
-      const gone = 'It cannot be run again: its integration is disconnected.';
-      return showDelivery(visit, delivery, isGone ? new AppError(409, gone) : error);
-    }
+    const integrations = await deps.db.read((tx) => listIntegrations(tx, organization.id));
+    const integration = integrations.find(({ id }) => id === delivery.integrationId) ?? null;
+    const obstacle = whyNotReplayable(delivery, integration);
+    if (obstacle !== null) return showDelivery(visit, delivery, obstacle);
+    const entry = await replayDelivery(deps, delivery);
+    return redirect(
+      `${base}/deliveries/${entry.id}`,
+      'Delivery replayed. Existing drafts are updated, not duplicated.',
+    );
   },
 );

@@ -6,7 +6,6 @@ import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
 import { writePosition } from './filter.ts';
 
-/** What rows are shown with. */
 export interface RowContext {
   base: string;
   now: Date;
@@ -21,10 +20,10 @@ export function Row({ entry, base, now, integrations }: RowContext & { entry: De
         <Status status={status} />
       </td>
       <td>
-        <a href={`${base}/deliveries/${id}`}>{title || 'Without a title'}</a>
+        <a href={`${base}/deliveries/${id}`}>{title || 'Untitled'}</a>
         {count > 1 ? ` (${count.toLocaleString('en')} times)` : ''}
         <div class="dim mono">
-          {[payload.event, replayOf === null ? null : 'run again', `${durationMs} ms`]
+          {[payload.event, replayOf === null ? null : 'replay', `${durationMs} ms`]
             .filter(Boolean)
             .join(' · ')}
         </div>
@@ -37,7 +36,7 @@ export function Row({ entry, base, now, integrations }: RowContext & { entry: De
   );
 }
 
-/** Where a delivery came from: its repository or, where there is none, its provider. */
+/** The delivery's repository; its provider when it has none. */
 export function sourceOf(
   { integrationId, integrationType, repositoryId }: Delivery,
   integrations: readonly Integration[],
@@ -48,7 +47,7 @@ export function sourceOf(
   return repository?.fullName ?? integrationName(integration);
 }
 
-/** What people call an integration. */
+/** The integration's repositories; its provider when it has none. */
 export function integrationName({ type, repositories }: Pick<Integration, 'type' | 'repositories'>): string {
   return repositories.map(({ fullName }) => fullName).join(', ') || providerNames[type];
 }

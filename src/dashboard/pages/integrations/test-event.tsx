@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import { findDelivery } from '../../../deliveries/log-store.ts';
-import { sendDelivery } from '../../../deliveries/send.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { sampleEvents, sampleFor } from '../../../providers/index.ts';
+import { sendDelivery } from '../../../receiver/send.ts';
 import { type Page, post, redirect } from '../../page.ts';
 import { Select } from '../../view/select.tsx';
 import { requireIntegration } from './find.ts';

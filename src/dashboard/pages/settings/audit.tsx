@@ -8,8 +8,8 @@ import {
   describeActor,
 } from '../../../audit/model.ts';
 import { type AuditFilter, listOrganizationAudit } from '../../../audit/store.ts';
-import { retentionDaysOf } from '../../../deliveries/model.ts';
 import { isId } from '../../../lib/ids.ts';
+import { retentionDaysOf } from '../../../organizations/model.ts';
 import type { Member } from '../../../users/model.ts';
 import { listMembers } from '../../../users/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';

@@ -1,9 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
-import { forecastLog, type LogForecast } from '../../../deliveries/log-size.ts';
-import { retentionDaysOf } from '../../../deliveries/model.ts';
+import { forecastLog, type LogForecast } from '../../../deliveries/count-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import { Plan } from '../../../organizations/model.ts';
+import { Plan, retentionDaysOf } from '../../../organizations/model.ts';
 import { changeOrganization } from '../../../organizations/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { formState, submit } from '../../submission.ts';
@@ -40,7 +39,7 @@ export const organizationPages: readonly Page[] = [
 
 async function showSettings(visit: MemberVisit, error?: AppError) {
   const { deps, organization, role } = visit;
-  const log = await forecastLog(deps, organization.id);
+  const log = await deps.db.read((tx) => forecastLog(tx, organization.id, deps.clock.now()));
   return view(
     'Settings',
     <>

@@ -3,26 +3,24 @@ import { webhookUrl } from '../integrations/model.ts';
 import { revealSecret } from '../integrations/secrets.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
-import { tidings } from '../lib/how-to-run.ts';
 import { providerOf } from '../providers/index.ts';
 
-// The other side of the receiver, for trying it out.
+// Signed test deliveries: the provider's side of the receiver.
 
 export interface TestDelivery {
   integrationId: string;
-  /** Absent: the integration's first. */
+  /** Default: the integration's first. */
   repositoryId?: string | undefined;
   event: string;
   deliveryId: string;
-  /** The JSON to send, as it is. */
+  /** JSON, sent unchanged. */
   body: string;
-  /** Whether to sign with another secret than the integration's. */
+  /** True: signed with another secret than the integration's. */
   hasBadSignature?: boolean;
-  /** What the webhook URL begins with. */
+  /** Of the service, without a trailing slash. */
   baseUrl: string;
 }
 
-/** What was sent, and what came back. */
 export interface SentDelivery {
   request: { method: 'POST'; url: string; event: string; delivery: string };
   status: number;
@@ -32,14 +30,16 @@ export interface SentDelivery {
 
 /**
  * Signs the body as the integration's provider does and sends it to the running service. Throws `AppError` 404 when
- * there is no such integration, and 502 when nothing answers.
+ * there is no such integration, and 502 `service_unreachable`.
  */
 export async function sendDelivery(
   deps: Pick<Deps, 'db' | 'secrets' | 'fetch'>,
   delivery: TestDelivery,
 ): Promise<SentDelivery> {
   const { integrationId, event, deliveryId, body, baseUrl } = delivery;
-  const { type, organizationId, repositories } = await getIntegration(deps.db, integrationId);
+  const { type, organizationId, repositories } = await deps.db.read((tx) =>
+    getIntegration(tx, integrationId),
+  );
   const repositoryId = delivery.repositoryId ?? repositories[0]?.id;
   const url = webhookUrl(baseUrl, type, organizationId, integrationId, repositoryId);
   const secret = delivery.hasBadSignature ? 'not the secret' : await revealSecret(deps, integrationId);
@@ -55,7 +55,7 @@ export async function sendDelivery(
   });
 
   const startedAt = performance.now();
-  const response = await answerOf(deps, request, baseUrl);
+  const response = await fetchFrom(deps, request, baseUrl);
   const text = await response.text();
   return {
     request: { method: 'POST', url, event, delivery: deliveryId },
@@ -65,7 +65,7 @@ export async function sendDelivery(
   };
 }
 
-async function answerOf(
+async function fetchFrom(
   { fetch }: Pick<Deps, 'fetch'>,
   request: Request,
   baseUrl: string,
@@ -73,8 +73,7 @@ async function answerOf(
   try {
     return await fetch(request);
   } catch (cause) {
-    const hint = `Start the service ("${tidings} serve"), or say where it is with --url.`;
-    throw new AppError(502, `Nothing answers at ${baseUrl}. ${hint}`, { cause });
+    throw new AppError(502, `Nothing answers at ${baseUrl}.`, { code: 'service_unreachable', cause });
   }
 }
 

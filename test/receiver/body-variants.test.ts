@@ -1,13 +1,11 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { compactJson, indentJson } from '../../src/receiver/json-layout.ts';
+import { layOut } from '../../src/receiver/body-variants.ts';
 
 const MAX_BYTES = 1_000_000;
-const compactOf = (text: string) => Buffer.from(compactJson(Buffer.from(text)).compact).toString();
-const indentedOf = (text: string) => {
-  const indented = indentJson(Buffer.from(text), MAX_BYTES);
-  return indented === null ? null : Buffer.from(indented).toString();
-};
+const compactOf = (text: string) => layOut(Buffer.from(text), 0)?.text.toString();
+const indentedOf = (text: string, maxBytes = MAX_BYTES) =>
+  layOut(Buffer.from(text), 2, maxBytes)?.text.toString() ?? null;
 
 test('any JSON is compacted and indented as JSON.stringify does it', () => {
   fc.assert(
@@ -32,17 +30,22 @@ test.each([
   expect(compactOf(json)).toBe(compact);
 });
 
-test('how deep it nests, strings left out', () => {
-  expect(compactJson(Buffer.from('{"a":[[1],"[[[["]}')).depth).toBe(3);
+test('brackets inside strings do not count as depth', () => {
+  expect(layOut(Buffer.from('{"a":[[1],"[[[["]}'), 0)?.depth).toBe(3);
 });
 
-test.each(['[', '{"a":', '"', '"\\', '\\', ']', '}{', ',', ':[', ' ', '\n'])(
-  'however much there is of %j, it comes out bounded',
+test.each(['[', '{"a":', '"', '"\\', '\\', ']', '}{', ',', ':['])(
+  'the layouts of any number of %j are bounded',
   (each) => {
     const text = each.repeat(50_000);
-    expect(compactJson(Buffer.from(text)).compact.length).toBeLessThanOrEqual(text.length);
-    const indented = indentJson(Buffer.from(text), MAX_BYTES);
-    if (indented !== null) expect(indented.length).toBeLessThanOrEqual(MAX_BYTES);
-    expect(indentJson(Buffer.from(text), 10)).toBeNull();
+    expect(compactOf(text)?.length).toBeLessThanOrEqual(text.length);
+    expect(indentedOf(text)?.length ?? 0).toBeLessThanOrEqual(MAX_BYTES);
+    expect(indentedOf(text, 10)).toBeNull();
   },
 );
+
+test.each([' ', '\n'])('white space alone, as %j, has an empty layout', (each) => {
+  const text = each.repeat(50_000);
+  expect(compactOf(text)).toBe('');
+  expect(indentedOf(text, 10)).toBe('');
+});
