@@ -3,7 +3,7 @@ import { AppError } from '../../../lib/app-error.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { findTriggers } from '../../../triggers/service.ts';
 import type { MemberVisit } from '../../page.ts';
-import { requireIntegration } from '../integrations/find.ts';
+import { requireIntegration } from '../integrations/card.tsx';
 
 /** The trigger of the path and its integration. Throws `AppError` 404, also for another organization's. */
 export async function requireTrigger(

@@ -1,11 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Integration } from '../../../integrations/model.ts';
+import { type Integration, integrationName } from '../../../integrations/model.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { listRuns } from '../../../triggers/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
-import { integrationName } from '../deliveries/rows.tsx';
 import { EditTrigger, type RefusedChange, Templates } from './edit.tsx';
 import { requireTrigger } from './find.ts';
 import { Preview, preview } from './preview.tsx';
