@@ -115,8 +115,8 @@ export function Overview({ integration: { id, hasToken }, days, newest, urls, ba
           'Waiting for the first delivery.'
         ) : (
           <>
-            The newest came <When at={newest.createdAt} now={now} />.{' '}
-            <a href={`${base}/deliveries?integration=${id}`}>All of them</a>
+            Last delivery <When at={newest.createdAt} now={now} />.{' '}
+            <a href={`${base}/deliveries?integration=${id}`}>View all</a>
           </>
         )}
       </p>

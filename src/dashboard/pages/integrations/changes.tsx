@@ -22,19 +22,22 @@ type Change = (visit: MemberVisit, integration: Integration, path: string) => Pr
 export const changePages: readonly Page[] = [
   changePage('enable', null, async ({ deps }, { id }, path) => {
     await setEnabled(deps, id, true);
-    return redirect(path, 'Deliveries are taken again.');
+    return redirect(path, 'The integration accepts deliveries again.');
   }),
   changePage('disable', null, async ({ deps }, { id }, path) => {
     await setEnabled(deps, id, false);
-    return redirect(path, 'Deliveries are refused until it is enabled again. Nothing was deleted.');
+    return redirect(
+      path,
+      'The integration refuses deliveries until you enable it again. Nothing was deleted.',
+    );
   }),
   changePage('test', null, sendTest),
   changePage('repair', 'hooks', async ({ deps, form }, { id, type }, path) => {
     const places = await once(deps.db, form.get('mark'), () => repairHooks(deps, id));
     const done =
       places === null
-        ? 'This form was sent before, and is done once.'
-        : describeConnected(type, places, 'set up as it should be');
+        ? 'This form was sent before, and its work is done only once.'
+        : describeConnected(type, places, 'set up again');
     return redirect(path, done);
   }),
   changePage('remove', 'hooks', async ({ deps, form }, integration, path) => {
@@ -73,7 +76,7 @@ async function sendTest(visit: MemberVisit, integration: Integration): Promise<A
   const { deps, organization, base, form } = visit;
   const event = form.get('event') ?? '';
   const sample = sampleFor(integration, event, { now: deps.clock.now() });
-  if (sample === null) throw new AppError(400, 'There is no sample of this event. Choose one of the list.');
+  if (sample === null) throw new AppError(400, 'There is no sample of this event. Choose one from the list.');
   const deliveryId = deps.ids.newUuid();
   const { status } = await sendDelivery(
     { db: deps.db, secrets: deps.secrets, fetch: deps.self },
@@ -89,9 +92,9 @@ async function sendTest(visit: MemberVisit, integration: Integration): Promise<A
   return entry === null
     ? redirect(
         `${base}/deliveries?integration=${integration.id}`,
-        `The test event was refused with ${status}. The newest entry tells why.`,
+        `The test event was refused with ${status}. The newest entry has the reason.`,
       )
-    : redirect(`${base}/deliveries/${entry.id}`, 'The test event was sent. This is what became of it.');
+    : redirect(`${base}/deliveries/${entry.id}`, 'The test event was sent. This is its log entry.');
 }
 
 /** Shows the new secret once, unless Tidings has set it at the provider. */
@@ -101,8 +104,8 @@ async function rotate({ deps, form }: MemberVisit, integration: Integration, pat
   // A reload must not rotate again: the receiver would then refuse the secret that the provider has.
   const rotated = await once(deps.db, form.get('mark'), () => rotateSecret(deps, integration.id, { now }));
   if (rotated === null) {
-    const advice = integration.hasToken ? '' : ' If you did not copy the one that it made, make a new one.';
-    return redirect(path, `This form was sent before, and no other secret was made.${advice}`);
+    const advice = integration.hasToken ? '' : ' If you did not copy the secret, rotate it again.';
+    return redirect(path, `This form was sent before. No other secret was created.${advice}`);
   }
   const old = describeOldSecret(integration.type, now, rotated.isSetAtProvider);
   // With an unreadable token, a person has to set it.
@@ -112,7 +115,7 @@ async function rotate({ deps, form }: MemberVisit, integration: Integration, pat
     <>
       <h1>A new secret for {integrationName(integration)}</h1>
       <p class="lede">
-        It is shown this once: copy it now, and set it at {provider}. {old}
+        It is shown only once: copy it now, and set it at {provider}. {old}
       </p>
       <div class="card pad">
         <p class="label">Secret</p>

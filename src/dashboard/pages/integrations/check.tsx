@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { type Diagnosis, diagnose, type Finding } from '../../../integrations/doctor.ts';
+import { diagnose, type Finding } from '../../../integrations/doctor.ts';
 import { type IntegrationType, integrationName } from '../../../integrations/model.ts';
 import { describeFinding, fixes } from '../../../integrations/words.ts';
 import { get, type Page } from '../../page.ts';
+import { counted } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { PATH, requireIntegration, subpage } from './card.tsx';
 import { exactTime, problemOf, sentence } from './words.ts';
@@ -12,19 +13,19 @@ export const checkPages: readonly Page[] = [
   get(`${PATH}/check`, 'owner', async (visit) => {
     const integration = await requireIntegration(visit);
     const path = `${visit.base}/integrations/${integration.id}`;
-    const diagnosis = await diagnose(visit.deps, integration.id);
+    const { findings } = await diagnose(visit.deps, integration.id);
     return subpage(
       visit,
       integration,
-      { title: 'Check', heading: headingOf(diagnosis) },
+      { title: 'Check', heading: headingOf(findings) },
       <>
         <p class="lede">
-          Everything that deliveries of {integrationName(integration)} depend on, as it is just now. Nothing
+          The current state of everything that deliveries of {integrationName(integration)} depend on. Nothing
           was changed.
         </p>
         <ul class="card rows checks">
           {(['failed', 'warning', 'ok'] as const).flatMap((status) =>
-            diagnosis.findings
+            findings
               .filter((finding) => finding.status === status)
               .map((finding) => <FindingRow finding={finding} type={integration.type} path={path} />),
           )}
@@ -37,15 +38,15 @@ export const checkPages: readonly Page[] = [
   }),
 ];
 
-function headingOf({ ok, findings }: Diagnosis): string {
-  if (!ok) return 'Something is wrong';
-  const odd = findings.filter(({ status }) => status !== 'ok').length;
-  if (odd === 0) return 'All is as it should be';
-  return `Nothing is wrong, but look at ${odd === 1 ? 'one thing' : `${odd} things`}`;
+function headingOf(findings: readonly Finding[]): string {
+  const countOf = (each: Finding['status']) => findings.filter(({ status }) => status === each).length;
+  const [failed, warnings] = [countOf('failed'), countOf('warning')];
+  const parts = [failed > 0 && counted(failed, 'problem'), warnings > 0 && counted(warnings, 'warning')];
+  return parts.filter(Boolean).join(', ') || 'Everything is OK';
 }
 
 const names: Readonly<Record<Finding['name'], string>> = {
-  enabled: 'Taking deliveries',
+  enabled: 'Accepts deliveries',
   reachability: 'Public address',
   hook: 'Webhook',
   'last-delivery': 'Last delivery',
@@ -56,9 +57,9 @@ const names: Readonly<Record<Finding['name'], string>> = {
 };
 
 const marks = {
-  ok: { tag: 'active', word: 'In order' },
-  warning: { tag: 'soon', word: 'Look at it' },
-  failed: { tag: 'failed', word: 'Wrong' },
+  ok: { tag: 'active', word: 'OK' },
+  warning: { tag: 'soon', word: 'Warning' },
+  failed: { tag: 'failed', word: 'Problem' },
 } as const;
 
 function FindingRow({ finding, type, path }: { finding: Finding; type: IntegrationType; path: string }) {
@@ -87,13 +88,13 @@ function Fix({ finding: { name, status, fix }, path }: { finding: Finding; path:
     case 'enable':
       return <Action to={`${path}/enable`} label="Enable" />;
     case 'repair':
-      return <Action to={`${path}/repair`} label="Set up anew" busy="Setting up…" isOnce />;
+      return <Action to={`${path}/repair`} label="Set up again" busy="Setting up…" isOnce />;
     case 'rotate_secret':
-      return <Action to={`${path}/secret`} label="Make a new secret" busy="Making it…" isOnce />;
+      return <Action to={`${path}/secret`} label="Create new secret" busy="Creating it…" isOnce />;
     case 'set_token':
-      return <Link to={`${path}/token`} label="Give it a token" />;
+      return <Link to={`${path}/token`} label="Add a token" />;
     case 'redeliver':
-      return <Link to={`${path}/missed`} label="See what is missing" />;
+      return <Link to={`${path}/missed`} label="View missed deliveries" />;
     case 'send_test':
       return <Link to={`${path}#test`} label="Send a test event" />;
     case undefined:

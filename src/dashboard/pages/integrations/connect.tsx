@@ -38,7 +38,7 @@ async function connectByHand(visit: MemberVisit, type: IntegrationType): Promise
     return connected === null
       ? redirect(
           `${base}/integrations`,
-          'This form was sent before, and no other integration was made. If you did not copy the secret, open the integration and make a new one.',
+          'This form was sent before. No other integration was created. If you did not copy the secret, open the integration and rotate it.',
         )
       : showConnected(base, type, connected, repository ?? null);
   } catch (error) {
@@ -59,7 +59,7 @@ function showConnected(
     `Connect ${name}`,
     <>
       <h1>{repository ?? name} is almost connected</h1>
-      <p class="lede">Give {name} these two. The secret is shown this once: copy it now.</p>
+      <p class="lede">Enter both at {name}. The secret is shown only once: copy it now.</p>
       <div class="card pad">
         <p class="label">Webhook URL</p>
         <ToCopy text={webhookUrl} label="Copy the URL" />
@@ -107,7 +107,7 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise
   if (offer === null) {
     const error = new AppError(
       400,
-      'The token was given too long ago, or by somebody else. Nothing was connected: give it once more.',
+      'The form has expired, or somebody else sent it. Nothing was connected. Enter the token again.',
     );
     return showIntegrations(visit, { type, field: 'token', error });
   }
@@ -117,7 +117,7 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise
       connectWithToken(deps, { type, organizationId: organization.id, token: offer.token, places }),
     );
     return connected === null
-      ? redirect(`${base}/integrations`, 'This form was sent before, and nothing more was connected.')
+      ? redirect(`${base}/integrations`, 'This form was sent before. Nothing more was connected.')
       : redirect(
           `${base}/integrations/${connected.integrationId}`,
           describeConnected(type, connected.places),
@@ -169,8 +169,8 @@ async function showChoice(
       </p>
       <h1>Which {many}?</h1>
       <p class="lede">
-        Tidings makes a webhook at each {one}, sets its secret, and keeps it as its triggers need it. Nobody
-        has to copy anything.
+        Tidings creates a webhook at each {one}, sets its secret, and keeps its events up to date. You do not
+        have to copy anything.
       </p>
       <Form
         to={`${base}/integrations/${type}/connect`}
@@ -188,11 +188,11 @@ async function showChoice(
             {allBy === undefined ? (
               <label class="check">
                 <input type="radio" name="which" value="all" checked={!isSome} />
-                <span>All public teams, also those that come later</span>
+                <span>All public teams, including future ones</span>
               </label>
             ) : (
               <p class="dim">
-                All public teams: <a href={`${base}/integrations/${allBy}`}>connected already</a>
+                All public teams: <a href={`${base}/integrations/${allBy}`}>already connected</a>
               </p>
             )}
             <label class="check">
@@ -209,7 +209,7 @@ async function showChoice(
             name="others"
             value={form.get('others') ?? ''}
             required={false}
-            hint="The token can see more than are listed here. Name those as OWNER/NAME, with spaces between them."
+            hint="The token can see more than are listed here. Enter them as OWNER/NAME, separated by spaces."
           />
         ) : null}
       </Form>

@@ -43,7 +43,7 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
       <h1>Integrations</h1>
       <p class="lede">
         {all.length === 0
-          ? `Connect ${listProviders('or')}: what your team ships then becomes drafts here.`
+          ? `Connect ${listProviders('or')}: Tidings then drafts posts about what your team ships.`
           : 'Where deliveries come from. Each integration has a webhook URL and a secret of its own.'}
       </p>
       {cards.map((card) => (
@@ -132,9 +132,7 @@ function ByHand({ visit: { base, form }, provider, failure }: ConnectProps) {
       {hasRepositories ? (
         <Field {...fields.repository} id={`field-repository-${type}`} />
       ) : (
-        <p class="hint">
-          One integration takes what a whole workspace ships. Its {words.place.many} are chosen by triggers.
-        </p>
+        <p class="hint">One integration covers a whole workspace. Triggers choose its {words.place.many}.</p>
       )}
     </Form>
   );

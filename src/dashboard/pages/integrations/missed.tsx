@@ -33,7 +33,10 @@ async function redeliver(visit: MemberVisit, integration: Integration): Promise<
     const wanted = wantedOf(form);
     const results = await once(deps.db, form.get('mark'), () => redeliverMissed(deps, id, wanted));
     return results === null
-      ? redirect(`${base}/integrations/${id}/missed`, 'This form was sent before, and is done once.')
+      ? redirect(
+          `${base}/integrations/${id}/missed`,
+          'This form was sent before, and its work is done only once.',
+        )
       : showRedelivered(visit, integration, results);
   } catch (error) {
     return showMissed(visit, integration, problemOf(error, type));
@@ -71,7 +74,7 @@ async function renderMissed(
           again.
         </p>
         <a class="button go" href={`${path}/token`}>
-          Give it a token
+          Add a token
         </a>
       </>
     );
@@ -81,9 +84,9 @@ async function renderMissed(
     return (
       <>
         <FormError error={comparison} />
-        <p>What is missing is not known. Nothing was changed.</p>
+        <p>Tidings could not compare the deliveries. Nothing was changed.</p>
         <a class="button" href={`${path}/missed`}>
-          Look again
+          Check again
         </a>
       </>
     );
@@ -132,7 +135,7 @@ function MissedForm({
       <div class="bar">
         {missed.length === 1 ? null : (
           <button type="submit" name="which" value="chosen" class="button" data-busy="Asking the provider…">
-            Send the chosen again
+            Send selected again
           </button>
         )}
         <button type="submit" name="which" value="all" class="button go" data-busy="Asking the provider…">
@@ -193,9 +196,7 @@ function MissedForm({
           },
         ]}
       />
-      {missed.length > MAX_ROWS ? (
-        <p class="hint">{missed.length - MAX_ROWS} more are missing than are shown here.</p>
-      ) : null}
+      {missed.length > MAX_ROWS ? <p class="hint">{missed.length - MAX_ROWS} more are missing.</p> : null}
     </form>
   );
 }
@@ -210,7 +211,7 @@ function showRedelivered(visit: MemberVisit, integration: Integration, results: 
   const accepted = results.length - refused.length;
   const title =
     results.length === 0
-      ? 'No delivery is missing any more'
+      ? 'No delivery is missing now'
       : accepted === 0
         ? `${name} does not send them again`
         : `${name} sends ${counted(accepted, 'delivery', 'deliveries')} again`;
@@ -239,10 +240,10 @@ function showRedelivered(visit: MemberVisit, integration: Integration, results: 
       )}
       <p class="bar">
         <a class={accepted > 0 ? 'button go' : 'button'} href={`${visit.base}/deliveries?integration=${id}`}>
-          To the log
+          Open the log
         </a>
         <a class="button" href={`${visit.base}/integrations/${id}/missed`}>
-          Look again
+          Check again
         </a>
       </p>
     </>,

@@ -65,14 +65,14 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
         <>
           <TestEvent {...page} />
           <section aria-labelledby="changes">
-            <h2 id="changes">Change it</h2>
+            <h2 id="changes">Settings</h2>
             <Enable {...page} />
             <RotateSecret {...page} error={errorOf('secret')} />
             <Disconnect {...page} error={errorOf('disconnect')} />
           </section>
         </>
       ) : (
-        <p class="hint">Owners can send test events, make triggers, and change the integration.</p>
+        <p class="hint">Owners can send test events, create triggers, and change the integration.</p>
       )}
     </>,
     { section: 'integrations', ...(failure !== undefined && { status: 400 }) },
@@ -95,8 +95,8 @@ function Hooks({ integration: { type, hasToken, repositories }, hooks, path, now
     <>
       <p class="hint">
         {hasToken
-          ? `Tidings keeps the ${placeCount === 1 ? 'webhook' : 'webhooks'} there, with the token that it was given.`
-          : `The ${placeCount > 1 ? 'webhooks were' : 'webhook was'} set up by hand: with a token, Tidings could look after ${placeCount > 1 ? 'them' : 'it'}.`}
+          ? `Tidings manages the ${placeCount === 1 ? 'webhook' : 'webhooks'} there with its token.`
+          : `The ${placeCount > 1 ? 'webhooks were' : 'webhook was'} set up by hand. With a token, Tidings manages ${placeCount > 1 ? 'them' : 'it'}.`}
       </p>
       {hasToken ? (
         <Table
@@ -156,12 +156,12 @@ function HookState({ hook, now }: { hook: Hook; now: Date }) {
       </>
     );
   }
-  if (remoteId !== null && hasPresentSecret) return <span class="tag active">As it should be</span>;
+  if (remoteId !== null && hasPresentSecret) return <span class="tag active">OK</span>;
   return (
     <>
       <span class="tag soon">Waiting</span>
       <div class="dim">
-        {remoteId === null ? 'It is yet to be made there.' : 'It is yet to be given the present secret.'}
+        {remoteId === null ? 'Tidings has not created it yet.' : 'It does not have the current secret yet.'}
       </div>
     </>
   );
@@ -174,7 +174,7 @@ function HookActions({ type, hasToken, path }: Pick<Integration, 'type' | 'hasTo
     hasToken && api?.listsDeliveries === true && { page: 'missed', label: 'Missed deliveries' },
     (hasToken || api !== null) && {
       page: 'token',
-      label: hasToken ? 'Replace the token' : 'Give it a token',
+      label: hasToken ? 'Replace the token' : 'Add a token',
     },
   ].filter((link) => link !== false);
   return (
@@ -182,7 +182,7 @@ function HookActions({ type, hasToken, path }: Pick<Integration, 'type' | 'hasTo
       <a class="button" href={`${path}/check`}>
         Check
       </a>
-      {hasToken ? <Action to={`${path}/repair`} label="Set up anew" busy="Setting up…" isOnce /> : null}
+      {hasToken ? <Action to={`${path}/repair`} label="Set up again" busy="Setting up…" isOnce /> : null}
       {links.map(({ page, label }) => (
         <a class="button" href={`${path}/${page}`}>
           {label}
@@ -199,10 +199,7 @@ function Remove({ path, place, name }: { path: string; place: string; name: stri
       <summary>
         Remove<span class="hidden"> {name}</span>
       </summary>
-      <p>
-        Disconnects {name} for good, with its webhook and the triggers that are for it alone. Posts stay, and
-        so does the log.
-      </p>
+      <p>Disconnects {name} for good, with its webhook and its own triggers. Posts and the log stay.</p>
       <Action to={`${path}/remove`} label={`Remove ${name}`} kind="bad" fields={{ place }} />
     </details>
   );
@@ -217,7 +214,7 @@ function ForceRemove({ integration, hooks, path, place }: PageProps & { place: s
     <div class="bar">
       <Action
         to={`${path}/remove`}
-        label={`Remove ${placeName(integration, hooks, place)} all the same`}
+        label={`Remove ${placeName(integration, hooks, place)} anyway`}
         kind="bad"
         fields={{ place, force: 'yes' }}
       />
@@ -240,10 +237,10 @@ function TestEvent({ integration: { type, enabled }, path }: PageProps) {
       <h2 id="test">Send a test event</h2>
       <p class="hint">
         {enabled
-          ? 'It is signed and taken like a real one: triggers make drafts of it, and those that publish at once publish.'
-          : 'The integration is disabled: the test event will be refused, and the log will say so.'}
+          ? 'Tidings signs it and processes it like a real delivery: triggers create drafts, or publish if they are set to.'
+          : 'The integration is disabled: the log will show the test event as rejected.'}
       </p>
-      <Form to={`${path}/test`} problem={null} button="Send it" kind="" layout="bar ends">
+      <Form to={`${path}/test`} problem={null} button="Send test event" kind="" layout="bar ends">
         <Select
           label="Event"
           name="event"
@@ -264,9 +261,7 @@ function Enable({ integration: { enabled }, path }: PageProps) {
         <Action to={`${path}/enable`} label="Enable" kind="go" />
       )}
       <span class="dim">
-        {enabled
-          ? 'Disabled, it refuses deliveries until it is enabled again.'
-          : 'Deliveries are refused now.'}
+        {enabled ? 'A disabled integration refuses deliveries.' : 'It refuses deliveries now.'}
       </span>
     </div>
   );
@@ -282,10 +277,10 @@ function RotateSecret({ integration: { type, hasToken }, path, error }: DangerPr
       <FormError error={error} />
       <p>
         {hasToken
-          ? `Makes a new secret and sets it at ${provider}. The old one works for another 24 hours.`
-          : `Makes a new secret. The old one works for another 24 hours: set the new one at ${provider} before then.`}
+          ? `Creates a new secret and sets it at ${provider}. The old one works for another 24 hours.`
+          : `Creates a new secret. The old one works for another 24 hours: set the new one at ${provider} before then.`}
       </p>
-      <Action to={`${path}/secret`} label="Make a new secret" kind="bad" busy="Making it…" isOnce />
+      <Action to={`${path}/secret`} label="Create new secret" kind="bad" busy="Creating it…" isOnce />
       <p>
         {hasToken
           ? `If the secret leaked, end the old one as soon as ${provider} has the new one. A delivery that is on its way then is refused.`
@@ -311,25 +306,25 @@ function Disconnect({ integration, path, error }: DangerProps) {
       <summary>Disconnect</summary>
       <FormError error={error} />
       <p>
-        Removes {name} for good, with its triggers and what they still had to do.{' '}
+        Removes {name} for good, with its triggers and their queued runs.{' '}
         {integration.hasToken
-          ? `Its webhooks are deleted at ${provider}.`
-          : `What ${provider} sends from then on is refused.`}{' '}
-        Posts stay, and so does the log.
+          ? `Tidings deletes its webhooks at ${provider}.`
+          : `Tidings then refuses deliveries from ${provider}.`}{' '}
+        Posts and the log stay.
       </p>
       {error === undefined ? (
         <Action to={`${path}/disconnect`} label={`Disconnect ${name}`} kind="bad" busy="Disconnecting…" />
       ) : (
         <>
           <p>
-            You can disconnect it all the same: what cannot be deleted stays at {provider} until somebody
-            deletes it there, and what it delivers is refused.
+            You can disconnect it anyway. Its webhook then stays at {provider} until somebody deletes it
+            there, and Tidings refuses its deliveries.
           </p>
           <div class="bar">
             <Action to={`${path}/disconnect`} label="Try again" busy="Disconnecting…" />
             <Action
               to={`${path}/disconnect`}
-              label="Disconnect all the same"
+              label="Disconnect anyway"
               kind="bad"
               fields={{ force: 'yes' }}
             />

@@ -47,7 +47,7 @@ async function add(visit: MemberVisit, integration: Integration): Promise<Answer
 }
 
 function describeAdded(type: IntegrationType, added: AddedPlace | null): string {
-  if (added === null) return 'This form was sent before, and nothing more was added.';
+  if (added === null) return 'This form was sent before. Nothing more was added.';
   const { place, hasPinged } = added;
   if (hasPinged !== undefined) return describeConnected(type, [{ place, hasPinged }]);
   return `${place} is added. Set up its webhook at ${providerNames[type]} with its URL below and the secret of this integration. If you no longer have the secret, rotate it.`;
@@ -71,7 +71,7 @@ async function showForm(
     <>
       <p class="lede">
         {hasToken
-          ? 'Tidings makes its webhook, with the token that it was given.'
+          ? 'Tidings creates its webhook with the stored token.'
           : 'You set up its webhook by hand, with a URL of its own and the secret of this integration.'}
       </p>
       <Form
@@ -150,7 +150,7 @@ export function Places({
   base: string;
   kind: 'checkbox' | 'radio';
 }) {
-  if (places.length === 0) return <p class="note">The token can see nothing to choose from.</p>;
+  if (places.length === 0) return <p class="note">The token cannot see any.</p>;
   const { hasRepositories, words } = providerOf(type);
   const { many } = words.place;
   const legend = `${many.charAt(0).toUpperCase()}${many.slice(1)}`;
@@ -162,8 +162,8 @@ export function Places({
           <input
             type="search"
             autocomplete="off"
-            aria-label="Show only those with these words"
-            placeholder="Show only those with…"
+            aria-label="Filter"
+            placeholder="Filter"
             data-filter="places"
           />
         </div>
@@ -174,7 +174,7 @@ export function Places({
           if (integrationId !== undefined) {
             return (
               <li class="dim">
-                {name} <a href={`${base}/integrations/${integrationId}`}>Connected already</a>
+                {name} <a href={`${base}/integrations/${integrationId}`}>Already connected</a>
               </li>
             );
           }

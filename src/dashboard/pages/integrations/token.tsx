@@ -29,7 +29,7 @@ async function storeToken(visit: MemberVisit, integration: Integration): Promise
   const { id, type } = integration;
   try {
     const places = await setToken(deps, id, form.get(TOKEN_FIELD) ?? '');
-    const done = describeConnected(type, places, 'kept by Tidings from now on');
+    const done = describeConnected(type, places, 'managed by Tidings from now on');
     return redirect(`${base}/integrations/${id}`, done);
   } catch (error) {
     const isStored = error instanceof ChangeFailed && error.outcome.code === 'token_stored';
@@ -42,7 +42,7 @@ async function storeToken(visit: MemberVisit, integration: Integration): Promise
 function showForm(visit: MemberVisit, integration: Integration, error?: string) {
   const { id, type, hasToken } = integration;
   const provider = providerNames[type];
-  const title = hasToken ? 'Replace the token' : 'Give it a token';
+  const title = hasToken ? 'Replace the token' : 'Add a token';
   return subpage(
     visit,
     integration,
@@ -50,8 +50,8 @@ function showForm(visit: MemberVisit, integration: Integration, error?: string) 
     <>
       <p class="lede">
         {hasToken
-          ? 'The new one is used from then on. If it may not do all that is needed, it is refused, and the present one stays.'
-          : `From then on Tidings keeps the webhooks at ${provider}: those that were set up by hand are taken over, those that are missing are made.`}
+          ? 'Tidings checks the permissions of the new token first. If one is missing, the current token stays.'
+          : `Tidings then manages the webhooks at ${provider}: it takes over those that were set up by hand, and creates missing ones.`}
       </p>
       <Form
         to={`${visit.base}/integrations/${id}/token`}
