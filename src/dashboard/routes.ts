@@ -5,7 +5,14 @@ import { createHandler } from './handle.ts';
 import type { DashboardDeps, Page } from './page.ts';
 import { accountPages } from './pages/account.tsx';
 import { deliveries } from './pages/deliveries/index.ts';
-import { integrations } from './pages/integrations/index.ts';
+import { changePages } from './pages/integrations/changes.tsx';
+import { checkPages } from './pages/integrations/check.tsx';
+import { connectPages } from './pages/integrations/connect.tsx';
+import { integrationListPages } from './pages/integrations/list.tsx';
+import { missedPages } from './pages/integrations/missed.tsx';
+import { integrationPages } from './pages/integrations/one.tsx';
+import { placePages } from './pages/integrations/places.tsx';
+import { tokenPages } from './pages/integrations/token.tsx';
 import { linkPages } from './pages/links.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
 import { listPages } from './pages/posts/list.tsx';
@@ -29,7 +36,14 @@ export const pages: readonly Page[] = [
   ...editorPages,
   ...suggestionPages,
   ...deliveries,
-  ...integrations,
+  ...integrationListPages,
+  ...connectPages,
+  ...integrationPages,
+  ...changePages,
+  ...tokenPages,
+  ...placePages,
+  ...checkPages,
+  ...missedPages,
   ...triggers,
   ...organizationPages,
   ...keyPages,

@@ -107,6 +107,11 @@ export interface EnabledTrigger {
   event: EventType;
 }
 
+/** The names of its repositories; the provider's without any. */
+export function integrationName({ type, repositories }: Pick<Integration, 'type' | 'repositories'>): string {
+  return repositories.map(({ fullName }) => fullName).join(', ') || providerNames[type];
+}
+
 /** The provider and its repositories, for a summary: the first by its name, the others by their number. */
 export function nameIntegration({
   type,

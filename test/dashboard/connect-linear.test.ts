@@ -50,7 +50,7 @@ describe('Linear', () => {
     ]);
     const html = await (await visit(`${LIST}/${id}`)).text();
     expect(html).toContain('At Linear');
-    expect(html).toContain('As it should be');
+    expect(html).toContain('>OK</span>');
     expect(html).not.toContain('/missed"');
     expect(await (await visit(`${LIST}/${id}/missed`)).text()).toContain(
       'Linear has no list of its deliveries',
@@ -58,7 +58,7 @@ describe('Linear', () => {
     expect(await logOf(app)).toEqual([]);
 
     const again = await (await visit(CHOOSE, form({ apiToken: linear.adminKey }))).text();
-    expect(again).toContain(`All public teams: <a href="${LIST}/${id}">connected already</a>`);
+    expect(again).toContain(`All public teams: <a href="${LIST}/${id}">already connected</a>`);
     expect(again).not.toContain('value="all"');
   });
 

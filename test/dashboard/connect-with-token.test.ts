@@ -63,8 +63,8 @@ describe('GitHub', () => {
     expect((await logOf(app)).map(({ payload }) => payload.event)).toContain('ping');
 
     const page = await (await visit(locationOf(done))).text();
-    expect(page).toContain('As it should be');
-    expect(page).toContain('Tidings keeps the webhook there');
+    expect(page).toContain('>OK</span>');
+    expect(page).toContain('Tidings manages the webhook there');
   });
 
   test('several repositories become one integration', async () => {
@@ -87,7 +87,7 @@ describe('GitHub', () => {
     const values = Array.from(html.matchAll(/name="place" value="([^"]+)"/g), ([, value]) => value);
     expect(values).toEqual(['acme/rocket']);
     expect(html).toContain('acme/foreign – the owner of the token may not administer it');
-    expect(html).toContain(`<a href="${LIST}/${integrationId}">Connected already</a>`);
+    expect(html).toContain(`<a href="${LIST}/${integrationId}">Already connected</a>`);
   });
 
   test('a list is not all: others can be named', async () => {
@@ -204,7 +204,7 @@ describe('what cannot be connected is refused, the choice stays, and nothing is 
     expect(refused.status).toBe(400);
     const html = await refused.text();
     expect(html).toContain(`Integration ${integrationId} already has acme/rocket.`);
-    expect(html).toContain(`<a href="${LIST}/${integrationId}">Connected already</a>`);
+    expect(html).toContain(`<a href="${LIST}/${integrationId}">Already connected</a>`);
     expect(html).not.toContain('tidings integration');
     expect(rocket.hooks).toEqual([]);
   });
@@ -215,7 +215,7 @@ describe('the sealed token of the first form', () => {
     const before = allRows(started.app.db).integrations;
     const refused = await by(path, { method: 'POST', body: fields });
     expect(refused.status).toBe(400);
-    expect(await refused.text()).toContain('The token was given too long ago, or by somebody else.');
+    expect(await refused.text()).toContain('The form has expired, or somebody else sent it.');
     expect(allRows(started.app.db).integrations).toEqual(before);
     expect(rocket.hooks).toEqual([]);
   }

@@ -67,12 +67,12 @@ describe('the webhooks of an integration', () => {
     const { app } = started;
     const [hook] = await app.db.read((tx) => listHooks(tx, id));
     if (hook === undefined) return expect.unreachable();
-    expect(await textOf()).toContain('As it should be');
+    expect(await textOf()).toContain('>OK</span>');
     expect(await textOf()).toContain('pull_request, push, release');
     await app.db.write((tx) => updateHook(tx, hook, { hasPresentSecret: false }));
-    expect(await textOf()).toContain('It is yet to be given the present secret.');
+    expect(await textOf()).toContain('It does not have the current secret yet.');
     await app.db.write((tx) => updateHook(tx, hook, { remoteId: null }));
-    expect(await textOf()).toContain('It is yet to be made there.');
+    expect(await textOf()).toContain('Tidings has not created it yet.');
     const retryAt = app.clock.now().getTime() + 600_000;
     await app.db.write((tx) =>
       updateHook(tx, hook, { problem: 'GitHub failed with <b>status</b> 500.', retryAt }),
@@ -85,7 +85,7 @@ describe('the webhooks of an integration', () => {
   test('are visible to members, without the changes of owners', async () => {
     const member = await pageVisitor(started.app, { organizationId: 'org_a', role: 'member' });
     const html = await (await member(path)).text();
-    expect(html).toContain('As it should be');
+    expect(html).toContain('>OK</span>');
     expect(html).not.toMatch(/action="[^"]*integrations|\/(check|token|add|missed)"/);
   });
 
@@ -102,21 +102,21 @@ describe('a check', () => {
   test('finds a healthy integration and changes nothing at GitHub', async () => {
     const before = structuredClone(rocket.hooks);
     const html = await textOf(`${path}/check`);
-    expect(html).toContain('<h1>Nothing is wrong, but look at one thing</h1>');
+    expect(html).toContain('<h1>1 warning</h1>');
     expect(html).toContain('is active and delivers');
     expect(html).toContain('GitHub has delivered nothing but pings since');
     expect(rocket.hooks).toEqual(before);
   });
 
   const cases: [what: string, harm: () => unknown, says: string, offers: string][] = [
-    ['deleted', () => rocket.hooks.splice(0), 'Somebody deleted the webhook', 'Set up anew'],
+    ['deleted', () => rocket.hooks.splice(0), 'Somebody deleted the webhook', 'Set up again'],
     [
       'switched off',
       () => {
         for (const hook of rocket.hooks) hook.isActive = false;
       },
       'is switched off',
-      'Set up anew',
+      'Set up again',
     ],
     ['revoked', () => started.github.tokens.clear(), 'GitHub refused the token', 'Replace the token'],
     ['disabled', () => visit(`${path}/disable`, {}), 'The integration is disabled', 'Enable'],
@@ -124,7 +124,7 @@ describe('a check', () => {
   test.each(cases)('of a webhook that is %s offers the button that helps', async (_, harm, says, offers) => {
     await harm();
     const html = await textOf(`${path}/check`);
-    expect(html).toContain('<h1>Something is wrong</h1>');
+    expect(html).toMatch(/<h1>\d problems?\b/);
     expect(html).toContain(says);
     expect(html).toMatch(new RegExp(`<(a|button)[^>]*>${offers}</`));
     expect(html).not.toMatch(/tidings (integration|send)/);
@@ -135,7 +135,7 @@ describe('a check', () => {
     const { integrationId } = await make(started.app, 'org_b');
     const owner = await pageVisitor(started.app, { organizationId: 'org_b' });
     const html = await (await owner(`/dashboard/org_b/integrations/${integrationId}/check`)).text();
-    expect(html).toMatch(/<a[^>]*\/token">Give it a token</);
+    expect(html).toMatch(/<a[^>]*\/token">Add a token</);
     expect(html).toMatch(/<a[^>]*#test">Send a test event</);
     expect(html).not.toMatch(/tidings (integration|send)/);
   });
@@ -146,7 +146,7 @@ describe('setting up anew', () => {
     rocket.hooks.splice(0);
     const fields = Object.fromEntries(hiddenFields(await textOf(), `${path}/repair`));
     const done = await visit(`${path}/repair`, fields);
-    expect(noticeOf(done)).toContain('acme/rocket is set up as it should be, and its ping arrived.');
+    expect(noticeOf(done)).toContain('acme/rocket is set up again, and its ping arrived.');
     expect(rocket.hooks).toHaveLength(1);
     const asked = started.github.requests.length;
     expect(noticeOf(await visit(`${path}/repair`, fields))).toContain('sent before');
@@ -173,7 +173,7 @@ describe('a token', () => {
     const form = `${LIST}/${integrationId}/token`;
     expect(await textOf(form)).toContain('type="password"');
     const done = await visit(form, { apiToken: token });
-    expect(noticeOf(done)).toContain('acme/lander is kept by Tidings from now on, and its ping arrived.');
+    expect(noticeOf(done)).toContain('acme/lander is managed by Tidings from now on, and its ping arrived.');
     expect(lander.hooks.map(({ config }) => config.url)).toEqual([
       `${started.publicUrl}/api/webhooks/github/org_a/${integrationId}/${repositoryId}`,
     ]);
@@ -272,7 +272,7 @@ describe('repositories', () => {
       await visit(`${path}/remove`, { place: 'acme/lander' }),
       'Nothing was removed.',
     );
-    expect(html).toContain('Remove acme/lander all the same');
+    expect(html).toContain('Remove acme/lander anyway');
     expect(html).toContain('Its webhook stays at GitHub until somebody deletes it there.');
     const forced = Object.fromEntries(hiddenFields(html, `${path}/remove`));
     expect(forced).toEqual({ place: 'acme/lander', force: 'yes' });
@@ -357,7 +357,7 @@ describe('disconnecting', () => {
     const html = await expectRefused(await visit(`${path}/disconnect`, {}), 'Nothing was disconnected.');
     expect(await app.db.read((tx) => listIntegrations(tx))).toHaveLength(1);
     const forced = html.slice(html.lastIndexOf(`action="${path}/disconnect"`));
-    expect(forced).toContain('Disconnect all the same');
+    expect(forced).toContain('Disconnect anyway');
     const done = await visit(
       `${path}/disconnect`,
       Object.fromEntries(hiddenFields(forced, `${path}/disconnect`)),

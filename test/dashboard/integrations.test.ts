@@ -145,7 +145,7 @@ describe('an integration', () => {
     expect((await visit(`${path}/disable`, {})).status).toBe(303);
     const html = await textOf(path);
     expect(html).toContain('tag disabled');
-    expect(html).toContain('the test event will be refused');
+    expect(html).toContain('the log will show the test event as rejected');
     const refused = await visit(`${path}/test`, { event: 'push' });
     expect(locationOf(refused)).toBe(`${BASE}/deliveries?integration=${integrationId}`);
     expect(await logOf(app)).toMatchObject([{ status: 'rejected', statusCode: 403 }]);

@@ -149,7 +149,7 @@ describe('missed deliveries', () => {
     started.github.failNext('answers 500', { times: 2 });
     const refused = await visit(path, { which: 'all' });
     expect(refused.status).toBe(400);
-    expect(await refused.text()).toContain('What is missing is not known.');
+    expect(await refused.text()).toContain('Tidings could not compare the deliveries.');
   });
 
   test('are unknown at Linear and without a token', async () => {
@@ -158,7 +158,7 @@ describe('missed deliveries', () => {
       'Linear has no list of its deliveries',
     );
     const github = await connectGithub(started.app, 'org_a', 'acme/by-hand');
-    expect(await textOf(`${LIST}/${github.integrationId}/missed`)).toContain('Give it a token');
+    expect(await textOf(`${LIST}/${github.integrationId}/missed`)).toContain('Add a token');
     for (const { integrationId } of [linear, github]) {
       expect((await visit(`${LIST}/${integrationId}/missed`, { which: 'all' })).status).toBe(400);
     }

@@ -67,7 +67,7 @@ test('without scripts everything can be done', async () => {
   await press(page, 'Create trigger');
   await follow(page, 'acme/lander');
   await page.getByLabel('Event', { exact: true }).selectOption('release');
-  await press(page, 'Send it');
+  await press(page, 'Send test event');
   await page.getByText('The test event was sent.').waitFor();
   const draft = page.getByRole('region', { name: 'Result' }).getByRole('link');
   await until(

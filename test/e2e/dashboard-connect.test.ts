@@ -34,7 +34,7 @@ test('a long list is filtered, and a button that waits for GitHub says so', asyn
 
   await page.getByLabel('Token of GitHub').fill(provider.token);
   await page.getByRole('button', { name: 'Choose repositories' }).click();
-  const filter = page.getByLabel('Show only those with these words');
+  const filter = page.getByLabel('Filter');
   await filter.fill('ACME gro');
   const shown = page.locator('#places li:visible');
   expect(await shown.allTextContents()).toEqual(['acme/ground-station']);

@@ -182,7 +182,7 @@ describe('full, with something to see:', () => {
       await expectFine(page);
       await page.getByRole('link', { name: 'I have done this' }).click();
       await page.getByText('Rotate the secret').click();
-      await press('Make a new secret');
+      await press('Create new secret');
       await page.getByRole('heading', { name: 'A new secret for Linear' }).waitFor();
       await expectFine(page);
     },

@@ -117,7 +117,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
 
   await link('acme/rocket').click();
   await page.getByLabel('Event', { exact: true }).selectOption('release');
-  await button('Send it').click();
+  await button('Send test event').click();
   await page.getByText('The test event was sent.').waitFor();
   const entry = page.url();
   const row = log.getByRole('row', { name: 'Release v2.4.0 published' });

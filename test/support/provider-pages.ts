@@ -85,15 +85,15 @@ export async function* openProviderPages(
   const lander = github.repositories.find(({ name }) => name === 'acme/lander');
   await page.goto(integration);
   await press('Disable');
-  await page.getByText('Deliveries are refused until').waitFor();
+  await page.getByText('The integration refuses deliveries until').waitFor();
   for (const action of ['created', 'deleted', 'created']) {
     if (lander !== undefined) await github.emit(lander, 'push', { action, repository: { id: 7 } });
   }
   await page.goto(`${integration}/check`);
-  await heading('Something is wrong');
+  await heading('problem');
   yield 'check-wrong';
   await press('Enable');
-  await page.getByText('Deliveries are taken again.').waitFor();
+  await page.getByText('The integration accepts deliveries again.').waitFor();
 
   await page.goto(`${integration}/missed`);
   await page.getByText('3 failed').waitFor();
@@ -104,7 +104,7 @@ export async function* openProviderPages(
 
   await page.goto(integration);
   github.failNext('answers 500');
-  await press('Set up anew');
+  await press('Set up again');
   await page.getByText('GitHub failed with status 500').waitFor();
   yield 'repair-refused';
 
@@ -112,7 +112,7 @@ export async function* openProviderPages(
   await page.getByText('Disconnect', { exact: true }).click();
   github.failNext('answers 500');
   await page.getByRole('button', { name: /^Disconnect acme/ }).click();
-  await page.getByRole('button', { name: 'Disconnect all the same' }).waitFor();
+  await page.getByRole('button', { name: 'Disconnect anyway' }).waitFor();
   yield 'disconnect-refused';
 
   await page.goto(`${base}/integrations`);

@@ -1,1 +1,1 @@
-export { Copy, ToCopy } from './elements.tsx';
+export { Copy } from './elements.tsx';

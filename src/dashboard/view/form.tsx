@@ -10,6 +10,7 @@ export function Form({
   kind = 'go',
   layout = 'stack',
   isOnce = false,
+  busy,
   id,
   children,
 }: {
@@ -21,6 +22,8 @@ export function Form({
   layout?: string;
   /** The response shows something once, so sending the form again must do nothing. */
   isOnce?: boolean;
+  /** The button's label while the response takes its time. The script sets it. */
+  busy?: string;
   id?: string;
   children: ComponentChildren;
 }) {
@@ -29,7 +32,7 @@ export function Form({
       <FormError error={problem} />
       {isOnce ? <input type="hidden" name="mark" value={newMark()} /> : null}
       {children}
-      <button type="submit" class={`button ${kind}`.trim()}>
+      <button type="submit" class={`button ${kind}`.trim()} data-busy={busy}>
         {button}
       </button>
     </form>

@@ -1,10 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import type { Delivery } from '../../../deliveries/model.ts';
-import { type Integration, providerNames } from '../../../integrations/model.ts';
+import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { exactly, When } from '../../view/when.tsx';
-import { integrationName } from './rows.tsx';
 
 /** The fields of an entry beside its payload. */
 export function Facts({

@@ -1,11 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import { deliveryStatuses } from '../../../deliveries/model.ts';
-import { type Integration, providerNames } from '../../../integrations/model.ts';
+import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
 import { isId } from '../../../lib/ids.ts';
 import { type Option, Select } from '../../view/select.tsx';
 import { filterNames, logPath, spans } from './filter.ts';
-import { integrationName } from './rows.tsx';
 
 /** A form whose fields become query parameters. */
 export function Filters({

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import type { Delivery } from '../../../deliveries/model.ts';
-import type { Integration } from '../../../integrations/model.ts';
+import { type Integration, integrationName } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { listCaused } from '../../../triggers/hand-over.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
@@ -13,7 +13,7 @@ import { Caused } from './caused.tsx';
 import { Facts } from './facts.tsx';
 import { requireDelivery } from './find.ts';
 import { Payload } from './payload.tsx';
-import { integrationName, sourceOf } from './rows.tsx';
+import { sourceOf } from './rows.tsx';
 
 /** One entry of the log. */
 export const delivery: Page = get(

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import type { Delivery } from '../../../deliveries/model.ts';
-import { type Integration, providerNames } from '../../../integrations/model.ts';
+import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
 import { writePosition } from './filter.ts';
@@ -45,9 +45,4 @@ export function sourceOf(
   if (integration === undefined) return `${providerNames[integrationType]}, disconnected`;
   const repository = integration.repositories.find(({ id }) => id === repositoryId);
   return repository?.fullName ?? integrationName(integration);
-}
-
-/** The integration's repositories; its provider when it has none. */
-export function integrationName({ type, repositories }: Pick<Integration, 'type' | 'repositories'>): string {
-  return repositories.map(({ fullName }) => fullName).join(', ') || providerNames[type];
 }

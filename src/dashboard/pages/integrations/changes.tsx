@@ -1,110 +1,130 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { type Integration, providerNames } from '../../../integrations/model.ts';
-import { Action, FormError } from '../../view/form.tsx';
-import { integrationName } from '../deliveries/rows.tsx';
+import { findDelivery } from '../../../deliveries/log-store.ts';
+import { setEnabled } from '../../../integrations/connect.ts';
+import { listHooks } from '../../../integrations/hook-store.ts';
+import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
+import { disconnectIntegration, removePlace } from '../../../integrations/places.ts';
+import { repairHooks, rotateSecret } from '../../../integrations/rotate.ts';
+import { describeOldSecret } from '../../../integrations/words.ts';
+import { AppError } from '../../../lib/app-error.ts';
+import { sampleFor } from '../../../providers/index.ts';
+import { sendDelivery } from '../../../receiver/send.ts';
+import { type Answer, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { once } from '../../submission.ts';
+import { ToCopy } from '../../view/elements.tsx';
+import { PATH, requireIntegration } from './card.tsx';
+import { placeName, showIntegration } from './one.tsx';
+import { describeConnected } from './words.ts';
 
-interface ChangesProps {
-  integration: Integration;
-  base: string;
-  /** The error of a failed rotation. */
-  secretError: string | undefined;
-  /** The error of a failed disconnect. */
-  disconnectError: string | undefined;
+type Change = (visit: MemberVisit, integration: Integration, path: string) => Promise<Answer>;
+
+/** The forms on the page of an integration. */
+export const changePages: readonly Page[] = [
+  changePage('enable', null, async ({ deps }, { id }, path) => {
+    await setEnabled(deps, id, true);
+    return redirect(path, 'The integration accepts deliveries again.');
+  }),
+  changePage('disable', null, async ({ deps }, { id }, path) => {
+    await setEnabled(deps, id, false);
+    return redirect(
+      path,
+      'The integration refuses deliveries until you enable it again. Nothing was deleted.',
+    );
+  }),
+  changePage('test', null, sendTest),
+  changePage('repair', 'hooks', async ({ deps, form }, { id, type }, path) => {
+    const places = await once(deps.db, form.get('mark'), () => repairHooks(deps, id));
+    const done =
+      places === null
+        ? 'This form was sent before, and its work is done only once.'
+        : describeConnected(type, places, 'set up again');
+    return redirect(path, done);
+  }),
+  changePage('remove', 'hooks', async ({ deps, form }, integration, path) => {
+    const { id } = integration;
+    const place = form.get('place') ?? '';
+    const hooks = await deps.db.read((tx) => listHooks(tx, id));
+    const { isLeft } = await removePlace(deps, id, place, { force: form.get('force') === 'yes' });
+    const left = isLeft ? ' Its webhook may be left there: delete it by hand.' : '';
+    return redirect(path, `${placeName(integration, hooks, place)} is disconnected.${left}`);
+  }),
+  changePage('secret', 'secret', rotate),
+  changePage('disconnect', 'disconnect', async ({ deps, form, base }, integration) => {
+    const { left } = await disconnectIntegration(deps, integration.id, {
+      force: form.get('force') === 'yes',
+    });
+    const rest = left.length === 0 ? '' : ` A webhook was left at ${left.join(', ')}: delete it there.`;
+    return redirect(`${base}/integrations`, `${integrationName(integration)} is disconnected.${rest}`);
+  }),
+];
+
+/** `about`: the form that shows a failure of the change. Null: failures pass. */
+function changePage(name: string, about: 'hooks' | 'secret' | 'disconnect' | null, change: Change): Page {
+  return post(`${PATH}/${name}`, 'owner', async (visit) => {
+    const integration = await requireIntegration(visit);
+    try {
+      return await change(visit, integration, `${visit.base}/integrations/${integration.id}`);
+    } catch (error) {
+      if (about === null) throw error;
+      return showIntegration(visit, { about, error });
+    }
+  });
 }
 
-/** The changes that owners can make. */
-export function Changes({ integration, base, secretError, disconnectError }: ChangesProps) {
-  const path = `${base}/integrations/${integration.id}`;
-  return (
-    <section aria-labelledby="changes">
-      <h2 id="changes">Change it</h2>
-      <div class="bar">
-        {integration.enabled ? (
-          <Action to={`${path}/disable`} label="Disable" />
-        ) : (
-          <Action to={`${path}/enable`} label="Enable" kind="go" />
-        )}
-        <span class="dim">
-          {integration.enabled
-            ? 'Disabled, it refuses deliveries until it is enabled again.'
-            : 'Deliveries are refused now.'}
-        </span>
+/** Sends a signed delivery to this service, the way a provider does. */
+async function sendTest(visit: MemberVisit, integration: Integration): Promise<Answer> {
+  const { deps, organization, base, form } = visit;
+  const event = form.get('event') ?? '';
+  const sample = sampleFor(integration, event, { now: deps.clock.now() });
+  if (sample === null) throw new AppError(400, 'There is no sample of this event. Choose one from the list.');
+  const deliveryId = deps.ids.newUuid();
+  const { status } = await sendDelivery(
+    { db: deps.db, secrets: deps.secrets, fetch: deps.self },
+    {
+      integrationId: integration.id,
+      event,
+      deliveryId,
+      body: JSON.stringify(sample),
+      baseUrl: 'http://localhost',
+    },
+  );
+  const entry = await findDelivery(deps.db, organization.id, deliveryId);
+  return entry === null
+    ? redirect(
+        `${base}/deliveries?integration=${integration.id}`,
+        `The test event was refused with ${status}. The newest entry has the reason.`,
+      )
+    : redirect(`${base}/deliveries/${entry.id}`, 'The test event was sent. This is its log entry.');
+}
+
+/** Shows the new secret once, unless Tidings has set it at the provider. */
+async function rotate({ deps, form }: MemberVisit, integration: Integration, path: string): Promise<Answer> {
+  const provider = providerNames[integration.type];
+  const now = form.get('now') === 'yes';
+  // A reload must not rotate again: the receiver would then refuse the secret that the provider has.
+  const rotated = await once(deps.db, form.get('mark'), () => rotateSecret(deps, integration.id, { now }));
+  if (rotated === null) {
+    const advice = integration.hasToken ? '' : ' If you did not copy the secret, rotate it again.';
+    return redirect(path, `This form was sent before. No other secret was created.${advice}`);
+  }
+  const old = describeOldSecret(integration.type, now, rotated.isSetAtProvider);
+  // With an unreadable token, a person has to set it.
+  if (rotated.isSetAtProvider) return redirect(path, `A new secret was made and set at ${provider}. ${old}`);
+  return view(
+    'A new secret',
+    <>
+      <h1>A new secret for {integrationName(integration)}</h1>
+      <p class="lede">
+        It is shown only once: copy it now, and set it at {provider}. {old}
+      </p>
+      <div class="card pad">
+        <p class="label">Secret</p>
+        <ToCopy text={rotated.secret} label="Copy the secret" />
       </div>
-      <RotateSecret integration={integration} path={path} error={secretError} />
-      <Disconnect integration={integration} path={path} error={disconnectError} />
-    </section>
-  );
-}
-
-interface ChangeProps {
-  integration: Integration;
-  path: string;
-  error: string | undefined;
-}
-
-function RotateSecret({ integration: { type, hasToken }, path, error }: ChangeProps) {
-  const provider = providerNames[type];
-  return (
-    <details class="danger" open={error !== undefined}>
-      <summary>Rotate the secret</summary>
-      <FormError error={error} />
-      <p>
-        {hasToken
-          ? `Makes a new secret and sets it at ${provider}. The old one works for another 24 hours.`
-          : `Makes a new secret. The old one works for another 24 hours: set the new one at ${provider} before then.`}
-      </p>
-      <Action to={`${path}/secret`} label="Make a new secret" kind="bad" busy="Making it…" isOnce />
-      <p>
-        {hasToken
-          ? `If the secret leaked, end the old one as soon as ${provider} has the new one. A delivery that is on its way then is refused.`
-          : `If the secret leaked, end the old one at once. Deliveries are refused until you set the new one at ${provider}.`}
-      </p>
-      <Action
-        to={`${path}/secret`}
-        label="Replace the secret now"
-        kind="bad"
-        busy="Replacing it…"
-        fields={{ now: 'yes' }}
-        isOnce
-      />
-    </details>
-  );
-}
-
-function Disconnect({ integration, path, error }: ChangeProps) {
-  const { type, hasToken } = integration;
-  const provider = providerNames[type];
-  const name = integrationName(integration);
-  return (
-    <details class="danger" open={error !== undefined}>
-      <summary>Disconnect</summary>
-      <FormError error={error} />
-      <p>
-        Removes {name} for good, with its triggers and what they still had to do.{' '}
-        {hasToken
-          ? `Its webhooks are deleted at ${provider}.`
-          : `What ${provider} sends from then on is refused.`}{' '}
-        Posts stay, and so does the log.
-      </p>
-      {error === undefined ? (
-        <Action to={`${path}/disconnect`} label={`Disconnect ${name}`} kind="bad" busy="Disconnecting…" />
-      ) : (
-        <>
-          <p>
-            You can disconnect it all the same: what cannot be deleted stays at {provider} until somebody
-            deletes it there, and what it delivers is refused.
-          </p>
-          <div class="bar">
-            <Action to={`${path}/disconnect`} label="Try again" busy="Disconnecting…" />
-            <Action
-              to={`${path}/disconnect`}
-              label="Disconnect all the same"
-              kind="bad"
-              fields={{ force: 'yes' }}
-            />
-          </div>
-        </>
-      )}
-    </details>
+      <a class="button go" href={path}>
+        I have set it at {provider}
+      </a>
+    </>,
+    { section: 'integrations' },
   );
 }

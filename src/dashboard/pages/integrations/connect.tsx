@@ -1,63 +1,72 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
-import { connectIntegration } from '../../../integrations/connect.ts';
+import { connectIntegration, connectWithToken, listPlaces } from '../../../integrations/connect.ts';
 import type { Connected } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { WrongSecretKey } from '../../../lib/secret-box.ts';
+import { ALL_PUBLIC_TEAMS, type Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../../../providers/index.ts';
-import { once } from '../../once.ts';
-import { type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { ToCopy } from '../../view/copy.tsx';
+import { type Answer, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import { once, readFields } from '../../submission.ts';
+import { ToCopy } from '../../view/elements.tsx';
+import { Field, Form } from '../../view/form.tsx';
 import { showIntegrations } from './list.tsx';
-import { Phrases } from './token-field.tsx';
+import { findConnected, Places, RepositoryForm } from './places.tsx';
+import { Phrases, TOKEN_FIELD } from './token.tsx';
+import { describeConnected, problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations';
 
-export const connect: readonly Page[] = providers.map(({ id: type, hasRepositories }) =>
-  post(`${PATH}/${type}`, 'owner', async (visit) => {
-    if (!hasRepositories) return connectOnce(visit, type);
-    try {
-      return await connectOnce(visit, type, visit.form.get('repository')?.trim() ?? '');
-    } catch (error) {
-      if (!(error instanceof AppError) || error.status !== 400) throw error;
-      return showIntegrations(visit, { type, field: 'repository', message: error.message });
-    }
-  }),
-);
+/**
+ * Connecting by hand takes one form, connecting with a token two: the first has the token, the second the places to
+ * connect with it.
+ */
+export const connectPages: readonly Page[] = providers.flatMap(({ id: type }) => [
+  post(`${PATH}/${type}`, 'owner', (visit) => connectByHand(visit, type)),
+  post(`${PATH}/${type}/choose`, 'owner', (visit) => readToken(visit, type)),
+  post(`${PATH}/${type}/connect`, 'owner', (visit) => connectChosen(visit, type)),
+]);
 
-/** A form that is sent again, by a reload say, makes no second integration. */
-async function connectOnce(visit: MemberVisit, type: IntegrationType, repository?: string) {
+async function connectByHand(visit: MemberVisit, type: IntegrationType): Promise<Answer> {
   const { deps, organization, base, form } = visit;
-  const connected = await once(deps.db, form.get('mark'), () =>
-    connectIntegration(deps, type, organization.id, repository),
-  );
-  return connected === null
-    ? redirect(
-        `${base}/integrations`,
-        'This form was sent before, and no other integration was made. If you did not copy the secret, open the integration and make a new one.',
-      )
-    : showConnected(base, type, connected, repository ?? null);
+  const repository = providerOf(type).hasRepositories
+    ? readFields(RepositoryForm, form).repository.trim()
+    : undefined;
+  try {
+    const connected = await once(deps.db, form.get('mark'), () =>
+      connectIntegration(deps, type, organization.id, repository),
+    );
+    return connected === null
+      ? redirect(
+          `${base}/integrations`,
+          'This form was sent before. No other integration was created. If you did not copy the secret, open the integration and rotate it.',
+        )
+      : showConnected(base, type, connected, repository ?? null);
+  } catch (error) {
+    if (repository === undefined || !(error instanceof AppError) || error.status !== 400) throw error;
+    return showIntegrations(visit, { type, field: 'repository', error });
+  }
 }
 
-/** The one time that the secret is told: this answer is kept by nobody, and no address leads back to it. */
+/** Shows the secret once: no URL leads back to this page. */
 function showConnected(
   base: string,
   type: IntegrationType,
   { integrationId, webhookUrl, secret }: Connected,
   repository: string | null,
-) {
-  const { name: provider, words } = providerOf(type);
+): View {
+  const { name, words } = providerOf(type);
   return view(
-    `Connect ${provider}`,
+    `Connect ${name}`,
     <>
-      <h1>{repository ?? provider} is almost connected</h1>
-      <p class="lede">Give {provider} these two. The secret is shown this once: copy it now.</p>
+      <h1>{repository ?? name} is almost connected</h1>
+      <p class="lede">Enter both at {name}. The secret is shown only once: copy it now.</p>
       <div class="card pad">
         <p class="label">Webhook URL</p>
         <ToCopy text={webhookUrl} label="Copy the URL" />
         <p class="label">Secret</p>
         <ToCopy text={secret} label="Copy the secret" />
       </div>
-      <h2>At {provider}</h2>
+      <h2>At {name}</h2>
       <ol>
         {words.steps(repository).map((phrases) => (
           <li>
@@ -73,4 +82,176 @@ function showConnected(
     </>,
     { section: 'integrations' },
   );
+}
+
+async function readToken(visit: MemberVisit, type: IntegrationType): Promise<View> {
+  const token = visit.form.get(TOKEN_FIELD)?.trim() ?? '';
+  try {
+    const seen = await listPlaces(visit.deps, type, token);
+    const { api } = providerOf(type);
+    // If one place stands for all, the permission is the same for each.
+    if (api?.allPlaces != null && !seen.places.some(({ canAdminister }) => canAdminister)) {
+      throw new AppError(400, api.words.noPermission(''));
+    }
+    const offer = { token, ...seen };
+    return await showChoice(visit, type, offer, sealOffer(visit, type, offer));
+  } catch (error) {
+    return showIntegrations(visit, { type, field: 'token', error });
+  }
+}
+
+async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise<Answer> {
+  const { deps, form, base, organization } = visit;
+  const sealed = form.get('offer') ?? '';
+  const offer = openOffer(visit, type, sealed);
+  if (offer === null) {
+    const error = new AppError(
+      400,
+      'The form has expired, or somebody else sent it. Nothing was connected. Enter the token again.',
+    );
+    return showIntegrations(visit, { type, field: 'token', error });
+  }
+  try {
+    const places = chosenOf(form, type);
+    const connected = await once(deps.db, form.get('mark'), () =>
+      connectWithToken(deps, { type, organizationId: organization.id, token: offer.token, places }),
+    );
+    return connected === null
+      ? redirect(`${base}/integrations`, 'This form was sent before. Nothing more was connected.')
+      : redirect(
+          `${base}/integrations/${connected.integrationId}`,
+          describeConnected(type, connected.places),
+        );
+  } catch (error) {
+    // Keep the sealed offer, so that another try does not extend it.
+    return showChoice(visit, type, offer, sealed, problemOf(error, type));
+  }
+}
+
+/** Throws `AppError` 400 when nothing was chosen. */
+function chosenOf(form: URLSearchParams, type: IntegrationType): string[] {
+  const { api, words } = providerOf(type);
+  if (api?.allPlaces != null && form.get('which') !== 'chosen') return [api.allPlaces];
+  const others = (form.get('others') ?? '').split(/[\s,]+/).filter((name) => name !== '');
+  const chosen = [...form.getAll('place'), ...others];
+  if (chosen.length > 0) return chosen;
+  throw new AppError(400, `Choose at least one ${words.place.one}. Nothing was connected.`);
+}
+
+/** The places to connect with the token. `sealed`: the offer, for the next form. */
+async function showChoice(
+  { deps, organization, base, form }: MemberVisit,
+  type: IntegrationType,
+  offer: Offer,
+  sealed: string,
+  error?: string,
+): Promise<View> {
+  const { name, api, hasRepositories, words } = providerOf(type);
+  const { one, many } = words.place;
+  const connected = await findConnected(deps, organization.id, type);
+  const list = (
+    <Places
+      type={type}
+      places={offer.places.filter(({ id }) => id !== ALL_PUBLIC_TEAMS)}
+      connected={connected}
+      chosen={form.getAll('place')}
+      base={base}
+      kind="checkbox"
+    />
+  );
+  const allBy = connected.get(ALL_PUBLIC_TEAMS);
+  const isSome = allBy !== undefined || form.get('which') === 'chosen';
+  return view(
+    `Connect ${name}`,
+    <>
+      <p class="crumbs">
+        <a href={`${base}/integrations`}>Integrations</a>
+      </p>
+      <h1>Which {many}?</h1>
+      <p class="lede">
+        Tidings creates a webhook at each {one}, sets its secret, and keeps its events up to date. You do not
+        have to copy anything.
+      </p>
+      <Form
+        to={`${base}/integrations/${type}/connect`}
+        problem={error ?? null}
+        button="Connect"
+        layout="stack wide"
+        busy="Connecting…"
+        isOnce
+      >
+        <input type="hidden" name="offer" value={sealed} />
+        {api?.allPlaces == null ? (
+          list
+        ) : (
+          <div class="teams">
+            {allBy === undefined ? (
+              <label class="check">
+                <input type="radio" name="which" value="all" checked={!isSome} />
+                <span>All public teams, including future ones</span>
+              </label>
+            ) : (
+              <p class="dim">
+                All public teams: <a href={`${base}/integrations/${allBy}`}>already connected</a>
+              </p>
+            )}
+            <label class="check">
+              <input type="radio" name="which" value="chosen" checked={isSome} />
+              <span>Only some teams</span>
+            </label>
+            {/* The style sheet shows it with "Only some teams". */}
+            <div class="some">{list}</div>
+          </div>
+        )}
+        {offer.isCut && hasRepositories ? (
+          <Field
+            label="Others"
+            name="others"
+            value={form.get('others') ?? ''}
+            required={false}
+            hint="The token can see more than are listed here. Enter them as OWNER/NAME, separated by spaces."
+          />
+        ) : null}
+      </Form>
+    </>,
+    { section: 'integrations', ...(error !== undefined && { status: 400 }) },
+  );
+}
+
+/** The lifetime of an offer, in milliseconds. */
+const OFFER_MS = 30 * 60_000;
+
+/**
+ * A token and the places that it can see. It travels in the page between the two forms, sealed: only the same person
+ * can use it, for the same organization, for 30 minutes.
+ */
+interface Offer {
+  token: string;
+  places: Place[];
+  /** True if the token can see more than these. */
+  isCut: boolean;
+}
+
+/** For a hidden field, as base64url. */
+function sealOffer(visit: MemberVisit, type: IntegrationType, offer: Offer): string {
+  const { secrets, clock } = visit.deps;
+  const until = clock.now().getTime() + OFFER_MS;
+  return secrets.seal(JSON.stringify({ ...offer, until }), contextOf(visit, type)).toString('base64url');
+}
+
+/** Opens a field of `sealOffer`. Null for any other value, for another person's form, and after 30 minutes. */
+function openOffer(visit: MemberVisit, type: IntegrationType, field: string): Offer | null {
+  const { secrets, clock } = visit.deps;
+  try {
+    const text = secrets.open(Buffer.from(field, 'base64url'), contextOf(visit, type));
+    const { until, ...offer } = JSON.parse(text) as Offer & { until: number };
+    return until > clock.now().getTime() ? offer : null;
+  } catch (error) {
+    if (error instanceof WrongSecretKey) return null;
+    throw error;
+  }
+}
+
+function contextOf({ organization, user }: MemberVisit, type: IntegrationType): string {
+  return `${type} token in a form of ${user.id} for ${organization.id}`;
 }

@@ -1,75 +1,116 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
 import { type Integration, providerNames } from '../../../integrations/model.ts';
 import { ChangeFailed } from '../../../integrations/problems.ts';
 import { setToken } from '../../../integrations/token.ts';
+import { type IntegrationType, providerOf } from '../../../providers/index.ts';
+import type { Phrase } from '../../../providers/provider.ts';
 import {
   type Answer,
+  type DashboardDeps,
   get,
   type MemberVisit,
   type Page,
   post,
   redirect,
-  type View,
-  view,
 } from '../../page.ts';
-import { integrationName } from '../deliveries/rows.tsx';
-import { requireIntegration } from './find.ts';
+import { Field, Form } from '../../view/form.tsx';
+import { PATH, requireIntegration, subpage } from './card.tsx';
 import { showIntegration } from './one.tsx';
-import { TOKEN_FIELD, TokenField } from './token-field.tsx';
 import { describeConnected, problemOf } from './words.ts';
 
-const PATH = '/dashboard/:organizationId/integrations/:integrationId/token';
-
-/** An integration's token: its first, or a newer one. */
+/** The form for an integration's first token, or for a new one. */
 export const tokenPages: readonly Page[] = [
-  get(PATH, 'owner', async (visit) => showForm(visit, await requireIntegration(visit))),
-  post(PATH, 'owner', async (visit) => takeToken(visit, await requireIntegration(visit))),
+  get(`${PATH}/token`, 'owner', async (visit) => showForm(visit, await requireIntegration(visit))),
+  post(`${PATH}/token`, 'owner', async (visit) => storeToken(visit, await requireIntegration(visit))),
 ];
 
-async function takeToken(visit: MemberVisit, integration: Integration): Promise<Answer> {
+async function storeToken(visit: MemberVisit, integration: Integration): Promise<Answer> {
   const { deps, form, base } = visit;
   const { id, type } = integration;
   try {
     const places = await setToken(deps, id, form.get(TOKEN_FIELD) ?? '');
-    return redirect(
-      `${base}/integrations/${id}`,
-      describeConnected(type, places, 'kept by Tidings from now on'),
-    );
+    const done = describeConnected(type, places, 'managed by Tidings from now on');
+    return redirect(`${base}/integrations/${id}`, done);
   } catch (error) {
-    const message = problemOf(error, type);
     const isStored = error instanceof ChangeFailed && error.outcome.code === 'token_stored';
     return isStored
-      ? showIntegration(visit, { about: 'hooks', message })
-      : showForm(visit, integration, message);
+      ? showIntegration(visit, { about: 'hooks', error })
+      : showForm(visit, integration, problemOf(error, type));
   }
 }
 
-function showForm({ deps, base }: MemberVisit, integration: Integration, error?: string): View {
+function showForm(visit: MemberVisit, integration: Integration, error?: string) {
   const { id, type, hasToken } = integration;
-  const name = integrationName(integration);
   const provider = providerNames[type];
-  const path = `${base}/integrations/${id}`;
-  const title = hasToken ? 'Replace the token' : 'Give it a token';
-  return view(
-    title,
+  const title = hasToken ? 'Replace the token' : 'Add a token';
+  return subpage(
+    visit,
+    integration,
+    { title, isRefused: error !== undefined },
     <>
-      <p class="crumbs">
-        <a href={`${base}/integrations`}>Integrations</a> / <a href={path}>{name}</a>
-      </p>
-      <h1>{title}</h1>
       <p class="lede">
         {hasToken
-          ? 'The new one is used from then on. If it may not do all that is needed, it is refused, and the present one stays.'
-          : `From then on Tidings keeps the webhooks at ${provider}: those that were set up by hand are taken over, those that are missing are made.`}
+          ? 'Tidings checks the permissions of the new token first. If one is missing, the current token stays.'
+          : `Tidings then manages the webhooks at ${provider}: it takes over those that were set up by hand, and creates missing ones.`}
       </p>
-      <form method="post" action={`${path}/token`} class="stack" data-once>
-        <TokenField type={type} deps={deps} error={error} autoFocus />
-        <button type="submit" class="button go" data-busy={`Asking ${provider}…`}>
-          {title}
-        </button>
-      </form>
+      <Form
+        to={`${visit.base}/integrations/${id}/token`}
+        problem={null}
+        button={title}
+        busy={`Asking ${provider}…`}
+        isOnce
+      >
+        <TokenField type={type} deps={visit.deps} error={error} autoFocus />
+      </Form>
     </>,
-    { section: 'integrations', ...(error === undefined ? {} : { status: 400 }) },
+  );
+}
+
+/** The field's name. No page shows its value again. */
+export const TOKEN_FIELD = 'apiToken';
+
+/** The field for a provider's token. */
+export function TokenField({
+  type,
+  deps,
+  error,
+  autoFocus = false,
+}: {
+  type: IntegrationType;
+  deps: Pick<DashboardDeps, 'providerUrls'>;
+  error: string | undefined;
+  autoFocus?: boolean;
+}) {
+  const { api } = providerOf(type);
+  if (api === null) return null;
+  return (
+    <Field
+      label={api.words.label}
+      name={TOKEN_FIELD}
+      id={`field-token-${type}`}
+      type="password"
+      autoFocus={autoFocus}
+      hint={<Phrases phrases={api.words.hint(deps.providerUrls?.[type] ?? null)} />}
+      error={error ?? null}
+    />
+  );
+}
+
+/** A provider's words, with their links and code. */
+export function Phrases({ phrases }: { phrases: readonly Phrase[] }) {
+  return (
+    <>
+      {phrases.map((phrase) =>
+        typeof phrase === 'string' ? (
+          phrase
+        ) : 'code' in phrase ? (
+          <code>{phrase.code}</code>
+        ) : (
+          <a href={phrase.href} target="_blank" rel="noopener noreferrer">
+            {phrase.text}
+          </a>
+        ),
+      )}
+    </>
   );
 }

@@ -4,7 +4,7 @@ import { describeOutcome, describeProviderProblem, type FormatTime } from '../..
 import { AppError } from '../../../lib/app-error.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
 import { providerOf } from '../../../providers/index.ts';
-import { exactly } from '../../view/when.tsx';
+import { exactly } from '../../view/elements.tsx';
 
 export const exactTime: FormatTime = (time) => exactly(new Date(time));
 
@@ -22,16 +22,6 @@ export function sentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`;
 }
 
-/** The places of a provider that have webhooks. */
-export const placeWords = (type: IntegrationType) => providerOf(type).words.place;
-
-/** The heading of a list of places. */
-export function placesLegend(type: IntegrationType): string {
-  const { many } = placeWords(type);
-  const capitalized = `${many.charAt(0).toUpperCase()}${many.slice(1)}`;
-  return providerOf(type).hasRepositories ? `${capitalized} that the token can see` : capitalized;
-}
-
 /** Such as "acme/rocket is connected, and its ping arrived." or "3 repositories are …, and their pings arrived." */
 export function describeConnected(
   type: IntegrationType,
@@ -42,7 +32,7 @@ export function describeConnected(
   const isOne = places.length === 1 && first !== undefined;
   const subject = isOne
     ? `${first.place.slice(0, 120)} ${first.place.startsWith('All ') ? 'are' : 'is'} ${state}`
-    : `${places.length} ${placeWords(type).many} are ${state}`;
+    : `${places.length} ${providerOf(type).words.place.many} are ${state}`;
   if (places.some(({ hasPinged }) => hasPinged === false)) {
     const pings = isOne ? 'Its ping has not arrived' : 'Not all of their pings have arrived';
     return `${subject}. ${pings} yet: check again in a moment.`;

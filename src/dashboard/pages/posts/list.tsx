@@ -13,7 +13,7 @@ import { type Found, searchPosts } from '../../../posts/search.ts';
 import { countDrafts, listPostPage, parsePost, tallyPosts } from '../../../posts/store.ts';
 import { get, type MemberVisit, type Page, view } from '../../page.ts';
 import { counted, Empty, FilterBar, Pager, Select, Status, Table, When } from '../../view/elements.tsx';
-import { pauseOfAny } from '../integrations/pause.tsx';
+import { pauseOfAny } from '../integrations/card.tsx';
 
 const PER_PAGE = 25;
 const MAX_PAGE = 1_000_000;

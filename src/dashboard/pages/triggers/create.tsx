@@ -1,15 +1,14 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import { listReleases } from '../../../events/store.ts';
-import type { Integration } from '../../../integrations/model.ts';
+import { type Integration, integrationName } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { IntegrationType } from '../../../providers/index.ts';
 import { countRequests } from '../../../triggers/queue-store.ts';
 import { createTrigger } from '../../../triggers/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { Select } from '../../view/select.tsx';
-import { integrationName } from '../deliveries/rows.tsx';
-import { requireIntegration } from '../integrations/find.ts';
+import { requireIntegration } from '../integrations/card.tsx';
 import {
   contentsWords,
   contentTypeOf,

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import { builtInTemplates } from '../../../drafts/built-in.ts';
-import type { Integration } from '../../../integrations/model.ts';
+import { type Integration, integrationName } from '../../../integrations/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { contentTypes } from '../../../posts/model.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
@@ -12,8 +12,7 @@ import { get, type MemberVisit, type Page, post, redirect, type View, view } fro
 import { Select } from '../../view/select.tsx';
 import { Status } from '../../view/status.tsx';
 import { When } from '../../view/when.tsx';
-import { integrationName } from '../deliveries/rows.tsx';
-import { requireIntegration } from '../integrations/find.ts';
+import { requireIntegration } from '../integrations/card.tsx';
 import {
   contentTypeOf,
   contentWords,

@@ -1,1 +1,0 @@
-export { newMark, once } from './submission.ts';
