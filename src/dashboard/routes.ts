@@ -4,7 +4,8 @@ import { createGuard } from '../users/guard.ts';
 import { createHandler } from './handle.ts';
 import type { DashboardDeps, Page } from './page.ts';
 import { accountPages } from './pages/account.tsx';
-import { deliveries } from './pages/deliveries/index.ts';
+import { deliveryLog, replayMany } from './pages/deliveries/list.tsx';
+import { delivery, replay } from './pages/deliveries/one.tsx';
 import { changePages } from './pages/integrations/changes.tsx';
 import { checkPages } from './pages/integrations/check.tsx';
 import { connectPages } from './pages/integrations/connect.tsx';
@@ -35,7 +36,10 @@ export const pages: readonly Page[] = [
   ...listPages,
   ...editorPages,
   ...suggestionPages,
-  ...deliveries,
+  deliveryLog,
+  replayMany,
+  delivery,
+  replay,
   ...integrationListPages,
   ...connectPages,
   ...integrationPages,

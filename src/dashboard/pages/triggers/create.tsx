@@ -7,7 +7,7 @@ import type { IntegrationType } from '../../../providers/index.ts';
 import { countRequests } from '../../../triggers/queue-store.ts';
 import { createTrigger } from '../../../triggers/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
-import { Select } from '../../view/select.tsx';
+import { Select } from '../../view/elements.tsx';
 import { requireIntegration } from '../integrations/card.tsx';
 import {
   contentsWords,

@@ -4,10 +4,8 @@ import type { Integration } from '../../../integrations/model.ts';
 import { contentTypes } from '../../../posts/model.ts';
 import { kindsFor } from '../../../triggers/kinds/index.ts';
 import type { Trigger, TriggerRun } from '../../../triggers/model.ts';
+import { Select, Status, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { Select } from '../../view/select.tsx';
-import { Status } from '../../view/status.tsx';
-import { When } from '../../view/when.tsx';
 import { contentWords, eventWords, makes, whatOnly } from './form.tsx';
 
 /** The triggers of an integration, and the start of a new one. */

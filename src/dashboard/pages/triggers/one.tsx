@@ -9,9 +9,7 @@ import type { Trigger } from '../../../triggers/model.ts';
 import { listRuns, retryRuns } from '../../../triggers/queue-store.ts';
 import { changeTrigger, deleteTrigger, findTriggers, switchTrigger } from '../../../triggers/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
-import { Select } from '../../view/select.tsx';
-import { Status } from '../../view/status.tsx';
-import { When } from '../../view/when.tsx';
+import { Select, Status, When } from '../../view/elements.tsx';
 import { requireIntegration } from '../integrations/card.tsx';
 import {
   contentTypeOf,

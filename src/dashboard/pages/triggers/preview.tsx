@@ -9,12 +9,10 @@ import type { Trigger } from '../../../triggers/model.ts';
 import { previewTrigger, type RehearsedPost, rehearseTrigger } from '../../../triggers/rehearse.ts';
 import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
 import type { DashboardDeps, MemberVisit } from '../../page.ts';
+import { exactly, Select, Status, When } from '../../view/elements.tsx';
 import { FormError } from '../../view/form.tsx';
 import { Prose } from '../../view/prose.tsx';
-import { Select } from '../../view/select.tsx';
-import { Status } from '../../view/status.tsx';
-import { exactly, When } from '../../view/when.tsx';
-import { findEntry } from '../deliveries/find.ts';
+import { findEntry } from '../deliveries/one.tsx';
 import { contentWords } from './form.tsx';
 
 /** Shows the beginning of a post, in characters. */

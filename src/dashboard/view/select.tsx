@@ -1,1 +1,0 @@
-export { type Option, Select } from './elements.tsx';

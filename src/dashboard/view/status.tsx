@@ -1,1 +1,0 @@
-export { Status } from './elements.tsx';

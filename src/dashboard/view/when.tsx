@@ -1,1 +1,0 @@
-export { exactly, When } from './elements.tsx';
