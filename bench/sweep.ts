@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { readConfig } from '../src/config.ts';
-import { systemClock } from '../src/lib/clock.ts';
+import { systemClock } from '../src/lib/time.ts';
 import { openServices, startServer } from '../src/main.ts';
 import { openDataFolder } from '../src/operate/data-folder.ts';
 import { sweep } from '../src/operate/jobs.ts';

@@ -17,8 +17,8 @@ import { addUserCommands } from './cli/user.ts';
 import { ConfigError, settings } from './config.ts';
 import { AppError } from './lib/app-error.ts';
 import { buildLine } from './lib/build.ts';
-import { withoutControls } from './lib/controls.ts';
 import { WrongSecretKey } from './lib/secret-box.ts';
+import { withoutControls } from './lib/text.ts';
 import { BackupError } from './operate/backup/archive.ts';
 import { DataFolderError } from './operate/data-folder.ts';
 

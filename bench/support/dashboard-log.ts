@@ -1,7 +1,6 @@
 import type { Database } from '../../db/client.ts';
 import type { IntegrationType } from '../../src/integrations/model.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { DAY_MS } from '../../src/lib/time.ts';
+import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { providers, sampleFor } from '../../src/providers/index.ts';
 import { BenchError } from './bench-error.ts';
 

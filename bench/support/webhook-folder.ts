@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { SERVER } from '../../src/audit/model.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { randomIds } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { systemClock } from '../../src/lib/time.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';

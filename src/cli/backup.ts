@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { systemClock } from '../lib/clock.ts';
+import { systemClock } from '../lib/time.ts';
 import { type Backup, BackupError } from '../operate/backup/archive.ts';
 import { makeBackup } from '../operate/backup/make.ts';
 import { type Restored, restoreBackup } from '../operate/backup/restore.ts';

@@ -1,5 +1,5 @@
 import type { AppError } from '../lib/app-error.ts';
-import { tidings } from '../lib/how-to-run.ts';
+import { tidings } from '../lib/build.ts';
 import { importFormats } from '../posts/import/service.ts';
 
 /** The rest of a message, by the code of its error. */

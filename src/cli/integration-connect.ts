@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type ConnectedHooks, connectByHand, connectWithToken, listPlaces } from '../integrations/connect.ts';
 import { isLocal } from '../integrations/doctor.ts';
 import type { Connected } from '../integrations/model.ts';
-import { tidings } from '../lib/how-to-run.ts';
+import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import type { Place } from '../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../providers/index.ts';

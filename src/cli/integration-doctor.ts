@@ -9,7 +9,7 @@ import {
 } from '../integrations/missed.ts';
 import type { IntegrationType } from '../integrations/model.ts';
 import { describeFinding, describeMissed, fixes } from '../integrations/words.ts';
-import { tidings } from '../lib/how-to-run.ts';
+import { tidings } from '../lib/build.ts';
 import { providerOf } from '../providers/index.ts';
 import { type CliContext, WorkFailed, withServices } from './context.ts';
 import { oneLine, print, table } from './output.ts';

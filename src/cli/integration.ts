@@ -8,7 +8,7 @@ import { repairHooks, rotateSecret } from '../integrations/rotate.ts';
 import { getIntegration, listIntegrations } from '../integrations/store.ts';
 import { setToken } from '../integrations/token.ts';
 import { describeOldSecret } from '../integrations/words.ts';
-import { tidings } from '../lib/how-to-run.ts';
+import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { listProviders, providerOf, providers } from '../providers/index.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type ApiKey, type CreatedKey, READ_PERMISSION } from '../keys/model.ts';
 import { describeKeyWarning } from '../keys/words.ts';
-import { tidings } from '../lib/how-to-run.ts';
+import { tidings } from '../lib/build.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type CliContext, withServices } from './context.ts';
 import { fields, oneLine, print, table } from './output.ts';

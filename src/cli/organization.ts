@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
-import { tidings } from '../lib/how-to-run.ts';
+import { tidings } from '../lib/build.ts';
 import { type Organization, Plan } from '../organizations/model.ts';
 import { createOrganization, setPlan } from '../organizations/service.ts';
 import { listOrganizations } from '../organizations/store.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { escapeControls, onOneLine, withoutControls } from '../lib/controls.ts';
+import { escapeControls, onOneLine, withoutControls } from '../lib/text.ts';
 
 // How commands speak: one JSON value on standard output with `--json`, words for people without.
 

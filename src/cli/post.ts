@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { hasSuggestionFor } from '../drafts/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
-import { escapeControls } from '../lib/controls.ts';
-import { tidings } from '../lib/how-to-run.ts';
+import { tidings } from '../lib/build.ts';
+import { escapeControls } from '../lib/text.ts';
 import { getOrganization } from '../organizations/store.ts';
 import type { SourceFile } from '../posts/import/files.ts';
 import {

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { builtInTemplates } from '../drafts/built-in.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
-import { tidings } from '../lib/how-to-run.ts';
+import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';

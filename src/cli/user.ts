@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { AppError } from '../lib/app-error.ts';
-import { tidings } from '../lib/how-to-run.ts';
+import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import {

@@ -1,12 +1,7 @@
 import { and, eq, getTableColumns, isNotNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import { prepared } from '../../db/client.ts';
-import {
-  deliveries,
-  deliveryClaims,
-  integrations,
-  organizations,
-  repositories,
-} from '../../db/schema/index.ts';
+import { deliveries, deliveryClaims, integrations, repositories } from '../../db/schema/integrations.ts';
+import { organizations } from '../../db/schema/organizations.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS, type Delivery } from './model.ts';

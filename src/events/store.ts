@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, exists, getTableColumns, gt, inArray, lte, sql } from 'drizzle-orm';
 import { prepared } from '../../db/client.ts';
-import { events, triggerEvents } from '../../db/schema/index.ts';
+import { events } from '../../db/schema/integrations.ts';
+import { triggerEvents } from '../../db/schema/triggers.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import type { Event, EventReader, EventSource } from './model.ts';
 

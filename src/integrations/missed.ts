@@ -1,8 +1,7 @@
 import { listLogged } from '../deliveries/log-store.ts';
 import { type Delivery, isTaken } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
-import { DAY_MS } from '../lib/time.ts';
-import { letOthersIn } from '../lib/turns.ts';
+import { DAY_MS, letOthersIn } from '../lib/time.ts';
 import type { ProviderApi, ProviderProblem, RemoteAttempt } from '../providers/api.ts';
 import { getWithHooks } from './hook-store.ts';
 import type { Hook } from './model.ts';

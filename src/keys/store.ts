@@ -1,5 +1,5 @@
 import { count, desc, eq, isNotNull, lte, or, sql } from 'drizzle-orm';
-import { apiKeys } from '../../db/schema/index.ts';
+import { apiKeys } from '../../db/schema/organizations.ts';
 import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 
 export type KeyRow = typeof apiKeys.$inferSelect;

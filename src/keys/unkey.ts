@@ -5,7 +5,7 @@ import { HTTPClient } from '@unkey/api/lib/http.js';
 import type { KeyResponseData, V2KeysVerifyKeyResponseData } from '@unkey/api/models/components';
 import { UnkeyError } from '@unkey/api/models/errors';
 import { AppError, notFound } from '../lib/app-error.ts';
-import { fetchWithoutRedirects } from '../lib/outgoing.ts';
+import { fetchWithoutRedirects } from '../lib/network.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';

@@ -1,4 +1,4 @@
-import { tidings } from '../lib/how-to-run.ts';
+import { tidings } from '../lib/build.ts';
 import type { KeyWarning } from './model.ts';
 
 /** A sentence or two for the person who created the key. */

@@ -11,3 +11,14 @@ export const isBinary = typeof BUILD_COMMIT !== 'undefined';
 
 /** `tidings 0.1.0 (425ef65)`: version and commit; `425ef65-dirty` had changes, and a checkout says `source`. */
 export const buildLine = `tidings ${version} (${typeof BUILD_COMMIT === 'undefined' ? 'source' : BUILD_COMMIT})`;
+
+/**
+ * The start of a command line that a person can paste: the compiled binary is called `tidings`, a checkout runs through
+ * Bun, and a checkout without Bun runs through the Bun of npx.
+ */
+export const tidings: string = howToRun(process.execPath);
+
+function howToRun(bun: string): string {
+  if (isBinary) return 'tidings';
+  return bun.includes('_npx') ? `npx --yes bun@${Bun.version} run tidings` : 'bun run tidings';
+}

@@ -1,6 +1,6 @@
 import { isatty } from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { withoutControls } from './controls.ts';
+import { withoutControls } from './text.ts';
 
 export type { Logger };
 

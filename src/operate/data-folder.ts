@@ -19,7 +19,7 @@ import {
   writeKeyFingerprint,
 } from '../../db/client.ts';
 import { isServerRunning, takeLock } from '../../db/lock.ts';
-import { tidings } from '../lib/how-to-run.ts';
+import { tidings } from '../lib/build.ts';
 import type { Logger } from '../lib/log.ts';
 import { keyFingerprint, type SecretBox, secretBox } from '../lib/secret-box.ts';
 import { newSecretKey, readSecretKey, writeKeyFile } from './secret-key.ts';

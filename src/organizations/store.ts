@@ -1,5 +1,5 @@
 import { asc, count, eq } from 'drizzle-orm';
-import { organizations } from '../../db/schema/index.ts';
+import { organizations } from '../../db/schema/organizations.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Organization } from './model.ts';

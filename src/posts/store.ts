@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
-import { imports, postCounts, posts, stagedPosts } from '../../db/schema/index.ts';
+import { imports, postCounts, posts, stagedPosts } from '../../db/schema/posts.ts';
 import { prepared, type ReadTx } from '../../db/storage.ts';
 import { notFound } from '../lib/app-error.ts';
 import {

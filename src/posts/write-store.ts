@@ -1,5 +1,5 @@
 import { and, eq, getTableColumns, min, sql } from 'drizzle-orm';
-import { imports, posts, stagedPosts } from '../../db/schema/index.ts';
+import { imports, posts, stagedPosts } from '../../db/schema/posts.ts';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { OwnedPost, PostStatus } from './model.ts';
 

@@ -1,4 +1,4 @@
-import { fetchWithoutRedirects } from '../lib/outgoing.ts';
+import { fetchWithoutRedirects } from '../lib/network.ts';
 import { ProviderProblem } from './api.ts';
 
 /** The largest response that is read, in bytes. A page of 100 GitHub repositories takes about a megabyte. */

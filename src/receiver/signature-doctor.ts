@@ -2,8 +2,7 @@ import type { Deps } from '../deps.ts';
 import type { Integration, ReceivingIntegration } from '../integrations/model.ts';
 import { acceptedSecrets, expiredSecret, listOtherSecrets } from '../integrations/secrets.ts';
 import { getIntegration } from '../integrations/store.ts';
-import type { Clock } from '../lib/clock.ts';
-import { letOthersIn } from '../lib/turns.ts';
+import { type Clock, letOthersIn } from '../lib/time.ts';
 import type { Provider } from '../providers/provider.ts';
 import { type BodyChange, type BodyVariant, bodyVariants } from './body-variants.ts';
 

@@ -1,6 +1,5 @@
 import type { WriteTx } from '../../db/storage.ts';
-import type { Delivery } from '../deliveries/model.ts';
-import { toProcessed } from '../deliveries/model.ts';
+import { type Delivery, toProcessed } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { listPostsOfDelivery } from '../drafts/store.ts';
 import type { Event } from '../events/model.ts';

@@ -1,6 +1,7 @@
 import { and, asc, count, eq, gt, lte, or, sql } from 'drizzle-orm';
 import { prepared } from '../../db/client.ts';
-import { integrations, triggerEvents, triggerRuns, triggers } from '../../db/schema/index.ts';
+import { integrations } from '../../db/schema/integrations.ts';
+import { triggerEvents, triggerRuns, triggers } from '../../db/schema/triggers.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import type { Arrival, Event } from '../events/model.ts';
 import {

@@ -1,7 +1,6 @@
 import type { ReadTx } from '../../db/storage.ts';
 import { type LogPage, type LogPosition, listLogPage } from '../deliveries/log-store.ts';
-import type { Delivery } from '../deliveries/model.ts';
-import { toProcessed } from '../deliveries/model.ts';
+import { type Delivery, toProcessed } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText } from '../drafts/model.ts';
 import { readScope } from '../drafts/store.ts';
@@ -9,7 +8,7 @@ import { eventsInMemory } from '../events/memory.ts';
 import { type Event, eventTypes } from '../events/model.ts';
 import { eventReader } from '../events/store.ts';
 import { getIntegration } from '../integrations/store.ts';
-import { letOthersIn } from '../lib/turns.ts';
+import { letOthersIn } from '../lib/time.ts';
 import type { ContentType, PostStatus } from '../posts/model.ts';
 import { toEvent } from '../providers/index.ts';
 import { isEdit } from './hand-over.ts';

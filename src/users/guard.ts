@@ -1,6 +1,6 @@
 import { countRefusedSignIn } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Clock } from '../lib/time.ts';
 import { createPasswordQueue } from './passwords.ts';
 import { failure } from './words.ts';
 

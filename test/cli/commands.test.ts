@@ -1,8 +1,8 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { systemClock } from '../../src/lib/clock.ts';
-import { tidings } from '../../src/lib/how-to-run.ts';
+import { tidings } from '../../src/lib/build.ts';
+import { systemClock } from '../../src/lib/time.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { root } from '../support/server.ts';

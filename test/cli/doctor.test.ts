@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../src/lib/clock.ts';
+import { systemClock } from '../../src/lib/time.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { startTidings } from '../support/server.ts';
 import { holdDeadAddress } from '../support/unkey/faults.ts';

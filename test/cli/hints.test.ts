@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { explain } from '../../src/cli/hints.ts';
 import { AppError, notFound } from '../../src/lib/app-error.ts';
-import { tidings } from '../../src/lib/how-to-run.ts';
+import { tidings } from '../../src/lib/build.ts';
 
 test.each<[string, AppError, string]>([
   ['an unknown id', notFound('key', 'key_1'), 'Key key_1 not found; "key list" shows those there are'],

@@ -5,7 +5,7 @@ import { readConfig } from '../../src/config.ts';
 import type { Delivery } from '../../src/deliveries/model.ts';
 import { builtInTemplates } from '../../src/drafts/built-in.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { tidings } from '../../src/lib/how-to-run.ts';
+import { tidings } from '../../src/lib/build.ts';
 import { openServices } from '../../src/main.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import type { Post } from '../../src/posts/model.ts';

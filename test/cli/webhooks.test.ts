@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { tidings } from '../../src/lib/how-to-run.ts';
+import { tidings } from '../../src/lib/build.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 

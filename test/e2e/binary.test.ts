@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
-import { systemClock } from '../../src/lib/clock.ts';
+import { systemClock } from '../../src/lib/time.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { bareFolder, buildBinary } from '../support/binary.ts';
 import { temporaryFolder } from '../support/cli.ts';

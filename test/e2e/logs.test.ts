@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../src/lib/clock.ts';
+import { systemClock } from '../../src/lib/time.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { inTurn, type Planted, requestsWith } from '../support/planted.ts';
 import { startTidings } from '../support/server.ts';

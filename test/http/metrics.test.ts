@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createApp } from '../../src/app.ts';
-import type { KeyService } from '../../src/keys/service.ts';
-import { KeyServiceUnavailable } from '../../src/keys/service.ts';
+import { type KeyService, KeyServiceUnavailable } from '../../src/keys/service.ts';
 import { providers } from '../../src/providers/index.ts';
 import { conformance } from '../support/conformance.ts';
 import { connectGithub, connectLinear, githubRequest, linearRequest } from '../support/deliveries.ts';

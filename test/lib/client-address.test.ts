@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { addressGroup, clientAddress } from '../../src/lib/client-address.ts';
+import { addressGroup, clientAddress } from '../../src/lib/network.ts';
 
 const HEADER = 'X-Forwarded-For';
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { github } from '../../src/providers/github/provider.ts';
-import type { IntegrationType } from '../../src/providers/index.ts';
-import { samplePayload, toEvent } from '../../src/providers/index.ts';
+import { type IntegrationType, samplePayload, toEvent } from '../../src/providers/index.ts';
 import { linear } from '../../src/providers/linear/provider.ts';
 import type { ProcessedDelivery, Provider } from '../../src/providers/provider.ts';
 import { changed, readEvent } from '../support/payloads.ts';

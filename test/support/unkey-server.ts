@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/lib/clock.ts';
+import type { Clock } from '../../src/lib/time.ts';
 import { checkedBody, isOperation, type Operation } from './unkey/bodies.ts';
 import { type Fault, faults } from './unkey/faults.ts';
 import { type Action, type Answer, keyOperations, type Verification } from './unkey/keys.ts';

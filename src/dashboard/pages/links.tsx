@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
 import type { AppError } from '../../lib/app-error.ts';
-import { addressGroup } from '../../lib/client-address.ts';
+import { addressGroup } from '../../lib/network.ts';
 import type { Organization } from '../../organizations/model.ts';
 import { findOrganization, listOrganizations } from '../../organizations/store.ts';
 import { acceptInvitation, choosePassword, requireLink, setUp } from '../../users/links.ts';

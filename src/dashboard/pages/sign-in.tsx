@@ -2,8 +2,8 @@
 import { Type } from '@sinclair/typebox';
 import { countRefusedSignIn } from '../../audit/store.ts';
 import { AppError } from '../../lib/app-error.ts';
-import { addressGroup } from '../../lib/client-address.ts';
-import { tidings } from '../../lib/how-to-run.ts';
+import { tidings } from '../../lib/build.ts';
+import { addressGroup } from '../../lib/network.ts';
 import { endSession, signIn } from '../../users/sessions.ts';
 import { hasUsers } from '../../users/store.ts';
 import { get, type Page, post, redirect, type Visit, view } from '../page.ts';

@@ -1,5 +1,4 @@
-import type { GroupName } from './groups.ts';
-import { groupOfType, wordsOf } from './groups.ts';
+import { type GroupName, groupOfType, wordsOf } from './groups.ts';
 import { takeEmojis } from './titles.ts';
 
 /** The meaning of a list's heading for its items. */

@@ -1,6 +1,6 @@
 import { AwsV4Signer } from 'aws4fetch';
 import type { S3Access } from '../../config.ts';
-import { fetchWithoutRedirects } from '../../lib/outgoing.ts';
+import { fetchWithoutRedirects } from '../../lib/network.ts';
 
 // Bun's S3 client follows redirects to any origin, backup included, and has no option against it.
 

@@ -7,7 +7,7 @@ import { connectIntegration } from '../../integrations/connect.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import { READ_PERMISSION } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';
-import { tidings } from '../../lib/how-to-run.ts';
+import { tidings } from '../../lib/build.ts';
 import { derivedId } from '../../lib/ids.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import { toPlainText } from '../../markdown/plain-text.ts';

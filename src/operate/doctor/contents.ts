@@ -6,7 +6,7 @@ import { secretsOpen } from '../../integrations/secrets.ts';
 import { findReceivingIntegration, listIntegrations } from '../../integrations/store.ts';
 import { describeFinding } from '../../integrations/words.ts';
 import { countKeys } from '../../keys/store.ts';
-import { tidings } from '../../lib/how-to-run.ts';
+import { tidings } from '../../lib/build.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import { providerApis } from '../../providers/open-api.ts';
 import { measureQueue } from '../../triggers/queue-store.ts';

@@ -5,7 +5,7 @@ import { migrations, readVersion } from '../../../db/migrate.ts';
 import { findNewestDeliveryTime } from '../../deliveries/count-store.ts';
 import { isLocal } from '../../integrations/doctor.ts';
 import { listIntegrations } from '../../integrations/store.ts';
-import { tidings } from '../../lib/how-to-run.ts';
+import { tidings } from '../../lib/build.ts';
 import { freeBytes, listLeftovers, megabytes, modeForOthers } from '../data-folder.ts';
 import { MIN_FREE_BYTES } from '../readiness.ts';
 import { findPublicUrl } from '../uptime.ts';

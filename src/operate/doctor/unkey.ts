@@ -1,6 +1,6 @@
 import type { V2KeysVerifyKeyResponseData } from '@unkey/api/models/components';
 import { READ_PERMISSION, type UnkeyConfig } from '../../keys/model.ts';
-import { tidings } from '../../lib/how-to-run.ts';
+import { tidings } from '../../lib/build.ts';
 import { findOrganization } from '../../organizations/store.ts';
 import { type Finding, failed, ok, type Patient, warning } from './check.ts';
 

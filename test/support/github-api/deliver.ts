@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/lib/clock.ts';
+import type { Clock } from '../../../src/lib/time.ts';
 import { hmacSha256 } from '../../../src/providers/signature.ts';
 import type { StoredAttempt, StoredHook, StoredRepository } from './state.ts';
 

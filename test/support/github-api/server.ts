@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../../src/lib/time.ts';
 import { accessHeaders, tokenOf } from './access.ts';
 import { type ApiRequest, requestViolations, responseViolations, routeOf } from './contract.ts';
 import { deliver } from './deliver.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/lib/clock.ts';
+import type { Clock } from '../../../src/lib/time.ts';
 import { canSee, wantsSso } from './access.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import { refusals } from './refusal.ts';

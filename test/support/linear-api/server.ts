@@ -7,7 +7,7 @@ import {
   parse,
   validate,
 } from 'graphql';
-import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../../src/lib/time.ts';
 import { type Delivered, deliver, type LinearEvent } from './deliver.ts';
 import { SCHEMA_FILE } from './extract-schema.ts';
 import { type Fault, faults } from './faults.ts';

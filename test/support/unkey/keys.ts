@@ -1,6 +1,6 @@
 import { base58 } from '@scure/base';
-import type { Clock } from '../../../src/lib/clock.ts';
 import { derivedId } from '../../../src/lib/ids.ts';
+import type { Clock } from '../../../src/lib/time.ts';
 import type { Body, Operation } from './bodies.ts';
 import { refusals } from './refusal.ts';
 

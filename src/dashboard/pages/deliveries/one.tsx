@@ -5,7 +5,7 @@ import type { Delivery } from '../../../deliveries/model.ts';
 import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { tidings } from '../../../lib/how-to-run.ts';
+import { tidings } from '../../../lib/build.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import type { Post } from '../../../posts/model.ts';
 import { sampleEvents } from '../../../providers/index.ts';

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import { letOthersIn } from '../../../lib/turns.ts';
+import { letOthersIn } from '../../../lib/time.ts';
 import { type IntegrationType, listProviders, providers } from '../../../providers/index.ts';
 import type { Provider } from '../../../providers/provider.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Deps } from '../../../deps.ts';
-import { tidings } from '../../../lib/how-to-run.ts';
+import { tidings } from '../../../lib/build.ts';
 import {
   type ContentType,
   contentTypes,

@@ -1,6 +1,6 @@
 import { Octokit } from '@octokit/core';
 import { paginateRest } from '@octokit/plugin-paginate-rest';
-import type { Clock } from '../../../lib/clock.ts';
+import type { Clock } from '../../../lib/time.ts';
 import { ProviderProblem } from '../../api.ts';
 import { type ApiService, apiFetch, notTheApi, serviceAt } from '../../api-fetch.ts';
 import { type Context, lacksScope, problemOf, refusalOf } from './problems.ts';

@@ -1,4 +1,4 @@
-import { systemClock } from '../../../lib/clock.ts';
+import { systemClock } from '../../../lib/time.ts';
 import { type HookSettings, type ProviderApi, ProviderProblem, type RemoteHook } from '../../api.ts';
 import { type GithubClient, type GithubOptions, hookPath, openClient, repositoryPath } from './client.ts';
 import type { Context } from './problems.ts';

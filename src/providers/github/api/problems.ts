@@ -1,4 +1,4 @@
-import type { Clock } from '../../../lib/clock.ts';
+import type { Clock } from '../../../lib/time.ts';
 import { type ProblemKind, ProviderProblem } from '../../api.ts';
 import { notTheApi } from '../../api-fetch.ts';
 import { type Subject, words } from './words.ts';

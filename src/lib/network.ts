@@ -34,3 +34,11 @@ export function addressGroup(address: string): string {
   const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...after];
   return `${groups.slice(0, 4).join(':')}::/64`;
 }
+
+/** Returns a redirect as the response. Following one would send credentials to a server that nobody configured. */
+export function fetchWithoutRedirects(
+  input: Request | URL | string,
+  init?: Omit<RequestInit, 'redirect'>,
+): Promise<Response> {
+  return fetch(input, { ...init, redirect: 'manual' });
+}

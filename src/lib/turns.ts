@@ -1,1 +1,0 @@
-export { letOthersIn } from './time.ts';
