@@ -2,7 +2,14 @@ import { constants, Database as Sqlite } from 'bun:sqlite';
 import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
 import { drizzle } from 'drizzle-orm/bun-sqlite';
 import { upgrade } from './migrate.ts';
-import { createStorage, DatabaseMoved, type Drizzle, type Storage } from './storage.ts';
+import {
+  createStorage,
+  DatabaseMoved,
+  type Drizzle,
+  isInPlace,
+  rememberFile,
+  type Storage,
+} from './storage.ts';
 
 export { DatabaseMoved, prepared } from './storage.ts';
 
@@ -42,30 +49,13 @@ export function openDatabase(
     sqlite.close();
     throw error;
   }
-  if (file !== ':memory:') openedFiles.set(sqlite, statSync(file));
+  rememberFile(sqlite);
   return withStorage(sqlite);
 }
 
 function withStorage(sqlite: Sqlite): Database {
   const connection = drizzle({ client: sqlite });
-  return Object.assign(
-    connection,
-    createStorage(connection, () => isInPlace(sqlite)),
-  );
-}
-
-/** The file behind each connection, as it was when the connection was opened. */
-const openedFiles = new WeakMap<Sqlite, { ino: number; dev: number }>();
-
-/**
- * False after somebody deleted or replaced the file: SQLite keeps writing to one that nobody will ever open again
- * (sqlite.org/howtocorrupt.html, 2.4).
- */
-function isInPlace(sqlite: Sqlite): boolean {
-  const opened = openedFiles.get(sqlite);
-  if (opened === undefined) return true;
-  const present = statSync(sqlite.filename, { throwIfNoEntry: false });
-  return present?.ino === opened.ino && present.dev === opened.dev;
+  return Object.assign(connection, createStorage(connection));
 }
 
 /**

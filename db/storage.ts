@@ -1,4 +1,5 @@
 import type { Database as Sqlite } from 'bun:sqlite';
+import { statSync } from 'node:fs';
 import { type Placeholder, sql } from 'drizzle-orm';
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../src/lib/app-error.ts';
@@ -46,6 +47,25 @@ export class DatabaseMoved extends AppError {
   }
 }
 
+/** The file behind each connection, as it was when the connection was opened. */
+const openedFiles = new WeakMap<Sqlite, { ino: number; dev: number }>();
+
+/**
+ * False after somebody deleted or replaced the file: SQLite keeps writing to one that nobody will ever open again
+ * (sqlite.org/howtocorrupt.html, 2.4).
+ */
+export function isInPlace(sqlite: Sqlite): boolean {
+  const opened = openedFiles.get(sqlite);
+  if (opened === undefined) return true;
+  const present = statSync(sqlite.filename, { throwIfNoEntry: false });
+  return present?.ino === opened.ino && present.dev === opened.dev;
+}
+
+/** Remembers the file of a connection that was just opened; none for a database in memory. */
+export function rememberFile(sqlite: Sqlite): void {
+  if (sqlite.filename !== ':memory:') openedFiles.set(sqlite, statSync(sqlite.filename));
+}
+
 /** Limits the work that shares a commit, so that a flood cannot hold the thread for long. */
 const MAX_BATCH = 128;
 
@@ -65,9 +85,9 @@ interface Pending {
 
 /**
  * Reads and writes take turns on one connection: a second one would read through a page cache of its own, which each
- * commit empties. `isInPlace` is false after the file was deleted or replaced.
+ * commit empties.
  */
-export function createStorage(connection: Drizzle, isInPlace: () => boolean): Storage {
+export function createStorage(connection: Drizzle): Storage {
   const turns = createTurns();
   const queue: Pending[] = [];
   const { $client } = connection;
@@ -131,7 +151,7 @@ export function createStorage(connection: Drizzle, isInPlace: () => boolean): St
       for (const pending of batch) settle.push(await runOne(connection, pending, run));
       run('COMMIT');
       // Acknowledge nothing that was written to a file that was deleted or replaced.
-      if (!isInPlace()) throw new DatabaseMoved();
+      if (!isInPlace($client)) throw new DatabaseMoved();
       for (const resolve of settle) resolve();
     } catch (error) {
       if ($client.inTransaction) run('ROLLBACK');

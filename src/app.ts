@@ -4,7 +4,7 @@ import { dashboard } from './dashboard/routes.ts';
 import { errorHandling } from './http/errors.ts';
 import { ping } from './http/ping.ts';
 import { type Fetch, type MatchedRoute, routeMatching, withRequestHandling } from './http/request.ts';
-import { clientAddress } from './lib/network.ts';
+import { clientAddressReader } from './lib/network.ts';
 import { createUploadBudget } from './lib/upload.ts';
 import { type MetricsAccess, metrics, ready } from './operate/routes.ts';
 import { posts } from './posts/routes.ts';
@@ -49,7 +49,7 @@ export function createApp(
         ...deps,
         uploadBudget,
         self: (request) => served(request),
-        clientAddress: (request) => clientAddress(request.headers, peerAddress(request), clientIpHeader),
+        clientAddress: clientAddressReader(peerAddress, clientIpHeader),
       }),
     )
     .use(docs(deps, () => app));

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/lib/time.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import type { Load } from './wrk.ts';
 
 /** A data folder with one connected repository, and deliveries for it. */

@@ -12,6 +12,14 @@ export function clientAddress(headers: Headers, peer: string | null, header: str
   return parseIp(forwarded) ?? parseIp(peer ?? undefined) ?? UNKNOWN;
 }
 
+/** Returns `clientAddress` for requests to a server that knows their peers. */
+export function clientAddressReader(
+  peerAddress: (request: Request) => string | null,
+  header: string | undefined,
+): (request: Request) => string {
+  return (request) => clientAddress(request.headers, peerAddress(request), header);
+}
+
 /** Normalizes an IP address: IPv6 is compressed, and IPv4 in IPv6 becomes IPv4. Null for anything else. */
 function parseIp(text: string | undefined): string | null {
   if (text === undefined || isIP(text) === 0) return null;

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import { rowsIn } from '../support/backups.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { root, type ServerProcess, startTidings } from '../support/server.ts';

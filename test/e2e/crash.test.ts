@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 

@@ -3,7 +3,7 @@ import { hashOf } from '../../src/drafts/write.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { changed } from '../support/payloads.ts';
 import { allRows } from '../support/rows.ts';

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { samplePayload } from '../../src/providers/index.ts';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { changed } from '../support/payloads.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';

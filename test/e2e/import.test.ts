@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../../db/client.ts';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { root, type ServerProcess, startTidings } from '../support/server.ts';
 import { commandOnMount, mayMount } from '../support/small-disk.ts';

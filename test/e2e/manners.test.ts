@@ -16,7 +16,7 @@ import { readConfig } from '../../src/config.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { openServices } from '../../src/main.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import { fillFolder } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { githubRequest } from '../support/deliveries.ts';

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { mayMount, startOnMount } from '../support/small-disk.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import { buildBinary } from '../support/binary.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startProcess } from '../support/server.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { connectIntegration, setEnabled } from '../../src/integrations/connect.ts';
 import { diagnose, type Finding, isLocal } from '../../src/integrations/doctor.ts';
 import { describeFinding } from '../../src/integrations/words.ts';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';

@@ -5,7 +5,7 @@ import { sign, verify } from '@octokit/webhooks-methods';
 import { github } from '../../src/providers/github/provider.ts';
 import { sampleEvents, samplePayload } from '../../src/providers/index.ts';
 import { linear } from '../../src/providers/linear/provider.ts';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 
 const secret = 'wh_4Zk2 über 🚀';
 const now = new Date('2026-11-20T12:00:00.000Z');

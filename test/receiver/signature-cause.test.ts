@@ -3,7 +3,7 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import {
   claimCount,
   connectGithub,

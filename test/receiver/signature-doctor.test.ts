@@ -4,7 +4,7 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { github } from '../../src/providers/github/provider.ts';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import {
   candidates,
   MAX_EXAMINED_BYTES,

@@ -1,7 +1,7 @@
 import { listDeliveries } from '../../src/deliveries/log-store.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import { PUBLIC_URL, type TestApp } from './test-app.ts';
 
 /** A connected GitHub repository of an organization. */

@@ -1,4 +1,4 @@
-import { hmacSha256 } from '../../src/providers/signature.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 
 /** A server, and everything about it that must not be written down anywhere. */
 export interface Planted {

@@ -1,6 +1,5 @@
 import { pullRequest, push, release, repositoryOf } from '../git-events.ts';
-import { type EventHandler, ignored, type Provider, parseJsonObject } from '../provider.ts';
-import { signedBy } from '../signature.ts';
+import { type EventHandler, ignored, type Provider, parseJsonObject, signedBy } from '../provider.ts';
 import { samples } from './samples.ts';
 
 const signing = signedBy(

@@ -1,6 +1,5 @@
 import { repositoryOf } from '../git-events.ts';
-import { MalformedPayload, type Phrase, type Provider, parseJsonObject } from '../provider.ts';
-import { signedBy } from '../signature.ts';
+import { MalformedPayload, type Phrase, type Provider, parseJsonObject, signedBy } from '../provider.ts';
 import { events } from './events.ts';
 import { samples } from './samples.ts';
 

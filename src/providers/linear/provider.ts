@@ -1,7 +1,6 @@
 import { DAY_MS } from '../../lib/time.ts';
 import { ALL_PUBLIC_TEAMS } from '../api.ts';
-import { MalformedPayload, type Provider, parseJsonObject } from '../provider.ts';
-import { signedBy } from '../signature.ts';
+import { MalformedPayload, type Provider, parseJsonObject, signedBy } from '../provider.ts';
 import { events } from './events.ts';
 import { samples } from './samples.ts';
 

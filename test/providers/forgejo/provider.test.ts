@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { forgejo } from '../../../src/providers/forgejo/provider.ts';
 import { samplePayload, toEvent } from '../../../src/providers/index.ts';
-import { hmacSha256 } from '../../../src/providers/signature.ts';
+import { hmacSha256 } from '../../../src/providers/provider.ts';
 import { changed, type Payload, readEvent, refusalOf } from '../../support/payloads.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');

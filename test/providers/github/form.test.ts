@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { github } from '../../../src/providers/github/provider.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
-import { hmacSha256 } from '../../../src/providers/signature.ts';
+import { hmacSha256 } from '../../../src/providers/provider.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
 const read = (body: string, contentType: string | null = 'application/x-www-form-urlencoded') =>

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/lib/time.ts';
-import { hmacSha256 } from '../../../src/providers/signature.ts';
+import { hmacSha256 } from '../../../src/providers/provider.ts';
 import type { StoredAttempt, StoredHook, StoredRepository } from './state.ts';
 
 /** GitHub's timeout for a delivery. */

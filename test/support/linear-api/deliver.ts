@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/lib/time.ts';
-import { hmacSha256 } from '../../../src/providers/signature.ts';
+import { hmacSha256 } from '../../../src/providers/provider.ts';
 import type { LinearHook, LinearWorkspace } from './workspace.ts';
 
 /** An event in a workspace, as a delivery's body has it. */

@@ -11,7 +11,6 @@ import {
   type Post,
   PostStatus,
 } from '../../../posts/model.ts';
-import { originOf } from '../../../posts/origin.ts';
 import { createPost, deletePost, editPost, plainTextFor } from '../../../posts/service.ts';
 import {
   type DashboardDeps,
@@ -28,7 +27,7 @@ import { type FieldState, formState, readFields, submit } from '../../submission
 import { Select, Status, When } from '../../view/elements.tsx';
 import { Field, Form, FormError, TextArea } from '../../view/form.tsx';
 import { proseOf } from '../../view/prose.tsx';
-import { originWords, typeNames } from './list.tsx';
+import { originOf, originWords, typeNames } from './list.tsx';
 import { Conflict, findSuggestion, requirePost, SuggestionNote } from './suggestion.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
