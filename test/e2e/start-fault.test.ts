@@ -204,7 +204,7 @@ test('a server on damaged pages says that it is not ready once three verified de
 
 test('a start that meets damaged pages is one line', async () => {
   await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme']);
-  damage('deliveries', 'deliveries_by_organization');
+  damage('server_runs');
   expect(await failedStart(() => startTidings(dataDir()))).toMatch(
     /^ended with 1: error: The database is damaged \([^\n]*\n$/,
   );
