@@ -11,8 +11,6 @@ import {
   type Storage,
 } from './storage.ts';
 
-export { DatabaseMoved, prepared } from './storage.ts';
-
 /** The open database: `read` and `write` for all work. `$client` is the connection, for this folder alone. */
 export type Database = Drizzle & Storage;
 

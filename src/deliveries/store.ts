@@ -1,8 +1,7 @@
 import { and, eq, getTableColumns, isNotNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
-import { prepared } from '../../db/client.ts';
 import { deliveries, deliveryClaims, integrations, repositories } from '../../db/schema/integrations.ts';
 import { organizations } from '../../db/schema/organizations.ts';
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
+import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS, type Delivery } from './model.ts';
 
@@ -80,10 +79,7 @@ function isConnected(integrationId: unknown, repositoryId: unknown): SQL {
 }
 
 const statements = prepared((db) => {
-  const columns = Object.keys(getTableColumns(deliveries));
-  const placeholders = Object.fromEntries(columns.map((column) => [column, sql.placeholder(column)]));
-  const insert = () =>
-    db.insert(deliveries).values(placeholders as unknown as typeof deliveries.$inferInsert);
+  const insert = () => db.insert(deliveries).values(placeholdersFor(getTableColumns(deliveries)));
   const connection = isConnected(sql.placeholder('integrationId'), sql.placeholder('repositoryId'));
   return {
     address: db

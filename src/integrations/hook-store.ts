@@ -1,8 +1,7 @@
 import { and, asc, count, eq, gt, inArray, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
-import { prepared } from '../../db/client.ts';
 import { hooks, integrations } from '../../db/schema/integrations.ts';
 import { triggers } from '../../db/schema/triggers.ts';
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
+import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { EnabledTrigger, Hook, Integration, IntegrationType } from './model.ts';
 import { getIntegration } from './store.ts';

@@ -1,8 +1,7 @@
 import { and, asc, desc, eq, inArray, isNull, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
-import { prepared } from '../../db/client.ts';
 import { hooks, integrations, repositories } from '../../db/schema/integrations.ts';
 import { organizations } from '../../db/schema/organizations.ts';
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
+import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { Integration, ReceivingIntegration, RepositoryIdentity, SealedSecrets } from './model.ts';
 import { IntegrationProblem } from './problems.ts';
 

@@ -1,7 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
 
-export { retentionDaysOf } from '../audit/model.ts';
-
 import { ID_PATTERN, ID_RULE } from '../lib/ids.ts';
 
 export const Plan = Type.Union([Type.Literal('free'), Type.Literal('pro')]);

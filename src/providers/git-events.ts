@@ -17,7 +17,7 @@ import {
   urlOf,
   versionOf,
 } from './fields.ts';
-import { defineEvent, ignored, processed } from './provider.ts';
+import { defineEvent, ignored, type Provider, processed } from './provider.ts';
 
 // Releases, pushes and pull requests, for GitHub and the code hosts whose payloads follow GitHub's. Each one is
 // checked, read into the data of the log, and mapped from there to an event.
@@ -367,3 +367,10 @@ export const pullRequest = defineEvent(
     },
   }),
 );
+
+/** The hook events that triggers on a code host need. */
+export const triggerEvents: Provider['triggerEvents'] = {
+  release: ['pull_request', 'push', 'release'],
+  push: ['pull_request', 'push', 'release'],
+  pull_request: ['pull_request', 'release'],
+};

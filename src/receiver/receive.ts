@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { WriteTx } from '../../db/storage.ts';
+import { retentionDaysOf } from '../audit/model.ts';
 import { type DeliveryStatus, DUPLICATE_REASON, type WebhookReceived } from '../deliveries/model.ts';
 import { claimDelivery, findAddress, insertDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
@@ -16,7 +17,6 @@ import { AppError } from '../lib/app-error.ts';
 import { isId } from '../lib/ids.ts';
 import { cutLine } from '../lib/text.ts';
 import { UploadError } from '../lib/upload.ts';
-import { retentionDaysOf } from '../organizations/model.ts';
 import {
   type DeliveryHeaders,
   type EventResult,

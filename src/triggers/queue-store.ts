@@ -1,8 +1,7 @@
 import { and, asc, count, eq, gt, lte, or, sql } from 'drizzle-orm';
-import { prepared } from '../../db/client.ts';
 import { integrations } from '../../db/schema/integrations.ts';
 import { triggerEvents, triggerRuns, triggers } from '../../db/schema/triggers.ts';
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
+import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { Arrival, Event } from '../events/model.ts';
 import {
   backOffMs,

@@ -1,7 +1,6 @@
 import { and, asc, desc, eq, getTableColumns, gt, inArray, isNull, lte, ne, sql } from 'drizzle-orm';
-import { prepared } from '../../db/client.ts';
 import { memberships, oneTimeLinks, organizations, sessions, users } from '../../db/schema/organizations.ts';
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
+import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { Client, Member, Membership, OneTimeLink, Role, Session, User } from './model.ts';
 
 const userColumns = { id: users.id, email: users.email, createdAt: users.createdAt };

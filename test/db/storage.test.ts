@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeDatabase, type Database, DatabaseMoved, openDatabase } from '../../db/client.ts';
-import { afterCommit, type ReadTx, type WriteTx } from '../../db/storage.ts';
+import { closeDatabase, type Database, openDatabase } from '../../db/client.ts';
+import { afterCommit, DatabaseMoved, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import { temporaryFolder } from '../support/cli.ts';
 
 let db: Database;

@@ -1,4 +1,4 @@
-import { pullRequest, push, release, repositoryOf } from '../git-events.ts';
+import { pullRequest, push, release, repositoryOf, triggerEvents } from '../git-events.ts';
 import { type EventHandler, ignored, type Provider, parseJsonObject, signedBy } from '../provider.ts';
 import { samples } from './samples.ts';
 
@@ -43,11 +43,7 @@ export const forgejo: Provider<'forgejo'> = {
   repositoryOf,
 
   events: { push: branchPush, release, pull_request: pullRequest },
-  triggerEvents: {
-    release: ['pull_request', 'push', 'release'],
-    push: ['pull_request', 'push', 'release'],
-    pull_request: ['pull_request', 'release'],
-  },
+  triggerEvents,
   samples,
   exampleEvent: 'release',
 

@@ -1,4 +1,4 @@
-import { repositoryOf } from '../git-events.ts';
+import { repositoryOf, triggerEvents } from '../git-events.ts';
 import { MalformedPayload, type Phrase, type Provider, parseJsonObject, signedBy } from '../provider.ts';
 import { events } from './events.ts';
 import { samples } from './samples.ts';
@@ -72,11 +72,7 @@ admin:repo_hook. With a token and without --repository, what it can administer i
   repositoryOf,
 
   events,
-  triggerEvents: {
-    release: ['pull_request', 'push', 'release'],
-    push: ['pull_request', 'push', 'release'],
-    pull_request: ['pull_request', 'release'],
-  },
+  triggerEvents,
   samples,
   exampleEvent: 'release',
 

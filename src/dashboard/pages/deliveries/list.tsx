@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
+import { retentionDaysOf } from '../../../audit/model.ts';
 import { listLogNews, listLogPage, MAX_SCANNED } from '../../../deliveries/log-store.ts';
 import { type Delivery, isReplayable } from '../../../deliveries/model.ts';
 import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
-import { retentionDaysOf } from '../../../organizations/model.ts';
 import { listProviders } from '../../../providers/index.ts';
 import { replayDelivery } from '../../../receiver/replay.ts';
 import { type Answer, fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';

@@ -6,10 +6,10 @@ import {
   type AuditGroup,
   auditGroups,
   describeActor,
+  retentionDaysOf,
 } from '../../../audit/model.ts';
 import { type AuditFilter, listOrganizationAudit } from '../../../audit/store.ts';
 import { isId } from '../../../lib/ids.ts';
-import { retentionDaysOf } from '../../../organizations/model.ts';
 import type { Member } from '../../../users/model.ts';
 import { listMembers } from '../../../users/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';

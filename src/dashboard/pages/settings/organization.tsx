@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
+import { retentionDaysOf } from '../../../audit/model.ts';
 import { forecastLog, type LogForecast } from '../../../deliveries/count-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import { Plan, retentionDaysOf } from '../../../organizations/model.ts';
+import { Plan } from '../../../organizations/model.ts';
 import { changeOrganization } from '../../../organizations/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { formState, submit } from '../../submission.ts';
