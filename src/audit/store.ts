@@ -51,11 +51,10 @@ export interface NewAuditEvent {
 const MAX_SUMMARY_LENGTH = 400;
 
 /**
- * Records an event in the transaction of its change, and logs it once that is committed. Returns the row's id. Throws
- * synchronously, so that a body that does not await it fails too.
+ * Records an event in the transaction of its change, and logs it once that is committed. Returns the row's id.
  */
-export function recordAudit(
-  tx: ReadTx,
+export async function recordAudit(
+  tx: WriteTx,
   { clock, log, actor }: AuditContext,
   event: NewAuditEvent,
 ): Promise<number> {
@@ -78,12 +77,12 @@ export function recordAudit(
   const [inserted] = statements(tx).insert.all(row);
   const { expiresAt: _, summary, ...fields } = row;
   afterCommit(tx, () => log[levelOf(actor)]({ audit: fields }, `${describeActor(actor)} ${summary}`));
-  return Promise.resolve(inserted?.id ?? 0);
+  return inserted?.id ?? 0;
 }
 
 /** Removes the event of a change that failed later, in the transaction that undoes the change. */
-export function withdrawAudit(
-  tx: ReadTx,
+export async function withdrawAudit(
+  tx: WriteTx,
   { log, actor }: Pick<AuditContext, 'log' | 'actor'>,
   id: number,
 ): Promise<void> {
@@ -95,7 +94,6 @@ export function withdrawAudit(
   afterCommit(tx, () =>
     log[levelOf(actor)]({ audit: row }, 'Tidings undid the change, because it failed later'),
   );
-  return Promise.resolve();
 }
 
 /** A command prints its result, so a log line on the same terminal would only repeat it. */

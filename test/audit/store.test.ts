@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import type { WriteTx } from '../../db/storage.ts';
 import type { Actor } from '../../src/audit/model.ts';
 import {
   countRefusedSignIn,
@@ -80,12 +81,13 @@ describe('an event', () => {
   });
 
   test('cannot be recorded outside of a transaction', async () => {
-    expect(() => recordAudit(app.db, { ...app.deps, actor: ann }, event())).toThrow('outside of write');
+    const outside = recordAudit(app.db as unknown as WriteTx, { ...app.deps, actor: ann }, event());
+    await expect(outside).rejects.toThrow('outside of write');
   });
 
   test('is withdrawn with its change, and its id is not used again', async () => {
     const id = await record();
-    await app.db.write(() => withdrawAudit(app.db, app.deps, id));
+    await app.db.write((tx) => withdrawAudit(tx, app.deps, id));
     expect(await all()).toEqual([]);
     expect(app.logged.at(-1)).toMatchObject({ audit: { action: 'key.created', targetId: 'key_1' } });
     expect(await record()).toBeGreaterThan(id);

@@ -26,7 +26,7 @@ const person = ({ user: { id, email } } = ann): Actor => ({
 
 function record(summary: string, more: Partial<NewAuditEvent> = {}, actor: Actor = person()) {
   const given = { organizationId: 'org_a', action: 'key.created', target: null, summary, ...more } as const;
-  return app.db.write(() => recordAudit(app.db, { ...app.deps, actor }, given));
+  return app.db.write((tx) => recordAudit(tx, { ...app.deps, actor }, given));
 }
 
 /** The sentences of a page, without markup. */
