@@ -29,7 +29,7 @@ const told = {
 function sampleData(type: IntegrationType, event: string): string {
   const payload = sampleFor({ type, repositories: [] }, event, { now: systemClock.now() });
   const handler = providers.find(({ id }) => id === type)?.events[event];
-  const result = payload === null ? undefined : handler?.prepare(payload)();
+  const result = payload === null ? undefined : handler?.read(payload);
   if (result?.outcome !== 'processed') throw new BenchError(`a sample ${event} is not processed`);
   return JSON.stringify(result.processed.data);
 }

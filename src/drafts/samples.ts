@@ -1,6 +1,6 @@
 import type { EventType } from '../events/model.ts';
 import { providers, sampleEvents, samplePayload, toEvent } from '../providers/index.ts';
-import { prepareEvent } from '../providers/provider.ts';
+import { parseEvent } from '../providers/provider.ts';
 import type { Material, Shipped } from './model.ts';
 
 const REPOSITORY = 'acme/rocket';
@@ -31,7 +31,7 @@ function sampleOf<Type extends EventType>(type: Type): Shipped<Type> {
   for (const provider of providers.filter(({ triggerEvents }) => triggerEvents[type] !== undefined)) {
     for (const name of sampleEvents(provider.id)) {
       const payload = samplePayload(provider.id, name, { repository: REPOSITORY, now: NOW });
-      const result = payload === null ? null : prepareEvent(provider, name, payload)();
+      const result = payload === null ? null : parseEvent(provider, name, payload);
       if (result?.outcome !== 'processed') continue;
       const event = toEvent({
         ...result.processed,

@@ -101,8 +101,8 @@ export type EventResult =
 
 /** One event of a provider. */
 export interface EventHandler {
-  /** Checks the payload; the function that it returns reads it. Throws `MalformedPayload` for a missing or wrong field. */
-  prepare(payload: Payload): () => EventResult;
+  /** Throws `MalformedPayload` for a missing or wrong field. */
+  read(payload: Payload): EventResult;
   /** Maps the data of the log to an event. Data of older versions lacks some fields. Absent: no drafts are made of it. */
   toEvent?(data: never, action: string): EventFacts;
 }
@@ -135,24 +135,24 @@ export function defineEvent<Schema extends TObject, Data extends object>(
   toEvent?: (data: Data, action: string) => EventFacts,
 ): EventHandler {
   return {
-    prepare(payload) {
+    read(payload) {
       const problem = findProblem(schema, payload);
       if (problem !== null) throw new MalformedPayload(`${problem.field} ${problem.message}`);
-      return () => handle(payload as Static<Schema>);
+      return handle(payload as Static<Schema>);
     },
     ...(toEvent && { toEvent }),
   };
 }
 
-/** Checks a payload; the function that it returns reads it. Ignores unknown events. Throws `MalformedPayload`. */
-export function prepareEvent(provider: Provider, event: string, payload: Payload): () => EventResult {
+/** Checks and reads a payload. Ignores unknown events. Throws `MalformedPayload`. */
+export function parseEvent(provider: Provider, event: string, payload: Payload): EventResult {
   const handler = Object.hasOwn(provider.events, event) ? provider.events[event] : undefined;
-  if (handler !== undefined) return handler.prepare(payload);
-  return () => ({
+  if (handler !== undefined) return handler.read(payload);
+  return {
     outcome: 'ignored',
     title: `${provider.name} event: ${event}`,
     reason: `The event ${event} means nothing to Tidings`,
-  });
+  };
 }
 
 /** A JSON object from UTF-8 bytes. Throws `MalformedPayload`. */

@@ -22,7 +22,7 @@ import {
   type EventResult,
   MalformedPayload,
   type Provider,
-  prepareEvent,
+  parseEvent,
   SAMPLE_REPOSITORY_ID,
 } from '../providers/provider.ts';
 import { handOver } from '../triggers/hand-over.ts';
@@ -117,10 +117,10 @@ export function createReceiver(deps: Needs, providers: readonly Provider[]) {
   ): ReceivedEvent {
     try {
       const payload = provider.readPayload(body, headers.get('content-type'), deps.clock.now());
-      const process = prepareEvent(provider, event, payload);
+      const result = parseEvent(provider, event, payload);
       const named = provider.repositoryOf(payload);
       const learned = requireSameRepository(provider, connected, named);
-      return { result: process(), named, connected, learned };
+      return { result, named, connected, learned };
     } catch (error) {
       if (!(error instanceof MalformedPayload)) throw error;
       throw new Refusal(provider, { code: 'malformed_payload', problem: error.message }, error);

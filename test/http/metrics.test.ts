@@ -181,7 +181,7 @@ test('deliveries are counted as the log has them', async () => {
           events: {
             ...provider.events,
             fails: {
-              prepare: () => () => {
+              read: () => {
                 throw new Error('no');
               },
             },

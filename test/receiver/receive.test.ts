@@ -507,7 +507,7 @@ describe('deliveries that fail in a row', () => {
 
   test('do not count when only this payload cannot be processed', async () => {
     const [github] = providers as [Provider];
-    const fails = { prepare: () => () => JSON.parse('{') };
+    const fails = { read: () => JSON.parse('{') };
     app = createTestApp({ providers: [{ ...github, events: { ping: fails } }] });
     await app.addOrganization('org_a');
     connected = await connectGithub(app, 'org_a');

@@ -2,14 +2,14 @@ import {
   type EventResult,
   MalformedPayload,
   type Provider,
-  prepareEvent,
+  parseEvent,
 } from '../../src/providers/provider.ts';
 
 export type Payload = Record<string, unknown>;
 
 /** A provider's result for an event's payload. */
 export function readEvent(provider: Provider, event: string, payload: Payload): EventResult {
-  return prepareEvent(provider, event, payload)();
+  return parseEvent(provider, event, payload);
 }
 
 /** The problem of a payload, or null. */

@@ -15,15 +15,14 @@ const signing = signedBy(
 /** A push of a branch. The button "Test delivery" sends a push that moves nothing: it counts as a ping. */
 const branchPush: EventHandler = {
   ...push,
-  prepare(payload) {
-    const read = push.prepare(payload);
+  read(payload) {
+    const result = push.read(payload);
     const { ref, before, after } = payload;
     if (typeof ref === 'string' && ref.startsWith('refs/tags/')) {
-      return () =>
-        ignored(`Tag ${ref.slice('refs/tags/'.length)} pushed`, 'Only pushes to branches are processed');
+      return ignored(`Tag ${ref.slice('refs/tags/'.length)} pushed`, 'Only pushes to branches are processed');
     }
-    if (typeof after !== 'string' || before !== after) return read;
-    return () => ({ outcome: 'ping', title: 'Test delivery: the webhook is configured' });
+    if (typeof after !== 'string' || before !== after) return result;
+    return { outcome: 'ping', title: 'Test delivery: the webhook is configured' };
   },
 };
 
