@@ -23,7 +23,8 @@ import { countingIds } from './ids.ts';
 export const PUBLIC_URL = 'https://tidings.test';
 
 export interface TestApp {
-  readonly deps: Deps;
+  /** With the whole database, so that tests can look at its rows. */
+  readonly deps: Deps & { readonly db: Database };
   readonly db: Database;
   readonly clock: MovableClock;
   /** Each line that was logged, parsed. */
@@ -70,7 +71,7 @@ export function createTestApp(
       (() => Promise.reject(new Error('this test has no stand-in for a provider'))),
     publicUrl: overrides.publicUrl ?? (() => PUBLIC_URL),
   };
-  const deps: Deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };
+  const deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };
   const app = createApp(
     {
       ...deps,
