@@ -86,6 +86,8 @@ export function posts(deps: Pick<Deps, 'db' | 'keys' | 'metrics'>) {
 const listQuery = TypeCompiler.Compile(ListQuery);
 const postFilter = TypeCompiler.Compile(PostFilter);
 
+const DEFAULT_PAGE: PageSelection = { ...selection({}), limit: 10, page: 1, sort: 'desc' };
+
 const listNames = knownNames(ListQuery.properties);
 const filterNames = knownNames(PostFilter.properties);
 
@@ -110,6 +112,7 @@ function hasMisspelledName(parameters: URLSearchParams, names: ReturnType<typeof
 
 /** Section 4.1 of the spec, with its defaults. Throws `AppError` 400. */
 function parseListQuery(url: string): PageSelection {
+  if (!url.includes('?')) return DEFAULT_PAGE;
   const parameters = searchParameters(url);
   if (hasMisspelledName(parameters, listNames)) throw new AppError(400, 'Invalid query parameters');
   const query = {
