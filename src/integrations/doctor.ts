@@ -4,12 +4,11 @@ import { type Delivery, isTaken } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import type { ProviderApi, RemoteHook } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
-import { listEnabledTriggers, listHooks } from './hook-store.ts';
+import { getWithHooks, type Hook, listEnabledTriggers } from './hook-store.ts';
 import { eventsFor, urlOf } from './hooks.ts';
 import { type ComparedDelivery, compareDeliveries } from './missed.ts';
-import type { EnabledTrigger, Hook, Integration, IntegrationType } from './model.ts';
 import { isProblem } from './problems.ts';
-import { getIntegration } from './store.ts';
+import type { Integration } from './store.ts';
 import { findApi } from './token.ts';
 import type { Difference, FindingCode } from './words.ts';
 
@@ -35,13 +34,8 @@ export type Finding = FindingCode & {
   missed?: readonly ComparedDelivery[];
 };
 
-export interface Diagnosis {
-  integrationId: string;
-  type: IntegrationType;
-  /** True if nothing has failed; there may be warnings. */
-  ok: boolean;
-  findings: Finding[];
-}
+/** `ok`: nothing has failed; there may be warnings. */
+export type Diagnosis = Awaited<ReturnType<typeof diagnose>>;
 
 type Needs = Pick<Deps, 'db' | 'clock' | 'secrets' | 'fetch' | 'publicUrl' | 'openProviderApi'>;
 
@@ -54,34 +48,30 @@ const REACH_TIMEOUT_MS = 5_000;
  * Checks everything that deliveries of an integration depend on: the public address, the hooks at the provider, the
  * secret, and missing deliveries. Changes nothing. Throws `IntegrationProblem` `integration_not_found`.
  */
-export async function diagnose(deps: Needs, integrationId: string): Promise<Diagnosis> {
-  const { integration, hooks, triggers, entries } = await deps.db.read(async (tx) => {
-    const integration = await getIntegration(tx, integrationId);
+export async function diagnose(deps: Needs, integrationId: string) {
+  const known = await deps.db.read(async (tx) => {
+    const { integration, hooks } = await getWithHooks(tx, integrationId);
     const { organizationId } = integration;
     const { entries } = await listLogPage(tx, organizationId, { integrationId }, { limit: LOG_ENTRIES });
-    return {
-      integration,
-      hooks: await listHooks(tx, integrationId),
-      triggers: await listEnabledTriggers(tx, integrationId),
-      entries,
-    };
+    return { integration, hooks, triggers: await listEnabledTriggers(tx, integrationId), entries };
   });
+  const { integration, entries } = known;
+  const { type, enabled } = integration;
   const api = await findApi(deps, integration);
   const findings: Finding[] = [
-    integration.enabled
+    enabled
       ? { name: 'enabled', code: 'enabled', status: 'ok' }
       : { name: 'enabled', code: 'disabled', status: 'failed', fix: 'enable' },
     await checkReach(deps, integration),
-    ...(await checkHooks(deps, api, integration, hooks, triggers)),
+    ...(await checkHooks(deps, api, known)),
     checkSecret(entries),
     ...checkRepository(entries),
     ...(await checkMissed(deps, api, integration)),
   ];
-  const { type } = integration;
   return { integrationId, type, ok: findings.every(({ status }) => status !== 'failed'), findings };
 }
 
-/** True if `PUBLIC_URL` is an address that a provider can use, and responds from here. */
+/** Checks that `PUBLIC_URL` is an address that a provider can use, and responds from here. */
 async function checkReach({ publicUrl, fetch }: Needs, { type }: Integration): Promise<Finding> {
   const url = publicUrl();
   const about = { name: 'reachability', url } as const;
@@ -116,19 +106,19 @@ async function checkReach({ publicUrl, fetch }: Needs, { type }: Integration): P
 }
 
 const privateAddresses = new BlockList();
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
+for (const [network, prefix, family] of [
+  ['0.0.0.0', 8, 'ipv4'],
+  ['10.0.0.0', 8, 'ipv4'],
+  ['127.0.0.0', 8, 'ipv4'],
+  ['169.254.0.0', 16, 'ipv4'],
+  ['172.16.0.0', 12, 'ipv4'],
+  ['192.168.0.0', 16, 'ipv4'],
+  ['::1', 128, 'ipv6'],
+  ['fc00::', 7, 'ipv6'],
+  ['fe80::', 10, 'ipv6'],
 ] as const) {
-  privateAddresses.addSubnet(network, prefix, 'ipv4');
+  privateAddresses.addSubnet(network, prefix, family);
 }
-privateAddresses.addAddress('::1', 'ipv6');
-privateAddresses.addSubnet('fc00::', 7, 'ipv6');
-privateAddresses.addSubnet('fe80::', 10, 'ipv6');
 
 /** True if only this machine or network can reach the host. */
 export function isLocal(url: string): boolean {
@@ -138,29 +128,23 @@ export function isLocal(url: string): boolean {
   return privateAddresses.check(host, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-async function checkHooks(
-  deps: Needs,
-  api: ProviderApi | null,
-  integration: Integration,
-  hooks: readonly Hook[],
-  triggers: readonly EnabledTrigger[],
-): Promise<Finding[]> {
-  const { type } = integration;
-  if (api === null)
-    return [
-      {
-        name: 'hook',
-        code: 'manual_hook',
-        type,
-        status: 'warning',
-        ...(providerOf(type).api !== null && { fix: 'set_token' }),
-      },
-    ];
+interface Known {
+  integration: Integration;
+  hooks: Hook[];
+  triggers: Awaited<ReturnType<typeof listEnabledTriggers>>;
+}
+
+async function checkHooks(deps: Needs, api: ProviderApi | null, known: Known): Promise<Finding[]> {
+  const { type } = known.integration;
+  if (api === null) {
+    const fix = providerOf(type).api === null ? {} : { fix: 'set_token' as const };
+    return [{ name: 'hook', code: 'manual_hook', type, status: 'warning', ...fix }];
+  }
   const findings: Finding[] = [];
-  for (const hook of hooks) {
+  for (const hook of known.hooks) {
     const place = hook.placeName;
     try {
-      findings.push(...(await checkHook(deps, api, integration, hook, triggers)));
+      findings.push(...(await checkHook(deps, api, known, hook)));
     } catch (error) {
       if (!isProblem(error)) throw error;
       findings.push({ name: 'hook', code: 'hook_check_failed', problem: error, place, status: 'failed' });
@@ -175,47 +159,36 @@ async function checkHooks(
 async function checkHook(
   deps: Needs,
   api: ProviderApi,
-  integration: Integration,
+  { integration, triggers }: Known,
   hook: Hook,
-  triggers: readonly EnabledTrigger[],
 ): Promise<Finding[]> {
+  const { type } = integration;
   const { placeName: place, problem, remoteId: hookId } = hook;
   const about = { name: 'hook', place } as const;
-  const findings: Finding[] = [];
-  if (problem !== null) {
-    findings.push({ ...about, code: 'hook_update_failed', problem, status: 'warning', fix: 'repair' });
-  }
-  if (hookId === null) {
-    return [{ ...about, code: 'hook_not_created', status: 'failed', fix: 'repair' }, ...findings];
-  }
+  const broken = { ...about, status: 'failed', fix: 'repair' } as const;
+  const update: Finding[] =
+    problem === null
+      ? []
+      : [{ ...about, code: 'hook_update_failed', problem, status: 'warning', fix: 'repair' }];
+  if (hookId === null) return [{ ...broken, code: 'hook_not_created' }, ...update];
   const remote = await api.findHook(hook.placeId, hookId);
-  if (remote === null) return [{ ...about, code: 'hook_deleted', hookId, status: 'failed', fix: 'repair' }];
-  const differences = compareHook(
-    remote,
-    hook,
-    urlOf(deps, integration, hook),
-    eventsFor(integration.type, hook, triggers),
-  );
-  findings.unshift(
+  if (remote === null) return [{ ...broken, code: 'hook_deleted', hookId }];
+  const needed = eventsFor(type, hook, triggers);
+  const differences = compareHook(remote, hook, urlOf(deps, integration, hook), needed);
+  const findings: Finding[] = [
     differences.length === 0
       ? { ...about, code: 'hook_correct', hookId, events: remote.events, status: 'ok' }
-      : { ...about, code: 'hook_differs', hookId, differences, status: 'failed', fix: 'repair' },
-  );
-  if (remote.lastResponse !== null) {
-    const { lastResponse: response } = remote;
+      : { ...broken, code: 'hook_differs', hookId, differences },
+    ...update,
+  ];
+  const { lastResponse: response } = remote;
+  if (response !== null) {
     const isOk = response.statusCode !== null && response.statusCode < 300;
-    const { type } = integration;
-    findings.push({
-      name: 'last-delivery',
-      code: 'last_response',
-      type,
-      response,
-      place,
-      status: isOk ? 'ok' : 'failed',
-    });
+    const last = { name: 'last-delivery', code: 'last_response', type, response, place } as const;
+    findings.push({ ...last, status: isOk ? 'ok' : 'failed' });
   }
   if (api.pingHook === undefined) return findings;
-  const ping = await deps.db.read((tx) => findPing(tx, hook.integrationId, hook.repositoryId, new Date(0)));
+  const ping = await deps.db.read((tx) => findPing(tx, integration.id, hook.repositoryId, new Date(0)));
   findings.push(
     ping === null
       ? { name: 'ping', code: 'no_ping', place, status: 'warning', fix: 'repair' }

@@ -1,25 +1,22 @@
+import type { WriteTx } from '../../db/storage.ts';
+import { withdrawAudit } from '../audit/store.ts';
 import { findPing } from '../deliveries/log-store.ts';
 import type { Deps } from '../deps.ts';
-import { type HookWish, type Place, type ProviderApi, ProviderProblem } from '../providers/api.ts';
+import { type HookSettings, type Place, type ProviderApi, ProviderProblem } from '../providers/api.ts';
 import { hookEventsFor, providerOf } from '../providers/index.ts';
-import { listEnabledTriggers, recordMade } from './hook-store.ts';
-import {
-  type ConnectedPlace,
-  type EnabledTrigger,
-  type Hook,
-  type Integration,
-  type IntegrationType,
-  webhookUrl,
-} from './model.ts';
-import { IntegrationProblem, isProblem } from './problems.ts';
-import { openSecret } from './secrets.ts';
-import { getReceivingIntegration } from './store.ts';
-import { describeResponse } from './words.ts';
+import { type Hook, listEnabledTriggers, listHooks, recordMade } from './hook-store.ts';
+import { type ConnectedPlace, type IntegrationType, webhookUrl } from './model.ts';
+import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
+import { getReceivingIntegration, type Integration, openSecret } from './store.ts';
+import { describeResponse, type Outcome } from './words.ts';
 
 export type HookNeeds = Pick<
   Deps,
   'db' | 'clock' | 'ids' | 'log' | 'actor' | 'secrets' | 'publicUrl' | 'openProviderApi'
 >;
+
+/** An integration whose identity is known. */
+export type Identity = Pick<Integration, 'id' | 'type' | 'organizationId'>;
 
 /** A manual change pauses the background job for the hook that long, in milliseconds. */
 export const HANDS_OFF_MS = 120_000;
@@ -27,14 +24,14 @@ export const HANDS_OFF_MS = 120_000;
 /** A hook to be created at the provider. The job skips it until `retryAt`, in milliseconds since 1970. */
 export function newHook(
   integrationId: string,
-  place: Pick<Place, 'id' | 'name'>,
+  { id: placeId, name: placeName }: Place,
   repositoryId: string | null,
   retryAt: number,
 ): Hook {
   return {
     integrationId,
-    placeId: place.id,
-    placeName: place.name,
+    placeId,
+    placeName,
     repositoryId,
     remoteId: null,
     events: [],
@@ -55,10 +52,10 @@ export async function getAdministrable(api: ProviderApi, name: string): Promise<
 
 export function urlOf(
   { publicUrl }: Pick<Deps, 'publicUrl'>,
-  { id, type, organizationId }: Pick<Integration, 'id' | 'type' | 'organizationId'>,
+  { id, type, organizationId }: Identity,
   { repositoryId }: Pick<Hook, 'repositoryId'>,
 ): string {
-  return webhookUrl(publicUrl(), type, organizationId, id, repositoryId ?? undefined);
+  return webhookUrl(publicUrl(), type, organizationId, id, repositoryId);
 }
 
 /**
@@ -68,15 +65,11 @@ export function urlOf(
 export function eventsFor(
   type: IntegrationType,
   { repositoryId }: Pick<Hook, 'repositoryId'>,
-  triggers: readonly Pick<EnabledTrigger, 'event' | 'repositoryId'>[],
+  triggers: Awaited<ReturnType<typeof listEnabledTriggers>>,
 ): readonly string[] {
-  const own = triggers.filter(
-    (trigger) => trigger.repositoryId === null || trigger.repositoryId === repositoryId,
-  );
-  return hookEventsFor(
-    providerOf(type),
-    own.map(({ event }) => event),
-  );
+  const own = triggers.filter((each) => each.repositoryId === null || each.repositoryId === repositoryId);
+  const events = own.map(({ event }) => event);
+  return hookEventsFor(providerOf(type), events);
 }
 
 /**
@@ -87,14 +80,14 @@ export function eventsFor(
 export async function makeHook(
   deps: Pick<Deps, 'db' | 'secrets' | 'publicUrl'>,
   api: ProviderApi,
-  integration: Integration,
+  integration: Identity,
   hook: Hook,
 ): Promise<Hook> {
   const { stored, triggers } = await deps.db.read(async (tx) => ({
     stored: await getReceivingIntegration(tx, integration.id),
     triggers: await listEnabledTriggers(tx, integration.id),
   }));
-  const desired: HookWish = {
+  const desired: HookSettings = {
     url: urlOf(deps, integration, hook),
     secret: openSecret(deps, stored),
     events: eventsFor(integration.type, hook, triggers),
@@ -108,7 +101,11 @@ export async function makeHook(
 }
 
 /** Returns the provider's id of the hook. */
-async function putHook(api: ProviderApi, { placeId, remoteId }: Hook, desired: HookWish): Promise<string> {
+async function putHook(
+  api: ProviderApi,
+  { placeId, remoteId }: Hook,
+  desired: HookSettings,
+): Promise<string> {
   const known = remoteId ?? (await findByUrl(api, placeId, desired.url));
   if (known !== null) {
     try {
@@ -137,7 +134,7 @@ async function findByUrl(api: ProviderApi, placeId: string, url: string): Promis
 export async function unmakeHook(
   deps: Pick<Deps, 'publicUrl'>,
   api: ProviderApi,
-  integration: Integration,
+  integration: Identity,
   hook: Hook,
 ): Promise<void> {
   const { placeId, remoteId } = hook;
@@ -146,22 +143,18 @@ export async function unmakeHook(
   try {
     await api.deleteHook(placeId, id);
   } catch (error) {
-    // A provider that fails may have deleted it nevertheless.
-    if (!isProblem(error, 'provider-failed') || !(await isGone(api, placeId, id))) throw error;
+    if (!isProblem(error, 'provider-failed')) throw error;
+    // The provider may have deleted it nevertheless.
+    const left = await api.listHooks(placeId).catch(() => null);
+    if (left?.every((each) => each.id !== id) !== true) throw error;
   }
-}
-
-/** False also if the provider fails again. */
-async function isGone(api: ProviderApi, placeId: string, id: string): Promise<boolean> {
-  const hooks = await api.listHooks(placeId).catch(() => null);
-  return hooks?.every((hook) => hook.id !== id) ?? false;
 }
 
 /** Makes the hooks, one after the other, then waits for their pings. */
 export async function makeAndPing(
   deps: HookNeeds,
   api: ProviderApi,
-  integration: Integration,
+  integration: Identity,
   hooks: readonly Hook[],
   startedAt: Date,
 ): Promise<ConnectedPlace[]> {
@@ -243,27 +236,40 @@ async function requireNotRefused(
 }
 
 /**
- * Deletes hooks at the provider after `error` interrupted their creation, even those whose response was lost. Returns
- * the names of the places where one may remain.
+ * Makes and pings the hooks that a change added. If one fails, deletes them at the provider, even those whose response
+ * was lost, undoes the change with its audit event, and throws `ChangeFailed`.
  */
-export async function takeBack(
+export async function makeOrUndo(
   deps: HookNeeds,
   api: ProviderApi,
-  integration: Integration,
+  integration: Identity,
   hooks: readonly Hook[],
-  error: unknown,
-): Promise<string[]> {
-  const left: string[] = [];
-  for (const hook of hooks) {
-    try {
+  change: {
+    code: Extract<Outcome, { left: unknown }>['code'];
+    startedAt: Date;
+    auditId: number;
+    undo: (tx: WriteTx) => Promise<void>;
+  },
+): Promise<ConnectedPlace[]> {
+  try {
+    return await makeAndPing(deps, api, integration, hooks, change.startedAt);
+  } catch (error) {
+    const left: string[] = [];
+    for (const hook of await deps.db.read((tx) => listHooks(tx, integration.id))) {
+      const isNew = hooks.some(({ placeId }) => placeId === hook.placeId);
       const mayExist = hook.remoteId !== null || isProblem(error, 'provider-failed');
-      if (mayExist) await unmakeHook(deps, api, integration, hook);
-    } catch (failure) {
-      logLeft(deps, hook, failure);
-      left.push(hook.placeName);
+      if (!isNew || !mayExist) continue;
+      await unmakeHook(deps, api, integration, hook).catch((failure) => {
+        logLeft(deps, hook, failure);
+        left.push(hook.placeName);
+      });
     }
+    await deps.db.write(async (tx) => {
+      await change.undo(tx);
+      await withdrawAudit(tx, deps, change.auditId);
+    });
+    throw changeFailed(error, { code: change.code, left });
   }
-  return left;
 }
 
 export function logLeft({ log }: Pick<Deps, 'log'>, { integrationId, placeId }: Hook, error: unknown): void {

@@ -1,8 +1,9 @@
 import { recordAudit, withdrawAudit } from '../audit/store.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { type ProviderApi, ProviderProblem } from '../providers/api.ts';
+import type { ProviderApi } from '../providers/api.ts';
 import {
   getWithHooks,
+  type Hook,
   isBeingRotated,
   listHooks,
   markSecretChanged,
@@ -10,14 +11,16 @@ import {
   updateHook,
 } from './hook-store.ts';
 import { HANDS_OFF_MS, type HookNeeds, makeAndPing, makeHook } from './hooks.ts';
-import { auditEventOf, type ConnectedPlace, type Hook, type Integration } from './model.ts';
-import { changeFailed, IntegrationProblem } from './problems.ts';
-import { newSecret } from './secrets.ts';
-import { endPreviousSecret, getIntegration, getReceivingIntegration, updateIntegration } from './store.ts';
+import { auditEventOf, type ConnectedPlace } from './model.ts';
+import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
+import {
+  getIntegration,
+  getReceivingIntegration,
+  type Integration,
+  newSecret,
+  updateIntegration,
+} from './store.ts';
 import { findApi, requireApi } from './token.ts';
-
-/** The receiver accepts a previous secret that long, in milliseconds. */
-const PREVIOUS_SECRET_MS = DAY_MS;
 
 /**
  * Makes a new secret. The receiver accepts the old one for another 24 h. With a token, sets the new secret at the
@@ -37,7 +40,7 @@ export async function rotateSecret(
   const api = await findApi(deps, integration);
   const { secret, sealed } = newSecret(deps, id);
   const now = clock.now();
-  const until = new Date(now.getTime() + PREVIOUS_SECRET_MS).toISOString();
+  const until = new Date(now.getTime() + DAY_MS).toISOString();
   const { before, hooks, auditId } = await db.write(async (tx) => {
     // Otherwise the secret that the provider still has would be the one before the previous, and refused.
     if (api !== null && (await isBeingRotated(tx, id, now))) {
@@ -65,7 +68,7 @@ export async function rotateSecret(
     }
   } catch (error) {
     // Without a clear response the hook may have the new secret nevertheless, so the receiver must accept it.
-    const isRefused = error instanceof ProviderProblem && error.kind !== 'provider-failed';
+    const isRefused = isProblem(error) && error.kind !== 'provider-failed';
     const isUnused = changedCount === 0 && isRefused;
     await db.write(async (tx) => {
       // The hooks that were changed do not have the current secret, even if this process ends here.
@@ -77,7 +80,10 @@ export async function rotateSecret(
     await setBack(deps, api, integration, hooks, changedCount, isRefused);
     throw changeFailed(error, { code: 'not_rotated' });
   }
-  if (endsNow) await db.write((tx) => endPreviousSecret(tx, id, sealed, clock.now()));
+  if (endsNow) {
+    const previousSecretUntil = clock.now().toISOString();
+    await db.write((tx) => updateIntegration(tx, id, { previousSecretUntil }, sealed));
+  }
   return { secret, isSetAtProvider: true };
 }
 

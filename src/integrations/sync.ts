@@ -1,15 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { ProviderProblem } from '../providers/api.ts';
-import {
-  type DueHook,
-  findDueHook,
-  listDueHooks,
-  listEnabledTriggers,
-  MAX_WAIT_MS,
-  updateHook,
-} from './hook-store.ts';
+import { type Hook, listDueHooks, listEnabledTriggers, MAX_WAIT_MS, updateHook } from './hook-store.ts';
 import { eventsFor, makeHook } from './hooks.ts';
-import type { EnabledTrigger, Hook } from './model.ts';
 import { isProblem } from './problems.ts';
 import { getIntegration } from './store.ts';
 import { requireApi } from './token.ts';
@@ -38,8 +30,8 @@ export async function syncHooks(given: Needs, signal?: AbortSignal): Promise<num
   for (const due of await listOutdated(deps)) {
     if (signal?.aborted) break;
     // The list may be out of date after requests for other hooks.
-    const hook = await db.read((tx) => findDueHook(tx, due, clock.now()));
-    if (hook === null) continue;
+    const [hook] = await db.read((tx) => listDueHooks(tx, clock.now(), due));
+    if (hook === undefined) continue;
     const { integrationId } = hook;
     const error = failures.get(integrationId) ?? (await trySync(deps, hook));
     if (error === null) {
@@ -54,21 +46,17 @@ export async function syncHooks(given: Needs, signal?: AbortSignal): Promise<num
 }
 
 /** The job runs often: two queries for any number of hooks. */
-async function listOutdated({ db, clock }: Needs): Promise<DueHook[]> {
+async function listOutdated({ db, clock }: Needs) {
   const { due, triggers } = await db.read(async (tx) => {
     const due = await listDueHooks(tx, clock.now());
     return { due, triggers: due.length === 0 ? [] : await listEnabledTriggers(tx) };
   });
   const byIntegration = Map.groupBy(triggers, ({ integrationId }) => integrationId);
-  return due.filter((hook) => isOutdated(hook, byIntegration.get(hook.integrationId) ?? []));
-}
-
-function isOutdated(hook: DueHook, triggers: readonly EnabledTrigger[]): boolean {
-  return (
-    hook.remoteId === null ||
-    !hook.hasPresentSecret ||
-    !Bun.deepEquals(hook.events, eventsFor(hook.type, hook, triggers))
-  );
+  return due.filter((hook) => {
+    if (hook.remoteId === null || !hook.hasPresentSecret) return true;
+    const needed = eventsFor(hook.type, hook, byIntegration.get(hook.integrationId) ?? []);
+    return !Bun.deepEquals(hook.events, needed);
+  });
 }
 
 /** Resolves to the failure; null after a success. */

@@ -2,12 +2,17 @@ import { recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { ALL_PUBLIC_TEAMS, MAX_TOKEN_LENGTH, type Place, type ProviderApi } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
-import { getWithHooks, insertHooks, listHooks, updateHook } from './hook-store.ts';
+import { getWithHooks, type Hook, insertHooks, listHooks, updateHook } from './hook-store.ts';
 import { getAdministrable, HANDS_OFF_MS, type HookNeeds, makeAndPing, newHook, urlOf } from './hooks.ts';
-import { auditEventOf, type ConnectedPlace, type Hook, type Integration } from './model.ts';
+import { auditEventOf, type ConnectedPlace } from './model.ts';
 import { changeFailed, IntegrationProblem } from './problems.ts';
-import { openOrNull } from './secrets.ts';
-import { findSealedToken, learnRepository, updateIntegration } from './store.ts';
+import {
+  findSealedToken,
+  type Integration,
+  learnRepository,
+  openOrNull,
+  updateIntegration,
+} from './store.ts';
 
 type ApiNeeds = Pick<Deps, 'db' | 'secrets' | 'openProviderApi'>;
 
@@ -46,12 +51,6 @@ export async function requireApi(
   throw new IntegrationProblem({ code: 'no_token', integrationId: id, type });
 }
 
-/** A place that the token can administer, and the repository of the integration that stands for it. */
-interface Target {
-  place: Place;
-  repositoryId: string | null;
-}
-
 /**
  * Stores an integration's first token, or a newer one. From then on Tidings manages its hooks: it takes over those that
  * were set up by hand, found by their URL, and creates the missing ones. Refuses a token that cannot administer every
@@ -81,11 +80,8 @@ export async function setToken(
       if (repositoryId === null || place.providerId === undefined) continue;
       await learnRepository(tx, repositoryId, { providerId: place.providerId, fullName: place.name });
     }
-    await recordAudit(
-      tx,
-      deps,
-      auditEventOf(integration, 'token.set', (name) => `${verb} ${name}`),
-    );
+    const describe = (name: string) => `${verb} ${name}`;
+    await recordAudit(tx, deps, auditEventOf(integration, 'token.set', describe));
     return listHooks(tx, integrationId);
   });
   try {
@@ -98,13 +94,13 @@ export async function setToken(
   }
 }
 
-/** The places of the integration's hooks, existing or to be created. */
+/** The places of the integration's hooks, existing or to be created, and the repository of each. */
 async function findTargets(
   deps: HookNeeds,
   api: ProviderApi,
   integration: Integration,
   hooks: readonly Hook[],
-): Promise<Target[]> {
+): Promise<{ place: Place; repositoryId: string | null }[]> {
   const { type, repositories } = integration;
   let wanted: { name: string; repositoryId: string | null }[];
   if (hooks.length > 0) {
@@ -115,7 +111,7 @@ async function findTargets(
     const pasted = await api.findHookAnywhere?.(urlOf(deps, integration, { repositoryId: null }));
     wanted = [{ name: pasted?.placeId ?? ALL_PUBLIC_TEAMS, repositoryId: null }];
   }
-  const targets: Target[] = [];
+  const targets: { place: Place; repositoryId: string | null }[] = [];
   // One after the other: providers refuse clients that send many requests at once.
   for (const { name, repositoryId } of wanted) {
     const place = await getAdministrable(api, name);

@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import { listHooks, updateHook } from '../../src/integrations/hook-store.ts';
-import { acceptedSecrets, revealSecret } from '../../src/integrations/secrets.ts';
-import { getIntegration, getReceivingIntegration, listIntegrations } from '../../src/integrations/store.ts';
+import {
+  acceptedSecrets,
+  getIntegration,
+  getReceivingIntegration,
+  listIntegrations,
+  revealSecret,
+} from '../../src/integrations/store.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { cookieOf, pageVisitor, type VisitPage } from '../support/dashboard.ts';

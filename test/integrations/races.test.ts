@@ -3,8 +3,7 @@ import { connectIntegration, connectWithToken } from '../../src/integrations/con
 import { recordMade } from '../../src/integrations/hook-store.ts';
 import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { revealSecret } from '../../src/integrations/secrets.ts';
-import { getReceivingIntegration, listIntegrations } from '../../src/integrations/store.ts';
+import { getReceivingIntegration, listIntegrations, revealSecret } from '../../src/integrations/store.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
 import { createTrigger } from '../../src/triggers/service.ts';

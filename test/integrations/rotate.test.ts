@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { acceptedSecrets, revealSecret } from '../../src/integrations/secrets.ts';
-import { getReceivingIntegration } from '../../src/integrations/store.ts';
+import { acceptedSecrets, getReceivingIntegration, revealSecret } from '../../src/integrations/store.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
