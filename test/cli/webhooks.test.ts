@@ -110,7 +110,7 @@ describe('integration', () => {
   test('a refusal names the command that helps', async () => {
     const { integrationId: id } = await connect();
     expect(await fails(1, 'integration', 'repair', id)).toContain(
-      `Integration ${id} has no GitHub token that Tidings can read. To give it one: ${tidings} integration set-token ${id} --token TOKEN`,
+      `Integration ${id} has no GitHub token that Tidings can read. To give it a token: ${tidings} integration set-token ${id} --token TOKEN`,
     );
     expect(await fails(1, 'integration', 'remove', id, 'acme/rocket')).toContain(
       `Disconnect the integration instead: ${tidings} integration disconnect ${id}`,
