@@ -1,17 +1,4 @@
-import {
-  and,
-  count,
-  desc,
-  eq,
-  getTableColumns,
-  gte,
-  inArray,
-  isNull,
-  lt,
-  lte,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
+import { and, count, desc, eq, getTableColumns, gte, inArray, isNull, lt, lte, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { auditEvents, memberships, organizations } from '../../db/schema/organizations.ts';
 import { afterCommit, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
@@ -21,7 +8,6 @@ import {
   ACCOUNT_RETENTION_DAYS,
   type Actor,
   type AuditAction,
-  type AuditEvent,
   describeActor,
   retentionDaysOf,
 } from './model.ts';
@@ -33,8 +19,19 @@ export type AuditContext = { readonly clock: Clock; readonly log: Logger; readon
 export type AuditDeps = AuditContext & { readonly db: Database };
 
 /** An event to record; its actor and time follow from the context. */
-export type NewAuditEvent = Pick<AuditEvent, 'organizationId' | 'action' | 'target' | 'summary'> &
-  Partial<Pick<AuditEvent, 'count'>>;
+export interface NewAuditEvent {
+  /** Null for events of accounts. */
+  organizationId: string | null;
+  action: AuditAction;
+  target: { type: string; id: string } | null;
+  /** The rest of a sentence that the actor begins: `created the API key “Website”`. Never a secret. */
+  summary: string;
+  /** How many things or attempts the event stands for. */
+  count?: number;
+}
+
+/** A recorded event, without its expiry. */
+export type AuditEvent = ReturnType<typeof toEvent>;
 
 const MAX_SUMMARY_LENGTH = 400;
 
@@ -188,7 +185,7 @@ export async function listOrganizationAudit(
   return all.sort((one, other) => other.id - one.id).slice(0, limit);
 }
 
-function matches({ actions, actor, since, before }: AuditFilter): SQL | undefined {
+function matches({ actions, actor, since, before }: AuditFilter) {
   return and(
     actions === undefined ? undefined : inArray(auditEvents.action, actions),
     actor && ('type' in actor ? eq(auditEvents.actorType, actor.type) : eq(auditEvents.actorId, actor.id)),
@@ -197,7 +194,7 @@ function matches({ actions, actor, since, before }: AuditFilter): SQL | undefine
   );
 }
 
-function toEvent(row: typeof auditEvents.$inferSelect): AuditEvent {
+function toEvent(row: typeof auditEvents.$inferSelect) {
   const { actorType, actorId, actorName, targetType, targetId, expiresAt: _, ...event } = row;
   return {
     ...event,

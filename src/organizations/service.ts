@@ -36,18 +36,10 @@ export async function addOrganization(
   organization: Organization,
 ): Promise<void> {
   await insertOrganization(tx, organization);
-  const summary = `created the organization ${quote(organization.name)}`;
-  await recordChange(tx, deps, organization.id, 'organization.created', summary);
-}
-
-function recordChange(
-  tx: WriteTx,
-  deps: AuditContext,
-  id: string,
-  action: 'organization.created' | 'organization.changed',
-  summary: string,
-): Promise<number> {
-  return recordAudit(tx, deps, { organizationId: id, action, target: { type: 'organization', id }, summary });
+  const { id, name } = organization;
+  const summary = `created the organization ${quote(name)}`;
+  const target = { type: 'organization', id };
+  await recordAudit(tx, deps, { organizationId: id, action: 'organization.created', target, summary });
 }
 
 /** The id is part of URLs and never changes. */
@@ -70,7 +62,9 @@ export async function changeOrganization(
     if (after.plan !== before.plan) changes.push(`changed the plan from ${before.plan} to ${after.plan}`);
     if (changes.length === 0) return before;
     await updateOrganization(tx, after);
-    await recordChange(tx, deps, id, 'organization.changed', changes.join(' and '));
+    const summary = changes.join(' and ');
+    const target = { type: 'organization', id };
+    await recordAudit(tx, deps, { organizationId: id, action: 'organization.changed', target, summary });
     return after;
   });
 }
