@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { connectIntegration, connectWithToken, listPlaces } from '../integrations/connect.ts';
 import { isLocal } from '../integrations/doctor.ts';
+import type { ConnectedPlace } from '../integrations/model.ts';
 import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import type { Place } from '../providers/api.ts';
@@ -86,14 +87,10 @@ async function run(
   const token = await readToken(options.token);
   if (wantsList(provider, options)) {
     const { places, isCut } = await listPlaces(services, type, token);
-    return { json: places, text: describePlaces(type, places, isCut) };
+    return { json: places, text: describeList(type, places, isCut) };
   }
   const request = { type, organizationId: options.organization, token, places: namesOf(options) };
   const { integrationId, places } = await connectWithToken(services, request);
-  const lines = places.map(({ place, hookId, hasPinged }) => {
-    const ping = hasPinged === null ? '' : `, and its ping ${hasPinged ? 'arrived' : 'has not arrived yet'}`;
-    return `Connected ${place}: webhook ${hookId} was made${ping}.`;
-  });
   const next = places.some(({ hasPinged }) => hasPinged === false)
     ? `Look again in a moment: ${tidings} integration doctor ${integrationId}`
     : nextOf(type, integrationId);
@@ -101,7 +98,7 @@ async function run(
   return {
     // For one place the same keys as when it is connected by hand.
     json: { integrationId, ...(repositoryId !== undefined && { repositoryId }), webhookUrl, places },
-    text: [lines.join('\n'), fields({ Integration: integrationId }), next].join('\n\n'),
+    text: [describePlaces({ places }), fields({ Integration: integrationId }), next].join('\n\n'),
   };
 }
 
@@ -132,7 +129,7 @@ async function connectByHand(
   return { json: isOne ? single : connected, text: text.join('\n\n') };
 }
 
-function describePlaces(type: IntegrationType, places: readonly Place[], isCut: boolean): string {
+function describeList(type: IntegrationType, places: readonly Place[], isCut: boolean): string {
   const { one: noun, pattern } = providerOf(type).words.place;
   if (places.length === 0) return `The token can see no ${noun}.`;
   const rows = places.map(({ name, canAdminister }) => [name, canAdminister ? 'yes' : 'no']);
@@ -154,4 +151,13 @@ function warnOfAddress(type: IntegrationType, webhookUrl: string): string[] {
     `${providerOf(type).name} delivers to public addresses alone, and ${new URL(webhookUrl).host} is none: set PUBLIC_URL to the one that the
 service has, and paste a URL that begins with that.`,
   ];
+}
+
+/** The results of connecting places, or of setting their webhooks again. */
+export function describePlaces({ places }: { places: readonly Partial<ConnectedPlace>[] }): string {
+  const lines = places.map(({ place, hookId, hasPinged }) => {
+    const ping = hasPinged === null ? '' : `; its ping ${hasPinged ? 'arrived' : 'has not arrived yet'}`;
+    return `${place}: webhook ${hookId} is up to date${ping}.`;
+  });
+  return lines.join('\n');
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { setEnabled } from '../integrations/connect.ts';
 import { listHooks } from '../integrations/hook-store.ts';
-import type { ConnectedPlace } from '../integrations/model.ts';
 import { addPlace, disconnectIntegration, removePlace } from '../integrations/places.ts';
 import { ChangeFailed, IntegrationProblem } from '../integrations/problems.ts';
 import { repairHooks, rotateSecret } from '../integrations/rotate.ts';
@@ -14,7 +13,7 @@ import { getOrganization } from '../organizations/store.ts';
 import { listProviders, providerOf, providers } from '../providers/index.ts';
 import { aboutOne, answering } from './command.ts';
 import { type CliContext, readToken } from './context.ts';
-import { addConnectCommands, ONCE } from './integration-connect.ts';
+import { addConnectCommands, describePlaces, ONCE } from './integration-connect.ts';
 import { addDoctorCommands } from './integration-doctor.ts';
 import { fields, table } from './output.ts';
 
@@ -80,7 +79,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
         ({ integrationId, ...added }) =>
           added.hookId === undefined
             ? `${fields({ 'Webhook URL': added.webhookUrl })}\n\nSet up its webhook with this URL and the secret of the integration. For a new secret: ${tidings} integration rotate-secret ${integrationId}`
-            : describePlace(added as ConnectedPlace),
+            : describePlaces({ places: [added] }),
       ),
     );
 
@@ -136,13 +135,6 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
             : `Disconnected: ${id}\nThe webhook was left at ${left.join(', ')}: delete it there by hand.`,
       ),
     );
-}
-
-const describePlaces = ({ places }: { places: ConnectedPlace[] }) => places.map(describePlace).join('\n');
-
-function describePlace({ place, hookId, hasPinged }: ConnectedPlace): string {
-  const ping = hasPinged === null ? '' : hasPinged ? '; its ping arrived' : '; its ping has not arrived yet';
-  return `${place}: webhook ${hookId} is up to date${ping}.`;
 }
 
 /** With the names of its repositories or, where Tidings manages a webhook, of its teams. */

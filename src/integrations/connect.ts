@@ -1,28 +1,21 @@
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
-import { recordAudit } from '../audit/store.ts';
+import type { WriteTx } from '../../db/storage.ts';
 import type { Deps } from '../deps.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from '../providers/api.ts';
-import { providerOf } from '../providers/index.ts';
+import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { insertHooks } from './hook-store.ts';
-import { getAdministrable, HANDS_OFF_MS, type HookNeeds, makeOrUndo, newHook, urlOf } from './hooks.ts';
-import {
-  auditEventOf,
-  type ConnectedPlace,
-  type IntegrationType,
-  MAX_PLACES,
-  RepositoryName,
-} from './model.ts';
+import { getAdministrable, type HookNeeds, makeOrUndo, newHook, urlOf } from './hooks.ts';
+import { type ConnectedPlace, MAX_PLACES, RepositoryName, recordChange } from './model.ts';
 import { IntegrationProblem } from './problems.ts';
 import {
   deleteIntegration,
-  findConnectedPlace,
   getIntegration,
   type Integration,
   insertIntegration,
   listIntegrations,
   newSecret,
+  requireUnconnected,
   updateIntegration,
 } from './store.ts';
 import { requireToken, sealToken } from './token.ts';
@@ -49,8 +42,8 @@ export async function listPlaces(
 }
 
 /**
- * Creates an integration and its hooks at the provider, and pings each. All or nothing: if one place fails, it deletes
- * the others on both sides. Throws `ProviderProblem`; `ChangeFailed` once a hook may exist; `AppError` 400, 404 and 409.
+ * Creates an integration and its hooks at the provider, and pings each: all or nothing. Throws `ProviderProblem`;
+ * `ChangeFailed` once a hook may exist; `AppError` 400, 404 and 409.
  */
 export async function connectWithToken(
   deps: HookNeeds,
@@ -79,11 +72,11 @@ export async function connectWithToken(
     await requireUnconnected(tx, organizationId, places);
     await insertIntegration(tx, row, repositories);
     await insertHooks(tx, hooks, row.createdAt);
-    return recordAudit(tx, deps, connectedEvent({ ...row, repositories }));
+    return recordChange(tx, deps, { ...row, repositories }, 'integration.connected', 'connected');
   });
   const undo = (tx: WriteTx) => deleteIntegration(tx, integrationId);
   const change = { code: 'not_connected', startedAt, auditId, undo } as const;
-  return { integrationId, places: await makeOrUndo(deps, api, row, hooks, change) };
+  return { integrationId, places: await makeOrUndo({ ...deps, api, integration: row }, hooks, change) };
 }
 
 /** The rows of a new place of an integration. The repository is null for a provider without repositories. */
@@ -94,8 +87,7 @@ export function newPlace(
   startedAt: Date,
 ) {
   const repository = providerOf(type).hasRepositories ? newRepository(deps, id, place) : null;
-  const retryAt = startedAt.getTime() + HANDS_OFF_MS;
-  return { repository, hook: newHook(id, place, repository?.id ?? null, retryAt) };
+  return { repository, hook: newHook(id, place, repository?.id ?? null, startedAt) };
 }
 
 async function findPlaces(api: ProviderApi, { type, places }: ConnectRequest): Promise<Place[]> {
@@ -118,20 +110,6 @@ async function findPlaces(api: ProviderApi, { type, places }: ConnectRequest): P
 function requireCount(count: number, max: number): void {
   if (count <= max) return;
   throw new IntegrationProblem({ code: 'too_many_places', max, count });
-}
-
-/**
- * Two integrations of one repository or team would draft everything twice. Skips all public teams, which may be those
- * of another workspace. Throws `IntegrationProblem` `place_connected`.
- */
-export async function requireUnconnected(
-  tx: ReadTx,
-  organizationId: string,
-  places: readonly Place[],
-): Promise<void> {
-  const placeIds = places.map(({ id }) => id).filter((id) => id !== ALL_PUBLIC_TEAMS);
-  const connected = await findConnectedPlace(tx, organizationId, placeIds);
-  if (connected !== null) throw new IntegrationProblem({ code: 'place_connected', ...connected });
 }
 
 /**
@@ -176,7 +154,7 @@ export async function connectIntegration(
   await deps.db.write(async (tx) => {
     await getOrganization(tx, organizationId);
     await insertIntegration(tx, row, repositories);
-    await recordAudit(tx, deps, connectedEvent({ ...row, repositories }));
+    await recordChange(tx, deps, { ...row, repositories }, 'integration.connected', 'connected');
   });
   const urls = repositories.map(({ id, fullName }) => ({
     repository: fullName,
@@ -207,10 +185,6 @@ export function newRepository(
   return { id: ids.newId('repo'), integrationId, fullName, providerId, createdAt: clock.now().toISOString() };
 }
 
-function connectedEvent(integration: Parameters<typeof auditEventOf>[0]) {
-  return auditEventOf(integration, 'integration.connected', (name) => `connected ${name}`);
-}
-
 /** Accepts or refuses deliveries from now on. Throws `IntegrationProblem` `integration_not_found`. */
 export async function setEnabled(
   deps: Pick<Deps, 'db' | 'clock' | 'log' | 'actor'>,
@@ -222,8 +196,7 @@ export async function setEnabled(
     const before = await getIntegration(tx, id);
     if (before.enabled === enabled) return before;
     await updateIntegration(tx, id, { enabled });
-    const event = auditEventOf(before, `integration.${verb}`, (name) => `${verb} ${name}`);
-    await recordAudit(tx, deps, event);
+    await recordChange(tx, deps, before, `integration.${verb}`, verb);
     return { ...before, enabled };
   });
 }

@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import type { NewAuditEvent } from '../audit/store.ts';
+import type { WriteTx } from '../../db/storage.ts';
+import type { AuditAction } from '../audit/model.ts';
+import { type AuditContext, recordAudit } from '../audit/store.ts';
 import { type IntegrationType, providers } from '../providers/index.ts';
-import type { Integration, Repository } from './store.ts';
+import type { Integration } from './store.ts';
 
 export type { Hook } from './hook-store.ts';
 export type { Integration, ReceivingIntegration, Repository, RepositoryIdentity } from './store.ts';
@@ -45,24 +47,22 @@ export function integrationName({ type, repositories }: Pick<Integration, 'type'
   return repositories.map(({ fullName }) => fullName).join(', ') || providerNames[type];
 }
 
-/** The audit event for a change. `describe` completes the summary with the provider and its first repository. */
-export function auditEventOf(
-  {
-    id,
-    organizationId,
-    type,
-    repositories,
-  }: Pick<Integration, 'id' | 'organizationId' | 'type'> & {
-    repositories: readonly Pick<Repository, 'fullName'>[];
+/** Records a change. `did` begins the summary, which the provider and the first repository end. */
+export function recordChange(
+  tx: WriteTx,
+  deps: AuditContext,
+  integration: Pick<Integration, 'id' | 'organizationId' | 'type'> & {
+    repositories: readonly { fullName: string }[];
   },
-  action: Extract<NewAuditEvent['action'], `integration.${string}` | 'secret.rotated' | 'token.set'>,
-  describe: (name: string) => string,
-): NewAuditEvent {
+  action: Extract<AuditAction, `integration.${string}` | 'secret.rotated' | 'token.set'>,
+  did: string,
+): Promise<number> {
+  const { id, organizationId, type, repositories } = integration;
   const [first, ...others] = repositories;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  const suffix = first === undefined ? '' : ` ${first.fullName}${more}`;
-  const summary = describe(`the ${providerNames[type]} integration${suffix}`);
-  return { organizationId, action, target: { type: 'integration', id }, summary };
+  const name = first === undefined ? '' : ` ${first.fullName}${more}`;
+  const summary = `${did} the ${providerNames[type]} integration${name}`;
+  return recordAudit(tx, deps, { organizationId, action, target: { type: 'integration', id }, summary });
 }
 
 /** The path `/api/webhooks/…` that deliveries are sent to, below `publicUrl`. */

@@ -1,24 +1,14 @@
 import type { WriteTx } from '../../db/storage.ts';
-import { recordAudit } from '../audit/store.ts';
 import { requireValid } from '../lib/validation.ts';
-import type { Place, ProviderApi } from '../providers/api.ts';
+import type { Place } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
-import { newPlace, newRepository, requireUnconnected } from './connect.ts';
-import { deleteHooks, getWithHooks, type Hook, insertHooks, restoreHook, updateHook } from './hook-store.ts';
-import {
-  getAdministrable,
-  HANDS_OFF_MS,
-  type HookNeeds,
-  logLeft,
-  makeOrUndo,
-  unmakeHook,
-  urlOf,
-} from './hooks.ts';
-import { auditEventOf, type ConnectedPlace, MAX_PLACES, RepositoryName } from './model.ts';
-import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
-import { deleteIntegration, deleteRepository, type Integration, insertRepository } from './store.ts';
+import { newPlace, newRepository } from './connect.ts';
+import { deleteHooks, getWithHooks, type Hook, insertHooks } from './hook-store.ts';
+import { deleteWithHooks, getAdministrable, type HookNeeds, makeOrUndo, urlOf } from './hooks.ts';
+import { type ConnectedPlace, type Integration, MAX_PLACES, RepositoryName, recordChange } from './model.ts';
+import { IntegrationProblem } from './problems.ts';
+import { deleteIntegration, deleteRepository, insertRepository, requireUnconnected } from './store.ts';
 import { findApi, requireApi } from './token.ts';
-import type { Outcome } from './words.ts';
 
 // Each change records first that the hook needs work. If the process ends before it is through, the job finishes it.
 
@@ -45,14 +35,14 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
     if (repository !== null) await insertRepository(tx, repository);
     const isNew = await insertHooks(tx, [hook], startedAt.toISOString());
     if (!isNew) throw addedBefore(integration, place.name);
-    return recordAdded(tx, deps, integration, place.name);
+    return recordChange(tx, deps, integration, 'integration.place_added', `added ${place.name} to`);
   });
   const undo = async (tx: WriteTx) => {
     await deleteHooks(tx, integrationId, place.id);
     if (repository !== null) await deleteRepository(tx, repository.id);
   };
   const change = { code: 'not_added', startedAt, auditId, undo } as const;
-  const [made] = await makeOrUndo(deps, api, integration, [hook], change);
+  const [made] = await makeOrUndo({ ...deps, api, integration }, [hook], change);
   if (made === undefined) throw new Error('makeOrUndo returned no place');
   return made;
 }
@@ -68,7 +58,7 @@ async function addByHand(deps: HookNeeds, integration: Integration, name: string
   const repository = newRepository(deps, integration.id, { id: name });
   await deps.db.write(async (tx) => {
     await insertRepository(tx, repository);
-    await recordAdded(tx, deps, integration, name);
+    await recordChange(tx, deps, integration, 'integration.place_added', `added ${name} to`);
   });
   const repositoryId = repository.id;
   return { place: name, repositoryId, webhookUrl: urlOf(deps, integration, { repositoryId }) };
@@ -91,11 +81,6 @@ function addedBefore({ id }: Integration, place: string): IntegrationProblem {
   return new IntegrationProblem({ code: 'place_added_before', integrationId: id, place });
 }
 
-function recordAdded(tx: WriteTx, deps: HookNeeds, integration: Integration, place: string) {
-  const describe = (name: string) => `added ${place} to ${name}`;
-  return recordAudit(tx, deps, auditEventOf(integration, 'integration.place_added', describe));
-}
-
 /**
  * Removes a repository or a team, its hook first, and its triggers. If the provider does not delete the hook, `force`
  * removes the place nevertheless; otherwise nothing changes. Resolves to whether a hook may remain at the provider.
@@ -110,10 +95,10 @@ export async function removePlace(
   const { integration, hooks } = await deps.db.read((tx) => getWithHooks(tx, integrationId));
   const { repository, hook } = findPlace(integration, hooks, name);
   const place = repository?.fullName ?? hook?.placeName;
-  if (place === undefined)
-    throw new IntegrationProblem({ code: 'unknown_place', integrationId, place: name });
-  if (Math.max(hooks.length, integration.repositories.length) === 1) {
-    throw new IntegrationProblem({ code: 'last_place', integrationId, place: name });
+  const isLast = Math.max(hooks.length, integration.repositories.length) === 1;
+  if (place === undefined || isLast) {
+    const code = place === undefined ? 'unknown_place' : 'last_place';
+    throw new IntegrationProblem({ code, integrationId, place: name });
   }
   const api =
     hook === undefined || force ? await findApi(deps, integration) : await requireApi(deps, integration);
@@ -124,8 +109,7 @@ export async function removePlace(
     async forget(tx) {
       const deleted = hook === undefined ? [] : await deleteHooks(tx, integrationId, hook.placeId);
       if (repository !== undefined) await deleteRepository(tx, repository.id);
-      const describe = (integrationName: string) => `removed ${place} from ${integrationName}`;
-      await recordAudit(tx, deps, auditEventOf(integration, 'integration.place_removed', describe));
+      await recordChange(tx, deps, integration, 'integration.place_removed', `removed ${place} from`);
       return deleted;
     },
   });
@@ -164,69 +148,9 @@ export async function disconnectIntegration(
     async forget(tx) {
       const deleted = await deleteHooks(tx, id);
       await deleteIntegration(tx, id);
-      const describe = (name: string) => `disconnected ${name}`;
-      await recordAudit(tx, deps, auditEventOf(integration, 'integration.disconnected', describe));
+      await recordChange(tx, deps, integration, 'integration.disconnected', 'disconnected');
       return deleted;
     },
   });
   return { left };
-}
-
-/**
- * Deletes hooks at the provider, one after the other, then calls `forget`, which returns the hooks that it deleted here.
- * Resolves to the names of the places where a hook may remain. The first failure without `force` keeps everything: the
- * job sets the hooks again that are, or may be, gone at the provider.
- */
-async function deleteWithHooks(
-  deps: HookNeeds,
-  api: ProviderApi | null,
-  integration: Integration,
-  hooks: readonly Hook[],
-  change: {
-    force: boolean;
-    outcome: (deleted: string[], mayBeGone: string | null) => Outcome;
-    forget: (tx: WriteTx) => Promise<Hook[]>;
-  },
-): Promise<string[]> {
-  const { db, clock } = deps;
-  const left: string[] = [];
-  const leave = (hook: Hook, error: unknown) => {
-    logLeft(deps, hook, error);
-    left.push(hook.placeName);
-  };
-  const retryAt = clock.now().getTime() + HANDS_OFF_MS;
-  await db.write(async (tx) => {
-    for (const hook of hooks) await updateHook(tx, hook, { hasPresentSecret: false, retryAt });
-  });
-  for (const [index, hook] of hooks.entries()) {
-    try {
-      if (api !== null) await unmakeHook(deps, api, integration, hook);
-      else if (hook.remoteId !== null) left.push(hook.placeName);
-    } catch (error) {
-      // A hook that was never made, at a place that is gone, needs no force.
-      if (hook.remoteId === null && isProblem(error, 'place-not-found')) continue;
-      if (change.force) {
-        leave(hook, error);
-        continue;
-      }
-      const mayBeGone = isProblem(error, 'provider-failed') ? hook.placeName : null;
-      await db.write(async (tx) => {
-        for (const [at, each] of hooks.entries()) {
-          const isChanged = at < index || (at === index && mayBeGone !== null);
-          await (isChanged ? updateHook(tx, each, { retryAt: null }) : restoreHook(tx, each));
-        }
-      });
-      const deleted = hooks.slice(0, index).map(({ placeName }) => placeName);
-      throw changeFailed(error, change.outcome(deleted, mayBeGone));
-    }
-  }
-  const known = new Set(hooks.map(({ remoteId }) => remoteId));
-  for (const hook of await db.write(change.forget)) {
-    // The job created it meanwhile.
-    const isNew = hook.remoteId !== null && !known.has(hook.remoteId);
-    if (api !== null && isNew) {
-      await unmakeHook(deps, api, integration, hook).catch((error) => leave(hook, error));
-    }
-  }
-  return left;
 }

@@ -1,34 +1,17 @@
-import { recordAudit, withdrawAudit } from '../audit/store.ts';
+import { withdrawAudit } from '../audit/store.ts';
 import { DAY_MS } from '../lib/time.ts';
-import type { ProviderApi } from '../providers/api.ts';
-import {
-  getWithHooks,
-  type Hook,
-  isBeingRotated,
-  listHooks,
-  markSecretChanged,
-  restoreHook,
-  updateHook,
-} from './hook-store.ts';
+import { getWithHooks, isBeingRotated, markSecretChanged, restoreHook, updateHook } from './hook-store.ts';
 import { HANDS_OFF_MS, type HookNeeds, makeAndPing, makeHook } from './hooks.ts';
-import { auditEventOf, type ConnectedPlace } from './model.ts';
+import { type ConnectedPlace, recordChange } from './model.ts';
 import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
-import {
-  getIntegration,
-  getReceivingIntegration,
-  type Integration,
-  newSecret,
-  updateIntegration,
-} from './store.ts';
+import { getIntegration, getReceivingIntegration, newSecret, updateIntegration } from './store.ts';
 import { findApi, requireApi } from './token.ts';
 
 /**
- * Makes a new secret. The receiver accepts the old one for another 24 h. With a token, sets the new secret at the
- * provider; the receiver accepts both meanwhile, so it refuses no delivery. If the provider does not take it, the old
- * secret stays, and hooks that have the new one get the old one again. Throws `ChangeFailed`, and `IntegrationProblem`
- * `integration_not_found` and `rotation_in_progress`.
- *
- * `now` is for a leaked secret: the old one ends as soon as the provider has the new one, or at once without a token.
+ * Makes a new secret, and with a token sets it at the provider. The receiver accepts the old one for another 24 h;
+ * with `now`, only until the provider has the new one. If the provider does not take it, the old secret stays, and hooks
+ * that have the new one get the old one again. Throws `ChangeFailed`, and `IntegrationProblem` `integration_not_found`
+ * and `rotation_in_progress`.
  */
 export async function rotateSecret(
   deps: HookNeeds,
@@ -46,7 +29,7 @@ export async function rotateSecret(
     if (api !== null && (await isBeingRotated(tx, id, now))) {
       throw new IntegrationProblem({ code: 'rotation_in_progress', integrationId: id });
     }
-    const hooks = await listHooks(tx, id);
+    const { hooks } = await getWithHooks(tx, id);
     const { secret, previousSecret, previousSecretUntil } = await getReceivingIntegration(tx, id);
     await markSecretChanged(tx, id, now.getTime() + (api === null ? 0 : HANDS_OFF_MS));
     await updateIntegration(tx, id, {
@@ -54,16 +37,17 @@ export async function rotateSecret(
       previousSecret: secret,
       previousSecretUntil: api === null && endsNow ? now.toISOString() : until,
     });
-    const describe = (name: string) => `rotated the webhook secret of ${name}`;
-    const auditId = await recordAudit(tx, deps, auditEventOf(integration, 'secret.rotated', describe));
+    const did = 'rotated the webhook secret of';
+    const auditId = await recordChange(tx, deps, integration, 'secret.rotated', did);
     return { before: { secret, previousSecret, previousSecretUntil }, hooks, auditId };
   });
   if (api === null) return { secret, isSetAtProvider: false };
 
+  const work = { ...deps, api, integration };
   let changedCount = 0;
   try {
     for (const hook of hooks) {
-      await makeHook(deps, api, integration, hook);
+      await makeHook(work, hook);
       changedCount++;
     }
   } catch (error) {
@@ -73,11 +57,21 @@ export async function rotateSecret(
     await db.write(async (tx) => {
       // The hooks that were changed do not have the current secret, even if this process ends here.
       await markSecretChanged(tx, id, clock.now().getTime() + HANDS_OFF_MS);
+      for (const [index, hook] of hooks.slice(changedCount).entries()) {
+        const hasPresentSecret = hook.hasPresentSecret && (index > 0 || isRefused);
+        await restoreHook(tx, { ...hook, hasPresentSecret });
+      }
       const previous = { previousSecret: sealed, previousSecretUntil: until };
       await updateIntegration(tx, id, isUnused ? before : { ...before, ...previous });
       await withdrawAudit(tx, deps, auditId);
     });
-    await setBack(deps, api, integration, hooks, changedCount, isRefused);
+    for (const hook of hooks.slice(0, changedCount)) {
+      await makeHook(work, hook).catch(async (failure: unknown) => {
+        deps.log.warn({ err: failure, placeId: hook.placeId }, 'the old secret could not be set back yet');
+        // The job tries again.
+        await db.write((tx) => updateHook(tx, hook, { retryAt: null }));
+      });
+    }
     throw changeFailed(error, { code: 'not_rotated' });
   }
   if (endsNow) {
@@ -87,28 +81,6 @@ export async function rotateSecret(
   return { secret, isSetAtProvider: true };
 }
 
-/** Gives the first `changedCount` hooks the old secret again. The job retries those that fail. */
-async function setBack(
-  deps: HookNeeds,
-  api: ProviderApi,
-  integration: Integration,
-  hooks: readonly Hook[],
-  changedCount: number,
-  isRefused: boolean,
-): Promise<void> {
-  for (const [index, hook] of hooks.entries()) {
-    if (index < changedCount) {
-      await makeHook(deps, api, integration, hook).catch(async (error: unknown) => {
-        deps.log.warn({ err: error, placeId: hook.placeId }, 'the old secret could not be set back yet');
-        await deps.db.write((tx) => updateHook(tx, hook, { retryAt: null }));
-      });
-    } else {
-      const hasPresentSecret = hook.hasPresentSecret && (index > changedCount || isRefused);
-      await deps.db.write((tx) => restoreHook(tx, { ...hook, hasPresentSecret }));
-    }
-  }
-}
-
 /**
  * Brings every hook of an integration to the desired state, whatever was changed at the provider, and pings it. Throws
  * `ProviderProblem`, and `IntegrationProblem` `integration_not_found` and `no_token`.
@@ -116,5 +88,5 @@ async function setBack(
 export async function repairHooks(deps: HookNeeds, integrationId: string): Promise<ConnectedPlace[]> {
   const { integration, hooks } = await deps.db.read((tx) => getWithHooks(tx, integrationId));
   const api = await requireApi(deps, integration);
-  return makeAndPing(deps, api, integration, hooks, deps.clock.now());
+  return makeAndPing({ ...deps, api, integration }, hooks, deps.clock.now());
 }

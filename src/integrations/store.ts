@@ -1,23 +1,11 @@
-import {
-  and,
-  asc,
-  desc,
-  eq,
-  getTableColumns,
-  inArray,
-  isNotNull,
-  isNull,
-  ne,
-  or,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import { hooks, integrations, repositories } from '../../db/schema/integrations.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { findAddress } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import { randomToken } from '../lib/ids.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
+import { ALL_PUBLIC_TEAMS } from '../providers/api.ts';
 import { IntegrationProblem } from './problems.ts';
 
 // Integrations, their repositories and their secrets.
@@ -74,7 +62,7 @@ export async function getIntegration(tx: ReadTx, id: string): Promise<Integratio
 function select(tx: ReadTx, filter: SQL | undefined) {
   const { id, organizationId, type, enabled, token, createdAt } = integrations;
   const { integrationId: _, createdAt: __, ...repository } = getTableColumns(repositories);
-  const hasToken = sql<boolean>`${isNotNull(token)}`.mapWith(Boolean);
+  const hasToken = sql<boolean>`${token} is not null`.mapWith(Boolean);
   const rows = tx
     .select({ integration: { id, organizationId, type, enabled, hasToken, createdAt }, repository })
     .from(integrations)
@@ -112,29 +100,25 @@ export async function learnRepository(
   { providerId, fullName }: RepositoryIdentity,
 ): Promise<void> {
   const other = sql`select 1 from ${repositories} as other where other.integration_id = ${repositories.integrationId} and other.provider_id = ${providerId} and other.id <> ${repositories.id}`;
+  const isSame = or(isNull(repositories.providerId), eq(repositories.providerId, providerId));
   tx.update(repositories)
     .set({ providerId, fullName })
-    .where(
-      and(
-        eq(repositories.id, id),
-        or(isNull(repositories.providerId), eq(repositories.providerId, providerId)),
-        sql`not exists (${other})`,
-      ),
-    )
+    .where(and(eq(repositories.id, id), isSame, sql`not exists (${other})`))
     .run();
 }
 
 /**
- * One of these places that an integration of the organization has: a repository by its name in any case, or another
- * place by its id.
+ * Two integrations of one repository or team would draft everything twice. Skips all public teams, which may be those
+ * of another workspace. Throws `IntegrationProblem` `place_connected`.
  */
-export async function findConnectedPlace(
+export async function requireUnconnected(
   tx: ReadTx,
   organizationId: string,
-  placeIds: readonly string[],
-): Promise<{ integrationId: string; place: string } | null> {
-  const isOfOrganization = eq(integrations.organizationId, organizationId);
+  places: readonly { id: string }[],
+): Promise<void> {
+  const placeIds = places.map(({ id }) => id).filter((id) => id !== ALL_PUBLIC_TEAMS);
   const names = placeIds.map((name) => name.toLowerCase());
+  const isOfOrganization = eq(integrations.organizationId, organizationId);
   const repository = tx
     .select({ integrationId: integrations.id, place: repositories.fullName })
     .from(repositories)
@@ -145,9 +129,10 @@ export async function findConnectedPlace(
     .select({ integrationId: integrations.id, place: hooks.placeName })
     .from(hooks)
     .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
-    .where(and(isOfOrganization, isNull(hooks.repositoryId), inArray(hooks.placeId, [...placeIds])))
+    .where(and(isOfOrganization, isNull(hooks.repositoryId), inArray(hooks.placeId, placeIds)))
     .get();
-  return repository ?? hook ?? null;
+  const connected = repository ?? hook;
+  if (connected !== undefined) throw new IntegrationProblem({ code: 'place_connected', ...connected });
 }
 
 /** Does nothing if the integration is gone, or if `secret` is no longer its current one. */

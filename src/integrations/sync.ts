@@ -1,12 +1,9 @@
-import type { Deps } from '../deps.ts';
 import { ProviderProblem } from '../providers/api.ts';
 import { type Hook, listDueHooks, listEnabledTriggers, MAX_WAIT_MS, updateHook } from './hook-store.ts';
-import { eventsFor, makeHook } from './hooks.ts';
+import { eventsFor, type HookNeeds, makeHook } from './hooks.ts';
 import { isProblem } from './problems.ts';
 import { getIntegration } from './store.ts';
 import { requireApi } from './token.ts';
-
-type Needs = Pick<Deps, 'db' | 'clock' | 'log' | 'secrets' | 'publicUrl' | 'openProviderApi'>;
 
 /** The wait after the first, second, … failure, in milliseconds; the last repeats. */
 const BACK_OFF_MS = [60_000, 600_000, 3_600_000, 6 * 3_600_000];
@@ -17,10 +14,10 @@ const BACK_OFF_MS = [60_000, 600_000, 3_600_000, 6 * 3_600_000];
  * Stores failures with the hook and backs off. Resolves to the number of changed hooks. `signal` ends it early and
  * leaves the current hook as it is.
  */
-export async function syncHooks(given: Needs, signal?: AbortSignal): Promise<number> {
+export async function syncHooks(given: HookNeeds, signal?: AbortSignal): Promise<number> {
   const { db, clock } = given;
   // The server does not wait for a provider when it stops.
-  const deps: Needs = {
+  const deps: HookNeeds = {
     ...given,
     openProviderApi: (type, token) => given.openProviderApi(type, token, signal),
   };
@@ -46,7 +43,7 @@ export async function syncHooks(given: Needs, signal?: AbortSignal): Promise<num
 }
 
 /** The job runs often: two queries for any number of hooks. */
-async function listOutdated({ db, clock }: Needs) {
+async function listOutdated({ db, clock }: HookNeeds) {
   const { due, triggers } = await db.read(async (tx) => {
     const due = await listDueHooks(tx, clock.now());
     return { due, triggers: due.length === 0 ? [] : await listEnabledTriggers(tx) };
@@ -60,17 +57,17 @@ async function listOutdated({ db, clock }: Needs) {
 }
 
 /** Resolves to the failure; null after a success. */
-async function trySync(deps: Needs, hook: Hook): Promise<unknown> {
+async function trySync(deps: HookNeeds, hook: Hook): Promise<unknown> {
   try {
     const integration = await deps.db.read((tx) => getIntegration(tx, hook.integrationId));
-    await makeHook(deps, await requireApi(deps, integration), integration, hook);
+    await makeHook({ ...deps, api: await requireApi(deps, integration), integration }, hook);
     return null;
   } catch (error) {
     return error;
   }
 }
 
-async function recordFailure({ db, clock, log }: Needs, hook: Hook, error: unknown): Promise<void> {
+async function recordFailure({ db, clock, log }: HookNeeds, hook: Hook, error: unknown): Promise<void> {
   const now = clock.now().getTime();
   const backOff = BACK_OFF_MS[Math.min(hook.attempts, BACK_OFF_MS.length - 1)] ?? 0;
   const requested = error instanceof ProviderProblem ? (error.retryAt?.getTime() ?? 0) : 0;

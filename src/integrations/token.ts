@@ -1,18 +1,11 @@
-import { recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { ALL_PUBLIC_TEAMS, MAX_TOKEN_LENGTH, type Place, type ProviderApi } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import { getWithHooks, type Hook, insertHooks, listHooks, updateHook } from './hook-store.ts';
-import { getAdministrable, HANDS_OFF_MS, type HookNeeds, makeAndPing, newHook, urlOf } from './hooks.ts';
-import { auditEventOf, type ConnectedPlace } from './model.ts';
+import { getAdministrable, type HookNeeds, type HookWork, makeAndPing, newHook, urlOf } from './hooks.ts';
+import { type ConnectedPlace, type Integration, recordChange } from './model.ts';
 import { changeFailed, IntegrationProblem } from './problems.ts';
-import {
-  findSealedToken,
-  type Integration,
-  learnRepository,
-  openOrNull,
-  updateIntegration,
-} from './store.ts';
+import { findSealedToken, learnRepository, openOrNull, updateIntegration } from './store.ts';
 
 type ApiNeeds = Pick<Deps, 'db' | 'secrets' | 'openProviderApi'>;
 
@@ -32,7 +25,7 @@ export function sealToken({ secrets }: Pick<Deps, 'secrets'>, integrationId: str
 /** The provider's API with the integration's token; null if it has none, or none that can be decrypted. */
 export async function findApi(
   { db, secrets, openProviderApi }: ApiNeeds,
-  { id, type }: Pick<Integration, 'id' | 'type'>,
+  { id, type }: HookWork['integration'],
 ): Promise<ProviderApi | null> {
   const sealed = await db.read((tx) => findSealedToken(tx, id));
   const token = sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(id)));
@@ -40,10 +33,7 @@ export async function findApi(
 }
 
 /** Throws `IntegrationProblem` `no_token`. */
-export async function requireApi(
-  deps: ApiNeeds,
-  integration: Pick<Integration, 'id' | 'type'>,
-): Promise<ProviderApi> {
+export async function requireApi(deps: ApiNeeds, integration: HookWork['integration']): Promise<ProviderApi> {
   const api = await findApi(deps, integration);
   if (api !== null) return api;
   const { id, type } = integration;
@@ -56,36 +46,30 @@ export async function requireApi(
  * were set up by hand, found by their URL, and creates the missing ones. Refuses a token that cannot administer every
  * place. Throws `ProviderProblem`; `ChangeFailed` once the token is stored; and `IntegrationProblem`.
  */
-export async function setToken(
-  deps: HookNeeds,
-  integrationId: string,
-  text: string,
-): Promise<ConnectedPlace[]> {
+export async function setToken(deps: HookNeeds, id: string, text: string): Promise<ConnectedPlace[]> {
   const { db, clock } = deps;
   const token = requireToken(text);
-  const { integration, hooks: known } = await db.read((tx) => getWithHooks(tx, integrationId));
+  const { integration, hooks: known } = await db.read((tx) => getWithHooks(tx, id));
   const api = await deps.openProviderApi(integration.type, token);
   const startedAt = clock.now();
   const targets = await findTargets(deps, api, integration, known);
-  const retryAt = startedAt.getTime() + HANDS_OFF_MS;
   const added =
     known.length > 0
       ? []
-      : targets.map(({ place, repositoryId }) => newHook(integrationId, place, repositoryId, retryAt));
+      : targets.map(({ place, repositoryId }) => newHook(id, place, repositoryId, startedAt));
   const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
   const hooks = await db.write(async (tx) => {
-    await updateIntegration(tx, integrationId, { token: sealToken(deps, integrationId, token) });
+    await updateIntegration(tx, id, { token: sealToken(deps, id, token) });
     await insertHooks(tx, added, startedAt.toISOString());
     for (const { place, repositoryId } of targets) {
       if (repositoryId === null || place.providerId === undefined) continue;
       await learnRepository(tx, repositoryId, { providerId: place.providerId, fullName: place.name });
     }
-    const describe = (name: string) => `${verb} ${name}`;
-    await recordAudit(tx, deps, auditEventOf(integration, 'token.set', describe));
-    return listHooks(tx, integrationId);
+    await recordChange(tx, deps, integration, 'token.set', verb);
+    return listHooks(tx, id);
   });
   try {
-    return await makeAndPing(deps, api, integration, hooks, startedAt);
+    return await makeAndPing({ ...deps, api, integration }, hooks, startedAt);
   } catch (error) {
     await db.write(async (tx) => {
       for (const hook of added) await updateHook(tx, hook, { retryAt: null });

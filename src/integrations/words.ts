@@ -62,6 +62,7 @@ const findings = {
   other_server: '{url} cannot be reached from here: something else than Tidings answered, with {statusCode}',
   no_connection: '{url} cannot be reached from here: nothing answers ({systemCode})',
   manual_hook: 'The webhook was set up by hand: without a token, Tidings cannot check it at {type}',
+  token_missing: 'The webhook was set up by hand: without a token, Tidings cannot check it at {type}',
   hook_not_created: 'The webhook does not exist yet',
   hook_deleted: 'Somebody deleted the webhook {hookId} there',
   hook_correct: 'The webhook {hookId} is active and delivers {events}',
