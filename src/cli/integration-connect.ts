@@ -11,7 +11,7 @@ import { answering } from './command.ts';
 import { type CliContext, readToken } from './context.ts';
 import { fields, table } from './output.ts';
 
-export const ONCE = 'Copy the secret now: it is shown this once.';
+export const ONCE = 'Copy the secret now. Tidings shows it only once.';
 
 interface ConnectOptions {
   organization: string;
@@ -47,7 +47,7 @@ export function addConnectCommands(group: Command, context: CliContext): void {
     if (api === null) continue;
     command
       .option('--token <token>', api.words.option)
-      .option('--manual', 'print the URL and secret to paste, as without a token')
+      .option('--manual', 'print a URL and a secret to paste, as without a token')
       .option('--list', api.words.list)
       .addHelpText('after', api.words.help);
   }
@@ -62,10 +62,10 @@ function wantsList({ hasRepositories }: Provider, options: ConnectOptions): bool
 function requireOptions(provider: Provider, options: ConnectOptions, command: Command): void {
   const { name, hasRepositories, words } = provider;
   if (options.manual && options.token !== undefined) {
-    command.error('error: --manual connects without a token: leave one of the two out');
+    command.error('error: --manual and --token exclude each other');
   }
   if (options.token !== undefined) return;
-  if (options.list) command.error('error: --list needs a --token to list for');
+  if (options.list) command.error('error: --list needs a --token');
   if (wantsList(provider, options)) {
     command.error("error: required option '--repository <owner/name...>' not specified");
   }
@@ -92,12 +92,12 @@ async function run(
   const request = { type, organizationId: options.organization, token, places: namesOf(options) };
   const { integrationId, places } = await connectWithToken(services, request);
   const next = places.some(({ hasPinged }) => hasPinged === false)
-    ? `Look again in a moment: ${tidings} integration doctor ${integrationId}`
+    ? `Check again in a moment: ${tidings} integration doctor ${integrationId}`
     : nextOf(type, integrationId);
   const { repositoryId, webhookUrl } = places[0] ?? {};
   return {
     // For one place the same keys as when it is connected by hand.
-    json: { integrationId, ...(repositoryId !== undefined && { repositoryId }), webhookUrl, places },
+    json: { integrationId, repositoryId, webhookUrl, places },
     text: [describePlaces({ places }), fields({ Integration: integrationId }), next].join('\n\n'),
   };
 }
@@ -131,16 +131,16 @@ async function connectByHand(
 
 function describeList(type: IntegrationType, places: readonly Place[], isCut: boolean): string {
   const { one: noun, pattern } = providerOf(type).words.place;
-  if (places.length === 0) return `The token can see no ${noun}.`;
+  if (places.length === 0) return `The token cannot see any ${noun}.`;
   const rows = places.map(({ name, canAdminister }) => [name, canAdminister ? 'yes' : 'no']);
-  const more = isCut ? '\nThere are more than are listed here.' : '';
-  return `${table([noun.toUpperCase(), 'CAN BE CONNECTED'], rows)}${more}\n\nName those that you want: --${noun} ${pattern}`;
+  const more = isCut ? '\nThe list is not complete.' : '';
+  return `${table([noun.toUpperCase(), 'CAN BE CONNECTED'], rows)}${more}\n\nChoose with --${noun} ${pattern}`;
 }
 
 /** Without a trigger, deliveries are taken and nothing is written. */
 function nextOf(type: IntegrationType, integrationId: string): string {
   const [event] = Object.keys(providerOf(type).triggerEvents);
-  return `Next, choose what becomes a draft, such as:
+  return `Next, choose which events become drafts, for example:
 ${tidings} trigger create --integration ${integrationId} --event ${event} --content-type changelog`;
 }
 
@@ -148,8 +148,8 @@ ${tidings} trigger create --integration ${integrationId} --event ${event} --cont
 function warnOfAddress(type: IntegrationType, webhookUrl: string): string[] {
   if (!isLocal(webhookUrl)) return [];
   return [
-    `${providerOf(type).name} delivers to public addresses alone, and ${new URL(webhookUrl).host} is none: set PUBLIC_URL to the one that the
-service has, and paste a URL that begins with that.`,
+    `${providerOf(type).name} delivers only to public addresses, and ${new URL(webhookUrl).host} is not public. Set PUBLIC_URL to the public
+address of this server, and paste a URL that starts with it.`,
   ];
 }
 

@@ -18,7 +18,7 @@ import { oneLine, print, table } from './output.ts';
 export function addDoctorCommands(group: Command, context: CliContext): void {
   const command = aboutOne(group, 'the integration');
 
-  command('doctor', 'check everything that its deliveries depend on, and say what to do').action(
+  command('doctor', 'check everything that its deliveries depend on, and suggest fixes').action(
     async (id: string, _options: object, command: Command) => {
       const diagnosis = await withServices(context, command, (services) => diagnose(services, id));
       print(context.terminal, command, diagnosisJson(diagnosis), ({ checks }) =>
@@ -49,7 +49,7 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
         ({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'the provider sends it again'}`,
       );
       if (lines.length === MAX_REDELIVERED)
-        lines.push('There may be more: repeat this once these have arrived.');
+        lines.push('There may be more. Repeat this once these have arrived.');
       print(context.terminal, command, results, () => lines.join('\n') || 'No delivery is missing.');
       if (results.some(({ isAsked }) => !isAsked)) throw new WorkFailed();
     });
@@ -58,13 +58,14 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
 function diagnosisJson({ integrationId, ok, findings, type }: Diagnosis) {
   const checks = findings.map((finding) => {
     const { name, place, status, fix, missed } = finding;
+    const advice = fix && (fixes[fix] ?? commandFor(fix, integrationId, type));
     return {
       name,
-      ...(place === undefined ? {} : { place }),
+      place,
       status,
       message: describeFinding(finding),
-      ...(fix === undefined ? {} : { advice: fixes[fix] ?? commandFor(fix, integrationId, type) }),
-      ...(missed === undefined ? {} : { missed: missed.map(missedJson) }),
+      advice,
+      missed: missed?.map(missedJson),
     };
   });
   return { integrationId, ok, checks };

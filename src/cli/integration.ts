@@ -33,13 +33,13 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
       ),
     );
 
-  command('enable', 'take deliveries again').action(
+  command('enable', 'accept deliveries again').action(
     answer(
       (services, id: string) => setEnabled(services, id, true),
       ({ id }) => `Enabled: ${id}`,
     ),
   );
-  command('disable', 'refuse deliveries until it is enabled again').action(
+  command('disable', 'refuse deliveries until you enable it again').action(
     answer(
       (services, id: string) => setEnabled(services, id, false),
       ({ id }) => `Disabled: ${id}`,
@@ -48,9 +48,9 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
 
   command(
     'rotate-secret',
-    'make a new secret and set it at the provider; the old one works for another 24 hours',
+    'create a new secret and set it at the provider; the old one works for another 24 hours',
   )
-    .option('--now', 'end the old secret at once, because it leaked')
+    .option('--now', 'end the old secret at once, after a leak')
     .action(
       answer(
         async (services, id: string, options: { now?: boolean }) => ({
@@ -60,7 +60,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
         ({ secret, isSetAtProvider, type }, _, { now = false }) => {
           const provider = providerOf(type).name;
           const next = isSetAtProvider
-            ? `It is already set at ${provider}: nothing is left to do.`
+            ? `It is already set at ${provider}.`
             : `${ONCE} Set it at ${provider}.`;
           return `${fields({ Secret: secret })}\n\n${next} ${describeOldSecret(type, now, isSetAtProvider)}`;
         },
@@ -85,7 +85,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
 
   command('remove', 'disconnect one of its repositories or teams, with its webhook and its triggers')
     .argument('<name>', 'OWNER/NAME, or the key of a team')
-    .option('--force', 'also when the provider does not delete the webhook')
+    .option('--force', 'even if the provider does not delete the webhook')
     .action(
       answer(
         async (services, integrationId: string, place: string, options: { force?: boolean }) => {
@@ -109,7 +109,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
       ),
     );
 
-  command('repair', 'set its webhooks at the provider again, whatever was changed there').action(
+  command('repair', 'set up its webhooks at the provider again').action(
     answer(
       async (services, integrationId: string) => ({
         integrationId,
@@ -122,7 +122,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
   addDoctorCommands(group, context);
 
   command('disconnect', 'remove an integration and its webhooks for good; its deliveries stay in the log')
-    .option('--force', 'also when the provider does not delete a webhook')
+    .option('--force', 'even if the provider does not delete a webhook')
     .action(
       answer(
         async (services, id: string, options: { force?: boolean }) => {
@@ -153,7 +153,7 @@ function listWithPlaces({ db }: Services, { organization }: { organization?: str
 
 function describeList(listed: Awaited<ReturnType<typeof listWithPlaces>>): string {
   if (listed.length === 0) {
-    return `No integration yet. Make one: ${tidings} integration connect ${providers[0]?.id} --organization ID --repository OWNER/NAME`;
+    return `No integrations yet. Connect one: ${tidings} integration connect ${providers[0]?.id} --organization ID --repository OWNER/NAME`;
   }
   return table(
     ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],

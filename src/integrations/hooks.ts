@@ -132,7 +132,7 @@ async function findByUrl(api: ProviderApi, placeId: string, url: string): Promis
 }
 
 /** Deletes the provider's hook, even if its id was never recorded. Throws `ProviderProblem`. */
-export async function unmakeHook(work: HookWork, hook: Hook): Promise<void> {
+async function unmakeHook(work: HookWork, hook: Hook): Promise<void> {
   const { api, integration } = work;
   const { placeId, remoteId } = hook;
   const id = remoteId ?? (await findByUrl(api, placeId, urlOf(work, integration, hook)));

@@ -202,7 +202,7 @@ describe('each problem has a finding', () => {
   test('another server at the address is a problem', async () => {
     const id = await world.connect();
     const { findings } = await diagnose({ ...world.deps, fetch: () => new Response('hello') }, id);
-    expect(messages(findings, 'reachability')[0]).toContain('something else than Tidings answered, with 200');
+    expect(messages(findings, 'reachability')[0]).toContain('another server answered, with 200');
     const moved = () =>
       new Response(null, { status: 301, headers: { location: 'https://tidings.test/ping' } });
     expect(
