@@ -5,7 +5,7 @@ import { getOrganization } from '../organizations/store.ts';
 import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from '../providers/api.ts';
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { insertHooks } from './hook-store.ts';
-import { getAdministrable, type HookNeeds, makeOrUndo, newHook, urlOf } from './hooks.ts';
+import { getAdministrable, makeOrUndo, newHook, urlOf } from './hooks.ts';
 import { type ConnectedPlace, MAX_PLACES, RepositoryName, recordChange } from './model.ts';
 import { IntegrationProblem } from './problems.ts';
 import {
@@ -46,7 +46,7 @@ export async function listPlaces(
  * `ChangeFailed` once a hook may exist; `AppError` 400, 404 and 409.
  */
 export async function connectWithToken(
-  deps: HookNeeds,
+  deps: Deps,
   request: ConnectRequest,
 ): Promise<{ integrationId: string; places: ConnectedPlace[] }> {
   const { db, clock, ids } = deps;
@@ -81,7 +81,7 @@ export async function connectWithToken(
 
 /** The rows of a new place of an integration. The repository is null for a provider without repositories. */
 export function newPlace(
-  deps: HookNeeds,
+  deps: Deps,
   { id, type }: Pick<Integration, 'id' | 'type'>,
   place: Place,
   startedAt: Date,
@@ -117,7 +117,7 @@ function requireCount(count: number, max: number): void {
  * one. Throws `IntegrationProblem` `place_connected`.
  */
 async function requireOtherWorkspace(
-  deps: HookNeeds,
+  deps: Deps,
   api: ProviderApi,
   organizationId: string,
   places: readonly Place[],

@@ -14,16 +14,11 @@ import {
 } from './hook-store.ts';
 import { type ConnectedPlace, type IntegrationType, webhookUrl } from './model.ts';
 import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
-import { getReceivingIntegration, type Integration, openSecret } from './store.ts';
+import { getSealedIntegration, type Integration, openSecret } from './store.ts';
 import { describeResponse, type Outcome } from './words.ts';
 
-export type HookNeeds = Pick<
-  Deps,
-  'db' | 'clock' | 'ids' | 'log' | 'actor' | 'secrets' | 'publicUrl' | 'openProviderApi'
->;
-
 /** For work on the hooks of one integration at its provider. */
-export interface HookWork extends HookNeeds {
+export interface HookWork extends Deps {
   api: ProviderApi;
   integration: Pick<Integration, 'id' | 'type' | 'organizationId'>;
 }
@@ -89,7 +84,7 @@ export function eventsFor(
 export async function makeHook(work: HookWork, hook: Hook): Promise<Hook> {
   const { db, api, integration } = work;
   const { stored, triggers } = await db.read(async (tx) => ({
-    stored: await getReceivingIntegration(tx, integration.id),
+    stored: await getSealedIntegration(tx, integration.id),
     triggers: await listEnabledTriggers(tx, integration.id),
   }));
   const desired: HookSettings = {
@@ -257,7 +252,7 @@ export async function makeOrUndo(
  * job sets the hooks again that are, or may be, gone at the provider.
  */
 export async function deleteWithHooks(
-  deps: HookNeeds,
+  deps: Deps,
   api: ProviderApi | null,
   integration: Integration,
   hooks: readonly Hook[],
@@ -307,7 +302,7 @@ export async function deleteWithHooks(
 }
 
 /** Logs that a hook may be left at the provider. Returns the name of its place. */
-function leftAt({ log }: HookNeeds, { integrationId, placeId, placeName }: Hook, error: unknown): string {
+function leftAt({ log }: Deps, { integrationId, placeId, placeName }: Hook, error: unknown): string {
   log.warn({ err: error, integrationId, placeId }, 'a hook may be left at the provider');
   return placeName;
 }

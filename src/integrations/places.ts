@@ -1,10 +1,11 @@
 import type { WriteTx } from '../../db/storage.ts';
+import type { Deps } from '../deps.ts';
 import { requireValid } from '../lib/validation.ts';
 import type { Place } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import { newPlace, newRepository } from './connect.ts';
 import { deleteHooks, getWithHooks, type Hook, insertHooks } from './hook-store.ts';
-import { deleteWithHooks, getAdministrable, type HookNeeds, makeOrUndo, urlOf } from './hooks.ts';
+import { deleteWithHooks, getAdministrable, makeOrUndo, urlOf } from './hooks.ts';
 import { type ConnectedPlace, type Integration, MAX_PLACES, RepositoryName, recordChange } from './model.ts';
 import { IntegrationProblem } from './problems.ts';
 import { deleteIntegration, deleteRepository, insertRepository, requireUnconnected } from './store.ts';
@@ -19,7 +20,7 @@ export type AddedPlace = Omit<ConnectedPlace, 'hookId' | 'hasPinged'> & Partial<
  * Adds a repository or a team to an integration. With a token, creates its hook at the provider and pings it; adds
  * nothing if that fails. Throws `ProviderProblem`, `ChangeFailed`, and `AppError` 400, 404 and 409.
  */
-export async function addPlace(deps: HookNeeds, integrationId: string, name: string): Promise<AddedPlace> {
+export async function addPlace(deps: Deps, integrationId: string, name: string): Promise<AddedPlace> {
   const { db, clock } = deps;
   const { integration, hooks } = await db.read((tx) => getWithHooks(tx, integrationId));
   const api = await findApi(deps, integration);
@@ -47,7 +48,7 @@ export async function addPlace(deps: HookNeeds, integrationId: string, name: str
   return made;
 }
 
-async function addByHand(deps: HookNeeds, integration: Integration, name: string): Promise<AddedPlace> {
+async function addByHand(deps: Deps, integration: Integration, name: string): Promise<AddedPlace> {
   const { type, repositories } = integration;
   const { hasRepositories, words } = providerOf(type);
   if (!hasRepositories) {
@@ -87,7 +88,7 @@ function addedBefore({ id }: Integration, place: string): IntegrationProblem {
  * Throws `ChangeFailed`, and `IntegrationProblem`.
  */
 export async function removePlace(
-  deps: HookNeeds,
+  deps: Deps,
   integrationId: string,
   name: string,
   { force = false }: { force?: boolean } = {},
@@ -137,7 +138,7 @@ function findPlace({ repositories }: Integration, hooks: readonly Hook[], name: 
  * `IntegrationProblem` `integration_not_found`.
  */
 export async function disconnectIntegration(
-  deps: HookNeeds,
+  deps: Deps,
   id: string,
   { force = false }: { force?: boolean } = {},
 ): Promise<{ left: string[] }> {

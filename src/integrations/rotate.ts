@@ -1,10 +1,11 @@
 import { withdrawAudit } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { getWithHooks, isBeingRotated, markSecretChanged, restoreHook, updateHook } from './hook-store.ts';
-import { HANDS_OFF_MS, type HookNeeds, makeAndPing, makeHook } from './hooks.ts';
+import { HANDS_OFF_MS, makeAndPing, makeHook } from './hooks.ts';
 import { type ConnectedPlace, recordChange } from './model.ts';
 import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
-import { getIntegration, getReceivingIntegration, newSecret, updateIntegration } from './store.ts';
+import { getIntegration, getSealedIntegration, newSecret, updateIntegration } from './store.ts';
 import { findApi, requireApi } from './token.ts';
 
 /**
@@ -14,7 +15,7 @@ import { findApi, requireApi } from './token.ts';
  * and `rotation_in_progress`.
  */
 export async function rotateSecret(
-  deps: HookNeeds,
+  deps: Deps,
   id: string,
   { now: endsNow = false }: { now?: boolean } = {},
 ): Promise<{ secret: string; isSetAtProvider: boolean }> {
@@ -30,7 +31,7 @@ export async function rotateSecret(
       throw new IntegrationProblem({ code: 'rotation_in_progress', integrationId: id });
     }
     const { hooks } = await getWithHooks(tx, id);
-    const { secret, previousSecret, previousSecretUntil } = await getReceivingIntegration(tx, id);
+    const { secret, previousSecret, previousSecretUntil } = await getSealedIntegration(tx, id);
     await markSecretChanged(tx, id, now.getTime() + (api === null ? 0 : HANDS_OFF_MS));
     await updateIntegration(tx, id, {
       secret: sealed,
@@ -85,7 +86,7 @@ export async function rotateSecret(
  * Brings every hook of an integration to the desired state, whatever was changed at the provider, and pings it. Throws
  * `ProviderProblem`, and `IntegrationProblem` `integration_not_found` and `no_token`.
  */
-export async function repairHooks(deps: HookNeeds, integrationId: string): Promise<ConnectedPlace[]> {
+export async function repairHooks(deps: Deps, integrationId: string): Promise<ConnectedPlace[]> {
   const { integration, hooks } = await deps.db.read((tx) => getWithHooks(tx, integrationId));
   const api = await requireApi(deps, integration);
   return makeAndPing({ ...deps, api, integration }, hooks, deps.clock.now());

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, getTableColumns, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import { hooks, integrations, repositories } from '../../db/schema/integrations.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
-import { findAddress } from '../deliveries/store.ts';
+import type { findAddress } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import { randomToken } from '../lib/ids.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
@@ -81,13 +81,14 @@ function select(tx: ReadTx, filter: SQL | undefined) {
   );
 }
 
-export async function findReceivingIntegration(tx: ReadTx, id: string): Promise<ReceivingIntegration | null> {
-  return (await findAddress(tx, id, null))?.integration ?? null;
+/** With its encrypted secrets and token. */
+export async function findSealedIntegration(tx: ReadTx, id: string) {
+  return tx.select().from(integrations).where(eq(integrations.id, id)).get() ?? null;
 }
 
 /** Throws `IntegrationProblem` `integration_not_found`. */
-export async function getReceivingIntegration(tx: ReadTx, id: string): Promise<ReceivingIntegration> {
-  return (await findReceivingIntegration(tx, id)) ?? notFound(id);
+export async function getSealedIntegration(tx: ReadTx, id: string) {
+  return (await findSealedIntegration(tx, id)) ?? notFound(id);
 }
 
 /**
@@ -149,19 +150,9 @@ export async function updateIntegration(
     .run();
 }
 
-/** The encrypted token for the provider's API; null if the webhook is set up by hand. */
-export async function findSealedToken(tx: ReadTx, id: string): Promise<Buffer | null> {
-  return (await findColumns(tx, id))?.token ?? null;
-}
-
 /** The last check for missed deliveries, as ISO 8601; null for never. */
 export async function findMissedCheckedAt(tx: ReadTx, id: string): Promise<string | null> {
-  return (await findColumns(tx, id))?.missedCheckedAt ?? null;
-}
-
-async function findColumns(tx: ReadTx, id: string) {
-  const { token, missedCheckedAt } = integrations;
-  return tx.select({ token, missedCheckedAt }).from(integrations).where(eq(integrations.id, id)).get();
+  return (await findSealedIntegration(tx, id))?.missedCheckedAt ?? null;
 }
 
 /** Deletes its repositories too; its deliveries stay in the log. Throws `IntegrationProblem` `integration_not_found`. */
@@ -187,7 +178,7 @@ export function newSecret({ secrets }: Pick<Deps, 'secrets'>, integrationId: str
 
 /** The current secret. Throws `IntegrationProblem` `integration_not_found`, and `WrongSecretKey`. */
 export async function revealSecret(deps: Pick<Deps, 'db' | 'secrets'>, id: string): Promise<string> {
-  return openSecret(deps, await deps.db.read((tx) => getReceivingIntegration(tx, id)));
+  return openSecret(deps, await deps.db.read((tx) => getSealedIntegration(tx, id)));
 }
 
 /** The current secret. Throws `WrongSecretKey`. */

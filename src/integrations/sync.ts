@@ -1,6 +1,7 @@
+import type { Deps } from '../deps.ts';
 import { ProviderProblem } from '../providers/api.ts';
 import { type Hook, listDueHooks, listEnabledTriggers, MAX_WAIT_MS, updateHook } from './hook-store.ts';
-import { eventsFor, type HookNeeds, makeHook } from './hooks.ts';
+import { eventsFor, makeHook } from './hooks.ts';
 import { isProblem } from './problems.ts';
 import { getIntegration } from './store.ts';
 import { requireApi } from './token.ts';
@@ -14,10 +15,10 @@ const BACK_OFF_MS = [60_000, 600_000, 3_600_000, 6 * 3_600_000];
  * Stores failures with the hook and backs off. Resolves to the number of changed hooks. `signal` ends it early and
  * leaves the current hook as it is.
  */
-export async function syncHooks(given: HookNeeds, signal?: AbortSignal): Promise<number> {
+export async function syncHooks(given: Deps, signal?: AbortSignal): Promise<number> {
   const { db, clock } = given;
   // The server does not wait for a provider when it stops.
-  const deps: HookNeeds = {
+  const deps: Deps = {
     ...given,
     openProviderApi: (type, token) => given.openProviderApi(type, token, signal),
   };
@@ -43,7 +44,7 @@ export async function syncHooks(given: HookNeeds, signal?: AbortSignal): Promise
 }
 
 /** The job runs often: two queries for any number of hooks. */
-async function listOutdated({ db, clock }: HookNeeds) {
+async function listOutdated({ db, clock }: Deps) {
   const { due, triggers } = await db.read(async (tx) => {
     const due = await listDueHooks(tx, clock.now());
     return { due, triggers: due.length === 0 ? [] : await listEnabledTriggers(tx) };
@@ -57,7 +58,7 @@ async function listOutdated({ db, clock }: HookNeeds) {
 }
 
 /** Resolves to the failure; null after a success. */
-async function trySync(deps: HookNeeds, hook: Hook): Promise<unknown> {
+async function trySync(deps: Deps, hook: Hook): Promise<unknown> {
   try {
     const integration = await deps.db.read((tx) => getIntegration(tx, hook.integrationId));
     await makeHook({ ...deps, api: await requireApi(deps, integration), integration }, hook);
@@ -67,7 +68,7 @@ async function trySync(deps: HookNeeds, hook: Hook): Promise<unknown> {
   }
 }
 
-async function recordFailure({ db, clock, log }: HookNeeds, hook: Hook, error: unknown): Promise<void> {
+async function recordFailure({ db, clock, log }: Deps, hook: Hook, error: unknown): Promise<void> {
   const now = clock.now().getTime();
   const backOff = BACK_OFF_MS[Math.min(hook.attempts, BACK_OFF_MS.length - 1)] ?? 0;
   const requested = error instanceof ProviderProblem ? (error.retryAt?.getTime() ?? 0) : 0;

@@ -2,10 +2,10 @@ import type { Deps } from '../deps.ts';
 import { ALL_PUBLIC_TEAMS, MAX_TOKEN_LENGTH, type Place, type ProviderApi } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import { getWithHooks, type Hook, insertHooks, listHooks, updateHook } from './hook-store.ts';
-import { getAdministrable, type HookNeeds, type HookWork, makeAndPing, newHook, urlOf } from './hooks.ts';
+import { getAdministrable, type HookWork, makeAndPing, newHook, urlOf } from './hooks.ts';
 import { type ConnectedPlace, type Integration, recordChange } from './model.ts';
 import { changeFailed, IntegrationProblem } from './problems.ts';
-import { findSealedToken, learnRepository, openOrNull, updateIntegration } from './store.ts';
+import { findSealedIntegration, learnRepository, openOrNull, updateIntegration } from './store.ts';
 
 type ApiNeeds = Pick<Deps, 'db' | 'secrets' | 'openProviderApi'>;
 
@@ -27,7 +27,7 @@ export async function findApi(
   { db, secrets, openProviderApi }: ApiNeeds,
   { id, type }: HookWork['integration'],
 ): Promise<ProviderApi | null> {
-  const sealed = await db.read((tx) => findSealedToken(tx, id));
+  const sealed = (await db.read((tx) => findSealedIntegration(tx, id)))?.token ?? null;
   const token = sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(id)));
   return token === null ? null : openProviderApi(type, token);
 }
@@ -46,7 +46,7 @@ export async function requireApi(deps: ApiNeeds, integration: HookWork['integrat
  * were set up by hand, found by their URL, and creates the missing ones. Refuses a token that cannot administer every
  * place. Throws `ProviderProblem`; `ChangeFailed` once the token is stored; and `IntegrationProblem`.
  */
-export async function setToken(deps: HookNeeds, id: string, text: string): Promise<ConnectedPlace[]> {
+export async function setToken(deps: Deps, id: string, text: string): Promise<ConnectedPlace[]> {
   const { db, clock } = deps;
   const token = requireToken(text);
   const { integration, hooks: known } = await db.read((tx) => getWithHooks(tx, id));
@@ -80,7 +80,7 @@ export async function setToken(deps: HookNeeds, id: string, text: string): Promi
 
 /** The places of the integration's hooks, existing or to be created, and the repository of each. */
 async function findTargets(
-  deps: HookNeeds,
+  deps: Deps,
   api: ProviderApi,
   integration: Integration,
   hooks: readonly Hook[],

@@ -4,7 +4,7 @@ import { listHooks, updateHook } from '../../src/integrations/hook-store.ts';
 import {
   acceptedSecrets,
   getIntegration,
-  getReceivingIntegration,
+  getSealedIntegration,
   listIntegrations,
   revealSecret,
 } from '../../src/integrations/store.ts';
@@ -330,7 +330,7 @@ describe('a rotation', () => {
     const before = await revealSecret(app.deps, id);
     const done = await visit(`${path}/secret`, { now: 'yes' });
     expect(noticeOf(done)).toContain('The old one no longer works.');
-    const accepted = acceptedSecrets(app.deps, await app.db.read((tx) => getReceivingIntegration(tx, id)));
+    const accepted = acceptedSecrets(app.deps, await app.db.read((tx) => getSealedIntegration(tx, id)));
     expect(accepted).toEqual([rocket.hooks[0]?.config.secret ?? '']);
     expect(accepted).not.toContain(before);
   });
