@@ -1,3 +1,5 @@
+export type { AuditEvent } from './store.ts';
+
 /** All recorded actions, by the groups that people filter by. */
 export const auditGroups = {
   posts: ['post.published', 'post.unpublished', 'post.deleted', 'post.imported'],
@@ -58,22 +60,8 @@ export interface Actor {
 
 export const SERVER: Actor = { type: 'server', id: null, name: null, address: null };
 
-export interface AuditEvent {
-  id: number;
-  organizationId: string | null;
-  action: AuditAction;
-  actor: Omit<Actor, 'address'>;
-  address: string | null;
-  target: { type: string; id: string } | null;
-  /** The rest of a sentence that the actor begins: `created the API key “Website”`. Never a secret. */
-  summary: string;
-  /** How many things or attempts the event stands for. */
-  count: number;
-  createdAt: string;
-}
-
 /** The actor at the start of a sentence. */
-export function describeActor({ type, id, name }: AuditEvent['actor']): string {
+export function describeActor({ type, id, name }: Omit<Actor, 'address'>): string {
   switch (type) {
     case 'user':
       return name ?? id ?? 'A user';

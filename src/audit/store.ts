@@ -1,17 +1,4 @@
-import {
-  and,
-  count,
-  desc,
-  eq,
-  getTableColumns,
-  gte,
-  inArray,
-  isNull,
-  lt,
-  lte,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
+import { and, count, desc, eq, getTableColumns, gte, inArray, isNull, lt, lte, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { auditEvents, memberships, organizations } from '../../db/schema/organizations.ts';
 import { afterCommit, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
@@ -21,22 +8,15 @@ import {
   ACCOUNT_RETENTION_DAYS,
   type Actor,
   type AuditAction,
-  type AuditEvent,
   describeActor,
   retentionDaysOf,
 } from './model.ts';
 
 /** `actor` acts in this request, command or job. */
-export interface AuditContext {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly actor: Actor;
-}
+export type AuditContext = { readonly clock: Clock; readonly log: Logger; readonly actor: Actor };
 
-/** For services that record what they change. */
-export interface AuditDeps extends AuditContext {
-  readonly db: Database;
-}
+/** For services that record their changes. */
+export type AuditDeps = AuditContext & { readonly db: Database };
 
 /** An event to record; its actor and time follow from the context. */
 export interface NewAuditEvent {
@@ -44,23 +24,27 @@ export interface NewAuditEvent {
   organizationId: string | null;
   action: AuditAction;
   target: { type: string; id: string } | null;
+  /** The rest of a sentence that the actor begins: `created the API key “Website”`. Never a secret. */
   summary: string;
+  /** How many things or attempts the event stands for. */
   count?: number;
 }
 
+/** A recorded event, without its expiry. */
+export type AuditEvent = ReturnType<typeof toEvent>;
+
 const MAX_SUMMARY_LENGTH = 400;
 
-/**
- * Records an event in the transaction of its change, and logs it once that is committed. Returns the row's id.
- */
+/** Records an event in the transaction of its change, and logs it after the commit. Returns the row's id. */
 export async function recordAudit(
   tx: WriteTx,
   { clock, log, actor }: AuditContext,
   event: NewAuditEvent,
 ): Promise<number> {
-  const { organizationId, action, target } = event;
+  const { organizationId, action, target, count = 1 } = event;
   const now = clock.now();
-  const row = {
+  const summary = event.summary.slice(0, MAX_SUMMARY_LENGTH).toWellFormed();
+  const fields = {
     organizationId,
     action,
     actorType: actor.type,
@@ -69,13 +53,13 @@ export async function recordAudit(
     address: actor.address,
     targetType: target?.type ?? null,
     targetId: target?.id ?? null,
-    summary: event.summary.slice(0, MAX_SUMMARY_LENGTH).toWellFormed(),
-    count: event.count ?? 1,
+    count,
     createdAt: now.toISOString(),
-    expiresAt: now.getTime() + retentionDays(tx, organizationId) * DAY_MS,
   };
-  const [inserted] = statements(tx).insert.all(row);
-  const { expiresAt: _, summary, ...fields } = row;
+  const plan = statements(tx).plan.get({ organizationId })?.plan;
+  const retentionDays = plan === undefined ? ACCOUNT_RETENTION_DAYS : retentionDaysOf[plan];
+  const expiresAt = now.getTime() + retentionDays * DAY_MS;
+  const [inserted] = statements(tx).insert.all({ ...fields, summary, expiresAt });
   afterCommit(tx, () => log[levelOf(actor)]({ audit: fields }, `${describeActor(actor)} ${summary}`));
   return inserted?.id ?? 0;
 }
@@ -101,12 +85,6 @@ function levelOf({ type }: Actor): 'debug' | 'info' {
   return type === 'command_line' ? 'debug' : 'info';
 }
 
-function retentionDays(tx: ReadTx, organizationId: string | null): number {
-  if (organizationId === null) return ACCOUNT_RETENTION_DAYS;
-  const plan = statements(tx).plan.get({ organizationId })?.plan;
-  return plan === undefined ? ACCOUNT_RETENTION_DAYS : retentionDaysOf[plan];
-}
-
 /** Rows of refused sign-ins that name a client address. Further ones share one row a minute. */
 const MAX_REFUSALS = { perMinute: 20, perDay: 1_000 };
 
@@ -125,14 +103,14 @@ export async function countRefusedSignIn(
   const minute = new Date(Math.floor(clock.now().getTime() / 60_000) * 60_000);
   const createdAt = minute.toISOString();
   const { increment, refusals, insert } = statements(tx);
-  const isCounted = (address: string | null) => increment.all({ createdAt, address, attempts }).length > 0;
-  if (isCounted(clientAddress)) return;
+  const wasCounted = (address: string | null) => increment.all({ createdAt, address, attempts }).length > 0;
+  if (wasCounted(clientAddress)) return;
   const rowsSince = (since: string) => refusals.get({ since })?.rows ?? 0;
   const isFull =
     rowsSince(createdAt) >= MAX_REFUSALS.perMinute ||
     rowsSince(`${createdAt.slice(0, 10)}T00:00:00.000Z`) >= MAX_REFUSALS.perDay;
   const address = isFull ? null : clientAddress;
-  if (isFull && isCounted(address)) return;
+  if (isFull && wasCounted(address)) return;
   insert.run({
     ...REFUSED,
     organizationId: null,
@@ -153,7 +131,7 @@ export async function countRefusedSignIn(
 export interface AuditFilter {
   actions?: readonly AuditAction[] | undefined;
   /** Of this actor type, such as `command_line`, or of the actor with this id. */
-  actor?: Pick<Actor, 'type'> | Pick<AuditEvent['actor'], 'id'> | undefined;
+  actor?: Pick<Actor, 'type'> | { id: string } | undefined;
   since?: Date | undefined;
   /** Only events older than the one with this id. */
   before?: number | undefined;
@@ -166,12 +144,11 @@ export async function listAuditEvents(
   filter: AuditFilter,
   limit: number,
 ): Promise<AuditEvent[]> {
-  const isOrganization =
-    organizationId === undefined ? undefined : eq(auditEvents.organizationId, organizationId);
+  const isOfOne = organizationId === undefined ? undefined : eq(auditEvents.organizationId, organizationId);
   return tx
     .select()
     .from(auditEvents)
-    .where(and(isOrganization, matches(filter)))
+    .where(and(isOfOne, matches(filter)))
     .orderBy(desc(auditEvents.id))
     .limit(limit)
     .all()
@@ -208,31 +185,22 @@ export async function listOrganizationAudit(
   return all.sort((one, other) => other.id - one.id).slice(0, limit);
 }
 
-function matches({ actions, actor, since, before }: AuditFilter): SQL | undefined {
+function matches({ actions, actor, since, before }: AuditFilter) {
   return and(
     actions === undefined ? undefined : inArray(auditEvents.action, actions),
-    actor === undefined
-      ? undefined
-      : 'type' in actor
-        ? eq(auditEvents.actorType, actor.type)
-        : eq(auditEvents.actorId, actor.id ?? ''),
+    actor && ('type' in actor ? eq(auditEvents.actorType, actor.type) : eq(auditEvents.actorId, actor.id)),
     since === undefined ? undefined : gte(auditEvents.createdAt, since.toISOString()),
     before === undefined ? undefined : lt(auditEvents.id, before),
   );
 }
 
-function toEvent(row: typeof auditEvents.$inferSelect): AuditEvent {
-  const { targetType, targetId } = row;
+function toEvent(row: typeof auditEvents.$inferSelect) {
+  const { actorType, actorId, actorName, targetType, targetId, expiresAt: _, ...event } = row;
   return {
-    id: row.id,
-    organizationId: row.organizationId,
-    action: row.action as AuditAction,
-    actor: { type: row.actorType, id: row.actorId, name: row.actorName },
-    address: row.address,
+    ...event,
+    action: event.action as AuditAction,
+    actor: { type: actorType, id: actorId, name: actorName },
     target: targetType === null || targetId === null ? null : { type: targetType, id: targetId },
-    summary: row.summary,
-    count: row.count,
-    createdAt: row.createdAt,
   };
 }
 

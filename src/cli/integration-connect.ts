@@ -1,22 +1,24 @@
 import type { Command } from 'commander';
-import { type ConnectedHooks, connectByHand, connectWithToken, listPlaces } from '../integrations/connect.ts';
+import { connectIntegration, connectWithToken, listPlaces } from '../integrations/connect.ts';
 import { isLocal } from '../integrations/doctor.ts';
-import type { Connected } from '../integrations/model.ts';
+import type { ConnectedPlace } from '../integrations/model.ts';
 import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import type { Place } from '../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type CliContext, readToken, withServices } from './context.ts';
-import { fields, print, table } from './output.ts';
+import { answering } from './command.ts';
+import { type CliContext, readToken } from './context.ts';
+import { fields, table } from './output.ts';
 
-export const ONCE = 'Copy the secret now: it is shown this once.';
+export const ONCE = 'Copy the secret now. Tidings shows it only once.';
 
 interface ConnectOptions {
   organization: string;
   repository?: string[];
   team?: string[];
   token?: string;
+  manual?: true;
   list?: true;
 }
 
@@ -34,153 +36,128 @@ export function addConnectCommands(group: Command, context: CliContext): void {
         `--${one} <${pattern.toLowerCase()}...>`,
         hasRepositories ? `one ${one}, or several` : `only these ${many} (default: all public ${many})`,
       )
-      .action((options: ConnectOptions, command: Command) => run(provider, options, command, context));
+      .hook('preAction', (given) => requireOptions(provider, given.opts(), given))
+      .action(
+        answering(context)(
+          (services, options: ConnectOptions) => run(services, provider, options),
+          ({ text }) => text,
+          ({ json }) => json,
+        ),
+      );
     if (api === null) continue;
     command
       .option('--token <token>', api.words.option)
-      .option('--manual', 'print the URL and secret to paste, as without a token')
+      .option('--manual', 'print a URL and a secret to paste, as without a token')
       .option('--list', api.words.list)
       .addHelpText('after', api.words.help);
   }
 }
 
-async function run(
-  provider: Provider<IntegrationType>,
-  options: ConnectOptions & { manual?: true },
-  command: Command,
-  context: CliContext,
-): Promise<void> {
-  const { organization, repository = [], team = [] } = options;
-  const names = [...repository, ...team];
-  const { id: type, name, hasRepositories, words } = provider;
+const namesOf = ({ repository = [], team = [] }: ConnectOptions) => [...repository, ...team];
+
+function wantsList({ hasRepositories }: Provider, options: ConnectOptions): boolean {
+  return options.list === true || (hasRepositories && namesOf(options).length === 0);
+}
+
+function requireOptions(provider: Provider, options: ConnectOptions, command: Command): void {
+  const { name, hasRepositories, words } = provider;
   if (options.manual && options.token !== undefined) {
-    command.error('error: --manual connects without a token: leave one of the two out');
+    command.error('error: --manual and --token exclude each other');
   }
-  const wantsList = options.list === true || (hasRepositories && names.length === 0);
-  if (options.token === undefined) {
-    if (options.list) command.error('error: --list needs a --token to list for');
-    if (wantsList) command.error("error: required option '--repository <owner/name...>' not specified");
-    if (!hasRepositories && names.length > 0) {
-      const { one, many } = words.place;
-      command.error(`error: --${one} needs a --token: by hand, ${many} are chosen at ${name}`);
-    }
-    await connectManually(provider, organization, names, command, context);
-    return;
+  if (options.token !== undefined) return;
+  if (options.list) command.error('error: --list needs a --token');
+  if (wantsList(provider, options)) {
+    command.error("error: required option '--repository <owner/name...>' not specified");
   }
-  const token = await readToken(options.token);
-  await withServices(context, command, async (services) => {
-    if (wantsList) return showPlaces(services, type, token, command, context);
-    const connected = await connectWithToken(services, {
-      type,
-      organizationId: organization,
-      token,
-      places: names,
-    });
-    print(context.terminal, command, jsonOf(connected), () => describeManaged(type, connected));
-  });
+  if (!hasRepositories && namesOf(options).length > 0) {
+    const { one, many } = words.place;
+    command.error(`error: --${one} needs a --token: by hand, ${many} are chosen at ${name}`);
+  }
 }
 
-async function connectManually(
-  { id: type, words }: Provider<IntegrationType>,
-  organizationId: string,
-  repositories: string[],
-  command: Command,
-  context: CliContext,
-): Promise<void> {
-  const connected = await withServices(context, command, (services) =>
-    connectByHand(services, type, organizationId, repositories),
-  );
-  const { repositories: several, ...single } = connected;
-  const [first] = several;
-  const steps =
-    several.length > 1
-      ? `${table(
-          ['REPOSITORY', 'WEBHOOK URL'],
-          several.map(({ repository, webhookUrl }) => [repository, webhookUrl]),
-        )}\n\n${words.shortSteps(null)}`
-      : words.shortSteps(first?.repository ?? null);
-  print(context.terminal, command, several.length > 1 ? connected : single, (made) =>
-    [
-      describeConnected(made, steps),
-      ...warnOfAddress(type, made.webhookUrl),
-      nextOf(type, made.integrationId),
-    ].join('\n\n'),
-  );
-}
+type Result = { json: unknown; text: string };
 
-async function showPlaces(
+async function run(
   services: Services,
-  type: IntegrationType,
-  token: string,
-  command: Command,
-  { terminal }: CliContext,
-): Promise<void> {
-  const { places, isCut } = await listPlaces(services, type, token);
-  print(terminal, command, places, () => describePlaces(type, places, isCut));
-}
-
-function describePlaces(type: IntegrationType, places: readonly Place[], isCut: boolean): string {
-  const { one: noun, pattern } = providerOf(type).words.place;
-  if (places.length === 0) return `The token can see no ${noun}.`;
-  const rows = places.map(({ name, canAdminister }) => [name, canAdminister ? 'yes' : 'no']);
-  const more = isCut ? '\nThere are more than are listed here.' : '';
-  return `${table([noun.toUpperCase(), 'CAN BE CONNECTED'], rows)}${more}\n\nName those that you want: --${noun} ${pattern}`;
-}
-
-/** For one place the same keys as when it is connected by hand. */
-function jsonOf({ integrationId, places }: ConnectedHooks) {
-  const [first] = places;
+  provider: Provider<IntegrationType>,
+  options: ConnectOptions,
+): Promise<Result> {
+  const { id: type } = provider;
+  if (options.token === undefined) return connectByHand(services, provider, options);
+  const token = await readToken(options.token);
+  if (wantsList(provider, options)) {
+    const { places, isCut } = await listPlaces(services, type, token);
+    return { json: places, text: describeList(type, places, isCut) };
+  }
+  const request = { type, organizationId: options.organization, token, places: namesOf(options) };
+  const { integrationId, places } = await connectWithToken(services, request);
+  const next = places.some(({ hasPinged }) => hasPinged === false)
+    ? `Check again in a moment: ${tidings} integration doctor ${integrationId}`
+    : nextOf(type, integrationId);
+  const { repositoryId, webhookUrl } = places[0] ?? {};
   return {
-    integrationId,
-    ...(first?.repositoryId === undefined ? {} : { repositoryId: first.repositoryId }),
-    webhookUrl: first?.webhookUrl,
-    places,
+    // For one place the same keys as when it is connected by hand.
+    json: { integrationId, repositoryId, webhookUrl, places },
+    text: [describePlaces({ places }), fields({ Integration: integrationId }), next].join('\n\n'),
   };
+}
+
+async function connectByHand(
+  services: Services,
+  { id: type, words }: Provider<IntegrationType>,
+  { organization, repository = [] }: ConnectOptions,
+): Promise<Result> {
+  const connected = await connectIntegration(services, type, organization, repository);
+  const { repositories, ...single } = connected;
+  const { integrationId, repositoryId, webhookUrl, secret } = connected;
+  const isOne = repositories.length < 2;
+  const urls = repositories.map((each) => [each.repository, each.webhookUrl]);
+  const steps = isOne
+    ? words.shortSteps(repositories[0]?.repository ?? null)
+    : `${table(['REPOSITORY', 'WEBHOOK URL'], urls)}\n\n${words.shortSteps(null)}`;
+  const text = [
+    fields({
+      Integration: integrationId,
+      ...(repositoryId !== undefined && { Repository: repositoryId }),
+      'Webhook URL': webhookUrl,
+      Secret: secret,
+    }),
+    `${ONCE}\n${steps}`,
+    ...warnOfAddress(type, webhookUrl),
+    nextOf(type, integrationId),
+  ];
+  return { json: isOne ? single : connected, text: text.join('\n\n') };
+}
+
+function describeList(type: IntegrationType, places: readonly Place[], isCut: boolean): string {
+  const { one: noun, pattern } = providerOf(type).words.place;
+  if (places.length === 0) return `The token cannot see any ${noun}.`;
+  const rows = places.map(({ name, canAdminister }) => [name, canAdminister ? 'yes' : 'no']);
+  const more = isCut ? '\nThe list is not complete.' : '';
+  return `${table([noun.toUpperCase(), 'CAN BE CONNECTED'], rows)}${more}\n\nChoose with --${noun} ${pattern}`;
 }
 
 /** Without a trigger, deliveries are taken and nothing is written. */
 function nextOf(type: IntegrationType, integrationId: string): string {
   const [event] = Object.keys(providerOf(type).triggerEvents);
-  return `Next, choose what becomes a draft, such as:
+  return `Next, choose which events become drafts, for example:
 ${tidings} trigger create --integration ${integrationId} --event ${event} --content-type changelog`;
-}
-
-function describeManaged(type: IntegrationType, { integrationId, places }: ConnectedHooks): string {
-  const lines = places.map(({ place, hookId, hasPinged }) => {
-    const ping =
-      hasPinged === null ? '' : hasPinged ? ', and its ping arrived' : ', and its ping has not arrived yet';
-    return `Connected ${place}: webhook ${hookId} was made${ping}.`;
-  });
-  const isWaiting = places.some(({ hasPinged }) => hasPinged === false);
-  return [
-    ...lines,
-    '',
-    fields({ Integration: integrationId }),
-    '',
-    isWaiting
-      ? `Look again in a moment: ${tidings} integration doctor ${integrationId}`
-      : nextOf(type, integrationId),
-  ].join('\n');
 }
 
 /** Warns of a webhook URL that the provider cannot reach. */
 function warnOfAddress(type: IntegrationType, webhookUrl: string): string[] {
   if (!isLocal(webhookUrl)) return [];
   return [
-    `${providerOf(type).name} delivers to public addresses alone, and ${new URL(webhookUrl).host} is none: set PUBLIC_URL to the one that the
-service has, and paste a URL that begins with that.`,
+    `${providerOf(type).name} delivers only to public addresses, and ${new URL(webhookUrl).host} is not public. Set PUBLIC_URL to the public
+address of this server, and paste a URL that starts with it.`,
   ];
 }
 
-function describeConnected(
-  { integrationId, repositoryId, webhookUrl, secret }: Connected,
-  steps: string,
-): string {
-  const description = fields({
-    Integration: integrationId,
-    ...(repositoryId === undefined ? {} : { Repository: repositoryId }),
-    'Webhook URL': webhookUrl,
-    Secret: secret,
+/** The results of connecting places, or of setting their webhooks again. */
+export function describePlaces({ places }: { places: readonly Partial<ConnectedPlace>[] }): string {
+  const lines = places.map(({ place, hookId, hasPinged }) => {
+    const ping = hasPinged === null ? '' : `; its ping ${hasPinged ? 'arrived' : 'has not arrived yet'}`;
+    return `${place}: webhook ${hookId} is up to date${ping}.`;
   });
-  return `${description}\n\n${ONCE}\n${steps}`;
+  return lines.join('\n');
 }

@@ -11,26 +11,24 @@ import type { IntegrationType } from '../integrations/model.ts';
 import { describeFinding, describeMissed, fixes } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
 import { providerOf } from '../providers/index.ts';
+import { aboutOne } from './command.ts';
 import { type CliContext, WorkFailed, withServices } from './context.ts';
 import { oneLine, print, table } from './output.ts';
 
 export function addDoctorCommands(group: Command, context: CliContext): void {
-  group
-    .command('doctor')
-    .description('check everything that its deliveries depend on, and say what to do')
-    .argument('<id>', 'the integration')
-    .action(async (id: string, _options: object, command: Command) => {
+  const command = aboutOne(group, 'the integration');
+
+  command('doctor', 'check everything that its deliveries depend on, and suggest fixes').action(
+    async (id: string, _options: object, command: Command) => {
       const diagnosis = await withServices(context, command, (services) => diagnose(services, id));
       print(context.terminal, command, diagnosisJson(diagnosis), ({ checks }) =>
         checks.map(describeCheck).join('\n'),
       );
       if (!diagnosis.ok) throw new WorkFailed();
-    });
+    },
+  );
 
-  group
-    .command('missed')
-    .description("compare the provider's deliveries of the last three days with the log")
-    .argument('<id>', 'the integration')
+  command('missed', "compare the provider's deliveries of the last three days with the log")
     .option('--redeliver [delivery-id...]', 'ask the provider to send these again, or all that are missing')
     .action(async (id: string, { redeliver }: { redeliver?: true | string[] }, command: Command) => {
       if (redeliver === undefined) {
@@ -47,15 +45,12 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
         isAsked: problem === null,
         problem: problem?.message ?? null,
       }));
-      print(context.terminal, command, results, (all) => {
-        if (all.length === 0) return 'No delivery is missing.';
-        const lines = all.map(
-          ({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'the provider sends it again'}`,
-        );
-        if (all.length === MAX_REDELIVERED)
-          lines.push('There may be more: repeat this once these have arrived.');
-        return lines.join('\n');
-      });
+      const lines = results.map(
+        ({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'the provider sends it again'}`,
+      );
+      if (lines.length === MAX_REDELIVERED)
+        lines.push('There may be more. Repeat this once these have arrived.');
+      print(context.terminal, command, results, () => lines.join('\n') || 'No delivery is missing.');
       if (results.some(({ isAsked }) => !isAsked)) throw new WorkFailed();
     });
 }
@@ -63,13 +58,14 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
 function diagnosisJson({ integrationId, ok, findings, type }: Diagnosis) {
   const checks = findings.map((finding) => {
     const { name, place, status, fix, missed } = finding;
+    const advice = fix && (fixes[fix] ?? commandFor(fix, integrationId, type));
     return {
       name,
-      ...(place === undefined ? {} : { place }),
+      place,
       status,
       message: describeFinding(finding),
-      ...(fix === undefined ? {} : { advice: fixes[fix] ?? commandFor(fix, integrationId, type) }),
-      ...(missed === undefined ? {} : { missed: missed.map(missedJson) }),
+      advice,
+      missed: missed?.map(missedJson),
     };
   });
   return { integrationId, ok, checks };
@@ -80,14 +76,12 @@ function commandFor(fix: Fix, id: string, type: IntegrationType): string {
   switch (fix) {
     case 'set_token':
       return `With a token it can: ${integration} set-token ${id} --token TOKEN`;
-    case 'rotate_secret':
-      return `${integration} rotate-secret ${id}`;
     case 'redeliver':
       return `${integration} missed ${id} --redeliver`;
     case 'send_test':
       return `Trigger an event at the provider, or send a test event: ${tidings} send ${type} ${providerOf(type).exampleEvent} --integration ${id}`;
     default:
-      return `${integration} ${fix} ${id}`;
+      return `${integration} ${fix.replace('_', '-')} ${id}`;
   }
 }
 

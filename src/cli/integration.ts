@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { setEnabled } from '../integrations/connect.ts';
 import { listHooks } from '../integrations/hook-store.ts';
-import type { ConnectedPlace, Integration } from '../integrations/model.ts';
 import { addPlace, disconnectIntegration, removePlace } from '../integrations/places.ts';
 import { ChangeFailed, IntegrationProblem } from '../integrations/problems.ts';
 import { repairHooks, rotateSecret } from '../integrations/rotate.ts';
@@ -12,182 +11,161 @@ import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { listProviders, providerOf, providers } from '../providers/index.ts';
-import { type CliContext, readToken, withServices } from './context.ts';
-import { addConnectCommands, ONCE } from './integration-connect.ts';
+import { aboutOne, answering } from './command.ts';
+import { type CliContext, readToken } from './context.ts';
+import { addConnectCommands, describePlaces, ONCE } from './integration-connect.ts';
 import { addDoctorCommands } from './integration-doctor.ts';
-import { fields, print, table } from './output.ts';
+import { fields, table } from './output.ts';
 
 export function addIntegrationCommands(program: Command, context: CliContext): void {
+  const answer = answering(context);
   const group = program.command('integration').description(`connect ${listProviders('and')}`);
+  const command = aboutOne(group, 'the integration');
   addConnectCommands(group, context);
 
   group
     .command('list')
     .description('list the integrations, oldest first')
     .option('--organization <id>', 'only of this organization')
-    .action(async ({ organization }: { organization?: string }, command: Command) => {
-      const integrations = await withServices(context, command, (services) =>
-        listWithPlaces(services, organization),
-      );
-      print(
-        context.terminal,
-        command,
-        integrations.map(({ integration }) => integration),
-        () =>
-          integrations.length === 0
-            ? `No integration yet. Make one: ${tidings} integration connect ${providers[0]?.id} --organization ID --repository OWNER/NAME`
-            : table(
-                ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],
-                integrations.map(row),
-              ),
-      );
-    });
+    .action(
+      answer(listWithPlaces, describeList, (listed) =>
+        listed.map(({ names: _, ...integration }) => integration),
+      ),
+    );
 
-  for (const [name, enabled] of [
-    ['enable', true],
-    ['disable', false],
-  ] as const) {
-    group
-      .command(name)
-      .description(enabled ? 'take deliveries again' : 'refuse deliveries until it is enabled again')
-      .argument('<id>', 'the integration')
-      .action(async (id: string, _options: object, command: Command) => {
-        const integration = await withServices(context, command, (services) =>
-          setEnabled(services, id, enabled),
-        );
-        print(context.terminal, command, integration, () => `${enabled ? 'Enabled' : 'Disabled'}: ${id}`);
-      });
-  }
+  command('enable', 'accept deliveries again').action(
+    answer(
+      (services, id: string) => setEnabled(services, id, true),
+      ({ id }) => `Enabled: ${id}`,
+    ),
+  );
+  command('disable', 'refuse deliveries until you enable it again').action(
+    answer(
+      (services, id: string) => setEnabled(services, id, false),
+      ({ id }) => `Disabled: ${id}`,
+    ),
+  );
 
-  group
-    .command('rotate-secret')
-    .description('make a new secret and set it at the provider; the old one works for another 24 hours')
-    .argument('<id>', 'the integration')
-    .option('--now', 'end the old secret at once, because it leaked')
-    .action(async (id: string, { now = false }: { now?: boolean }, command: Command) => {
-      const { secret, isSetAtProvider, integration } = await withServices(
-        context,
-        command,
-        async (services) => ({
-          ...(await rotateSecret(services, id, { now })),
-          integration: await services.db.read((tx) => getIntegration(tx, id)),
+  command(
+    'rotate-secret',
+    'create a new secret and set it at the provider; the old one works for another 24 hours',
+  )
+    .option('--now', 'end the old secret at once, after a leak')
+    .action(
+      answer(
+        async (services, id: string, options: { now?: boolean }) => ({
+          ...(await rotateSecret(services, id, options)),
+          type: (await services.db.read((tx) => getIntegration(tx, id))).type,
         }),
-      );
-      const provider = providerOf(integration.type).name;
-      const next = isSetAtProvider
-        ? `It is already set at ${provider}: nothing is left to do.`
-        : `${ONCE} Set it at ${provider}.`;
-      const old = describeOldSecret(integration.type, now, isSetAtProvider);
-      print(context.terminal, command, { secret }, () => `${fields({ Secret: secret })}\n\n${next} ${old}`);
-    });
+        ({ secret, isSetAtProvider, type }, _, { now = false }) => {
+          const provider = providerOf(type).name;
+          const next = isSetAtProvider
+            ? `It is already set at ${provider}.`
+            : `${ONCE} Set it at ${provider}.`;
+          return `${fields({ Secret: secret })}\n\n${next} ${describeOldSecret(type, now, isSetAtProvider)}`;
+        },
+        ({ secret }) => ({ secret }),
+      ),
+    );
 
-  addPlaceCommands(group, context);
+  command('add', 'connect another repository or team')
+    .argument('<name>', 'OWNER/NAME, or the key of a team')
+    .action(
+      answer(
+        async (services, integrationId: string, name: string) => ({
+          integrationId,
+          ...(await addPlace(services, integrationId, name)),
+        }),
+        ({ integrationId, ...added }) =>
+          added.hookId === undefined
+            ? `${fields({ 'Webhook URL': added.webhookUrl })}\n\nSet up its webhook with this URL and the secret of the integration. For a new secret: ${tidings} integration rotate-secret ${integrationId}`
+            : describePlaces({ places: [added] }),
+      ),
+    );
+
+  command('remove', 'disconnect one of its repositories or teams, with its webhook and its triggers')
+    .argument('<name>', 'OWNER/NAME, or the key of a team')
+    .option('--force', 'even if the provider does not delete the webhook')
+    .action(
+      answer(
+        async (services, integrationId: string, place: string, options: { force?: boolean }) => {
+          const { isLeft } = await removePlace(services, integrationId, place, options);
+          return { integrationId, place, removed: true, ...(isLeft && { left: [place] }) };
+        },
+        ({ place, left }) =>
+          `Removed: ${place}${left === undefined ? '' : '\nThe webhook was left there: delete it by hand.'}`,
+      ),
+    );
+
+  command('set-token', 'let Tidings manage the webhooks: its first token, or a newer one')
+    .requiredOption('--token <token>', 'the token; - reads it from standard input')
+    .action(
+      answer(
+        async (services, integrationId: string, { token }: { token: string }) => ({
+          integrationId,
+          places: await setToken(services, integrationId, await readToken(token)),
+        }),
+        describePlaces,
+      ),
+    );
+
+  command('repair', 'set up its webhooks at the provider again').action(
+    answer(
+      async (services, integrationId: string) => ({
+        integrationId,
+        places: await repairHooks(services, integrationId),
+      }),
+      describePlaces,
+    ),
+  );
+
   addDoctorCommands(group, context);
 
-  group
-    .command('disconnect')
-    .description('remove an integration and its webhooks for good; its deliveries stay in the log')
-    .argument('<id>', 'the integration')
-    .option('--force', 'also when the provider does not delete a webhook')
-    .action(async (id: string, { force = false }: { force?: boolean }, command: Command) => {
-      const { left } = await withServices(context, command, (services) =>
-        disconnectIntegration(services, id, { force }),
-      );
-      const outcome = { id, deleted: true, ...(left.length === 0 ? {} : { left }) };
-      print(context.terminal, command, outcome, () =>
-        left.length === 0
-          ? `Disconnected: ${id}`
-          : `Disconnected: ${id}\nThe webhook was left at ${left.join(', ')}: delete it there by hand.`,
-      );
-    });
+  command('disconnect', 'remove an integration and its webhooks for good; its deliveries stay in the log')
+    .option('--force', 'even if the provider does not delete a webhook')
+    .action(
+      answer(
+        async (services, id: string, options: { force?: boolean }) => {
+          const { left } = await disconnectIntegration(services, id, options);
+          return { id, deleted: true, ...(left.length > 0 && { left }) };
+        },
+        ({ id, left = [] }) =>
+          left.length === 0
+            ? `Disconnected: ${id}`
+            : `Disconnected: ${id}\nThe webhook was left at ${left.join(', ')}: delete it there by hand.`,
+      ),
+    );
 }
 
-function addPlaceCommands(group: Command, context: CliContext): void {
-  group
-    .command('add')
-    .description('connect another repository or team')
-    .argument('<id>', 'the integration')
-    .argument('<name>', 'OWNER/NAME, or the key of a team')
-    .action(async (id: string, name: string, _options: object, command: Command) => {
-      const added = await withServices(context, command, (services) => addPlace(services, id, name));
-      print(context.terminal, command, { integrationId: id, ...added }, () =>
-        added.hookId === undefined
-          ? `${fields({ 'Webhook URL': added.webhookUrl })}\n\nSet up its webhook with this URL and the secret of the integration. For a new secret: ${tidings} integration rotate-secret ${id}`
-          : describePlace(added as ConnectedPlace),
-      );
-    });
-
-  group
-    .command('remove')
-    .description('disconnect one of its repositories or teams, with its webhook and its triggers')
-    .argument('<id>', 'the integration')
-    .argument('<name>', 'OWNER/NAME, or the key of a team')
-    .option('--force', 'also when the provider does not delete the webhook')
-    .action(async (id: string, name: string, { force }: { force?: true }, command: Command) => {
-      const { isLeft } = await withServices(context, command, (services) =>
-        removePlace(services, id, name, { force: force === true }),
-      );
-      const removed = { integrationId: id, place: name, removed: true, ...(isLeft ? { left: [name] } : {}) };
-      print(context.terminal, command, removed, () =>
-        isLeft ? `Removed: ${name}\nThe webhook was left there: delete it by hand.` : `Removed: ${name}`,
-      );
-    });
-
-  group
-    .command('set-token')
-    .description('let Tidings manage the webhooks: its first token, or a newer one')
-    .argument('<id>', 'the integration')
-    .requiredOption('--token <token>', 'the token; - reads it from standard input')
-    .action(async (id: string, options: { token: string }, command: Command) => {
-      const token = await readToken(options.token);
-      const places = await withServices(context, command, (services) => setToken(services, id, token));
-      print(context.terminal, command, { integrationId: id, places }, () =>
-        places.map(describePlace).join('\n'),
-      );
-    });
-
-  group
-    .command('repair')
-    .description('set its webhooks at the provider again, whatever was changed there')
-    .argument('<id>', 'the integration')
-    .action(async (id: string, _options: object, command: Command) => {
-      const places = await withServices(context, command, (services) => repairHooks(services, id));
-      print(context.terminal, command, { integrationId: id, places }, () =>
-        places.map(describePlace).join('\n'),
-      );
-    });
-}
-
-function describePlace({ place, hookId, hasPinged }: ConnectedPlace): string {
-  const ping = hasPinged === null ? '' : hasPinged ? '; its ping arrived' : '; its ping has not arrived yet';
-  return `${place}: webhook ${hookId} is up to date${ping}.`;
-}
-
-interface Listed {
-  integration: Integration;
-  /** Its repositories or, where Tidings manages a webhook, its teams. */
-  names: string[];
-}
-
-function listWithPlaces({ db }: Services, organizationId: string | undefined): Promise<Listed[]> {
+/** With the names of its repositories or, where Tidings manages a webhook, of its teams. */
+function listWithPlaces({ db }: Services, { organization }: { organization?: string }) {
   return db.read(async (tx) => {
-    if (organizationId !== undefined) await getOrganization(tx, organizationId);
-    const listed: Listed[] = [];
-    for (const integration of await listIntegrations(tx, organizationId)) {
+    if (organization !== undefined) await getOrganization(tx, organization);
+    return Array.fromAsync(await listIntegrations(tx, organization), async (integration) => {
       const { id, type, repositories } = integration;
       const names = providerOf(type).hasRepositories
         ? repositories.map(({ fullName }) => fullName)
         : (await listHooks(tx, id)).map(({ placeName }) => placeName);
-      listed.push({ integration, names });
-    }
-    return listed;
+      return { ...integration, names };
+    });
   });
 }
 
-function row({ integration, names }: Listed): string[] {
-  const { id, type, enabled, organizationId, hasToken } = integration;
-  const status = enabled ? 'enabled' : 'disabled';
-  return [id, type, status, hasToken ? 'managed' : 'by hand', organizationId, names.join(', ') || '–'];
+function describeList(listed: Awaited<ReturnType<typeof listWithPlaces>>): string {
+  if (listed.length === 0) {
+    return `No integrations yet. Connect one: ${tidings} integration connect ${providers[0]?.id} --organization ID --repository OWNER/NAME`;
+  }
+  return table(
+    ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],
+    listed.map(({ id, type, enabled, organizationId, hasToken, names }) => [
+      id,
+      type,
+      enabled ? 'enabled' : 'disabled',
+      hasToken ? 'managed' : 'by hand',
+      organizationId,
+      names.join(', ') || '–',
+    ]),
+  );
 }
 
 /** The names of connected repositories by their ids. */
@@ -204,17 +182,14 @@ export async function repositoryNames({ db }: Pick<Services, 'db'>): Promise<Rea
 export function integrationHint(error: unknown): string {
   if (error instanceof ChangeFailed) {
     const canForce = error.outcome.code === 'not_removed' || error.outcome.code === 'not_disconnected';
-    return canForce
-      ? ' With --force, the webhook stays at the provider until somebody deletes it there.'
-      : '';
+    return canForce ? ' With --force, the webhook stays at the provider until somebody deletes it.' : '';
   }
   if (!(error instanceof IntegrationProblem)) return '';
   const { problem } = error;
   switch (problem.code) {
     case 'place_connected':
-      return ` To give it a token: ${setTokenCommand(problem.integrationId)}`;
     case 'no_token':
-      return ` To give it one: ${setTokenCommand(problem.integrationId)}`;
+      return ` To give it a token: ${tidings} integration set-token ${problem.integrationId} --token TOKEN`;
     case 'last_place':
       return `: ${tidings} integration disconnect ${problem.integrationId}`;
     case 'unknown_place':
@@ -223,5 +198,3 @@ export function integrationHint(error: unknown): string {
       return '';
   }
 }
-
-const setTokenCommand = (id: string | number) => `${tidings} integration set-token ${id} --token TOKEN`;

@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from 'commander';
 import { tidings } from '../lib/build.ts';
 import { type Organization, Plan } from '../organizations/model.ts';
-import { createOrganization, setPlan } from '../organizations/service.ts';
+import { changeOrganization, createOrganization } from '../organizations/service.ts';
 import { listOrganizations } from '../organizations/store.ts';
 import { type CliContext, withServices } from './context.ts';
 import { fields, oneLine, print, table } from './output.ts';
@@ -47,7 +47,9 @@ export function addOrganizationCommands(program: Command, context: CliContext): 
     .argument('<id>', 'the organization')
     .addArgument(new Argument('<plan>', 'its new plan').choices(plans))
     .action(async (id: string, plan: Plan, _options: object, command: Command) => {
-      const organization = await withServices(context, command, (services) => setPlan(services, id, plan));
+      const organization = await withServices(context, command, (services) =>
+        changeOrganization(services, id, { plan }),
+      );
       print(context.terminal, command, organization, describe);
     });
 }

@@ -1,38 +1,21 @@
-import { recordAudit, withdrawAudit } from '../audit/store.ts';
+import type { WriteTx } from '../../db/storage.ts';
 import type { Deps } from '../deps.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from '../providers/api.ts';
-import { providerOf } from '../providers/index.ts';
-import { insertHooks, listHooks } from './hook-store.ts';
-import {
-  getAdministrable,
-  HANDS_OFF_MS,
-  type HookNeeds,
-  makeAndPing,
-  newHook,
-  takeBack,
-  urlOf,
-} from './hooks.ts';
-import {
-  auditEventOf,
-  type Connected,
-  type ConnectedPlace,
-  type Integration,
-  type IntegrationType,
-  MAX_PLACES,
-  RepositoryName,
-  webhookUrl,
-} from './model.ts';
-import { changeFailed, IntegrationProblem } from './problems.ts';
-import { newSecret } from './secrets.ts';
+import { type IntegrationType, providerOf } from '../providers/index.ts';
+import { insertHooks } from './hook-store.ts';
+import { getAdministrable, makeOrUndo, newHook, urlOf } from './hooks.ts';
+import { type ConnectedPlace, MAX_PLACES, RepositoryName, recordChange } from './model.ts';
+import { IntegrationProblem } from './problems.ts';
 import {
   deleteIntegration,
-  findConnectedPlace,
   getIntegration,
+  type Integration,
   insertIntegration,
   listIntegrations,
-  type NewRepository,
+  newSecret,
+  requireUnconnected,
   updateIntegration,
 } from './store.ts';
 import { requireToken, sealToken } from './token.ts';
@@ -48,14 +31,9 @@ export interface ConnectRequest {
   places: readonly string[];
 }
 
-export interface ConnectedHooks {
-  integrationId: string;
-  places: ConnectedPlace[];
-}
-
 /** The places that a token can see. Throws `ProviderProblem`, and `IntegrationProblem` `invalid_token`. */
 export async function listPlaces(
-  { openProviderApi }: Pick<HookNeeds, 'openProviderApi'>,
+  { openProviderApi }: Pick<Deps, 'openProviderApi'>,
   type: IntegrationType,
   token: string,
 ): Promise<{ places: Place[]; isCut: boolean }> {
@@ -64,10 +42,13 @@ export async function listPlaces(
 }
 
 /**
- * Creates an integration and its hooks at the provider, and pings each. All or nothing: if one place fails, it deletes
- * the others on both sides. Throws `ProviderProblem`; `ChangeFailed` once a hook may exist; `AppError` 400, 404 and 409.
+ * Creates an integration and its hooks at the provider, and pings each: all or nothing. Throws `ProviderProblem`;
+ * `ChangeFailed` once a hook may exist; `AppError` 400, 404 and 409.
  */
-export async function connectWithToken(deps: HookNeeds, request: ConnectRequest): Promise<ConnectedHooks> {
+export async function connectWithToken(
+  deps: Deps,
+  request: ConnectRequest,
+): Promise<{ integrationId: string; places: ConnectedPlace[] }> {
   const { db, clock, ids } = deps;
   const { type, organizationId } = request;
   const token = requireToken(request.token);
@@ -79,37 +60,34 @@ export async function connectWithToken(deps: HookNeeds, request: ConnectRequest)
 
   const integrationId = ids.newId('int');
   const startedAt = clock.now();
-  const createdAt = startedAt.toISOString();
-  const repositories = providerOf(type).hasRepositories
-    ? places.map((place) => newRepository(deps, integrationId, place))
-    : [];
-  const retryAt = startedAt.getTime() + HANDS_OFF_MS;
-  const hooks = places.map((place, index) =>
-    newHook(integrationId, place, repositories[index]?.id ?? null, retryAt),
-  );
   const row = {
     ...newIntegration(deps, integrationId, type, organizationId).row,
     token: sealToken(deps, integrationId, token),
   };
-  const { integration, auditId } = await db.write(async (tx) => {
-    await insertIntegration(tx, row, repositories);
+  const added = places.map((place) => newPlace(deps, row, place, startedAt));
+  const repositories = added.flatMap(({ repository }) => repository ?? []);
+  const hooks = added.map(({ hook }) => hook);
+  const auditId = await db.write(async (tx) => {
     // Again: another request may have connected one since.
-    await requireUnconnected(tx, organizationId, places, repositories);
-    await insertHooks(tx, hooks, createdAt);
-    const auditId = await recordAudit(tx, deps, connectedEvent({ ...row, repositories }));
-    return { integration: await getIntegration(tx, integrationId), auditId };
+    await requireUnconnected(tx, organizationId, places);
+    await insertIntegration(tx, row, repositories);
+    await insertHooks(tx, hooks, row.createdAt);
+    return recordChange(tx, deps, { ...row, repositories }, 'integration.connected', 'connected');
   });
-  try {
-    return { integrationId, places: await makeAndPing(deps, api, integration, hooks, startedAt) };
-  } catch (error) {
-    const made = await db.read((tx) => listHooks(tx, integrationId));
-    const left = await takeBack(deps, api, integration, made, error);
-    await db.write(async (tx) => {
-      await deleteIntegration(tx, integrationId);
-      await withdrawAudit(tx, deps, auditId);
-    });
-    throw changeFailed(error, { code: 'not_connected', left });
-  }
+  const undo = (tx: WriteTx) => deleteIntegration(tx, integrationId);
+  const change = { code: 'not_connected', startedAt, auditId, undo } as const;
+  return { integrationId, places: await makeOrUndo({ ...deps, api, integration: row }, hooks, change) };
+}
+
+/** The rows of a new place of an integration. The repository is null for a provider without repositories. */
+export function newPlace(
+  deps: Deps,
+  { id, type }: Pick<Integration, 'id' | 'type'>,
+  place: Place,
+  startedAt: Date,
+) {
+  const repository = providerOf(type).hasRepositories ? newRepository(deps, id, place) : null;
+  return { repository, hook: newHook(id, place, repository?.id ?? null, startedAt) };
 }
 
 async function findPlaces(api: ProviderApi, { type, places }: ConnectRequest): Promise<Place[]> {
@@ -135,28 +113,11 @@ function requireCount(count: number, max: number): void {
 }
 
 /**
- * Two integrations of one repository or team would draft everything twice. Skips all public teams, which may be those
- * of another workspace, and the repositories in `inserted`. Throws `IntegrationProblem` `place_connected`.
- */
-export async function requireUnconnected(
-  tx: Parameters<typeof findConnectedPlace>[0],
-  organizationId: string,
-  places: readonly Pick<Place, 'id'>[],
-  inserted: readonly NewRepository[] = [],
-): Promise<void> {
-  const placeIds = places.map(({ id }) => id).filter((id) => id !== ALL_PUBLIC_TEAMS);
-  const except = inserted.map(({ id }) => id);
-  const connected = await findConnectedPlace(tx, organizationId, placeIds, except);
-  if (connected === null) return;
-  throw new IntegrationProblem({ code: 'place_connected', ...connected });
-}
-
-/**
  * All public teams can be connected once for each workspace. Workspaces have no name here: the webhooks in it identify
  * one. Throws `IntegrationProblem` `place_connected`.
  */
 async function requireOtherWorkspace(
-  deps: HookNeeds,
+  deps: Deps,
   api: ProviderApi,
   organizationId: string,
   places: readonly Place[],
@@ -174,23 +135,18 @@ async function requireOtherWorkspace(
 
 type ManualNeeds = Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'actor' | 'secrets' | 'publicUrl'>;
 
-/** Connected by hand: a webhook URL for each repository, and one secret for all. */
-export interface ConnectedByHand extends Connected {
-  repositories: { repository: string; repositoryId: string; webhookUrl: string }[];
-}
-
 /**
- * Creates an integration whose webhooks a person sets up, with a URL for each repository. Throws `AppError` 400 for an
- * invalid name and 404 for an unknown organization.
+ * Creates an integration whose webhooks a person sets up: one secret, and a URL for each repository. Throws `AppError`
+ * 400 for an invalid name and 404 for an unknown organization.
  */
-export async function connectByHand(
+export async function connectIntegration(
   deps: ManualNeeds,
   type: IntegrationType,
   organizationId: string,
-  names: readonly string[],
-): Promise<ConnectedByHand> {
-  for (const repository of names) requireValid(RepositoryName, { repository });
-  const distinct = [...new Map(names.map((name) => [name.toLowerCase(), name])).values()];
+  names: string | readonly string[] = [],
+) {
+  const distinct = [...new Map([names].flat().map((name) => [name.toLowerCase(), name])).values()];
+  for (const repository of distinct) requireValid(RepositoryName, { repository });
   requireCount(distinct.length, MAX_PLACES);
   const integrationId = deps.ids.newId('int');
   const { row, secret } = newIntegration(deps, integrationId, type, organizationId);
@@ -198,34 +154,21 @@ export async function connectByHand(
   await deps.db.write(async (tx) => {
     await getOrganization(tx, organizationId);
     await insertIntegration(tx, row, repositories);
-    await recordAudit(tx, deps, connectedEvent({ ...row, repositories }));
+    await recordChange(tx, deps, { ...row, repositories }, 'integration.connected', 'connected');
   });
-  const urlFor = (repositoryId?: string) =>
-    webhookUrl(deps.publicUrl(), type, organizationId, integrationId, repositoryId);
-  const [first] = repositories;
+  const urls = repositories.map(({ id, fullName }) => ({
+    repository: fullName,
+    repositoryId: id,
+    webhookUrl: urlOf(deps, row, { repositoryId: id }),
+  }));
+  const [first] = urls;
   return {
     integrationId,
-    ...(first === undefined ? {} : { repositoryId: first.id }),
-    webhookUrl: urlFor(first?.id),
+    ...(first !== undefined && { repositoryId: first.repositoryId }),
+    webhookUrl: urlOf(deps, row, { repositoryId: first?.repositoryId ?? null }),
     secret,
-    repositories: repositories.map(({ id, fullName }) => ({
-      repository: fullName,
-      repositoryId: id,
-      webhookUrl: urlFor(id),
-    })),
+    repositories: urls,
   };
-}
-
-/** `connectByHand` for one repository, or for a provider without repositories. */
-export async function connectIntegration(
-  deps: ManualNeeds,
-  type: IntegrationType,
-  organizationId: string,
-  repository?: string,
-): Promise<Connected> {
-  const names = repository === undefined ? [] : [repository];
-  const { repositories: _, ...connected } = await connectByHand(deps, type, organizationId, names);
-  return connected;
 }
 
 function newIntegration(deps: ManualNeeds, id: string, type: IntegrationType, organizationId: string) {
@@ -242,28 +185,18 @@ export function newRepository(
   return { id: ids.newId('repo'), integrationId, fullName, providerId, createdAt: clock.now().toISOString() };
 }
 
-function connectedEvent(integration: Parameters<typeof auditEventOf>[0]) {
-  return auditEventOf(integration, 'integration.connected', (name) => `connected ${name}`);
-}
-
 /** Accepts or refuses deliveries from now on. Throws `IntegrationProblem` `integration_not_found`. */
 export async function setEnabled(
   deps: Pick<Deps, 'db' | 'clock' | 'log' | 'actor'>,
   id: string,
   enabled: boolean,
 ): Promise<Integration> {
-  const [action, verb] = enabled
-    ? (['integration.enabled', 'enabled'] as const)
-    : (['integration.disabled', 'disabled'] as const);
+  const verb = enabled ? 'enabled' : 'disabled';
   return deps.db.write(async (tx) => {
     const before = await getIntegration(tx, id);
     if (before.enabled === enabled) return before;
     await updateIntegration(tx, id, { enabled });
-    await recordAudit(
-      tx,
-      deps,
-      auditEventOf(before, action, (name) => `${verb} ${name}`),
-    );
+    await recordChange(tx, deps, before, `integration.${verb}`, verb);
     return { ...before, enabled };
   });
 }

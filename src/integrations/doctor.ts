@@ -4,44 +4,69 @@ import { type Delivery, isTaken } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import type { ProviderApi, RemoteHook } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
-import { listEnabledTriggers, listHooks } from './hook-store.ts';
+import { getWithHooks, type Hook, listEnabledTriggers } from './hook-store.ts';
 import { eventsFor, urlOf } from './hooks.ts';
 import { type ComparedDelivery, compareDeliveries } from './missed.ts';
-import type { EnabledTrigger, Hook, Integration, IntegrationType } from './model.ts';
 import { isProblem } from './problems.ts';
-import { getIntegration } from './store.ts';
+import type { Integration } from './store.ts';
 import { findApi } from './token.ts';
 import type { Difference, FindingCode } from './words.ts';
 
-/** The way to correct a finding. */
-export type Fix =
-  | 'enable'
-  | 'start_server'
-  | 'set_public_url'
-  | 'use_https'
-  | 'set_token'
-  | 'repair'
-  | 'rotate_secret'
-  | 'send_test'
-  | 'redeliver';
+type Status = 'ok' | 'warning' | 'failed';
+
+/** The check, the status and the way to correct it, by code. */
+const meanings = {
+  enabled: ['enabled', 'ok'],
+  disabled: ['enabled', 'failed', 'enable'],
+  reachable: ['reachability', 'ok'],
+  local_address: ['reachability', 'warning', 'set_public_url'],
+  needs_https: ['reachability', 'warning', 'use_https'],
+  no_response: ['reachability', 'failed', 'start_server'],
+  redirect: ['reachability', 'failed', 'start_server'],
+  other_server: ['reachability', 'failed', 'start_server'],
+  no_connection: ['reachability', 'failed', 'start_server'],
+  manual_hook: ['hook', 'warning'],
+  token_missing: ['hook', 'warning', 'set_token'],
+  hook_not_created: ['hook', 'failed', 'repair'],
+  hook_deleted: ['hook', 'failed', 'repair'],
+  hook_correct: ['hook', 'ok'],
+  hook_differs: ['hook', 'failed', 'repair'],
+  hook_update_failed: ['hook', 'warning', 'repair'],
+  hook_check_failed: ['hook', 'failed'],
+  last_response: ['last-delivery', 'ok'],
+  ping_arrived: ['ping', 'ok'],
+  no_ping: ['ping', 'warning', 'repair'],
+  secret_accepted: ['secret', 'ok'],
+  secret_refused: ['secret', 'failed', 'rotate_secret'],
+  secret_unproven: ['secret', 'warning', 'send_test'],
+  other_repository: ['repository', 'warning'],
+  deliveries_missed: ['missed', 'failed', 'redeliver'],
+  none_missed: ['missed', 'ok'],
+  only_pings: ['missed', 'ok'],
+  partly_compared: ['missed', 'warning'],
+  not_compared: ['missed', 'warning'],
+} as const satisfies Record<FindingCode['code'], readonly [name: string, status: Status, fix?: string]>;
+
+type Meaning = (typeof meanings)[FindingCode['code']];
+export type Fix = Extract<Meaning, { length: 3 }>[2];
 
 export type Finding = FindingCode & {
-  name: 'enabled' | 'reachability' | 'hook' | 'last-delivery' | 'ping' | 'secret' | 'repository' | 'missed';
-  status: 'ok' | 'warning' | 'failed';
+  name: Meaning[0];
+  status: Status;
+  fix?: Fix;
   /** The repository or team, if it is about one. */
   place?: string;
-  fix?: Fix;
   /** The missing deliveries, for `missed`. */
   missed?: readonly ComparedDelivery[];
 };
 
-export interface Diagnosis {
-  integrationId: string;
-  type: IntegrationType;
-  /** True if nothing has failed; there may be warnings. */
-  ok: boolean;
-  findings: Finding[];
+function found(finding: FindingCode & Partial<Finding>): Finding {
+  const [name, status, fix] = meanings[finding.code];
+  return { name, status, ...(fix !== undefined && { fix }), ...finding };
 }
+
+/** `ok`: nothing has failed; there may be warnings. */
+export type Diagnosis = Awaited<ReturnType<typeof diagnose>>;
 
 type Needs = Pick<Deps, 'db' | 'clock' | 'secrets' | 'fetch' | 'publicUrl' | 'openProviderApi'>;
 
@@ -54,38 +79,30 @@ const REACH_TIMEOUT_MS = 5_000;
  * Checks everything that deliveries of an integration depend on: the public address, the hooks at the provider, the
  * secret, and missing deliveries. Changes nothing. Throws `IntegrationProblem` `integration_not_found`.
  */
-export async function diagnose(deps: Needs, integrationId: string): Promise<Diagnosis> {
-  const { integration, hooks, triggers, entries } = await deps.db.read(async (tx) => {
-    const integration = await getIntegration(tx, integrationId);
+export async function diagnose(deps: Needs, integrationId: string) {
+  const known = await deps.db.read(async (tx) => {
+    const { integration, hooks } = await getWithHooks(tx, integrationId);
     const { organizationId } = integration;
     const { entries } = await listLogPage(tx, organizationId, { integrationId }, { limit: LOG_ENTRIES });
-    return {
-      integration,
-      hooks: await listHooks(tx, integrationId),
-      triggers: await listEnabledTriggers(tx, integrationId),
-      entries,
-    };
+    return { integration, hooks, triggers: await listEnabledTriggers(tx, integrationId), entries };
   });
+  const { integration, entries } = known;
+  const { type, enabled } = integration;
   const api = await findApi(deps, integration);
-  const findings: Finding[] = [
-    integration.enabled
-      ? { name: 'enabled', code: 'enabled', status: 'ok' }
-      : { name: 'enabled', code: 'disabled', status: 'failed', fix: 'enable' },
+  const findings = [
+    found({ code: enabled ? 'enabled' : 'disabled' }),
     await checkReach(deps, integration),
-    ...(await checkHooks(deps, api, integration, hooks, triggers)),
+    ...(await checkHooks(deps, api, known)),
     checkSecret(entries),
     ...checkRepository(entries),
     ...(await checkMissed(deps, api, integration)),
   ];
-  const { type } = integration;
   return { integrationId, type, ok: findings.every(({ status }) => status !== 'failed'), findings };
 }
 
-/** True if `PUBLIC_URL` is an address that a provider can use, and responds from here. */
+/** Checks that `PUBLIC_URL` is an address that a provider can use, and responds from here. */
 async function checkReach({ publicUrl, fetch }: Needs, { type }: Integration): Promise<Finding> {
   const url = publicUrl();
-  const about = { name: 'reachability', url } as const;
-  const unreachable = { ...about, status: 'failed', fix: 'start_server' } as const;
   try {
     const response = await fetch(
       new Request(`${url}/ping`, { signal: AbortSignal.timeout(REACH_TIMEOUT_MS) }),
@@ -95,40 +112,37 @@ async function checkReach({ publicUrl, fetch }: Needs, { type }: Integration): P
     const { value } = (await reader?.read()) ?? {};
     await reader?.cancel();
     const text = new TextDecoder().decode(value?.subarray(0, 100));
+    const location = response.headers.get('location');
+    if (!response.ok && location !== null) return found({ code: 'redirect', url, location });
     if (!response.ok || text !== 'pong') {
-      const location = response.headers.get('location');
-      return location === null
-        ? { ...unreachable, code: 'other_server', statusCode: response.status }
-        : { ...unreachable, code: 'redirect', location };
+      return found({ code: 'other_server', url, statusCode: response.status });
     }
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError') {
-      return { ...unreachable, code: 'no_response', seconds: REACH_TIMEOUT_MS / 1000 };
+      return found({ code: 'no_response', url, seconds: REACH_TIMEOUT_MS / 1000 });
     }
     const systemCode = error instanceof Error && 'code' in error ? error.code : error;
-    return { ...unreachable, code: 'no_connection', systemCode: String(systemCode) };
+    return found({ code: 'no_connection', url, systemCode: String(systemCode) });
   }
-  if (isLocal(url)) return { ...about, code: 'local_address', status: 'warning', fix: 'set_public_url' };
-  if (providerOf(type).requiresHttps && !url.startsWith('https:')) {
-    return { ...about, code: 'needs_https', type, status: 'warning', fix: 'use_https' };
-  }
-  return { ...about, code: 'reachable', status: 'ok' };
+  if (isLocal(url)) return found({ code: 'local_address', url });
+  const isInsecure = providerOf(type).requiresHttps && !url.startsWith('https:');
+  return found(isInsecure ? { code: 'needs_https', url, type } : { code: 'reachable', url });
 }
 
 const privateAddresses = new BlockList();
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
+for (const [network, prefix, family] of [
+  ['0.0.0.0', 8, 'ipv4'],
+  ['10.0.0.0', 8, 'ipv4'],
+  ['127.0.0.0', 8, 'ipv4'],
+  ['169.254.0.0', 16, 'ipv4'],
+  ['172.16.0.0', 12, 'ipv4'],
+  ['192.168.0.0', 16, 'ipv4'],
+  ['::1', 128, 'ipv6'],
+  ['fc00::', 7, 'ipv6'],
+  ['fe80::', 10, 'ipv6'],
 ] as const) {
-  privateAddresses.addSubnet(network, prefix, 'ipv4');
+  privateAddresses.addSubnet(network, prefix, family);
 }
-privateAddresses.addAddress('::1', 'ipv6');
-privateAddresses.addSubnet('fc00::', 7, 'ipv6');
-privateAddresses.addSubnet('fe80::', 10, 'ipv6');
 
 /** True if only this machine or network can reach the host. */
 export function isLocal(url: string): boolean {
@@ -138,32 +152,23 @@ export function isLocal(url: string): boolean {
   return privateAddresses.check(host, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-async function checkHooks(
-  deps: Needs,
-  api: ProviderApi | null,
-  integration: Integration,
-  hooks: readonly Hook[],
-  triggers: readonly EnabledTrigger[],
-): Promise<Finding[]> {
-  const { type } = integration;
+interface Known {
+  integration: Integration;
+  hooks: Hook[];
+  triggers: Awaited<ReturnType<typeof listEnabledTriggers>>;
+}
+
+async function checkHooks(deps: Needs, api: ProviderApi | null, known: Known): Promise<Finding[]> {
+  const { type } = known.integration;
   if (api === null)
-    return [
-      {
-        name: 'hook',
-        code: 'manual_hook',
-        type,
-        status: 'warning',
-        ...(providerOf(type).api !== null && { fix: 'set_token' }),
-      },
-    ];
+    return [found({ code: providerOf(type).api === null ? 'manual_hook' : 'token_missing', type })];
   const findings: Finding[] = [];
-  for (const hook of hooks) {
-    const place = hook.placeName;
+  for (const hook of known.hooks) {
     try {
-      findings.push(...(await checkHook(deps, api, integration, hook, triggers)));
+      findings.push(...(await checkHook(deps, api, known, hook)));
     } catch (error) {
       if (!isProblem(error)) throw error;
-      findings.push({ name: 'hook', code: 'hook_check_failed', problem: error, place, status: 'failed' });
+      findings.push(found({ code: 'hook_check_failed', problem: error, place: hook.placeName }));
       // The others would have the same problem.
       if (isProblem(error, 'bad-token', 'rate-limited', 'provider-failed')) break;
     }
@@ -172,56 +177,31 @@ async function checkHooks(
 }
 
 /** Compares the provider's hook with the desired state. Throws `ProviderProblem`. */
-async function checkHook(
-  deps: Needs,
-  api: ProviderApi,
-  integration: Integration,
-  hook: Hook,
-  triggers: readonly EnabledTrigger[],
-): Promise<Finding[]> {
+async function checkHook(deps: Needs, api: ProviderApi, { integration, triggers }: Known, hook: Hook) {
+  const { type } = integration;
   const { placeName: place, problem, remoteId: hookId } = hook;
-  const about = { name: 'hook', place } as const;
-  const findings: Finding[] = [];
-  if (problem !== null) {
-    findings.push({ ...about, code: 'hook_update_failed', problem, status: 'warning', fix: 'repair' });
-  }
-  if (hookId === null) {
-    return [{ ...about, code: 'hook_not_created', status: 'failed', fix: 'repair' }, ...findings];
-  }
+  const update = problem === null ? [] : [found({ code: 'hook_update_failed', problem, place })];
+  if (hookId === null) return [found({ code: 'hook_not_created', place }), ...update];
   const remote = await api.findHook(hook.placeId, hookId);
-  if (remote === null) return [{ ...about, code: 'hook_deleted', hookId, status: 'failed', fix: 'repair' }];
-  const differences = compareHook(
-    remote,
-    hook,
-    urlOf(deps, integration, hook),
-    eventsFor(integration.type, hook, triggers),
-  );
-  findings.unshift(
+  if (remote === null) return [found({ code: 'hook_deleted', hookId, place })];
+  const needed = eventsFor(type, hook, triggers);
+  const differences = compareHook(remote, hook, urlOf(deps, integration, hook), needed);
+  const findings = [
     differences.length === 0
-      ? { ...about, code: 'hook_correct', hookId, events: remote.events, status: 'ok' }
-      : { ...about, code: 'hook_differs', hookId, differences, status: 'failed', fix: 'repair' },
-  );
-  if (remote.lastResponse !== null) {
-    const { lastResponse: response } = remote;
+      ? found({ code: 'hook_correct', hookId, events: remote.events, place })
+      : found({ code: 'hook_differs', hookId, differences, place }),
+    ...update,
+  ];
+  const { lastResponse: response } = remote;
+  if (response !== null) {
     const isOk = response.statusCode !== null && response.statusCode < 300;
-    const { type } = integration;
-    findings.push({
-      name: 'last-delivery',
-      code: 'last_response',
-      type,
-      response,
-      place,
-      status: isOk ? 'ok' : 'failed',
-    });
+    findings.push(found({ code: 'last_response', type, response, place, status: isOk ? 'ok' : 'failed' }));
   }
   if (api.pingHook === undefined) return findings;
-  const ping = await deps.db.read((tx) => findPing(tx, hook.integrationId, hook.repositoryId, new Date(0)));
-  findings.push(
-    ping === null
-      ? { name: 'ping', code: 'no_ping', place, status: 'warning', fix: 'repair' }
-      : { name: 'ping', code: 'ping_arrived', at: ping.createdAt, place, status: 'ok' },
-  );
-  return findings;
+  const ping = await deps.db.read((tx) => findPing(tx, integration.id, hook.repositoryId, new Date(0)));
+  const pinged: FindingCode =
+    ping === null ? { code: 'no_ping' } : { code: 'ping_arrived', at: ping.createdAt };
+  return [...findings, found({ ...pinged, place })];
 }
 
 function compareHook(remote: RemoteHook, hook: Hook, url: string, needed: readonly string[]): Difference[] {
@@ -242,18 +222,15 @@ function isVerified({ headers, status }: Delivery): boolean {
   return headers !== null || isTaken(status);
 }
 
-/** True if the newest delivery was signed with the right secret. */
+/** Checks that the newest delivery was signed with the right secret. */
 function checkSecret(entries: readonly Delivery[]): Finding {
   const verified = entries.find(isVerified);
   const refused = entries.find(({ statusCode }) => statusCode === 401);
   if (refused !== undefined && (verified === undefined || refused.createdAt > verified.createdAt)) {
-    const { createdAt: at, reason } = refused;
-    return { name: 'secret', code: 'secret_refused', at, reason, status: 'failed', fix: 'rotate_secret' };
+    return found({ code: 'secret_refused', at: refused.createdAt, reason: refused.reason });
   }
-  if (verified === undefined) {
-    return { name: 'secret', code: 'secret_unproven', status: 'warning', fix: 'send_test' };
-  }
-  return { name: 'secret', code: 'secret_accepted', at: verified.createdAt, status: 'ok' };
+  if (verified === undefined) return found({ code: 'secret_unproven' });
+  return found({ code: 'secret_accepted', at: verified.createdAt });
 }
 
 /** The newest delivery that was refused because its repository is not that of its URL. */
@@ -265,33 +242,23 @@ function checkRepository(entries: readonly Delivery[]): Finding[] {
   if (refused === undefined) return [];
   const { repositoryId, createdAt: at, reason } = refused;
   const newest = entries.find((entry) => entry.repositoryId === repositoryId && isVerified(entry));
-  const status = newest === refused ? 'failed' : 'warning';
-  return [{ name: 'repository', code: 'other_repository', at, reason, status }];
+  return [found({ code: 'other_repository', at, reason, status: newest === refused ? 'failed' : 'warning' })];
 }
 
-async function checkMissed(
-  deps: Needs,
-  api: ProviderApi | null,
-  { id, type }: Integration,
-): Promise<Finding[]> {
+async function checkMissed(deps: Needs, api: ProviderApi | null, { id, type }: Integration) {
   if (api?.listAttempts === undefined) return [];
-  const about = { name: 'missed' } as const;
   try {
     const { counts, missed, since, unknown } = await compareDeliveries(deps, id);
     const { arrived, failed, 'never-arrived': neverArrived } = counts;
-    const compared = { ...about, arrived, failed, neverArrived, since };
-    if (missed.length > 0) {
-      return [{ ...compared, code: 'deliveries_missed', status: 'failed', fix: 'redeliver', missed }];
-    }
-    if (unknown.length > 0) {
-      const places = unknown.map(({ place }) => place);
-      return [{ ...about, code: 'partly_compared', places, status: 'warning' }];
-    }
-    return arrived === 0
-      ? [{ ...about, code: 'only_pings', type, since, status: 'ok' }]
-      : [{ ...compared, code: 'none_missed', status: 'ok' }];
+    const compared = { arrived, failed, neverArrived, since };
+    if (missed.length > 0) return [found({ code: 'deliveries_missed', ...compared, missed })];
+    const places = unknown.map(({ place }) => place);
+    if (places.length > 0) return [found({ code: 'partly_compared', places })];
+    return [
+      found(arrived === 0 ? { code: 'only_pings', type, since } : { code: 'none_missed', ...compared }),
+    ];
   } catch (error) {
     if (!isProblem(error)) throw error;
-    return [{ ...about, code: 'not_compared', problem: error, status: 'warning' }];
+    return [found({ code: 'not_compared', problem: error })];
   }
 }

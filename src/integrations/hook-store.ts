@@ -1,23 +1,14 @@
-import { and, asc, count, eq, gt, inArray, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
+import { and, asc, count, eq, getTableColumns, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import { hooks, integrations } from '../../db/schema/integrations.ts';
 import { triggers } from '../../db/schema/triggers.ts';
-import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
+import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
-import type { EnabledTrigger, Hook, Integration, IntegrationType } from './model.ts';
 import { getIntegration } from './store.ts';
 
-const columns = {
-  integrationId: hooks.integrationId,
-  placeId: hooks.placeId,
-  placeName: hooks.placeName,
-  repositoryId: hooks.repositoryId,
-  remoteId: hooks.remoteId,
-  events: hooks.events,
-  hasPresentSecret: hooks.hasPresentSecret,
-  problem: hooks.problem,
-  retryAt: hooks.retryAt,
-  attempts: hooks.attempts,
-};
+const { createdAt: _, ...columns } = getTableColumns(hooks);
+
+/** A webhook that Tidings manages at a provider, as stored. */
+export type Hook = Omit<typeof hooks.$inferSelect, 'createdAt'>;
 
 type HookKey = Pick<Hook, 'integrationId' | 'placeId'>;
 
@@ -26,15 +17,15 @@ const isHook = ({ integrationId, placeId }: HookKey) =>
 
 /** Skips places that have a hook. Returns whether it inserted all. */
 export async function insertHooks(tx: WriteTx, rows: readonly Hook[], createdAt: string): Promise<boolean> {
-  const inserted = rows.map((row) =>
+  const inserted = rows.flatMap((row) =>
     tx
       .insert(hooks)
-      .values({ ...row, events: [...row.events], createdAt })
+      .values({ ...row, createdAt })
       .onConflictDoNothing()
       .returning({ placeId: hooks.placeId })
       .all(),
   );
-  return inserted.every(({ length }) => length === 1);
+  return inserted.length === rows.length;
 }
 
 /** Of one integration, by the names of their places. */
@@ -48,97 +39,48 @@ export async function listHooks(tx: ReadTx, integrationId: string): Promise<Hook
 }
 
 /** Throws `IntegrationProblem` `integration_not_found`. */
-export async function getWithHooks(
-  tx: ReadTx,
-  id: string,
-): Promise<{ integration: Integration; hooks: Hook[] }> {
+export async function getWithHooks(tx: ReadTx, id: string) {
   return { integration: await getIntegration(tx, id), hooks: await listHooks(tx, id) };
 }
-
-/** The columns that decide whether a hook needs work. */
-export type DueHook = Pick<
-  Hook,
-  'integrationId' | 'placeId' | 'repositoryId' | 'remoteId' | 'events' | 'hasPresentSecret'
-> & { type: IntegrationType };
 
 /** The longest wait before a retry, in milliseconds. A longer one was computed by a clock that was ahead. */
 export const MAX_WAIT_MS = DAY_MS;
 
-/** Hooks of integrations with a token that may be tried now, those with the fewest attempts first. */
-export async function listDueHooks(tx: ReadTx, now: Date): Promise<DueHook[]> {
-  return statements(tx).due.all({ now: now.getTime(), latestRetry: now.getTime() + MAX_WAIT_MS });
-}
-
-/** The hook, if it may be tried now. */
-export async function findDueHook(tx: ReadTx, key: HookKey, now: Date): Promise<Hook | null> {
-  const hook = tx.select(columns).from(hooks).where(isHook(key)).get();
-  if (hook === undefined) return null;
-  const waitMs = (hook.retryAt ?? 0) - now.getTime();
-  return waitMs <= 0 || waitMs > MAX_WAIT_MS ? hook : null;
-}
-
-/** Of one integration, or of all. */
-export async function listEnabledTriggers(tx: ReadTx, integrationId?: string): Promise<EnabledTrigger[]> {
-  const isOfOne = integrationId === undefined ? undefined : eq(triggers.integrationId, integrationId);
+/** Hooks of integrations with a token that may be tried now, those with the fewest attempts first; `key`: only this. */
+export async function listDueHooks(tx: ReadTx, now: Date, key?: HookKey) {
+  const { retryAt } = hooks;
+  const isDue = or(isNull(retryAt), lte(retryAt, now.getTime()), gt(retryAt, now.getTime() + MAX_WAIT_MS));
   return tx
-    .select({
-      integrationId: triggers.integrationId,
-      repositoryId: triggers.repositoryId,
-      event: triggers.event,
-    })
-    .from(triggers)
-    .where(and(eq(triggers.enabled, true), isOfOne))
+    .select({ ...columns, type: integrations.type })
+    .from(hooks)
+    .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
+    .where(and(isNotNull(integrations.token), isDue, key && isHook(key)))
+    .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId))
     .all();
 }
 
-const statements = prepared((db) => ({
-  due: db
-    .select({
-      integrationId: hooks.integrationId,
-      placeId: hooks.placeId,
-      repositoryId: hooks.repositoryId,
-      remoteId: hooks.remoteId,
-      events: hooks.events,
-      hasPresentSecret: hooks.hasPresentSecret,
-      type: integrations.type,
-    })
-    .from(hooks)
-    .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
-    .where(
-      and(
-        isNotNull(integrations.token),
-        or(
-          isNull(hooks.retryAt),
-          lte(hooks.retryAt, sql.placeholder('now')),
-          gt(hooks.retryAt, sql.placeholder('latestRetry')),
-        ),
-      ),
-    )
-    .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId))
-    .prepare(),
-}));
+/** Of one integration, or of all. `repositoryId` null: it listens to every repository. */
+export async function listEnabledTriggers(tx: ReadTx, id?: string) {
+  const { integrationId, repositoryId, event, enabled } = triggers;
+  return tx
+    .select({ integrationId, repositoryId, event })
+    .from(triggers)
+    .where(and(eq(enabled, true), id === undefined ? undefined : eq(integrationId, id)))
+    .all();
+}
 
 /** Does nothing if the hook is gone. */
-export async function updateHook(
-  tx: WriteTx,
-  key: HookKey,
-  changes: Partial<Pick<Hook, 'remoteId' | 'hasPresentSecret' | 'problem' | 'retryAt' | 'attempts'>>,
-): Promise<void> {
+export async function updateHook(tx: WriteTx, key: HookKey, changes: Partial<Hook>): Promise<void> {
   tx.update(hooks).set(changes).where(isHook(key)).run();
 }
 
 /** Restores `hasPresentSecret` and the time of the next attempt. */
-export async function restoreHook(
-  tx: WriteTx,
-  { hasPresentSecret, retryAt, attempts, ...key }: Hook,
-): Promise<void> {
-  await updateHook(tx, key, { hasPresentSecret, retryAt, attempts });
+export function restoreHook(tx: WriteTx, hook: Hook): Promise<void> {
+  const { hasPresentSecret, retryAt, attempts } = hook;
+  return updateHook(tx, hook, { hasPresentSecret, retryAt, attempts });
 }
 
-/**
- * Marks all hooks of the integration as not having its current secret. The job skips them until `retryAt`, in
- * milliseconds since 1970.
- */
+/** Marks all hooks as not having the current secret. The job skips them until `retryAt`, in milliseconds since 1970. */
 export async function markSecretChanged(tx: WriteTx, integrationId: string, retryAt: number): Promise<void> {
   tx.update(hooks)
     .set({ hasPresentSecret: false, retryAt, attempts: 0 })
@@ -155,20 +97,12 @@ export async function recordMade(
   hook: Hook,
   { remoteId, events, secret }: { remoteId: string; events: readonly string[]; secret: Buffer },
 ): Promise<Hook | null> {
-  const { integrationId, repositoryId } = hook;
-  const isPresent = sql<boolean>`(SELECT ${integrations.secret} = ${secret} FROM ${integrations} WHERE ${integrations.id} = ${integrationId})`;
+  const hasPresentSecret = sql<boolean>`(SELECT ${integrations.secret} = ${secret} FROM ${integrations} WHERE ${integrations.id} = ${hook.integrationId})`;
   const [row] = tx
     .update(hooks)
-    .set({
-      remoteId,
-      events: [...events],
-      hasPresentSecret: isPresent,
-      problem: null,
-      retryAt: null,
-      attempts: 0,
-    })
+    .set({ remoteId, events: [...events], hasPresentSecret, problem: null, retryAt: null, attempts: 0 })
     // The place may have been removed and added again, which gives it another URL.
-    .where(and(isHook(hook), sql`${hooks.repositoryId} IS ${repositoryId}`))
+    .where(and(isHook(hook), sql`${hooks.repositoryId} IS ${hook.repositoryId}`))
     .returning(columns)
     .all();
   return row ?? null;
@@ -176,29 +110,22 @@ export async function recordMade(
 
 /** True if a rotation is in progress, so that the provider may still sign with the previous secret. */
 export async function isBeingRotated(tx: ReadTx, integrationId: string, now: Date): Promise<boolean> {
-  const row = tx
-    .select({ placeId: hooks.placeId })
+  const isPending = and(
+    isNotNull(hooks.remoteId),
+    eq(hooks.hasPresentSecret, false),
+    isNull(hooks.problem),
+    gt(hooks.retryAt, now.getTime()),
+  );
+  const pending = tx
+    .select()
     .from(hooks)
-    .where(
-      and(
-        eq(hooks.integrationId, integrationId),
-        isNotNull(hooks.remoteId),
-        eq(hooks.hasPresentSecret, false),
-        isNull(hooks.problem),
-        gt(hooks.retryAt, now.getTime()),
-      ),
-    )
-    .get();
-  return row !== undefined;
+    .where(and(eq(hooks.integrationId, integrationId), isPending));
+  return pending.get() !== undefined;
 }
 
-/** Deletes hooks of an integration, at these places or at all. Returns them as they were. */
-export async function deleteHooks(
-  tx: WriteTx,
-  integrationId: string,
-  placeIds?: readonly string[],
-): Promise<Hook[]> {
-  const isAtPlace = placeIds === undefined ? undefined : inArray(hooks.placeId, [...placeIds]);
+/** Deletes hooks of an integration, at one place or at all. Returns them as they were. */
+export async function deleteHooks(tx: WriteTx, integrationId: string, placeId?: string): Promise<Hook[]> {
+  const isAtPlace = placeId === undefined ? undefined : eq(hooks.placeId, placeId);
   return tx
     .delete(hooks)
     .where(and(eq(hooks.integrationId, integrationId), isAtPlace))

@@ -1,41 +1,42 @@
+import type { WriteTx } from '../../db/storage.ts';
+import { withdrawAudit } from '../audit/store.ts';
 import { findPing } from '../deliveries/log-store.ts';
 import type { Deps } from '../deps.ts';
-import { type HookWish, type Place, type ProviderApi, ProviderProblem } from '../providers/api.ts';
+import { type HookSettings, type Place, type ProviderApi, ProviderProblem } from '../providers/api.ts';
 import { hookEventsFor, providerOf } from '../providers/index.ts';
-import { listEnabledTriggers, recordMade } from './hook-store.ts';
 import {
-  type ConnectedPlace,
-  type EnabledTrigger,
   type Hook,
-  type Integration,
-  type IntegrationType,
-  webhookUrl,
-} from './model.ts';
-import { IntegrationProblem, isProblem } from './problems.ts';
-import { openSecret } from './secrets.ts';
-import { getReceivingIntegration } from './store.ts';
-import { describeResponse } from './words.ts';
+  listEnabledTriggers,
+  listHooks,
+  recordMade,
+  restoreHook,
+  updateHook,
+} from './hook-store.ts';
+import { type ConnectedPlace, type IntegrationType, webhookUrl } from './model.ts';
+import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
+import { getSealedIntegration, type Integration, openSecret } from './store.ts';
+import { describeResponse, type Outcome } from './words.ts';
 
-export type HookNeeds = Pick<
-  Deps,
-  'db' | 'clock' | 'ids' | 'log' | 'actor' | 'secrets' | 'publicUrl' | 'openProviderApi'
->;
+/** For work on the hooks of one integration at its provider. */
+export interface HookWork extends Deps {
+  api: ProviderApi;
+  integration: Pick<Integration, 'id' | 'type' | 'organizationId'>;
+}
 
 /** A manual change pauses the background job for the hook that long, in milliseconds. */
 export const HANDS_OFF_MS = 120_000;
 
-/** A hook to be created at the provider. The job skips it until `retryAt`, in milliseconds since 1970. */
+/** A hook to be created at the provider by a change that started at `startedAt`. */
 export function newHook(
   integrationId: string,
-  place: Pick<Place, 'id' | 'name'>,
+  { id: placeId, name: placeName }: Place,
   repositoryId: string | null,
-  retryAt: number,
+  startedAt: Date,
 ): Hook {
+  const place = { integrationId, placeId, placeName, repositoryId };
+  const retryAt = startedAt.getTime() + HANDS_OFF_MS;
   return {
-    integrationId,
-    placeId: place.id,
-    placeName: place.name,
-    repositoryId,
+    ...place,
     remoteId: null,
     events: [],
     hasPresentSecret: false,
@@ -55,10 +56,10 @@ export async function getAdministrable(api: ProviderApi, name: string): Promise<
 
 export function urlOf(
   { publicUrl }: Pick<Deps, 'publicUrl'>,
-  { id, type, organizationId }: Pick<Integration, 'id' | 'type' | 'organizationId'>,
+  { id, type, organizationId }: HookWork['integration'],
   { repositoryId }: Pick<Hook, 'repositoryId'>,
 ): string {
-  return webhookUrl(publicUrl(), type, organizationId, id, repositoryId ?? undefined);
+  return webhookUrl(publicUrl(), type, organizationId, id, repositoryId);
 }
 
 /**
@@ -68,15 +69,11 @@ export function urlOf(
 export function eventsFor(
   type: IntegrationType,
   { repositoryId }: Pick<Hook, 'repositoryId'>,
-  triggers: readonly Pick<EnabledTrigger, 'event' | 'repositoryId'>[],
+  triggers: Awaited<ReturnType<typeof listEnabledTriggers>>,
 ): readonly string[] {
-  const own = triggers.filter(
-    (trigger) => trigger.repositoryId === null || trigger.repositoryId === repositoryId,
-  );
-  return hookEventsFor(
-    providerOf(type),
-    own.map(({ event }) => event),
-  );
+  const own = triggers.filter((each) => each.repositoryId === null || each.repositoryId === repositoryId);
+  const events = own.map(({ event }) => event);
+  return hookEventsFor(providerOf(type), events);
 }
 
 /**
@@ -84,31 +81,27 @@ export function eventsFor(
  * existing one. Throws `ProviderProblem`; the database has the provider's state by then. Throws `IntegrationProblem` if
  * the place was disconnected meanwhile; then no hook is left there.
  */
-export async function makeHook(
-  deps: Pick<Deps, 'db' | 'secrets' | 'publicUrl'>,
-  api: ProviderApi,
-  integration: Integration,
-  hook: Hook,
-): Promise<Hook> {
-  const { stored, triggers } = await deps.db.read(async (tx) => ({
-    stored: await getReceivingIntegration(tx, integration.id),
+export async function makeHook(work: HookWork, hook: Hook): Promise<Hook> {
+  const { db, api, integration } = work;
+  const { stored, triggers } = await db.read(async (tx) => ({
+    stored: await getSealedIntegration(tx, integration.id),
     triggers: await listEnabledTriggers(tx, integration.id),
   }));
-  const desired: HookWish = {
-    url: urlOf(deps, integration, hook),
-    secret: openSecret(deps, stored),
+  const desired: HookSettings = {
+    url: urlOf(work, integration, hook),
+    secret: openSecret(work, stored),
     events: eventsFor(integration.type, hook, triggers),
   };
   const remoteId = await putHook(api, hook, desired);
   const set = { remoteId, events: desired.events, secret: stored.secret };
-  const made = await deps.db.write((tx) => recordMade(tx, hook, set));
+  const made = await db.write((tx) => recordMade(tx, hook, set));
   if (made !== null) return made;
   await api.deleteHook(hook.placeId, remoteId);
   throw new IntegrationProblem({ code: 'disconnected_meanwhile', place: hook.placeName });
 }
 
 /** Returns the provider's id of the hook. */
-async function putHook(api: ProviderApi, { placeId, remoteId }: Hook, desired: HookWish): Promise<string> {
+async function putHook(api: ProviderApi, { placeId, remoteId }: Hook, desired: HookSettings) {
   const known = remoteId ?? (await findByUrl(api, placeId, desired.url));
   if (known !== null) {
     try {
@@ -134,48 +127,38 @@ async function findByUrl(api: ProviderApi, placeId: string, url: string): Promis
 }
 
 /** Deletes the provider's hook, even if its id was never recorded. Throws `ProviderProblem`. */
-export async function unmakeHook(
-  deps: Pick<Deps, 'publicUrl'>,
-  api: ProviderApi,
-  integration: Integration,
-  hook: Hook,
-): Promise<void> {
+async function unmakeHook(work: HookWork, hook: Hook): Promise<void> {
+  const { api, integration } = work;
   const { placeId, remoteId } = hook;
-  const id = remoteId ?? (await findByUrl(api, placeId, urlOf(deps, integration, hook)));
+  const id = remoteId ?? (await findByUrl(api, placeId, urlOf(work, integration, hook)));
   if (id === null) return;
   try {
     await api.deleteHook(placeId, id);
   } catch (error) {
-    // A provider that fails may have deleted it nevertheless.
-    if (!isProblem(error, 'provider-failed') || !(await isGone(api, placeId, id))) throw error;
+    if (!isProblem(error, 'provider-failed')) throw error;
+    // The provider may have deleted it nevertheless.
+    const left = await api.listHooks(placeId).catch(() => null);
+    if (left?.every((each) => each.id !== id) !== true) throw error;
   }
-}
-
-/** False also if the provider fails again. */
-async function isGone(api: ProviderApi, placeId: string, id: string): Promise<boolean> {
-  const hooks = await api.listHooks(placeId).catch(() => null);
-  return hooks?.every((hook) => hook.id !== id) ?? false;
 }
 
 /** Makes the hooks, one after the other, then waits for their pings. */
 export async function makeAndPing(
-  deps: HookNeeds,
-  api: ProviderApi,
-  integration: Integration,
+  work: HookWork,
   hooks: readonly Hook[],
   startedAt: Date,
 ): Promise<ConnectedPlace[]> {
   const made: Hook[] = [];
-  for (const hook of hooks) made.push(await makeHook(deps, api, integration, hook));
+  for (const hook of hooks) made.push(await makeHook(work, hook));
   const pinged = await Promise.allSettled(
     made.map(async (hook) => {
-      const webhookUrl = urlOf(deps, integration, hook);
+      const webhookUrl = urlOf(work, work.integration, hook);
       return {
         place: hook.placeName,
         ...(hook.repositoryId === null ? {} : { repositoryId: hook.repositoryId }),
         webhookUrl,
         hookId: hook.remoteId ?? '',
-        hasPinged: await pingAndWait(deps, api, hook, webhookUrl, startedAt),
+        hasPinged: await pingAndWait(work, hook, webhookUrl, startedAt),
       };
     }),
   );
@@ -198,74 +181,128 @@ const PROVIDER_POLL_MS = 1_000;
  * provider reports a failed ping.
  */
 async function pingAndWait(
-  { db }: Pick<Deps, 'db'>,
-  api: ProviderApi,
-  hook: Hook,
+  { db, api }: HookWork,
+  { placeId, remoteId, integrationId, repositoryId }: Hook,
   url: string,
   since: Date,
 ): Promise<boolean | null> {
-  const { placeId, remoteId, integrationId, repositoryId } = hook;
   if (api.pingHook === undefined || remoteId === null) return null;
   await api.pingHook(placeId, remoteId);
 
   const startedAt = performance.now();
   let polledAt = startedAt;
   for (;;) {
-    const ping = await db.read((tx) => findPing(tx, integrationId, repositoryId, since));
-    if (ping !== null) return true;
+    const arrived = await db.read((tx) => findPing(tx, integrationId, repositoryId, since));
+    if (arrived !== null) return true;
     const isOver = performance.now() - startedAt > PING_TIMEOUT_MS;
     if (isOver || performance.now() - polledAt > PROVIDER_POLL_MS) {
       polledAt = performance.now();
-      await requireNotRefused(api, placeId, remoteId, url, since);
+      // The provider's clock may be behind by a minute.
+      const listed = await api.listAttempts?.(placeId, remoteId, new Date(since.getTime() - 60_000));
+      const ping = listed?.attempts.find(({ event }) => event === 'ping');
+      if (ping !== undefined && (ping.statusCode === null || ping.statusCode >= 300)) {
+        const response = describeResponse({ statusCode: ping.statusCode, message: ping.status });
+        throw new ProviderProblem(
+          'unreachable-url',
+          `The provider's ping to ${url} did not arrive: ${response}. Check that the server runs, that PUBLIC_URL (${new URL(url).origin}) is its public address, and that no other server answers there.`,
+        );
+      }
     }
     if (isOver) return false;
     await Bun.sleep(LOG_POLL_MS);
   }
 }
 
-/** Throws if the provider's last ping failed. */
-async function requireNotRefused(
-  api: ProviderApi,
-  placeId: string,
-  hookId: string,
-  url: string,
-  since: Date,
-): Promise<void> {
-  // The provider's clock may be behind by a minute.
-  const listed = await api.listAttempts?.(placeId, hookId, new Date(since.getTime() - 60_000));
-  const ping = listed?.attempts.find(({ event }) => event === 'ping');
-  if (ping === undefined || (ping.statusCode !== null && ping.statusCode < 300)) return;
-  const response = describeResponse({ statusCode: ping.statusCode, message: ping.status });
-  throw new ProviderProblem(
-    'unreachable-url',
-    `The provider's ping to ${url} did not arrive: ${response}. Check that the server runs, that PUBLIC_URL (${new URL(url).origin}) is its public address, and that no other server answers there.`,
-  );
+/**
+ * Makes and pings the hooks that a change added. If one fails, deletes them at the provider, even those whose response
+ * was lost, undoes the change with its audit event, and throws `ChangeFailed`.
+ */
+export async function makeOrUndo(
+  work: HookWork,
+  hooks: readonly Hook[],
+  change: {
+    code: Extract<Outcome, { left: unknown }>['code'];
+    startedAt: Date;
+    auditId: number;
+    undo: (tx: WriteTx) => Promise<void>;
+  },
+): Promise<ConnectedPlace[]> {
+  const { db, integration } = work;
+  try {
+    return await makeAndPing(work, hooks, change.startedAt);
+  } catch (error) {
+    const left: string[] = [];
+    for (const hook of await db.read((tx) => listHooks(tx, integration.id))) {
+      const isNew = hooks.some(({ placeId }) => placeId === hook.placeId);
+      const mayExist = hook.remoteId !== null || isProblem(error, 'provider-failed');
+      if (!isNew || !mayExist) continue;
+      await unmakeHook(work, hook).catch((failure) => left.push(leftAt(work, hook, failure)));
+    }
+    await db.write(async (tx) => {
+      await change.undo(tx);
+      await withdrawAudit(tx, work, change.auditId);
+    });
+    throw changeFailed(error, { code: change.code, left });
+  }
 }
 
 /**
- * Deletes hooks at the provider after `error` interrupted their creation, even those whose response was lost. Returns
- * the names of the places where one may remain.
+ * Deletes hooks at the provider, one after the other, then calls `forget`, which returns the hooks that it deleted here.
+ * Resolves to the names of the places where a hook may remain. The first failure without `force` keeps everything: the
+ * job sets the hooks again that are, or may be, gone at the provider.
  */
-export async function takeBack(
-  deps: HookNeeds,
-  api: ProviderApi,
+export async function deleteWithHooks(
+  deps: Deps,
+  api: ProviderApi | null,
   integration: Integration,
   hooks: readonly Hook[],
-  error: unknown,
+  change: {
+    force: boolean;
+    outcome: (deleted: string[], mayBeGone: string | null) => Outcome;
+    forget: (tx: WriteTx) => Promise<Hook[]>;
+  },
 ): Promise<string[]> {
+  const { db, clock } = deps;
+  const work = api === null ? null : { ...deps, api, integration };
   const left: string[] = [];
-  for (const hook of hooks) {
+  const retryAt = clock.now().getTime() + HANDS_OFF_MS;
+  await db.write(async (tx) => {
+    for (const hook of hooks) await updateHook(tx, hook, { hasPresentSecret: false, retryAt });
+  });
+  for (const [index, hook] of hooks.entries()) {
     try {
-      const mayExist = hook.remoteId !== null || isProblem(error, 'provider-failed');
-      if (mayExist) await unmakeHook(deps, api, integration, hook);
-    } catch (failure) {
-      logLeft(deps, hook, failure);
-      left.push(hook.placeName);
+      if (work !== null) await unmakeHook(work, hook);
+      else if (hook.remoteId !== null) left.push(hook.placeName);
+    } catch (error) {
+      // A hook that was never made, at a place that is gone, needs no force.
+      if (hook.remoteId === null && isProblem(error, 'place-not-found')) continue;
+      if (change.force) {
+        left.push(leftAt(deps, hook, error));
+        continue;
+      }
+      const mayBeGone = isProblem(error, 'provider-failed') ? hook.placeName : null;
+      await db.write(async (tx) => {
+        for (const [at, each] of hooks.entries()) {
+          const isChanged = at < index || (at === index && mayBeGone !== null);
+          await (isChanged ? updateHook(tx, each, { retryAt: null }) : restoreHook(tx, each));
+        }
+      });
+      const deleted = hooks.slice(0, index).map(({ placeName }) => placeName);
+      throw changeFailed(error, change.outcome(deleted, mayBeGone));
     }
+  }
+  const known = new Set(hooks.map(({ remoteId }) => remoteId));
+  for (const hook of await db.write(change.forget)) {
+    // The job created it meanwhile.
+    const isNew = hook.remoteId !== null && !known.has(hook.remoteId);
+    if (work === null || !isNew) continue;
+    await unmakeHook(work, hook).catch((error) => left.push(leftAt(deps, hook, error)));
   }
   return left;
 }
 
-export function logLeft({ log }: Pick<Deps, 'log'>, { integrationId, placeId }: Hook, error: unknown): void {
+/** Logs that a hook may be left at the provider. Returns the name of its place. */
+function leftAt({ log }: Deps, { integrationId, placeId, placeName }: Hook, error: unknown): string {
   log.warn({ err: error, integrationId, placeId }, 'a hook may be left at the provider');
+  return placeName;
 }

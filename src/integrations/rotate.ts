@@ -1,34 +1,21 @@
-import { recordAudit, withdrawAudit } from '../audit/store.ts';
+import { withdrawAudit } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { type ProviderApi, ProviderProblem } from '../providers/api.ts';
-import {
-  getWithHooks,
-  isBeingRotated,
-  listHooks,
-  markSecretChanged,
-  restoreHook,
-  updateHook,
-} from './hook-store.ts';
-import { HANDS_OFF_MS, type HookNeeds, makeAndPing, makeHook } from './hooks.ts';
-import { auditEventOf, type ConnectedPlace, type Hook, type Integration } from './model.ts';
-import { changeFailed, IntegrationProblem } from './problems.ts';
-import { newSecret } from './secrets.ts';
-import { endPreviousSecret, getIntegration, getReceivingIntegration, updateIntegration } from './store.ts';
+import { getWithHooks, isBeingRotated, markSecretChanged, restoreHook, updateHook } from './hook-store.ts';
+import { HANDS_OFF_MS, makeAndPing, makeHook } from './hooks.ts';
+import { type ConnectedPlace, recordChange } from './model.ts';
+import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
+import { getIntegration, getSealedIntegration, newSecret, updateIntegration } from './store.ts';
 import { findApi, requireApi } from './token.ts';
 
-/** The receiver accepts a previous secret that long, in milliseconds. */
-const PREVIOUS_SECRET_MS = DAY_MS;
-
 /**
- * Makes a new secret. The receiver accepts the old one for another 24 h. With a token, sets the new secret at the
- * provider; the receiver accepts both meanwhile, so it refuses no delivery. If the provider does not take it, the old
- * secret stays, and hooks that have the new one get the old one again. Throws `ChangeFailed`, and `IntegrationProblem`
- * `integration_not_found` and `rotation_in_progress`.
- *
- * `now` is for a leaked secret: the old one ends as soon as the provider has the new one, or at once without a token.
+ * Makes a new secret, and with a token sets it at the provider. The receiver accepts the old one for another 24 h;
+ * with `now`, only until the provider has the new one. If the provider does not take it, the old secret stays, and hooks
+ * that have the new one get the old one again. Throws `ChangeFailed`, and `IntegrationProblem` `integration_not_found`
+ * and `rotation_in_progress`.
  */
 export async function rotateSecret(
-  deps: HookNeeds,
+  deps: Deps,
   id: string,
   { now: endsNow = false }: { now?: boolean } = {},
 ): Promise<{ secret: string; isSetAtProvider: boolean }> {
@@ -37,78 +24,70 @@ export async function rotateSecret(
   const api = await findApi(deps, integration);
   const { secret, sealed } = newSecret(deps, id);
   const now = clock.now();
-  const until = new Date(now.getTime() + PREVIOUS_SECRET_MS).toISOString();
+  const until = new Date(now.getTime() + DAY_MS).toISOString();
   const { before, hooks, auditId } = await db.write(async (tx) => {
     // Otherwise the secret that the provider still has would be the one before the previous, and refused.
     if (api !== null && (await isBeingRotated(tx, id, now))) {
       throw new IntegrationProblem({ code: 'rotation_in_progress', integrationId: id });
     }
-    const hooks = await listHooks(tx, id);
-    const { secret, previousSecret, previousSecretUntil } = await getReceivingIntegration(tx, id);
+    const { hooks } = await getWithHooks(tx, id);
+    const { secret, previousSecret, previousSecretUntil } = await getSealedIntegration(tx, id);
     await markSecretChanged(tx, id, now.getTime() + (api === null ? 0 : HANDS_OFF_MS));
     await updateIntegration(tx, id, {
       secret: sealed,
       previousSecret: secret,
       previousSecretUntil: api === null && endsNow ? now.toISOString() : until,
     });
-    const describe = (name: string) => `rotated the webhook secret of ${name}`;
-    const auditId = await recordAudit(tx, deps, auditEventOf(integration, 'secret.rotated', describe));
+    const did = 'rotated the webhook secret of';
+    const auditId = await recordChange(tx, deps, integration, 'secret.rotated', did);
     return { before: { secret, previousSecret, previousSecretUntil }, hooks, auditId };
   });
   if (api === null) return { secret, isSetAtProvider: false };
 
+  const work = { ...deps, api, integration };
   let changedCount = 0;
   try {
     for (const hook of hooks) {
-      await makeHook(deps, api, integration, hook);
+      await makeHook(work, hook);
       changedCount++;
     }
   } catch (error) {
     // Without a clear response the hook may have the new secret nevertheless, so the receiver must accept it.
-    const isRefused = error instanceof ProviderProblem && error.kind !== 'provider-failed';
+    const isRefused = isProblem(error) && error.kind !== 'provider-failed';
     const isUnused = changedCount === 0 && isRefused;
     await db.write(async (tx) => {
       // The hooks that were changed do not have the current secret, even if this process ends here.
       await markSecretChanged(tx, id, clock.now().getTime() + HANDS_OFF_MS);
+      for (const [index, hook] of hooks.slice(changedCount).entries()) {
+        const hasPresentSecret = hook.hasPresentSecret && (index > 0 || isRefused);
+        await restoreHook(tx, { ...hook, hasPresentSecret });
+      }
       const previous = { previousSecret: sealed, previousSecretUntil: until };
       await updateIntegration(tx, id, isUnused ? before : { ...before, ...previous });
       await withdrawAudit(tx, deps, auditId);
     });
-    await setBack(deps, api, integration, hooks, changedCount, isRefused);
+    for (const hook of hooks.slice(0, changedCount)) {
+      await makeHook(work, hook).catch(async (failure: unknown) => {
+        deps.log.warn({ err: failure, placeId: hook.placeId }, 'the old secret could not be set back yet');
+        // The job tries again.
+        await db.write((tx) => updateHook(tx, hook, { retryAt: null }));
+      });
+    }
     throw changeFailed(error, { code: 'not_rotated' });
   }
-  if (endsNow) await db.write((tx) => endPreviousSecret(tx, id, sealed, clock.now()));
-  return { secret, isSetAtProvider: true };
-}
-
-/** Gives the first `changedCount` hooks the old secret again. The job retries those that fail. */
-async function setBack(
-  deps: HookNeeds,
-  api: ProviderApi,
-  integration: Integration,
-  hooks: readonly Hook[],
-  changedCount: number,
-  isRefused: boolean,
-): Promise<void> {
-  for (const [index, hook] of hooks.entries()) {
-    if (index < changedCount) {
-      await makeHook(deps, api, integration, hook).catch(async (error: unknown) => {
-        deps.log.warn({ err: error, placeId: hook.placeId }, 'the old secret could not be set back yet');
-        await deps.db.write((tx) => updateHook(tx, hook, { retryAt: null }));
-      });
-    } else {
-      const hasPresentSecret = hook.hasPresentSecret && (index > changedCount || isRefused);
-      await deps.db.write((tx) => restoreHook(tx, { ...hook, hasPresentSecret }));
-    }
+  if (endsNow) {
+    const previousSecretUntil = clock.now().toISOString();
+    await db.write((tx) => updateIntegration(tx, id, { previousSecretUntil }, sealed));
   }
+  return { secret, isSetAtProvider: true };
 }
 
 /**
  * Brings every hook of an integration to the desired state, whatever was changed at the provider, and pings it. Throws
  * `ProviderProblem`, and `IntegrationProblem` `integration_not_found` and `no_token`.
  */
-export async function repairHooks(deps: HookNeeds, integrationId: string): Promise<ConnectedPlace[]> {
+export async function repairHooks(deps: Deps, integrationId: string): Promise<ConnectedPlace[]> {
   const { integration, hooks } = await deps.db.read((tx) => getWithHooks(tx, integrationId));
   const api = await requireApi(deps, integration);
-  return makeAndPing(deps, api, integration, hooks, deps.clock.now());
+  return makeAndPing({ ...deps, api, integration }, hooks, deps.clock.now());
 }

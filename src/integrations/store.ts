@@ -1,12 +1,32 @@
-import { and, asc, desc, eq, inArray, isNull, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import { hooks, integrations, repositories } from '../../db/schema/integrations.ts';
-import { organizations } from '../../db/schema/organizations.ts';
-import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
-import type { Integration, ReceivingIntegration, RepositoryIdentity, SealedSecrets } from './model.ts';
+import type { ReadTx, WriteTx } from '../../db/storage.ts';
+import type { findAddress } from '../deliveries/store.ts';
+import type { Deps } from '../deps.ts';
+import { randomToken } from '../lib/ids.ts';
+import { WrongSecretKey } from '../lib/secret-box.ts';
+import { ALL_PUBLIC_TEAMS } from '../providers/api.ts';
 import { IntegrationProblem } from './problems.ts';
 
+// Integrations, their repositories and their secrets.
+
 type NewIntegration = typeof integrations.$inferInsert;
-export type NewRepository = typeof repositories.$inferInsert;
+type NewRepository = typeof repositories.$inferInsert;
+
+/** A connected provider, without its secrets. `hasToken`: Tidings manages its webhooks at the provider. */
+export type Integration = ReturnType<typeof select>[number];
+
+/** `fullName`: `owner/name`. `providerId` survives renames; null until the provider or a verified delivery names it. */
+export type Repository = Integration['repositories'][number];
+
+/** A repository as its provider identifies it. */
+export type RepositoryIdentity = Pick<Repository, 'fullName'> & { providerId: number };
+
+/** An integration as the receiver needs it: its encrypted secrets, and its organization's plan. */
+export type ReceivingIntegration = NonNullable<Awaited<ReturnType<typeof findAddress>>>['integration'];
+
+/** The secrets that a delivery may be signed with, encrypted. */
+type SealedSecrets = Pick<ReceivingIntegration, 'id' | 'secret' | 'previousSecret' | 'previousSecretUntil'>;
 
 export async function insertIntegration(
   tx: WriteTx,
@@ -36,78 +56,39 @@ export async function listIntegrations(tx: ReadTx, organizationId?: string): Pro
 
 /** Throws `IntegrationProblem` `integration_not_found`. */
 export async function getIntegration(tx: ReadTx, id: string): Promise<Integration> {
-  const [integration] = select(tx, eq(integrations.id, id));
-  if (integration === undefined) throw notFound(id);
-  return integration;
+  return select(tx, eq(integrations.id, id))[0] ?? notFound(id);
 }
 
-function select(tx: ReadTx, filter: SQL | undefined): Integration[] {
+function select(tx: ReadTx, filter: SQL | undefined) {
+  const { id, organizationId, type, enabled, token, createdAt } = integrations;
+  const { integrationId: _, createdAt: __, ...repository } = getTableColumns(repositories);
+  const hasToken = sql<boolean>`${token} is not null`.mapWith(Boolean);
   const rows = tx
-    .select({ integration: integrations, repository: repositories })
+    .select({ integration: { id, organizationId, type, enabled, hasToken, createdAt }, repository })
     .from(integrations)
-    .leftJoin(repositories, eq(repositories.integrationId, integrations.id))
+    .leftJoin(repositories, eq(repositories.integrationId, id))
     .where(filter)
-    .orderBy(asc(integrations.createdAt), asc(integrations.id), asc(repositories.fullName))
+    .orderBy(asc(createdAt), asc(id), asc(repositories.fullName))
     .all();
-  return Array.from(
-    Map.groupBy(rows, ({ integration }) => integration.id).values(),
-    (own) => toIntegration(own) ?? [],
-  ).flat();
+  return [...Map.groupBy(rows, ({ integration }) => integration.id).values()].flatMap(
+    ([first, ...others]) => {
+      if (first === undefined) return [];
+      return {
+        ...first.integration,
+        repositories: [first, ...others].flatMap(({ repository }) => repository ?? []),
+      };
+    },
+  );
 }
 
-function toIntegration(
-  rows: {
-    integration: typeof integrations.$inferSelect;
-    repository: typeof repositories.$inferSelect | null;
-  }[],
-): Integration | null {
-  const [first] = rows;
-  if (first === undefined) return null;
-  const { id, organizationId, type, enabled, token, createdAt } = first.integration;
-  return {
-    id,
-    organizationId,
-    type,
-    enabled,
-    repositories: rows.flatMap(({ repository }) => {
-      if (repository === null) return [];
-      const { id, fullName, providerId } = repository;
-      return [{ id, fullName, providerId }];
-    }),
-    hasToken: token !== null,
-    createdAt,
-  };
-}
-
-export async function findReceivingIntegration(tx: ReadTx, id: string): Promise<ReceivingIntegration | null> {
-  return statements(tx).receiving.get({ id }) ?? null;
+/** With its encrypted secrets and token. */
+export async function findSealedIntegration(tx: ReadTx, id: string) {
+  return tx.select().from(integrations).where(eq(integrations.id, id)).get() ?? null;
 }
 
 /** Throws `IntegrationProblem` `integration_not_found`. */
-export async function getReceivingIntegration(tx: ReadTx, id: string): Promise<ReceivingIntegration> {
-  const integration = await findReceivingIntegration(tx, id);
-  if (integration === null) throw notFound(id);
-  return integration;
-}
-
-/** Secrets of the organization's other integrations, the newest `limit` first. */
-export async function listOtherSealedSecrets(
-  tx: ReadTx,
-  { id, organizationId }: Pick<ReceivingIntegration, 'id' | 'organizationId'>,
-  limit: number,
-): Promise<SealedSecrets[]> {
-  return tx
-    .select({
-      id: integrations.id,
-      secret: integrations.secret,
-      previousSecret: integrations.previousSecret,
-      previousSecretUntil: integrations.previousSecretUntil,
-    })
-    .from(integrations)
-    .where(and(eq(integrations.organizationId, organizationId), ne(integrations.id, id)))
-    .orderBy(desc(integrations.createdAt), desc(integrations.id))
-    .limit(limit)
-    .all();
+export async function getSealedIntegration(tx: ReadTx, id: string) {
+  return (await findSealedIntegration(tx, id)) ?? notFound(id);
 }
 
 /**
@@ -120,113 +101,154 @@ export async function learnRepository(
   { providerId, fullName }: RepositoryIdentity,
 ): Promise<void> {
   const other = sql`select 1 from ${repositories} as other where other.integration_id = ${repositories.integrationId} and other.provider_id = ${providerId} and other.id <> ${repositories.id}`;
+  const isSame = or(isNull(repositories.providerId), eq(repositories.providerId, providerId));
   tx.update(repositories)
     .set({ providerId, fullName })
-    .where(
-      and(
-        eq(repositories.id, id),
-        or(isNull(repositories.providerId), eq(repositories.providerId, providerId)),
-        sql`not exists (${other})`,
-      ),
-    )
+    .where(and(eq(repositories.id, id), isSame, sql`not exists (${other})`))
     .run();
 }
 
 /**
- * One of these places that an integration of the organization has: a repository by its name in any case, or another
- * place by its id. `except` lists ids of repositories to skip.
+ * Two integrations of one repository or team would draft everything twice. Skips all public teams, which may be those
+ * of another workspace. Throws `IntegrationProblem` `place_connected`.
  */
-export async function findConnectedPlace(
+export async function requireUnconnected(
   tx: ReadTx,
   organizationId: string,
-  placeIds: readonly string[],
-  except: readonly string[] = [],
-): Promise<{ integrationId: string; place: string } | null> {
-  const isOfOrganization = eq(integrations.organizationId, organizationId);
+  places: readonly { id: string }[],
+): Promise<void> {
+  const placeIds = places.map(({ id }) => id).filter((id) => id !== ALL_PUBLIC_TEAMS);
   const names = placeIds.map((name) => name.toLowerCase());
+  const isOfOrganization = eq(integrations.organizationId, organizationId);
   const repository = tx
     .select({ integrationId: integrations.id, place: repositories.fullName })
     .from(repositories)
     .innerJoin(integrations, eq(integrations.id, repositories.integrationId))
-    .where(
-      and(
-        isOfOrganization,
-        inArray(sql`lower(${repositories.fullName})`, names),
-        notInArray(repositories.id, [...except]),
-      ),
-    )
+    .where(and(isOfOrganization, inArray(sql`lower(${repositories.fullName})`, names)))
     .get();
-  if (repository !== undefined) return repository;
   const hook = tx
     .select({ integrationId: integrations.id, place: hooks.placeName })
     .from(hooks)
     .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
-    .where(and(isOfOrganization, isNull(hooks.repositoryId), inArray(hooks.placeId, [...placeIds])))
+    .where(and(isOfOrganization, isNull(hooks.repositoryId), inArray(hooks.placeId, placeIds)))
     .get();
-  return hook ?? null;
+  const connected = repository ?? hook;
+  if (connected !== undefined) throw new IntegrationProblem({ code: 'place_connected', ...connected });
 }
 
-/** Changes one integration. Does nothing if it is gone. */
+/** Does nothing if the integration is gone, or if `secret` is no longer its current one. */
 export async function updateIntegration(
   tx: WriteTx,
   id: string,
-  changes: Partial<
-    Pick<
-      NewIntegration,
-      'enabled' | 'secret' | 'previousSecret' | 'previousSecretUntil' | 'token' | 'missedCheckedAt'
-    >
-  >,
+  changes: Partial<Omit<NewIntegration, 'id' | 'organizationId' | 'type' | 'createdAt'>>,
+  secret?: Buffer,
 ): Promise<void> {
-  tx.update(integrations).set(changes).where(eq(integrations.id, id)).run();
-}
-
-/** Ends the previous secret at `at`, unless `secret` is no longer the current one. */
-export async function endPreviousSecret(tx: WriteTx, id: string, secret: Buffer, at: Date): Promise<void> {
+  const isCurrent = secret && eq(integrations.secret, secret);
   tx.update(integrations)
-    .set({ previousSecretUntil: at.toISOString() })
-    .where(and(eq(integrations.id, id), eq(integrations.secret, secret)))
+    .set(changes)
+    .where(and(eq(integrations.id, id), isCurrent))
     .run();
-}
-
-/** The encrypted token for the provider's API; null if the webhook is set up by hand. */
-export async function findSealedToken(tx: ReadTx, id: string): Promise<Buffer | null> {
-  return (await findColumns(tx, id))?.token ?? null;
 }
 
 /** The last check for missed deliveries, as ISO 8601; null for never. */
 export async function findMissedCheckedAt(tx: ReadTx, id: string): Promise<string | null> {
-  return (await findColumns(tx, id))?.missedCheckedAt ?? null;
-}
-
-async function findColumns(tx: ReadTx, id: string) {
-  const { token, missedCheckedAt } = integrations;
-  return tx.select({ token, missedCheckedAt }).from(integrations).where(eq(integrations.id, id)).get();
+  return (await findSealedIntegration(tx, id))?.missedCheckedAt ?? null;
 }
 
 /** Deletes its repositories too; its deliveries stay in the log. Throws `IntegrationProblem` `integration_not_found`. */
 export async function deleteIntegration(tx: WriteTx, id: string): Promise<void> {
   const deleted = tx.delete(integrations).where(eq(integrations.id, id));
-  if (deleted.returning({ id: integrations.id }).all().length === 0) throw notFound(id);
+  if (deleted.returning({ id: integrations.id }).all().length === 0) notFound(id);
 }
 
-function notFound(integrationId: string): IntegrationProblem {
-  return new IntegrationProblem({ code: 'integration_not_found', integrationId });
+function notFound(integrationId: string): never {
+  throw new IntegrationProblem({ code: 'integration_not_found', integrationId });
 }
 
-const statements = prepared((db) => ({
-  receiving: db
-    .select({
-      id: integrations.id,
-      organizationId: integrations.organizationId,
-      type: integrations.type,
-      enabled: integrations.enabled,
-      secret: integrations.secret,
-      previousSecret: integrations.previousSecret,
-      previousSecretUntil: integrations.previousSecretUntil,
-      plan: organizations.plan,
-    })
-    .from(integrations)
-    .innerJoin(organizations, eq(organizations.id, integrations.organizationId))
-    .where(eq(integrations.id, sql.placeholder('id')))
-    .prepare(),
-}));
+/** The randomness of a webhook secret, in bytes. */
+const SECRET_BYTES = 32;
+
+const contextOf = (integrationId: string) => `webhook secret of ${integrationId}`;
+
+/** A new webhook secret, and its encrypted form for the database. */
+export function newSecret({ secrets }: Pick<Deps, 'secrets'>, integrationId: string) {
+  const secret = randomToken(SECRET_BYTES);
+  return { secret, sealed: secrets.seal(secret, contextOf(integrationId)) };
+}
+
+/** The current secret. Throws `IntegrationProblem` `integration_not_found`, and `WrongSecretKey`. */
+export async function revealSecret(deps: Pick<Deps, 'db' | 'secrets'>, id: string): Promise<string> {
+  return openSecret(deps, await deps.db.read((tx) => getSealedIntegration(tx, id)));
+}
+
+/** The current secret. Throws `WrongSecretKey`. */
+export function openSecret(
+  { secrets }: Pick<Deps, 'secrets'>,
+  { id, secret }: Pick<SealedSecrets, 'id' | 'secret'>,
+): string {
+  return secrets.open(secret, contextOf(id));
+}
+
+/**
+ * The secrets that a delivery may be signed with now, the current one first. Throws `WrongSecretKey`, but not for the
+ * previous secret: after the key was lost, a rotation must take effect at once.
+ */
+export function acceptedSecrets(deps: Pick<Deps, 'secrets' | 'clock'>, sealed: SealedSecrets): string[] {
+  const current = openSecret(deps, sealed);
+  const previous = isPreviousAccepted(deps, sealed) ? openPrevious(deps, sealed) : null;
+  return previous === null ? [current] : [current, previous];
+}
+
+/** The previous secret, if it has expired and can be decrypted. */
+export function expiredSecret(deps: Pick<Deps, 'secrets' | 'clock'>, sealed: SealedSecrets): string | null {
+  return isPreviousAccepted(deps, sealed) ? null : openPrevious(deps, sealed);
+}
+
+function isPreviousAccepted({ clock }: Pick<Deps, 'clock'>, { previousSecretUntil }: SealedSecrets): boolean {
+  return previousSecretUntil !== null && previousSecretUntil > clock.now().toISOString();
+}
+
+function openPrevious(deps: Pick<Deps, 'secrets'>, { id, previousSecret }: SealedSecrets): string | null {
+  return previousSecret === null ? null : openOrNull(() => openSecret(deps, { id, secret: previousSecret }));
+}
+
+/** True if each stored secret can be decrypted with the key of the data folder. */
+export function secretsOpen(deps: Pick<Deps, 'secrets'>, sealed: SealedSecrets): boolean {
+  const { previousSecret } = sealed;
+  const current = openOrNull(() => openSecret(deps, sealed));
+  return current !== null && (previousSecret === null || openPrevious(deps, sealed) !== null);
+}
+
+/**
+ * The secrets that the organization's newest `limit` other integrations accept now, to explain a mistaken signature.
+ * None of them is accepted for this integration.
+ */
+export async function listOtherSecrets(
+  deps: Pick<Deps, 'db' | 'secrets' | 'clock'>,
+  { id, organizationId }: Pick<ReceivingIntegration, 'id' | 'organizationId'>,
+  limit: number,
+): Promise<{ id: string; secrets: string[] }[]> {
+  const others = await deps.db.read((tx) =>
+    tx
+      .select()
+      .from(integrations)
+      .where(and(eq(integrations.organizationId, organizationId), ne(integrations.id, id)))
+      .orderBy(desc(integrations.createdAt), desc(integrations.id))
+      .limit(limit)
+      .all(),
+  );
+  return others.map((other) => ({
+    id: other.id,
+    secrets: openOrNull(() => acceptedSecrets(deps, other)) ?? [],
+  }));
+}
+
+/** Null for a value that was encrypted under another key. */
+export function openOrNull<Value>(open: () => Value): Value | null {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof WrongSecretKey) return null;
+    throw error;
+  }
+}

@@ -1,20 +1,10 @@
 import type { Deps } from '../deps.ts';
 import { ProviderProblem } from '../providers/api.ts';
-import {
-  type DueHook,
-  findDueHook,
-  listDueHooks,
-  listEnabledTriggers,
-  MAX_WAIT_MS,
-  updateHook,
-} from './hook-store.ts';
+import { type Hook, listDueHooks, listEnabledTriggers, MAX_WAIT_MS, updateHook } from './hook-store.ts';
 import { eventsFor, makeHook } from './hooks.ts';
-import type { EnabledTrigger, Hook } from './model.ts';
 import { isProblem } from './problems.ts';
 import { getIntegration } from './store.ts';
 import { requireApi } from './token.ts';
-
-type Needs = Pick<Deps, 'db' | 'clock' | 'log' | 'secrets' | 'publicUrl' | 'openProviderApi'>;
 
 /** The wait after the first, second, … failure, in milliseconds; the last repeats. */
 const BACK_OFF_MS = [60_000, 600_000, 3_600_000, 6 * 3_600_000];
@@ -25,10 +15,10 @@ const BACK_OFF_MS = [60_000, 600_000, 3_600_000, 6 * 3_600_000];
  * Stores failures with the hook and backs off. Resolves to the number of changed hooks. `signal` ends it early and
  * leaves the current hook as it is.
  */
-export async function syncHooks(given: Needs, signal?: AbortSignal): Promise<number> {
+export async function syncHooks(given: Deps, signal?: AbortSignal): Promise<number> {
   const { db, clock } = given;
   // The server does not wait for a provider when it stops.
-  const deps: Needs = {
+  const deps: Deps = {
     ...given,
     openProviderApi: (type, token) => given.openProviderApi(type, token, signal),
   };
@@ -38,8 +28,8 @@ export async function syncHooks(given: Needs, signal?: AbortSignal): Promise<num
   for (const due of await listOutdated(deps)) {
     if (signal?.aborted) break;
     // The list may be out of date after requests for other hooks.
-    const hook = await db.read((tx) => findDueHook(tx, due, clock.now()));
-    if (hook === null) continue;
+    const [hook] = await db.read((tx) => listDueHooks(tx, clock.now(), due));
+    if (hook === undefined) continue;
     const { integrationId } = hook;
     const error = failures.get(integrationId) ?? (await trySync(deps, hook));
     if (error === null) {
@@ -54,35 +44,31 @@ export async function syncHooks(given: Needs, signal?: AbortSignal): Promise<num
 }
 
 /** The job runs often: two queries for any number of hooks. */
-async function listOutdated({ db, clock }: Needs): Promise<DueHook[]> {
+async function listOutdated({ db, clock }: Deps) {
   const { due, triggers } = await db.read(async (tx) => {
     const due = await listDueHooks(tx, clock.now());
     return { due, triggers: due.length === 0 ? [] : await listEnabledTriggers(tx) };
   });
   const byIntegration = Map.groupBy(triggers, ({ integrationId }) => integrationId);
-  return due.filter((hook) => isOutdated(hook, byIntegration.get(hook.integrationId) ?? []));
-}
-
-function isOutdated(hook: DueHook, triggers: readonly EnabledTrigger[]): boolean {
-  return (
-    hook.remoteId === null ||
-    !hook.hasPresentSecret ||
-    !Bun.deepEquals(hook.events, eventsFor(hook.type, hook, triggers))
-  );
+  return due.filter((hook) => {
+    if (hook.remoteId === null || !hook.hasPresentSecret) return true;
+    const needed = eventsFor(hook.type, hook, byIntegration.get(hook.integrationId) ?? []);
+    return !Bun.deepEquals(hook.events, needed);
+  });
 }
 
 /** Resolves to the failure; null after a success. */
-async function trySync(deps: Needs, hook: Hook): Promise<unknown> {
+async function trySync(deps: Deps, hook: Hook): Promise<unknown> {
   try {
     const integration = await deps.db.read((tx) => getIntegration(tx, hook.integrationId));
-    await makeHook(deps, await requireApi(deps, integration), integration, hook);
+    await makeHook({ ...deps, api: await requireApi(deps, integration), integration }, hook);
     return null;
   } catch (error) {
     return error;
   }
 }
 
-async function recordFailure({ db, clock, log }: Needs, hook: Hook, error: unknown): Promise<void> {
+async function recordFailure({ db, clock, log }: Deps, hook: Hook, error: unknown): Promise<void> {
   const now = clock.now().getTime();
   const backOff = BACK_OFF_MS[Math.min(hook.attempts, BACK_OFF_MS.length - 1)] ?? 0;
   const requested = error instanceof ProviderProblem ? (error.retryAt?.getTime() ?? 0) : 0;

@@ -1,13 +1,11 @@
-import { recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { ALL_PUBLIC_TEAMS, MAX_TOKEN_LENGTH, type Place, type ProviderApi } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
-import { getWithHooks, insertHooks, listHooks, updateHook } from './hook-store.ts';
-import { getAdministrable, HANDS_OFF_MS, type HookNeeds, makeAndPing, newHook, urlOf } from './hooks.ts';
-import { auditEventOf, type ConnectedPlace, type Hook, type Integration } from './model.ts';
+import { getWithHooks, type Hook, insertHooks, listHooks, updateHook } from './hook-store.ts';
+import { getAdministrable, type HookWork, makeAndPing, newHook, urlOf } from './hooks.ts';
+import { type ConnectedPlace, type Integration, recordChange } from './model.ts';
 import { changeFailed, IntegrationProblem } from './problems.ts';
-import { openOrNull } from './secrets.ts';
-import { findSealedToken, learnRepository, updateIntegration } from './store.ts';
+import { findSealedIntegration, learnRepository, openOrNull, updateIntegration } from './store.ts';
 
 type ApiNeeds = Pick<Deps, 'db' | 'secrets' | 'openProviderApi'>;
 
@@ -27,18 +25,15 @@ export function sealToken({ secrets }: Pick<Deps, 'secrets'>, integrationId: str
 /** The provider's API with the integration's token; null if it has none, or none that can be decrypted. */
 export async function findApi(
   { db, secrets, openProviderApi }: ApiNeeds,
-  { id, type }: Pick<Integration, 'id' | 'type'>,
+  { id, type }: HookWork['integration'],
 ): Promise<ProviderApi | null> {
-  const sealed = await db.read((tx) => findSealedToken(tx, id));
+  const sealed = (await db.read((tx) => findSealedIntegration(tx, id)))?.token ?? null;
   const token = sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(id)));
   return token === null ? null : openProviderApi(type, token);
 }
 
 /** Throws `IntegrationProblem` `no_token`. */
-export async function requireApi(
-  deps: ApiNeeds,
-  integration: Pick<Integration, 'id' | 'type'>,
-): Promise<ProviderApi> {
+export async function requireApi(deps: ApiNeeds, integration: HookWork['integration']): Promise<ProviderApi> {
   const api = await findApi(deps, integration);
   if (api !== null) return api;
   const { id, type } = integration;
@@ -46,50 +41,35 @@ export async function requireApi(
   throw new IntegrationProblem({ code: 'no_token', integrationId: id, type });
 }
 
-/** A place that the token can administer, and the repository of the integration that stands for it. */
-interface Target {
-  place: Place;
-  repositoryId: string | null;
-}
-
 /**
  * Stores an integration's first token, or a newer one. From then on Tidings manages its hooks: it takes over those that
  * were set up by hand, found by their URL, and creates the missing ones. Refuses a token that cannot administer every
  * place. Throws `ProviderProblem`; `ChangeFailed` once the token is stored; and `IntegrationProblem`.
  */
-export async function setToken(
-  deps: HookNeeds,
-  integrationId: string,
-  text: string,
-): Promise<ConnectedPlace[]> {
+export async function setToken(deps: Deps, id: string, text: string): Promise<ConnectedPlace[]> {
   const { db, clock } = deps;
   const token = requireToken(text);
-  const { integration, hooks: known } = await db.read((tx) => getWithHooks(tx, integrationId));
+  const { integration, hooks: known } = await db.read((tx) => getWithHooks(tx, id));
   const api = await deps.openProviderApi(integration.type, token);
   const startedAt = clock.now();
   const targets = await findTargets(deps, api, integration, known);
-  const retryAt = startedAt.getTime() + HANDS_OFF_MS;
   const added =
     known.length > 0
       ? []
-      : targets.map(({ place, repositoryId }) => newHook(integrationId, place, repositoryId, retryAt));
+      : targets.map(({ place, repositoryId }) => newHook(id, place, repositoryId, startedAt));
   const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
   const hooks = await db.write(async (tx) => {
-    await updateIntegration(tx, integrationId, { token: sealToken(deps, integrationId, token) });
+    await updateIntegration(tx, id, { token: sealToken(deps, id, token) });
     await insertHooks(tx, added, startedAt.toISOString());
     for (const { place, repositoryId } of targets) {
       if (repositoryId === null || place.providerId === undefined) continue;
       await learnRepository(tx, repositoryId, { providerId: place.providerId, fullName: place.name });
     }
-    await recordAudit(
-      tx,
-      deps,
-      auditEventOf(integration, 'token.set', (name) => `${verb} ${name}`),
-    );
-    return listHooks(tx, integrationId);
+    await recordChange(tx, deps, integration, 'token.set', verb);
+    return listHooks(tx, id);
   });
   try {
-    return await makeAndPing(deps, api, integration, hooks, startedAt);
+    return await makeAndPing({ ...deps, api, integration }, hooks, startedAt);
   } catch (error) {
     await db.write(async (tx) => {
       for (const hook of added) await updateHook(tx, hook, { retryAt: null });
@@ -98,13 +78,13 @@ export async function setToken(
   }
 }
 
-/** The places of the integration's hooks, existing or to be created. */
+/** The places of the integration's hooks, existing or to be created, and the repository of each. */
 async function findTargets(
-  deps: HookNeeds,
+  deps: Deps,
   api: ProviderApi,
   integration: Integration,
   hooks: readonly Hook[],
-): Promise<Target[]> {
+): Promise<{ place: Place; repositoryId: string | null }[]> {
   const { type, repositories } = integration;
   let wanted: { name: string; repositoryId: string | null }[];
   if (hooks.length > 0) {
@@ -115,7 +95,7 @@ async function findTargets(
     const pasted = await api.findHookAnywhere?.(urlOf(deps, integration, { repositoryId: null }));
     wanted = [{ name: pasted?.placeId ?? ALL_PUBLIC_TEAMS, repositoryId: null }];
   }
-  const targets: Target[] = [];
+  const targets: { place: Place; repositoryId: string | null }[] = [];
   // One after the other: providers refuse clients that send many requests at once.
   for (const { name, repositoryId } of wanted) {
     const place = await getAdministrable(api, name);

@@ -59,9 +59,10 @@ const findings = {
   no_response: '{url} cannot be reached from here: no response within {seconds} seconds',
   redirect:
     '{url} cannot be reached from here: it redirects to {location}, and providers follow no redirects',
-  other_server: '{url} cannot be reached from here: something else than Tidings answered, with {statusCode}',
+  other_server: '{url} cannot be reached from here: another server answered, with {statusCode}',
   no_connection: '{url} cannot be reached from here: nothing answers ({systemCode})',
-  manual_hook: 'The webhook was set up by hand: without a token, Tidings cannot check it at {type}',
+  manual_hook: 'The webhook was set up by hand: Tidings cannot check webhooks at {type}',
+  token_missing: 'The webhook was set up by hand: without a token, Tidings cannot check it at {type}',
   hook_not_created: 'The webhook does not exist yet',
   hook_deleted: 'Somebody deleted the webhook {hookId} there',
   hook_correct: 'The webhook {hookId} is active and delivers {events}',

@@ -1,5 +1,4 @@
 import { type Static, Type } from '@sinclair/typebox';
-
 import { ID_PATTERN, ID_RULE } from '../lib/ids.ts';
 
 export const Plan = Type.Union([Type.Literal('free'), Type.Literal('pro')]);
@@ -20,13 +19,5 @@ export const OrganizationCreation = Type.Union([
 /** The people who may create an organization in the dashboard. `owners`: of another organization. */
 export type OrganizationCreation = Static<typeof OrganizationCreation>;
 
-/** The fields that owners can change. The id is part of URLs and never changes. */
-export const OrganizationChange = Type.Pick(NewOrganization, ['name', 'plan']);
-
-export interface Organization {
-  id: string;
-  name: string;
-  plan: Plan;
-  /** ISO 8601 with milliseconds, UTC. */
-  createdAt: string;
-}
+/** `createdAt`: ISO 8601 with milliseconds, UTC. */
+export type Organization = Required<NewOrganization> & { createdAt: string };

@@ -1,10 +1,11 @@
+import { Type } from '@sinclair/typebox';
 import type { WriteTx } from '../../db/storage.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Clock } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
-import { NewOrganization, type Organization, OrganizationChange, type Plan } from './model.ts';
+import { NewOrganization, type Organization } from './model.ts';
 import { getOrganization, insertOrganization, updateOrganization } from './store.ts';
 
 /** Throws `AppError` 400 for an invalid field and 409 for an id in use. */
@@ -41,44 +42,29 @@ export async function addOrganization(
   await recordAudit(tx, deps, { organizationId: id, action: 'organization.created', target, summary });
 }
 
+/** The id is part of URLs and never changes. */
+const OrganizationChange = Type.Partial(Type.Pick(NewOrganization, ['name', 'plan']));
+
 /** Throws `AppError` 400 for an invalid field and 404. */
 export async function changeOrganization(
   deps: AuditDeps,
   id: string,
-  input: { name: string; plan: string },
+  input: { name?: string; plan?: string },
 ): Promise<Organization> {
-  const { name, plan } = requireValid(OrganizationChange, { ...input, name: input.name.trim() });
-  return change(deps, id, { name, plan });
-}
-
-/** Throws `AppError` 404. */
-export function setPlan(deps: AuditDeps, id: string, plan: Plan): Promise<Organization> {
-  return change(deps, id, { plan });
-}
-
-function change(
-  deps: AuditDeps,
-  id: string,
-  changes: Partial<Pick<Organization, 'name' | 'plan'>>,
-): Promise<Organization> {
+  const { name, plan } = requireValid(OrganizationChange, input);
   return deps.db.write(async (tx) => {
     const before = await getOrganization(tx, id);
-    const after = { ...before, ...changes };
-    const summary = describeChange(before, after);
-    if (summary === '') return before;
+    const after = { ...before, name: name?.trim() ?? before.name, plan: plan ?? before.plan };
+    const changes: string[] = [];
+    if (after.name !== before.name) {
+      changes.push(`renamed the organization from ${quote(before.name)} to ${quote(after.name)}`);
+    }
+    if (after.plan !== before.plan) changes.push(`changed the plan from ${before.plan} to ${after.plan}`);
+    if (changes.length === 0) return before;
     await updateOrganization(tx, after);
+    const summary = changes.join(' and ');
     const target = { type: 'organization', id };
     await recordAudit(tx, deps, { organizationId: id, action: 'organization.changed', target, summary });
     return after;
   });
-}
-
-/** Empty when nothing changed. */
-function describeChange(before: Organization, after: Organization): string {
-  const parts: string[] = [];
-  if (after.name !== before.name) {
-    parts.push(`renamed the organization from ${quote(before.name)} to ${quote(after.name)}`);
-  }
-  if (after.plan !== before.plan) parts.push(`changed the plan from ${before.plan} to ${after.plan}`);
-  return parts.join(' and ');
 }

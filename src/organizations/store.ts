@@ -14,10 +14,7 @@ export async function insertOrganization(tx: WriteTx, organization: Organization
   });
 }
 
-export async function updateOrganization(
-  tx: WriteTx,
-  { id, name, plan }: Pick<Organization, 'id' | 'name' | 'plan'>,
-): Promise<void> {
+export async function updateOrganization(tx: WriteTx, { id, name, plan }: Organization): Promise<void> {
   tx.update(organizations).set({ name, plan }).where(eq(organizations.id, id)).run();
 }
 

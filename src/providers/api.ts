@@ -26,8 +26,6 @@ export interface HookSettings {
   events: readonly string[];
 }
 
-export type HookWish = HookSettings;
-
 /** A hook as the provider reports it. */
 export interface RemoteHook {
   id: string;

@@ -11,8 +11,7 @@ import {
   type RepositoryIdentity,
   RepositoryName,
 } from '../integrations/model.ts';
-import { acceptedSecrets } from '../integrations/secrets.ts';
-import { learnRepository } from '../integrations/store.ts';
+import { acceptedSecrets, learnRepository } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { isId } from '../lib/ids.ts';
 import { cutLine } from '../lib/text.ts';

@@ -1,7 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { webhookUrl } from '../integrations/model.ts';
-import { revealSecret } from '../integrations/secrets.ts';
-import { getIntegration } from '../integrations/store.ts';
+import { getIntegration, revealSecret } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { providerOf } from '../providers/index.ts';
 

@@ -1,7 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { Integration, ReceivingIntegration } from '../integrations/model.ts';
-import { acceptedSecrets, expiredSecret, listOtherSecrets } from '../integrations/secrets.ts';
-import { getIntegration } from '../integrations/store.ts';
+import { acceptedSecrets, expiredSecret, getIntegration, listOtherSecrets } from '../integrations/store.ts';
 import { type Clock, letOthersIn } from '../lib/time.ts';
 import type { Provider } from '../providers/provider.ts';
 import { type BodyChange, type BodyVariant, bodyVariants } from './body-variants.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../src/audit/store.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { sweep } from '../../src/operate/jobs.ts';
-import { setPlan } from '../../src/organizations/service.ts';
+import { changeOrganization } from '../../src/organizations/service.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -101,10 +101,10 @@ describe('an event', () => {
 
 test('an event is kept as long as the plan said when it was written; outside an organization 30 days', async () => {
   await record({ organizationId: 'org_a' });
-  await setPlan(app.deps, 'org_b', 'pro');
+  await changeOrganization(app.deps, 'org_b', { plan: 'pro' });
   app.db.$client.run("DELETE FROM audit_events WHERE organization_id = 'org_b'");
   await record({ organizationId: 'org_b' });
-  await setPlan({ ...app.deps, actor: ann }, 'org_b', 'free');
+  await changeOrganization({ ...app.deps, actor: ann }, 'org_b', { plan: 'free' });
   app.db.$client.run("DELETE FROM audit_events WHERE action = 'organization.changed'");
   await record({ organizationId: null });
   await record({ organizationId: 'org_gone' });

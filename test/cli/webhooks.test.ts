@@ -60,7 +60,7 @@ describe('integration', () => {
 
   test.each([
     ['https://tidings.example.com', null],
-    ['http://localhost:3000', 'GitHub delivers to public addresses alone, and localhost:3000 is none'],
+    ['http://localhost:3000', 'GitHub delivers only to public addresses, and localhost:3000 is not public'],
   ])('people are told where to paste them, what is wrong with %s, and what is next', async (url, warning) => {
     const words = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
     const { stdout } = await cli(dataDir(), words, { environment: { PUBLIC_URL: url } });
@@ -110,7 +110,7 @@ describe('integration', () => {
   test('a refusal names the command that helps', async () => {
     const { integrationId: id } = await connect();
     expect(await fails(1, 'integration', 'repair', id)).toContain(
-      `Integration ${id} has no GitHub token that Tidings can read. To give it one: ${tidings} integration set-token ${id} --token TOKEN`,
+      `Integration ${id} has no GitHub token that Tidings can read. To give it a token: ${tidings} integration set-token ${id} --token TOKEN`,
     );
     expect(await fails(1, 'integration', 'remove', id, 'acme/rocket')).toContain(
       `Disconnect the integration instead: ${tidings} integration disconnect ${id}`,

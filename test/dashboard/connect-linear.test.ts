@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { revealSecret } from '../../src/integrations/secrets.ts';
-import { listIntegrations } from '../../src/integrations/store.ts';
+import { listIntegrations, revealSecret } from '../../src/integrations/store.ts';
 import { cookieOf, form, signedIn, type Visit } from '../support/dashboard.ts';
 import { logOf } from '../support/deliveries.ts';
 import { hiddenFields, type ProviderApp, startProviderApp } from '../support/provider-app.ts';

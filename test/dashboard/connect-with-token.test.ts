@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { listHooks } from '../../src/integrations/hook-store.ts';
-import { revealSecret } from '../../src/integrations/secrets.ts';
-import { listIntegrations } from '../../src/integrations/store.ts';
+import { listIntegrations, revealSecret } from '../../src/integrations/store.ts';
 import { insertMembership } from '../../src/users/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit, visitor } from '../support/dashboard.ts';
 import { connectGithub, logOf } from '../support/deliveries.ts';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { MAX_SCANNED } from '../../src/deliveries/log-store.ts';
 import type { DeliveryStatus } from '../../src/deliveries/model.ts';
 import { insertDelivery, type NewDelivery } from '../../src/deliveries/store.ts';
-import { setPlan } from '../../src/organizations/service.ts';
+import { changeOrganization } from '../../src/organizations/service.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
@@ -259,7 +259,7 @@ describe('an entry', () => {
   });
 
   test('how long it is kept follows from when it came', async () => {
-    await setPlan(app.deps, 'org_a', 'pro');
+    await changeOrganization(app.deps, 'org_a', { plan: 'pro' });
     const [entry] = await addEntries({ retentionDays: 7, createdAt: ago(2 * 24 * HOUR) });
     expect(await (await visit(`${LOG}/${entry?.id}`)).text()).toContain(
       '>in 5 days</time>, 7 days after it arrived',

@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import { listHooks, updateHook } from '../../src/integrations/hook-store.ts';
-import { acceptedSecrets, revealSecret } from '../../src/integrations/secrets.ts';
-import { getIntegration, getReceivingIntegration, listIntegrations } from '../../src/integrations/store.ts';
+import {
+  acceptedSecrets,
+  getIntegration,
+  getSealedIntegration,
+  listIntegrations,
+  revealSecret,
+} from '../../src/integrations/store.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { cookieOf, pageVisitor, type VisitPage } from '../support/dashboard.ts';
@@ -325,7 +330,7 @@ describe('a rotation', () => {
     const before = await revealSecret(app.deps, id);
     const done = await visit(`${path}/secret`, { now: 'yes' });
     expect(noticeOf(done)).toContain('The old one no longer works.');
-    const accepted = acceptedSecrets(app.deps, await app.db.read((tx) => getReceivingIntegration(tx, id)));
+    const accepted = acceptedSecrets(app.deps, await app.db.read((tx) => getSealedIntegration(tx, id)));
     expect(accepted).toEqual([rocket.hooks[0]?.config.secret ?? '']);
     expect(accepted).not.toContain(before);
   });

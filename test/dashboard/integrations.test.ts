@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { revealSecret } from '../../src/integrations/secrets.ts';
-import { listIntegrations } from '../../src/integrations/store.ts';
+import { listIntegrations, revealSecret } from '../../src/integrations/store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, githubRequest, logOf } from '../support/deliveries.ts';

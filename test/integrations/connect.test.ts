@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { connectByHand, connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
+import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
 import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
 import { repairHooks } from '../../src/integrations/rotate.ts';
 import { getIntegration, listIntegrations } from '../../src/integrations/store.ts';
@@ -221,7 +221,7 @@ describe('a refusal says what to do and leaves nothing on either side', () => {
 
 test('too many repositories by hand connect nothing', async () => {
   const names = Array.from({ length: 101 }, (_, number) => `acme/r${number}`);
-  const refused = await rejection(connectByHand(world.deps, 'github', 'org_a', names));
+  const refused = await rejection(connectIntegration(world.deps, 'github', 'org_a', names));
   expect(refused).toMatchObject({ status: 400, problem: { code: 'too_many_places', max: 100, count: 101 } });
   expect(standing()).toEqual(NOTHING);
 });
@@ -254,7 +254,7 @@ describe('an integration that was connected by hand', () => {
 
   test('gets a token after one of its repositories was renamed', async () => {
     const names = ['acme/rocket', 'acme/engine'];
-    const { integrationId, repositories } = await connectByHand(world.deps, 'github', 'org_a', names);
+    const { integrationId, repositories } = await connectIntegration(world.deps, 'github', 'org_a', names);
     world.github.rename(world.rocket, 'acme/spaceship');
     await setToken(world.deps, integrationId, world.token);
     const webhookUrl = repositories.find(({ repository }) => repository === 'acme/rocket')?.webhookUrl;

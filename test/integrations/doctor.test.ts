@@ -16,6 +16,12 @@ beforeEach(async () => {
 
 afterEach(() => world[Symbol.asyncDispose]());
 
+const rocketHook = () => {
+  const [hook] = world.rocket.hooks;
+  if (hook === undefined) throw new Error('the hook is missing');
+  return hook;
+};
+
 const doctor = (id: string) => diagnose({ ...world.deps, fetch: (request) => fetch(request) }, id);
 
 /** The findings of a name, as `status: message`. */
@@ -45,8 +51,7 @@ test('a healthy integration has no failed finding, and the doctor changes nothin
 
 test('an unsigned request does not hide a wrong secret', async () => {
   const id = await world.connect();
-  const [hook] = world.rocket.hooks;
-  if (hook === undefined) throw new Error('the hook is missing');
+  const hook = rocketHook();
   hook.config.secret = 'another';
   world.clock.advance(1000);
   await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
@@ -61,8 +66,7 @@ test('an unsigned request does not hide a wrong secret', async () => {
 
 test('a delivery about another repository is a problem until one about the right one arrives', async () => {
   const id = await world.connect();
-  const [hook] = world.rocket.hooks;
-  if (hook === undefined) throw new Error('the hook is missing');
+  const hook = rocketHook();
   const send = async (payload: object) => {
     world.clock.advance(1000);
     const body = JSON.stringify(payload);
@@ -83,12 +87,6 @@ test('a delivery about another repository is a problem until one about the right
 });
 
 describe('each problem has a finding', () => {
-  const rocketHook = () => {
-    const [hook] = world.rocket.hooks;
-    if (hook === undefined) throw new Error('the hook is missing');
-    return hook;
-  };
-
   test.each<[string, (id: string) => unknown, Finding['name'], string]>([
     [
       'it is disabled',
@@ -202,7 +200,7 @@ describe('each problem has a finding', () => {
   test('another server at the address is a problem', async () => {
     const id = await world.connect();
     const { findings } = await diagnose({ ...world.deps, fetch: () => new Response('hello') }, id);
-    expect(messages(findings, 'reachability')[0]).toContain('something else than Tidings answered, with 200');
+    expect(messages(findings, 'reachability')[0]).toContain('another server answered, with 200');
     const moved = () =>
       new Response(null, { status: 301, headers: { location: 'https://tidings.test/ping' } });
     expect(

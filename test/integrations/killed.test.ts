@@ -3,8 +3,7 @@ import { connectIntegration, connectWithToken } from '../../src/integrations/con
 import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
 import { ChangeFailed } from '../../src/integrations/problems.ts';
 import { repairHooks, rotateSecret } from '../../src/integrations/rotate.ts';
-import { revealSecret } from '../../src/integrations/secrets.ts';
-import { listIntegrations } from '../../src/integrations/store.ts';
+import { listIntegrations, revealSecret } from '../../src/integrations/store.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
 import { type ProviderApi, ProviderProblem } from '../../src/providers/api.ts';

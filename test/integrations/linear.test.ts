@@ -4,7 +4,7 @@ import { diagnose } from '../../src/integrations/doctor.ts';
 import { findMissed } from '../../src/integrations/missed.ts';
 import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { revealSecret } from '../../src/integrations/secrets.ts';
+import { revealSecret } from '../../src/integrations/store.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
 import { ALL_PUBLIC_TEAMS, type ProblemKind } from '../../src/providers/api.ts';

@@ -3,8 +3,7 @@ import { connectIntegration, connectWithToken } from '../../src/integrations/con
 import { recordMade } from '../../src/integrations/hook-store.ts';
 import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { revealSecret } from '../../src/integrations/secrets.ts';
-import { getReceivingIntegration, listIntegrations } from '../../src/integrations/store.ts';
+import { getSealedIntegration, listIntegrations, revealSecret } from '../../src/integrations/store.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
@@ -196,7 +195,7 @@ describe('an interrupted change', () => {
     const id = await world.connect();
     const [hook] = await world.hooks(id);
     if (hook === undefined) throw new Error('there is no hook');
-    const { secret } = await world.db.read((tx) => getReceivingIntegration(tx, id));
+    const { secret } = await world.db.read((tx) => getSealedIntegration(tx, id));
     const made = { remoteId: hook.remoteId ?? '', events: hook.events, secret };
     const record = () => world.db.write((tx) => recordMade(tx, hook, made));
     expect((await record())?.hasPresentSecret).toBe(true);

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { acceptedSecrets, revealSecret } from '../../src/integrations/secrets.ts';
-import { getReceivingIntegration } from '../../src/integrations/store.ts';
+import { acceptedSecrets, getSealedIntegration, revealSecret } from '../../src/integrations/store.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
@@ -54,7 +53,7 @@ describe('rotating the secret', () => {
     const id = await world.connect('acme/rocket', 'acme/engine');
     const old = secretAt(world.rocket);
     const accepted = async () =>
-      acceptedSecrets(world.deps, await world.db.read((tx) => getReceivingIntegration(tx, id)));
+      acceptedSecrets(world.deps, await world.db.read((tx) => getSealedIntegration(tx, id)));
     const during: string[][] = [];
     // GitHub delivers while the second webhook is changed: either secret counts until both have the new one.
     world.github.failNext(
@@ -78,10 +77,10 @@ describe('rotating the secret', () => {
 
   test('ends nothing if GitHub refuses the new one', async () => {
     const id = await world.connect();
-    const before = await world.db.read((tx) => getReceivingIntegration(tx, id));
+    const before = await world.db.read((tx) => getSealedIntegration(tx, id));
     world.github.failNext('answers 403 for the permission');
     await rejection(rotateSecret(world.deps, id, { now: true }));
-    expect(await world.db.read((tx) => getReceivingIntegration(tx, id))).toEqual(before);
+    expect(await world.db.read((tx) => getSealedIntegration(tx, id))).toEqual(before);
   });
 
   test('a refusal at the first webhook changes nothing', async () => {

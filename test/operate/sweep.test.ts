@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { planSweep, serverJobs, startJobs, sweep } from '../../src/operate/jobs.ts';
-import { setPlan } from '../../src/organizations/service.ts';
+import { changeOrganization } from '../../src/organizations/service.ts';
 import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -10,7 +10,7 @@ beforeEach(async () => {
   app = createTestApp();
   await app.addOrganization('free');
   await app.addOrganization('pro');
-  await setPlan(app.deps, 'pro', 'pro');
+  await changeOrganization(app.deps, 'pro', { plan: 'pro' });
   for (const organization of ['free', 'pro']) {
     const connected = await connectGithub(app, organization);
     await Promise.all(

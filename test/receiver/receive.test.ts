@@ -3,7 +3,7 @@ import { setEnabled } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { deleteIntegration, deleteRepository } from '../../src/integrations/store.ts';
 import { UploadError, type UploadProblem } from '../../src/lib/upload.ts';
-import { setPlan } from '../../src/organizations/service.ts';
+import { changeOrganization } from '../../src/organizations/service.ts';
 import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createReceiver } from '../../src/receiver/receive.ts';
@@ -154,7 +154,7 @@ describe('what is taken', () => {
 
   test('the entry keeps the days of the plan that held', async () => {
     await app.request(...githubRequest(connected, ping));
-    await setPlan(app.deps, 'org_a', 'pro');
+    await changeOrganization(app.deps, 'org_a', { plan: 'pro' });
     app.clock.advance(1000);
     await app.request(...githubRequest(connected, ping));
     expect((await logOf(app)).map(({ retentionDays }) => retentionDays)).toEqual([30, 7]);

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { listLastOutcomes } from '../../deliveries/log-store.ts';
 import { diagnose } from '../../integrations/doctor.ts';
 import type { Integration } from '../../integrations/model.ts';
-import { secretsOpen } from '../../integrations/secrets.ts';
-import { findReceivingIntegration, listIntegrations } from '../../integrations/store.ts';
+import { findSealedIntegration, listIntegrations, secretsOpen } from '../../integrations/store.ts';
 import { describeFinding } from '../../integrations/words.ts';
 import { countKeys } from '../../keys/store.ts';
 import { tidings } from '../../lib/build.ts';
@@ -43,7 +42,7 @@ export const secretChecks: readonly Check[] = [
     }
     const closed: string[] = [];
     for (const { id } of integrations) {
-      const stored = await findReceivingIntegration(db, id);
+      const stored = await findSealedIntegration(db, id);
       if (stored !== null && !secretsOpen({ secrets }, stored)) closed.push(id);
     }
     return closed.length === 0
