@@ -43,7 +43,7 @@ export async function searchPosts(
   const totalItems = Math.min(ids.length, MAX_FOUND);
   const start = (selection.page - 1) * selection.limit;
   const pageIds = ids.slice(start, Math.min(start + selection.limit, MAX_FOUND));
-  const byId = new Map((await readPosts(tx, pageIds)).map((post) => [post.id, post]));
+  const byId = await readPosts(tx, pageIds);
   return { posts: pageIds.flatMap((id) => byId.get(id) ?? []), totalItems, isCut };
 }
 
