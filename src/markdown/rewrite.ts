@@ -1,7 +1,7 @@
 import {
   cleanAddress,
   type Edit,
-  EndTags,
+  endTagFinder,
   escapeHtml,
   isKept,
   isSafeAddress,
@@ -29,15 +29,6 @@ interface Place {
   isHtml: boolean;
 }
 
-interface Anchor {
-  edit: Edit;
-  href: string | null;
-  place: Place;
-  /** How many edits and links were made before it. */
-  edits: number;
-  links: number;
-}
-
 /**
  * Takes out of Markdown what could be active. The result may read as something else than the source did, so rewrite
  * it until nothing changes. Null when quotes and lists nest too deeply.
@@ -56,8 +47,10 @@ class Rewriter {
   private readonly scopes = [0];
   /** Blocks that stay HTML, each with the edits within it. */
   private readonly htmlBlocks: { edit: Edit; edits: Edit[] }[] = [];
-  private readonly ends: EndTags;
-  private anchor: Anchor | null = null;
+  private readonly findEnd: ReturnType<typeof endTagFinder>;
+  /** The open anchor, and how many edits and links were made before it. */
+  private anchor: { edit: Edit; href: string | null; place: Place; edits: number; links: number } | null =
+    null;
   private links = 0;
   private imageEnd = 0;
   /** The end of the stretch that was removed last. */
@@ -72,7 +65,7 @@ class Rewriter {
     private readonly keepsTags: boolean,
   ) {
     this.text = source;
-    this.ends = new EndTags(source);
+    this.findEnd = endTagFinder(source);
   }
 
   run(): string {
@@ -171,13 +164,13 @@ class Rewriter {
   private readHtmlBlock(from: number, to: number): void {
     const text = this.text.slice(from, to);
     const special = SPECIAL.exec(text)?.[0].length;
-    const tag = readTag(FIRST_MARKUP.exec(text)?.[0] ?? '');
+    const { name = '', isEnd = false } = readTag(FIRST_MARKUP.exec(text)?.[0] ?? '') ?? {};
     if (special !== undefined) this.removeBlock(from, from + special);
-    else if (tag !== null && OPAQUE.has(tag.name)) {
-      const end = tag.isEnd ? null : this.ends.after(tag.name, from);
+    else if (OPAQUE.has(name)) {
+      const end = isEnd ? null : this.findEnd(name, from);
       if (end === null) this.replace(from, from, '\\');
       else this.removeBlock(from, end);
-    } else if (tag !== null && isKept(tag.name) && this.keepsTags) this.readKeptBlock(from, to, text);
+    } else if (isKept(name) && this.keepsTags) this.readKeptBlock(from, to, text);
     else {
       this.visit(inlineReader.parse(text), from);
       this.dedent(from, to);
@@ -188,17 +181,15 @@ class Rewriter {
   private removeBlock(from: number, to: number): void {
     const start = this.lineStart(from);
     const rest = /^[ \t]*(?:\n|$)/.exec(this.source.slice(to, to + 200));
-    if (rest !== null && this.source.slice(start, from).trim() === '')
-      this.remove(start, to + rest[0].length);
-    else this.remove(from, to);
+    const isAlone = rest !== null && this.source.slice(start, from).trim() === '';
+    this.remove(isAlone ? start : from, isAlone ? to + rest[0].length : to);
   }
 
   /** Lines of HTML are often indented, which would make code of them where they become Markdown. */
   private dedent(from: number, to: number): void {
-    const width = from - this.lineStart(from);
-    for (const { index, 1: prefix = '', 2: indent = '' } of this.source
-      .slice(from, to)
-      .matchAll(new RegExp(`\\n([ >]{0,${Math.min(width, 100)}})([ \\t]+)`, 'g'))) {
+    const width = Math.min(from - this.lineStart(from), 100);
+    const indented = new RegExp(`\\n([ >]{0,${width}})([ \\t]+)`, 'g');
+    for (const { index, 1: prefix = '', 2: indent = '' } of this.source.slice(from, to).matchAll(indented)) {
       const start = from + index + 1 + prefix.length;
       this.replace(start, start + indent.length, '');
     }
@@ -227,33 +218,28 @@ class Rewriter {
     this.edits.push(edit);
   }
 
-  private readMarkup(from: number, to: number, place: Place): void {
-    const markup = this.text.slice(from, to);
-    const tag = readTag(markup);
-    if (/^<[!?]./.test(markup)) this.replace(from, to, '');
-    else if (tag === null) this.escape(from, place);
-    else this.readTag(tag, from, to, place);
-  }
-
   /** Makes a `<` the character that it is. */
   private escape(at: number, { isHtml }: Place): void {
     if (isHtml) this.replace(at, at + 1, '&lt;');
     else this.replace(at, at, '\\');
   }
 
-  private readTag(tag: Tag, from: number, to: number, place: Place): void {
-    const { name, isEnd } = tag;
-    if (OPAQUE.has(name)) {
-      const end = isEnd ? to : this.ends.after(name, from);
+  private readMarkup(from: number, to: number, place: Place): void {
+    const markup = this.text.slice(from, to);
+    const tag = readTag(markup);
+    if (/^<[!?]./.test(markup)) this.replace(from, to, '');
+    else if (tag === null || this.isType(tag, from)) this.escape(from, place);
+    else if (OPAQUE.has(tag.name)) {
+      const end = tag.isEnd ? to : this.findEnd(tag.name, from);
       if (end !== null && end <= place.to) this.remove(from, end);
       else this.escape(from, place);
     } else if (from < this.imageEnd) this.replace(from, to, '');
-    else if (name === 'img' && !isEnd) this.replace(from, to, writeImage(tag, place.isHtml));
-    else if (name === 'a') this.readAnchor(tag, from, to, place);
-    else if (this.isType(tag, from)) this.escape(from, place);
-    else if (!isKept(name) || !this.keepsTags) this.replace(from, to, name === 'br' ? ' ' : '');
-    else if (VOID.has(name)) this.replace(from, to, voidTag(tag, this.source.slice(from, to)));
+    else if (tag.name === 'img' && !tag.isEnd) this.replace(from, to, writeImage(tag, place.isHtml));
+    else if (tag.name === 'a') this.readAnchor(tag, from, to, place);
+    else if (!isKept(tag.name) || !this.keepsTags) this.replace(from, to, tag.name === 'br' ? ' ' : '');
+    else if (VOID.has(tag.name)) this.replace(from, to, voidTag(tag, this.source.slice(from, to)));
     else {
+      const { name, isEnd } = tag;
       const edit = this.replace(from, to, `<${isEnd ? '/' : ''}${name}>`);
       this.tags.push({ edit, name, isEnd, scope: this.scope });
     }
@@ -263,7 +249,7 @@ class Rewriter {
   private isType({ name, isEnd, attributes }: Tag, at: number): boolean {
     const isGlued = /[\p{L}\p{N}_]/u.test(this.source[at - 1] ?? '');
     if (isEnd || !isGlued || attributes.size > 0 || STRUCTURE.has(name) || VOID.has(name)) return false;
-    return this.ends.after(name, at) === null;
+    return this.findEnd(name, at) === null;
   }
 
   /** Makes a link of an anchor that holds words or an image and no other link. */
@@ -314,8 +300,8 @@ class Rewriter {
 
   private closeFence(node: SyntaxNode, offset: number): void {
     const [open, close] = node.getChildren('CodeMark');
-    if (open === undefined || close !== undefined || this.source.slice(node.to + offset).trim() !== '')
-      return;
+    const isLast = this.source.slice(node.to + offset).trim() === '';
+    if (open === undefined || close !== undefined || !isLast) return;
     const from = open.from + offset;
     const prefix = this.source.slice(this.lineStart(from), from).replaceAll(/[^>\s]/g, ' ');
     const lineEnd = this.source.endsWith('\n') ? '' : '\n';

@@ -22,8 +22,8 @@ export function safeMarkdown(markdown: string): string {
   if (whole !== null && isHarmless(whole)) return whole;
   const tagless = settle(text, false);
   if (tagless !== null && isHarmless(tagless)) return tagless;
-  const words = escapeLines(tagless === null ? text : toPlainText(tagless), MAX_BODY_LENGTH);
-  return isHarmless(words) ? words : escapeLines(text.replaceAll(/[<&[\]`]/g, ' '), MAX_BODY_LENGTH);
+  const words = escapeLines(tagless === null ? text : toPlainText(tagless));
+  return isHarmless(words) ? words : escapeLines(text.replaceAll(/[<&[\]`]/g, ' '));
 }
 
 /** Rewrites a text until nothing changes; null when that does not end. */
@@ -86,8 +86,7 @@ function hasOnlyAllowed(html: string): boolean {
     .on('*', {
       element(element) {
         const { tagName } = element;
-        const isAllowed = isKept(tagName) || /^(?:a|img|input)$/.test(tagName);
-        if (!isAllowed) refuse();
+        if (!isKept(tagName) && !/^(?:a|img|input)$/.test(tagName)) refuse();
         for (const [name = '', value = ''] of element.attributes) {
           if (!Object.hasOwn(ATTRIBUTES, name) || ATTRIBUTES[name]?.(value, tagName) !== true) refuse();
         }

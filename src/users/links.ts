@@ -7,15 +7,7 @@ import { passwordFacts, requireEmail } from './accounts.ts';
 import { joinOrganization, roleNoun } from './members.ts';
 import type { OneTimeLink, Role, User } from './model.ts';
 import { requireGoodPassword } from './passwords.ts';
-import {
-  actingAs,
-  beginSession,
-  type Guarded,
-  hashOf,
-  newSecret,
-  recordAccount,
-  type Secret,
-} from './sessions.ts';
+import { actingAs, beginSession, type Guarded, hashOf, newSecret, recordAccount } from './sessions.ts';
 import {
   deleteLinks,
   deleteSessionsOf,
@@ -26,7 +18,6 @@ import {
   insertLink,
   insertUser,
   isActive,
-  listMemberships,
   updateUser,
   useLink,
 } from './store.ts';
@@ -91,10 +82,10 @@ export async function setUp(
   deps: AuditDeps & Pick<Deps, 'ids'>,
   token: string,
   input: { email: string; password: string; organization: string } & Guarded,
-): Promise<{ session: Secret; organizationId: string }> {
+): Promise<{ session: string; organizationId: string }> {
   const link = await requireLink(deps, token, 'setup');
   const email = requireEmail(input.email);
-  const existing = await listOrganizations(deps.db);
+  const existing = await deps.db.read(listOrganizations);
   const created =
     existing.length > 0 ? null : newOrganization(deps, { name: input.organization, plan: 'free' });
   const owned = created === null ? existing : [created];
@@ -102,8 +93,7 @@ export async function setUp(
   const passwordHash = await hashPassword(input, link.hash, about);
   const createdAt = deps.clock.now().toISOString();
   const user = { id: deps.ids.newId('usr'), email, createdAt };
-  const session = newSecret();
-  await deps.db.write(async (tx) => {
+  const session = await deps.db.write(async (tx) => {
     if (!(await useLink(tx, link.hash)) || (await hasUsers(tx))) throw failure('bad_link');
     await insertUser(tx, { ...user, passwordHash });
     const asOwner = actingAs(deps, user);
@@ -113,7 +103,7 @@ export async function setUp(
       const membership = { userId: user.id, organizationId, role: 'owner', createdAt } as const;
       await joinOrganization(tx, asOwner, membership, (_, as) => `joined as ${as}`);
     }
-    await beginSession(tx, deps, session, user);
+    return beginSession(tx, deps, user);
   });
   return { session, organizationId: owned[0]?.id ?? '' };
 }
@@ -142,25 +132,23 @@ export async function choosePassword(
   deps: AuditDeps,
   token: string,
   input: { password: string } & Guarded,
-): Promise<Secret> {
+): Promise<string> {
   const { hash, userId } = await requireLink(deps, token, 'password');
   const found = await deps.db.read(async (tx) => {
-    const user = userId === null ? null : await findUser(tx, userId);
-    return user && { user, facts: passwordFacts(user, await listMemberships(tx, user.id)) };
+    const user = await findUser(tx, userId ?? '');
+    return user && { user, facts: await passwordFacts(tx, user) };
   });
   if (found === null) throw failure('bad_link');
   const { user, facts } = found;
   const passwordHash = await hashPassword(input, hash, facts);
-  const session = newSecret();
-  await deps.db.write(async (tx) => {
+  return deps.db.write(async (tx) => {
     if (!(await useLink(tx, hash))) throw failure('bad_link');
     await deleteLinks(tx, 'password', user.id);
     await updateUser(tx, user.id, { passwordHash });
     await deleteSessionsOf(tx, user.id);
     await recordAccount(tx, actingAs(deps, user), 'password.changed', user.id, 'chose a password by link');
-    await beginSession(tx, deps, session, user);
+    return beginSession(tx, deps, user);
   });
-  return session;
 }
 
 /** The path of a link that lets one person join an organization. */
@@ -184,7 +172,7 @@ export async function acceptInvitation(
   deps: AuditDeps & Pick<Deps, 'ids'>,
   token: string,
   by: User | ({ email: string; password: string } & Guarded),
-): Promise<{ organizationId: string; session: Secret | null }> {
+): Promise<{ organizationId: string; session: string | null }> {
   const { hash, organizationId, role } = await requireLink(deps, token, 'invitation');
   if (organizationId === null || role === null) throw failure('bad_link');
   const createdAt = deps.clock.now().toISOString();
@@ -198,16 +186,15 @@ export async function acceptInvitation(
     return { organizationId, session: null };
   }
   const user = { id: deps.ids.newId('usr'), email: requireEmail(by.email), createdAt };
-  const { name } = await getOrganization(deps.db, organizationId);
+  const { name } = await deps.db.read((tx) => getOrganization(tx, organizationId));
   const passwordHash = await hashPassword(by, hash, { email: user.email, organizations: [name] });
-  const session = newSecret();
-  await deps.db.write(async (tx) => {
+  const session = await deps.db.write(async (tx) => {
     if (!(await useLink(tx, hash))) throw failure('bad_link');
     if (!(await insertUser(tx, { ...user, passwordHash }))) throw failure('address_taken');
     const asMember = actingAs(deps, user);
     await recordAccount(tx, asMember, 'user.created', user.id, 'created an account by invitation');
     await joinOrganization(tx, asMember, { ...membership, userId: user.id }, describe);
-    await beginSession(tx, deps, session, user);
+    return beginSession(tx, deps, user);
   });
   return { organizationId, session };
 }

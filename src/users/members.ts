@@ -10,13 +10,13 @@ import {
   countInvitations,
   deleteInvitations,
   deleteMembership,
-  findRole,
-  findUser,
+  findMember,
   hasOtherOwner,
   insertMembership,
   isActive,
   listMembers,
   listMemberships,
+  type MemberKey,
   type NewMembership,
   updateRole,
 } from './store.ts';
@@ -71,12 +71,12 @@ export async function joinOrganization(
   membership: NewMembership,
   describe: (email: string, role: string) => string,
 ): Promise<void> {
-  const { userId, organizationId, role } = membership;
-  const before = await findRole(tx, userId, organizationId);
+  const before = await findMember(tx, membership);
   await insertMembership(tx, membership);
-  if (before === 'owner' || before === role) return;
+  const { role, email } = await requireMember(tx, membership);
+  if (before?.role === role) return;
   const action = before === null ? 'member.joined' : 'member.role_changed';
-  await recordMember(tx, deps, action, membership, (email) => describe(email, roleNoun(role)));
+  await recordMember(tx, deps, action, membership, describe(email, roleNoun(role)));
 }
 
 /**
@@ -84,15 +84,14 @@ export async function joinOrganization(
  * name who made it. Throws `AppError` 404, and 409 for the last owner.
  */
 export function removeMember(deps: AuditDeps, userId: string, organizationId: string): Promise<void> {
+  const key = { userId, organizationId };
   return deps.db.write(async (tx) => {
-    if ((await requireRole(tx, userId, organizationId)) === 'owner') {
-      await requireOtherOwner(tx, userId, organizationId);
-    }
-    await deleteMembership(tx, userId, organizationId);
+    const member = await requireMember(tx, key);
+    if (member.role === 'owner') await requireOtherOwner(tx, key, member);
+    await deleteMembership(tx, key);
     await deleteInvitations(tx, organizationId);
-    await recordMember(tx, deps, 'member.removed', { userId, organizationId }, (email) =>
-      deps.actor.id === userId ? 'left the organization' : `removed ${email}`,
-    );
+    const summary = deps.actor.id === userId ? 'left the organization' : `removed ${member.email}`;
+    await recordMember(tx, deps, 'member.removed', key, summary);
   });
 }
 
@@ -101,21 +100,16 @@ export function removeMember(deps: AuditDeps, userId: string, organizationId: st
  * `AppError` 404, and 409 for the last owner.
  */
 export function setRole(deps: AuditDeps, userId: string, organizationId: string, role: Role): Promise<void> {
+  const key = { userId, organizationId };
   return deps.db.write(async (tx) => {
-    const before = await requireRole(tx, userId, organizationId);
-    if (before === role) return;
-    if (before === 'owner') {
-      await requireOtherOwner(tx, userId, organizationId);
+    const member = await requireMember(tx, key);
+    if (member.role === role) return;
+    if (member.role === 'owner') {
+      await requireOtherOwner(tx, key, member);
       await deleteInvitations(tx, organizationId);
     }
-    await updateRole(tx, userId, organizationId, role);
-    await recordMember(
-      tx,
-      deps,
-      'member.role_changed',
-      { userId, organizationId },
-      (email) => `made ${email} ${roleNoun(role)}`,
-    );
+    await updateRole(tx, key, role);
+    await recordMember(tx, deps, 'member.role_changed', key, `made ${member.email} ${roleNoun(role)}`);
   });
 }
 
@@ -138,26 +132,23 @@ export function roleNoun(role: Role): string {
   return role === 'owner' ? 'an owner' : 'a member';
 }
 
-async function requireRole(tx: WriteTx, userId: string, organizationId: string): Promise<Role> {
-  const role = await findRole(tx, userId, organizationId);
-  if (role === null) throw failure('member_not_found');
-  return role;
+async function requireMember(tx: WriteTx, key: MemberKey): Promise<Member> {
+  const member = await findMember(tx, key);
+  if (member === null) throw failure('member_not_found');
+  return member;
 }
 
-async function requireOtherOwner(tx: WriteTx, userId: string, organizationId: string): Promise<void> {
-  if (await hasOtherOwner(tx, userId, organizationId)) return;
-  const { email = userId } = (await findUser(tx, userId)) ?? {};
-  throw failure('last_owner', { email, organizations: [organizationId] });
+async function requireOtherOwner(tx: WriteTx, key: MemberKey, { email }: Member): Promise<void> {
+  if (await hasOtherOwner(tx, key)) return;
+  throw failure('last_owner', { email, organizations: [key.organizationId] });
 }
 
 async function recordMember(
   tx: WriteTx,
   deps: AuditDeps,
-  action: Extract<AuditAction, `member.${string}`>,
-  { organizationId, userId }: { organizationId: string; userId: string },
-  describe: (email: string) => string,
+  action: AuditAction,
+  { organizationId, userId }: MemberKey,
+  summary: string,
 ): Promise<void> {
-  const { email = userId } = (await findUser(tx, userId)) ?? {};
-  const target = { type: 'user', id: userId };
-  await recordAudit(tx, deps, { organizationId, action, target, summary: describe(email) });
+  await recordAudit(tx, deps, { organizationId, action, target: { type: 'user', id: userId }, summary });
 }

@@ -15,11 +15,7 @@ export const Email = Type.Object({
 
 /** The maximum bounds the cost of a hash. */
 export const Password = Type.Object({
-  password: Type.String({
-    minLength: 10,
-    maxLength: 200,
-    errorMessage: 'must have 10 to 200 characters',
-  }),
+  password: Type.String({ minLength: 10, maxLength: 200, errorMessage: 'must have 10 to 200 characters' }),
 });
 
 /** A person who can sign in. */
@@ -37,9 +33,7 @@ export interface Member extends User {
 }
 
 /** A person as the command line prints them. */
-export interface Account extends User {
-  /** Null: active. */
-  disabledAt: string | null;
+export interface Account extends Omit<Member, 'role'> {
   organizations: { organizationId: string; organizationName: string; role: Role }[];
 }
 

@@ -44,7 +44,7 @@ export const linkPages: readonly Page[] = [
       async (values) => {
         const input = { ...values, ...guarded(visit) };
         const { session, organizationId } = await setUp(visit.deps, tokenOf(visit), input);
-        return { ...redirect(`/dashboard/${organizationId}/start`), session: session.token };
+        return { ...redirect(`/dashboard/${organizationId}/start`), session };
       },
       (error) => showSetup(visit, error),
     ),
@@ -61,7 +61,7 @@ export const linkPages: readonly Page[] = [
       PasswordForm,
       async (values) => {
         const input = { ...values, ...guarded(visit) };
-        const { token } = await choosePassword(visit.deps, tokenOf(visit), input);
+        const token = await choosePassword(visit.deps, tokenOf(visit), input);
         return { ...redirect('/dashboard', 'Your password is changed.'), session: token };
       },
       (error) => showPassword(visit, error),
@@ -85,7 +85,7 @@ export const linkPages: readonly Page[] = [
         const name = invitation.organization.name.slice(0, 100);
         const done = invitation.current === null ? `Welcome to ${name}.` : `You are an owner of ${name} now.`;
         const to = redirect(`/dashboard/${organizationId}`, done);
-        return session === null ? to : { ...to, session: session.token };
+        return session === null ? to : { ...to, session };
       },
       (error) => showInvitation(visit, invitation, error),
     );

@@ -84,14 +84,13 @@ export function draftOf(
   events: readonly Event[],
   material: Partial<Material>,
 ): PlannedDraft {
-  const times = events.map(({ occurredAt }) => occurredAt).sort();
-  return {
-    subject,
-    material: { ...emptyMaterial, ...material },
-    eventKeys: events.flatMap(keysOf),
-    until: times.at(-1) ?? '',
-    draftOnly: false,
-  };
+  const until =
+    events
+      .map(({ occurredAt }) => occurredAt)
+      .sort()
+      .at(-1) ?? '';
+  const eventKeys = events.flatMap(keysOf);
+  return { subject, material: { ...emptyMaterial, ...material }, eventKeys, until, draftOnly: false };
 }
 
 export function emptyDraft(subject: string): PlannedDraft {
@@ -99,11 +98,7 @@ export function emptyDraft(subject: string): PlannedDraft {
 }
 
 /** Ignores case. Without a filter, true. */
-export function isOneOf(
-  filter: readonly string[] | undefined,
-  ...names: (string | null | undefined)[]
-): boolean {
-  if (filter === undefined) return true;
-  const wanted = filter.map((value) => value.toLowerCase());
-  return names.some((name) => name && wanted.includes(name.toLowerCase()));
+export function isOneOf(filter: string[] | undefined, ...names: (string | null | undefined)[]): boolean {
+  const wanted = filter?.map((value) => value.toLowerCase());
+  return wanted === undefined || names.some((name) => name && wanted.includes(name.toLowerCase()));
 }
