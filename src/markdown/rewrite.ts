@@ -1,25 +1,4 @@
-import {
-  cleanAddress,
-  type Edit,
-  endTagFinder,
-  escapeHtml,
-  isKept,
-  isSafeAddress,
-  isWebAddress,
-  type KeptTag,
-  MARKUP,
-  OPAQUE,
-  pairTags,
-  readTag,
-  SPECIAL,
-  STRUCTURE,
-  type Tag,
-  toDestination,
-  VOID,
-  voidTag,
-  withoutEscapes,
-  writeImage,
-} from './html.ts';
+import * as html from './html.ts';
 import { inlineReader, limitNesting, type NodeRef, reader, type SyntaxNode, type Tree } from './parse.ts';
 
 /** The paragraph, link or block of HTML in which a tag stands. */
@@ -40,17 +19,22 @@ export function rewrite(source: string, keepsTags: boolean): string | null {
 }
 
 class Rewriter {
-  private edits: Edit[] = [];
-  private readonly tags: KeptTag[] = [];
+  private edits: html.Edit[] = [];
+  private readonly tags: html.KeptTag[] = [];
   /** By scope, the one around it. Scope 0 is the whole text, the others are blocks. */
   private readonly parents = [0];
   private readonly scopes = [0];
   /** Blocks that stay HTML, each with the edits within it. */
-  private readonly htmlBlocks: { edit: Edit; edits: Edit[] }[] = [];
-  private readonly findEnd: ReturnType<typeof endTagFinder>;
+  private readonly htmlBlocks: { edit: html.Edit; edits: html.Edit[] }[] = [];
+  private readonly findEnd: ReturnType<typeof html.endTagFinder>;
   /** The open anchor, and how many edits and links were made before it. */
-  private anchor: { edit: Edit; href: string | null; place: Place; edits: number; links: number } | null =
-    null;
+  private anchor: {
+    edit: html.Edit;
+    href: string | null;
+    place: Place;
+    edits: number;
+    links: number;
+  } | null = null;
   private links = 0;
   private imageEnd = 0;
   /** The end of the stretch that was removed last. */
@@ -65,14 +49,14 @@ class Rewriter {
     private readonly keepsTags: boolean,
   ) {
     this.text = source;
-    this.findEnd = endTagFinder(source);
+    this.findEnd = html.endTagFinder(source);
   }
 
   run(): string {
     const tree = reader.parse(this.source);
     this.text = withoutQuoteMarks(this.source, tree);
     this.visit(tree, 0);
-    const open = pairTags(this.tags, this.parents);
+    const open = html.pairTags(this.tags, this.parents);
     for (const { edit, edits } of this.htmlBlocks) {
       edit.text = withoutBlankLines(this.write(edits, edit.from, edit.to));
     }
@@ -123,7 +107,7 @@ class Rewriter {
         return false;
       case 'Autolink': {
         const address = this.source.slice(from + 1, to - 1);
-        if (!isSafeAddress(address) || address.includes('<')) this.replace(from, from, '\\');
+        if (!html.isSafeAddress(address) || address.includes('<')) this.replace(from, from, '\\');
         return false;
       }
       case 'Link':
@@ -139,7 +123,7 @@ class Rewriter {
     }
   }
 
-  private replace(from: number, to: number, text: string): Edit {
+  private replace(from: number, to: number, text: string): html.Edit {
     const edit = { from, to, text };
     this.edits.push(edit);
     return edit;
@@ -150,7 +134,7 @@ class Rewriter {
     this.removedEnd = to;
   }
 
-  private write(edits: readonly Edit[], from: number, to: number): string {
+  private write(edits: readonly html.Edit[], from: number, to: number): string {
     const pieces: string[] = [];
     let at = from;
     for (const edit of edits.toSorted((one, other) => one.from - other.from)) {
@@ -163,14 +147,14 @@ class Rewriter {
 
   private readHtmlBlock(from: number, to: number): void {
     const text = this.text.slice(from, to);
-    const special = SPECIAL.exec(text)?.[0].length;
-    const { name = '', isEnd = false } = readTag(FIRST_MARKUP.exec(text)?.[0] ?? '') ?? {};
+    const special = html.SPECIAL.exec(text)?.[0].length;
+    const { name = '', isEnd = false } = html.readTag(FIRST_MARKUP.exec(text)?.[0] ?? '') ?? {};
     if (special !== undefined) this.removeBlock(from, from + special);
-    else if (OPAQUE.has(name)) {
+    else if (html.OPAQUE.has(name)) {
       const end = isEnd ? null : this.findEnd(name, from);
       if (end === null) this.replace(from, from, '\\');
       else this.removeBlock(from, end);
-    } else if (isKept(name) && this.keepsTags) this.readKeptBlock(from, to, text);
+    } else if (html.isKept(name) && this.keepsTags) this.readKeptBlock(from, to, text);
     else {
       this.visit(inlineReader.parse(text), from);
       this.dedent(from, to);
@@ -203,14 +187,15 @@ class Rewriter {
     const outer = this.edits;
     this.edits = [];
     const place = { from, to, isHtml: true };
-    for (const { index, 0: markup } of text.matchAll(MARKUP)) {
+    for (const { index, 0: markup } of text.matchAll(html.MARKUP)) {
       const at = from + index;
       if (at >= this.removedEnd) this.readMarkup(at, at + markup.length, place);
     }
     // A site that lets no raw HTML through may read links here.
     for (const { index, 1: mark = '', 2: address = '' } of text.matchAll(LINK_IN_HTML)) {
       const at = from + index + 1;
-      if (!isSafeAddress(withoutEscapes(address))) this.replace(at, at + 1, `&#${mark.charCodeAt(0)};`);
+      if (!html.isSafeAddress(html.withoutEscapes(address)))
+        this.replace(at, at + 1, `&#${mark.charCodeAt(0)};`);
     }
     const edit = { from, to, text: '' };
     this.htmlBlocks.push({ edit, edits: this.edits });
@@ -226,18 +211,18 @@ class Rewriter {
 
   private readMarkup(from: number, to: number, place: Place): void {
     const markup = this.text.slice(from, to);
-    const tag = readTag(markup);
+    const tag = html.readTag(markup);
     if (/^<[!?]./.test(markup)) this.replace(from, to, '');
     else if (tag === null || this.isType(tag, from)) this.escape(from, place);
-    else if (OPAQUE.has(tag.name)) {
+    else if (html.OPAQUE.has(tag.name)) {
       const end = tag.isEnd ? to : this.findEnd(tag.name, from);
       if (end !== null && end <= place.to) this.remove(from, end);
       else this.escape(from, place);
     } else if (from < this.imageEnd) this.replace(from, to, '');
-    else if (tag.name === 'img' && !tag.isEnd) this.replace(from, to, writeImage(tag, place.isHtml));
+    else if (tag.name === 'img' && !tag.isEnd) this.replace(from, to, html.writeImage(tag, place.isHtml));
     else if (tag.name === 'a') this.readAnchor(tag, from, to, place);
-    else if (!isKept(tag.name) || !this.keepsTags) this.replace(from, to, tag.name === 'br' ? ' ' : '');
-    else if (VOID.has(tag.name)) this.replace(from, to, voidTag(tag, this.source.slice(from, to)));
+    else if (!html.isKept(tag.name) || !this.keepsTags) this.replace(from, to, tag.name === 'br' ? ' ' : '');
+    else if (html.VOID.has(tag.name)) this.replace(from, to, html.voidTag(tag, this.source.slice(from, to)));
     else {
       const { name, isEnd } = tag;
       const edit = this.replace(from, to, `<${isEnd ? '/' : ''}${name}>`);
@@ -246,20 +231,21 @@ class Rewriter {
   }
 
   /** True for a type's argument, as in `List<Button>`. */
-  private isType({ name, isEnd, attributes }: Tag, at: number): boolean {
+  private isType({ name, isEnd, attributes }: html.Tag, at: number): boolean {
     const isGlued = /[\p{L}\p{N}_]/u.test(this.source[at - 1] ?? '');
-    if (isEnd || !isGlued || attributes.size > 0 || STRUCTURE.has(name) || VOID.has(name)) return false;
+    if (isEnd || !isGlued || attributes.size > 0 || html.STRUCTURE.has(name) || html.VOID.has(name))
+      return false;
     return this.findEnd(name, at) === null;
   }
 
   /** Makes a link of an anchor that holds words or an image and no other link. */
-  private readAnchor({ isEnd, attributes }: Tag, from: number, to: number, place: Place): void {
+  private readAnchor({ isEnd, attributes }: html.Tag, from: number, to: number, place: Place): void {
     const { anchor } = this;
     const edit = this.replace(from, to, '');
     this.anchor = null;
     if (!isEnd) {
       const href = attributes.get('href')?.trim() ?? '';
-      const isLink = anchor === null && isWebAddress(href);
+      const isLink = anchor === null && html.isWebAddress(href);
       this.anchor = { edit, href: isLink ? href : null, place, edits: this.edits.length, links: this.links };
       return;
     }
@@ -268,8 +254,8 @@ class Rewriter {
     const content = this.write(this.edits.slice(anchor.edits), anchor.edit.to, from);
     if (content.trim() === '' || content.includes('\n\n')) return;
     this.links++;
-    anchor.edit.text = place.isHtml ? `<a href="${escapeHtml(anchor.href)}">` : '[';
-    edit.text = place.isHtml ? '</a>' : `](${toDestination(anchor.href)})`;
+    anchor.edit.text = place.isHtml ? `<a href="${html.escapeHtml(anchor.href)}">` : '[';
+    edit.text = place.isHtml ? '</a>' : `](${html.toDestination(anchor.href)})`;
   }
 
   private readLink(node: SyntaxNode, offset: number): void {
@@ -282,11 +268,11 @@ class Rewriter {
     if (url === null) {
       // No link by the rules, but a lenient parser could make one of it.
       const [, address = ''] = /^\(\s*<?([^\s>]*)/.exec(this.source.slice(to, to + 500)) ?? [];
-      if (!isSafeAddress(withoutEscapes(address))) this.replace(to, to, '\\');
+      if (!html.isSafeAddress(html.withoutEscapes(address))) this.replace(to, to, '\\');
       return;
     }
     const written = this.text.slice(url.from + offset, url.to + offset);
-    const address = cleanAddress(written);
+    const address = html.cleanAddress(written);
     if (node.name === 'LinkReference') this.replace(url.from + offset, url.to + offset, address ?? '#');
     else if (address === null && open !== undefined && close !== undefined) {
       this.replace(open.from + offset, open.to + offset, '');
@@ -310,7 +296,7 @@ class Rewriter {
 }
 
 const LINK_IN_HTML = /\]([(:])\s{0,100}<?([^\s>)]{0,500})/g;
-const FIRST_MARKUP = new RegExp(`^(?:${MARKUP.source})`, 'i');
+const FIRST_MARKUP = new RegExp(`^(?:${html.MARKUP.source})`, 'i');
 
 function isScope(type: SyntaxNode['type']): boolean {
   return (type.is('Block') && !type.isTop) || type.name === 'TableCell';

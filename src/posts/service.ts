@@ -166,11 +166,10 @@ function findOtherProblem({ title, markdown, content, sourceMetadata }: Imported
     // SQLite's text functions and PostgreSQL end a text there.
     if (text?.includes('\0')) return { field, message: 'must not hold the character U+0000' };
   }
-  const metadata = JSON.stringify(sourceMetadata ?? null);
-  if (metadata.length > MAX_METADATA) {
+  if (JSON.stringify(sourceMetadata ?? null).length > MAX_METADATA) {
     return { field: 'sourceMetadata', message: `must have at most ${MAX_METADATA} characters as JSON` };
   }
-  if (depthOf(metadata) > MAX_METADATA_DEPTH) {
+  if (depthOf(sourceMetadata) > MAX_METADATA_DEPTH) {
     return { field: 'sourceMetadata', message: `must not nest deeper than ${MAX_METADATA_DEPTH}` };
   }
   return null;
@@ -180,15 +179,9 @@ function badTime(text: unknown): string {
   return `must be an ISO 8601 date or a time with its offset, such as 2026-01-31 or 2026-01-31T09:30:00Z, not ${JSON.stringify(text)}`;
 }
 
-/** The depth of brackets outside of strings. */
-function depthOf(json: string): number {
-  let depth = 0;
-  let deepest = 0;
-  for (const bracket of json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').match(/[[\]{}]/g) ?? []) {
-    depth += bracket === '[' || bracket === '{' ? 1 : -1;
-    deepest = Math.max(deepest, depth);
-  }
-  return deepest;
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
 /** A post's `content`, derived from its Markdown. LinkedIn has no lists: there a bullet reads better. */

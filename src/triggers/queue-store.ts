@@ -3,7 +3,7 @@ import { integrations } from '../../db/schema/integrations.ts';
 import { triggerEvents, triggerRuns, triggers } from '../../db/schema/triggers.ts';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { Event } from '../events/model.ts';
-import { backOffMs, type RunStatus, type Trigger, type TriggerOwner, type TriggerRun } from './model.ts';
+import { backOffMs, type Trigger, type TriggerOwner } from './model.ts';
 import { isOwnedBy } from './store.ts';
 
 // Arrivals are the events that a trigger may make posts of. Runs are its work on the scopes that they affect.
@@ -123,11 +123,14 @@ export async function delayRun(tx: WriteTx, run: DueRun, error: string, dueAt: D
 
 const MAX_RUNS = 1_000;
 
+/** Work that a trigger still has to do, or that failed. `nextAttemptAt` is null after it was given up. */
+export type TriggerRun = Awaited<ReturnType<typeof listRuns>>[number];
+
 /** Oldest first. */
 export async function listRuns(
   tx: ReadTx,
-  { status, ...owner }: TriggerOwner & { status?: RunStatus | undefined },
-): Promise<TriggerRun[]> {
+  { status, ...owner }: TriggerOwner & { status?: DueRun['status'] | undefined },
+) {
   const rows = tx
     .select({ run: triggerRuns, organizationId: integrations.organizationId })
     .from(triggerRuns)

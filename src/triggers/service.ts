@@ -13,14 +13,7 @@ import { kinds, kindsFor } from './kinds/index.ts';
 import type { TriggerKind } from './kinds/kind.ts';
 import { MAX_LAST, type Trigger, TriggerFilters } from './model.ts';
 import { forgetUnmatched, queueRun, recordArrival, retryRuns } from './queue-store.ts';
-import {
-  findTriggerIdByRule,
-  getTrigger,
-  insertTrigger,
-  removeTrigger,
-  type StoredTrigger,
-  updateTrigger,
-} from './store.ts';
+import * as store from './store.ts';
 import { refusal } from './words.ts';
 
 /** A trigger to create. Absent fields take their default. */
@@ -54,7 +47,7 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
   const integration = await db.read((tx) => getIntegration(tx, given.integrationId));
   const kind = requireKind(integration, event, action);
   const now = clock.now();
-  const trigger = await requireRule<StoredTrigger>({
+  const trigger = await requireRule<store.StoredTrigger>({
     filters: {},
     titleTemplate: null,
     bodyTemplate: null,
@@ -70,11 +63,11 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
   requireLast(kind, last);
   const rule = ruleOf(trigger);
   return db.write(async (tx) => {
-    if (!(await insertTrigger(tx, trigger, rule))) {
-      throw refusal(409, 'trigger_exists', { id: (await findTriggerIdByRule(tx, rule)) ?? '' });
+    if (!(await store.insertTrigger(tx, trigger, rule))) {
+      throw refusal(409, 'trigger_exists', { id: (await store.findTriggerIdByRule(tx, rule)) ?? '' });
     }
     if (last > 0) await requestReleases(tx, integration, trigger, last, now);
-    const created = await getTrigger(tx, trigger.id);
+    const created = await store.getTrigger(tx, trigger.id);
     await record(tx, deps, 'trigger.created', created);
     return created;
   });
@@ -84,7 +77,7 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
 async function requestReleases(
   tx: WriteTx,
   { id: integrationId, repositories }: Integration,
-  { id: triggerId, repositoryId, filters }: StoredTrigger,
+  { id: triggerId, repositoryId, filters }: store.StoredTrigger,
   last: number,
   now: Date,
 ): Promise<void> {
@@ -107,19 +100,19 @@ async function requestReleases(
  */
 export async function changeTrigger(deps: Needs, id: string, changes: TriggerChanges): Promise<Trigger> {
   const { db, clock } = deps;
-  const current = await db.read((tx) => getTrigger(tx, id));
+  const current = await db.read((tx) => store.getTrigger(tx, id));
   const next = await requireRule({ ...current, ...changes });
   const { filters, contentType, titleTemplate, bodyTemplate, publish } = next;
   const rule = ruleOf(next);
   const now = clock.now();
   return db.write(async (tx) => {
-    const before = await getTrigger(tx, id);
-    const otherId = await findTriggerIdByRule(tx, rule, id);
+    const before = await store.getTrigger(tx, id);
+    const otherId = await store.findTriggerIdByRule(tx, rule, id);
     if (otherId !== null) throw refusal(409, 'trigger_exists', { id: otherId });
     if (!Bun.deepEquals(before.filters, filters)) await forgetUnmatched(tx, id);
     const updatedAt = now.toISOString();
     const fields = { filters, contentType, titleTemplate, bodyTemplate, publish };
-    await updateTrigger(tx, id, { ...fields, updatedAt, rule });
+    await store.updateTrigger(tx, id, { ...fields, updatedAt, rule });
     await retryRuns(tx, id, now);
     const changed = changedFields(before, next);
     if (changed !== '') await record(tx, deps, 'trigger.changed', next, `: ${changed}`);
@@ -130,9 +123,9 @@ export async function changeTrigger(deps: Needs, id: string, changes: TriggerCha
 /** Throws `AppError` 404. */
 export async function switchTrigger(deps: Needs, id: string, enabled: boolean): Promise<Trigger> {
   return deps.db.write(async (tx) => {
-    const before = await getTrigger(tx, id);
+    const before = await store.getTrigger(tx, id);
     const updatedAt = deps.clock.now().toISOString();
-    await updateTrigger(tx, id, { enabled, updatedAt });
+    await store.updateTrigger(tx, id, { enabled, updatedAt });
     if (before.enabled !== enabled) {
       await record(tx, deps, enabled ? 'trigger.enabled' : 'trigger.disabled', before);
     }
@@ -143,8 +136,8 @@ export async function switchTrigger(deps: Needs, id: string, enabled: boolean): 
 /** With its runs; its posts stay. Throws `AppError` 404. */
 export async function deleteTrigger(deps: AuditDeps, id: string): Promise<void> {
   await deps.db.write(async (tx) => {
-    const before = await getTrigger(tx, id);
-    await removeTrigger(tx, id);
+    const before = await store.getTrigger(tx, id);
+    await store.removeTrigger(tx, id);
     await record(tx, deps, 'trigger.deleted', before);
   });
 }
@@ -221,7 +214,7 @@ function requireLast({ event }: TriggerKind, last: number): void {
 }
 
 /** The trigger with its filters in canonical form. The `fields` of the error name a template that cannot be used. */
-async function requireRule<Rule extends StoredTrigger>(trigger: Rule): Promise<Rule> {
+async function requireRule<Rule extends store.StoredTrigger>(trigger: Rule): Promise<Rule> {
   const { event, publish } = trigger;
   const filters = requireFilters(kinds[event], trigger.filters);
   if (publish && kinds[event].isRolling) {
@@ -242,6 +235,6 @@ async function requireRule<Rule extends StoredTrigger>(trigger: Rule): Promise<R
 }
 
 /** The parts of a trigger that no two triggers may share, as one text. */
-function ruleOf({ integrationId, repositoryId, event, filters, contentType }: StoredTrigger): string {
+function ruleOf({ integrationId, repositoryId, event, filters, contentType }: store.StoredTrigger): string {
   return JSON.stringify([integrationId, repositoryId, event, filters, contentType]);
 }

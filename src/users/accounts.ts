@@ -7,26 +7,14 @@ import { joinOrganization } from './members.ts';
 import { type Account, Email, type Role, type User } from './model.ts';
 import { requireGoodPassword } from './passwords.ts';
 import { type Guarded, recordAccount } from './sessions.ts';
-import {
-  deleteInvitations,
-  deleteLinks,
-  deleteSessionsOf,
-  deleteUser,
-  findCredentials,
-  hasOtherOwner,
-  insertUser,
-  isActive,
-  listMemberships,
-  listUsers,
-  updateUser,
-} from './store.ts';
+import * as store from './store.ts';
 import { failure } from './words.ts';
 
 /** Everybody with an account, or the people of an organization. Throws `AppError` 404. */
 export function listAccounts({ db }: Pick<Deps, 'db'>, organizationId?: string): Promise<Account[]> {
   return db.read(async (tx) => {
     if (organizationId !== undefined) await getOrganization(tx, organizationId);
-    return Promise.all((await listUsers(tx, organizationId)).map((user) => toAccount(tx, user)));
+    return Promise.all((await store.listUsers(tx, organizationId)).map((user) => toAccount(tx, user)));
   });
 }
 
@@ -39,7 +27,7 @@ export async function createUser(
   const createdAt = deps.clock.now().toISOString();
   const user = { id: deps.ids.newId('usr'), email: requireEmail(input.email), createdAt };
   await deps.db.write(async (tx) => {
-    if (!(await insertUser(tx, { ...user, passwordHash: null }))) throw failure('user_exists', user);
+    if (!(await store.insertUser(tx, { ...user, passwordHash: null }))) throw failure('user_exists', user);
     await recordAccount(tx, deps, 'user.created', user.id, `created the account ${user.email}`);
     if (organizationId !== undefined) await addMember(tx, deps, user, organizationId, role);
   });
@@ -72,9 +60,9 @@ export function disableAccount(deps: AuditDeps, email: string, options: Force = 
   return changeAccount(deps, email, async (tx, account) => {
     if (account.disabledAt !== null) return;
     await requireOtherOwners(tx, account, options);
-    await updateUser(tx, account.id, { disabledAt: deps.clock.now().toISOString() });
-    await deleteSessionsOf(tx, account.id);
-    await deleteLinks(tx, 'password', account.id);
+    await store.updateUser(tx, account.id, { disabledAt: deps.clock.now().toISOString() });
+    await store.deleteSessionsOf(tx, account.id);
+    await store.deleteLinks(tx, 'password', account.id);
     await dropInvitations(tx, account);
     await recordAccount(tx, deps, 'user.disabled', account.id, `disabled the account ${account.email}`);
   });
@@ -84,7 +72,7 @@ export function disableAccount(deps: AuditDeps, email: string, options: Force = 
 export function enableAccount(deps: AuditDeps, email: string): Promise<Account> {
   return changeAccount(deps, email, async (tx, { id, email: address, disabledAt }) => {
     if (disabledAt === null) return;
-    await updateUser(tx, id, { disabledAt: null });
+    await store.updateUser(tx, id, { disabledAt: null });
     await recordAccount(tx, deps, 'user.enabled', id, `enabled the account ${address}`);
   });
 }
@@ -94,7 +82,7 @@ export function deleteAccount(deps: AuditDeps, email: string, options: Force = {
   return changeAccount(deps, email, async (tx, account) => {
     await requireOtherOwners(tx, account, options);
     await recordAccount(tx, deps, 'user.deleted', account.id, `deleted the account ${account.email}`);
-    await deleteUser(tx, account.id);
+    await store.deleteUser(tx, account.id);
     await dropInvitations(tx, account);
   });
 }
@@ -110,7 +98,7 @@ export async function changePassword(
 ): Promise<void> {
   const { guard, signal, keepHash } = input;
   const { credentials, facts } = await deps.db.read(async (tx) => ({
-    credentials: await findCredentials(tx, user.email),
+    credentials: await store.findCredentials(tx, user.email),
     facts: await passwordFacts(tx, user),
   }));
   guard.count(keepHash);
@@ -124,10 +112,10 @@ export async function changePassword(
   const next = await guard.passwords.hash(input.password, request);
   await deps.db.write(async (tx) => {
     // Another change may have come first.
-    if (!(await isActive(tx, user.id, passwordHash))) throw failure('wrong_current_password');
-    await updateUser(tx, user.id, { passwordHash: next });
-    await deleteLinks(tx, 'password', user.id);
-    await deleteSessionsOf(tx, user.id, keepHash);
+    if (!(await store.isActive(tx, user.id, passwordHash))) throw failure('wrong_current_password');
+    await store.updateUser(tx, user.id, { passwordHash: next });
+    await store.deleteLinks(tx, 'password', user.id);
+    await store.deleteSessionsOf(tx, user.id, keepHash);
     await recordAccount(tx, deps, 'password.changed', user.id, 'changed their password');
   });
 }
@@ -139,7 +127,7 @@ export function requireEmail(text: string): string {
 
 /** Texts that a good password is not made of. */
 export async function passwordFacts(tx: ReadTx, { id, email }: User) {
-  const memberships = await listMemberships(tx, id);
+  const memberships = await store.listMemberships(tx, id);
   return { email, organizations: memberships.map(({ organization }) => organization.name) };
 }
 
@@ -150,7 +138,7 @@ function changeAccount(
   change: (tx: WriteTx, account: Account) => Promise<void>,
 ): Promise<Account> {
   return db.write(async (tx) => {
-    const find = () => findCredentials(tx, email.trim().toLowerCase());
+    const find = () => store.findCredentials(tx, email.trim().toLowerCase());
     const found = await find();
     if (found === null) throw failure('user_not_found', { email });
     const account = await toAccount(tx, found);
@@ -162,7 +150,7 @@ function changeAccount(
 
 async function toAccount(tx: ReadTx, user: Omit<Account, 'organizations'>): Promise<Account> {
   const { id, email, createdAt, disabledAt } = user;
-  const organizations = (await listMemberships(tx, id)).map(({ organization, role }) => ({
+  const organizations = (await store.listMemberships(tx, id)).map(({ organization, role }) => ({
     organizationId: organization.id,
     organizationName: organization.name,
     role,
@@ -181,7 +169,7 @@ async function requireOtherOwners(tx: WriteTx, account: Account, { force = false
   if (force || disabledAt !== null) return;
   const orphaned: string[] = [];
   for (const { role, organizationId } of organizations) {
-    if (role === 'owner' && !(await hasOtherOwner(tx, { userId: id, organizationId })))
+    if (role === 'owner' && !(await store.hasOtherOwner(tx, { userId: id, organizationId })))
       orphaned.push(organizationId);
   }
   if (orphaned.length > 0) throw failure('last_owner', { email, organizations: orphaned });
@@ -189,5 +177,5 @@ async function requireOtherOwners(tx: WriteTx, account: Account, { force = false
 
 /** Ends the invitations that the person may have kept: a link does not name who made it. */
 async function dropInvitations(tx: WriteTx, { organizations }: Account): Promise<void> {
-  for (const { organizationId } of organizations) await deleteInvitations(tx, organizationId);
+  for (const { organizationId } of organizations) await store.deleteInvitations(tx, organizationId);
 }

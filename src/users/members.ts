@@ -6,20 +6,7 @@ import type { Organization, OrganizationCreation } from '../organizations/model.
 import { addOrganization, newOrganization } from '../organizations/service.ts';
 import type { Member, Role, User } from './model.ts';
 import { mayCreateOrganization } from './sessions.ts';
-import {
-  countInvitations,
-  deleteInvitations,
-  deleteMembership,
-  findMember,
-  hasOtherOwner,
-  insertMembership,
-  isActive,
-  listMembers,
-  listMemberships,
-  type MemberKey,
-  type NewMembership,
-  updateRole,
-} from './store.ts';
+import * as store from './store.ts';
 import { failure } from './words.ts';
 
 /** A person can create no more organizations once they are in this many. */
@@ -35,17 +22,17 @@ export async function createOwnOrganization(
   name: string,
   policy?: OrganizationCreation,
 ): Promise<Organization> {
-  const memberships = await deps.db.read((tx) => listMemberships(tx, user.id));
+  const memberships = await deps.db.read((tx) => store.listMemberships(tx, user.id));
   if (!mayCreateOrganization(policy, memberships)) throw failure('may_not_create_organization');
   if (memberships.length >= MAX_ORGANIZATIONS) {
     throw failure('too_many_organizations', { limit: MAX_ORGANIZATIONS });
   }
   const organization = newOrganization(deps, { name, plan: 'free' });
   await deps.db.write(async (tx) => {
-    if (!(await isActive(tx, user.id))) throw failure('account_disabled');
+    if (!(await store.isActive(tx, user.id))) throw failure('account_disabled');
     await addOrganization(tx, deps, organization);
     const { id: organizationId, createdAt } = organization;
-    await insertMembership(tx, { userId: user.id, organizationId, role: 'owner', createdAt });
+    await store.insertMembership(tx, { userId: user.id, organizationId, role: 'owner', createdAt });
   });
   return organization;
 }
@@ -56,8 +43,8 @@ export function readMembers(
   organizationId: string,
 ): Promise<{ people: Member[]; invitations: number }> {
   return db.read(async (tx) => ({
-    people: await listMembers(tx, organizationId),
-    invitations: await countInvitations(tx, organizationId, clock.now()),
+    people: await store.listMembers(tx, organizationId),
+    invitations: await store.countInvitations(tx, organizationId, clock.now()),
   }));
 }
 
@@ -68,11 +55,11 @@ export function readMembers(
 export async function joinOrganization(
   tx: WriteTx,
   deps: AuditDeps,
-  membership: NewMembership,
+  membership: store.NewMembership,
   describe: (email: string, role: string) => string,
 ): Promise<void> {
-  const before = await findMember(tx, membership);
-  await insertMembership(tx, membership);
+  const before = await store.findMember(tx, membership);
+  await store.insertMembership(tx, membership);
   const { role, email } = await requireMember(tx, membership);
   if (before?.role === role) return;
   const action = before === null ? 'member.joined' : 'member.role_changed';
@@ -88,8 +75,8 @@ export function removeMember(deps: AuditDeps, userId: string, organizationId: st
   return deps.db.write(async (tx) => {
     const member = await requireMember(tx, key);
     if (member.role === 'owner') await requireOtherOwner(tx, key, member);
-    await deleteMembership(tx, key);
-    await deleteInvitations(tx, organizationId);
+    await store.deleteMembership(tx, key);
+    await store.deleteInvitations(tx, organizationId);
     const summary = deps.actor.id === userId ? 'left the organization' : `removed ${member.email}`;
     await recordMember(tx, deps, 'member.removed', key, summary);
   });
@@ -106,9 +93,9 @@ export function setRole(deps: AuditDeps, userId: string, organizationId: string,
     if (member.role === role) return;
     if (member.role === 'owner') {
       await requireOtherOwner(tx, key, member);
-      await deleteInvitations(tx, organizationId);
+      await store.deleteInvitations(tx, organizationId);
     }
-    await updateRole(tx, key, role);
+    await store.updateRole(tx, key, role);
     await recordMember(tx, deps, 'member.role_changed', key, `made ${member.email} ${roleNoun(role)}`);
   });
 }
@@ -116,7 +103,7 @@ export function setRole(deps: AuditDeps, userId: string, organizationId: string,
 /** Ends all open invitations of an organization. */
 export function withdrawInvitations(deps: AuditDeps, organizationId: string): Promise<void> {
   return deps.db.write(async (tx) => {
-    const count = await deleteInvitations(tx, organizationId);
+    const count = await store.deleteInvitations(tx, organizationId);
     if (count === 0) return;
     await recordAudit(tx, deps, {
       organizationId,
@@ -132,14 +119,14 @@ export function roleNoun(role: Role): string {
   return role === 'owner' ? 'an owner' : 'a member';
 }
 
-async function requireMember(tx: WriteTx, key: MemberKey): Promise<Member> {
-  const member = await findMember(tx, key);
+async function requireMember(tx: WriteTx, key: store.MemberKey): Promise<Member> {
+  const member = await store.findMember(tx, key);
   if (member === null) throw failure('member_not_found');
   return member;
 }
 
-async function requireOtherOwner(tx: WriteTx, key: MemberKey, { email }: Member): Promise<void> {
-  if (await hasOtherOwner(tx, key)) return;
+async function requireOtherOwner(tx: WriteTx, key: store.MemberKey, { email }: Member): Promise<void> {
+  if (await store.hasOtherOwner(tx, key)) return;
   throw failure('last_owner', { email, organizations: [key.organizationId] });
 }
 
@@ -147,7 +134,7 @@ async function recordMember(
   tx: WriteTx,
   deps: AuditDeps,
   action: AuditAction,
-  { organizationId, userId }: MemberKey,
+  { organizationId, userId }: store.MemberKey,
   summary: string,
 ): Promise<void> {
   await recordAudit(tx, deps, { organizationId, action, target: { type: 'user', id: userId }, summary });

@@ -42,26 +42,3 @@ export interface Membership {
   organization: Organization;
   role: Role;
 }
-
-/** The client that a session was last used from. Null: unknown. */
-export interface Client {
-  address: string | null;
-  userAgent: string | null;
-}
-
-/** A sign-in of a person in one browser. */
-export interface Session extends Client {
-  /** The SHA-256 of the cookie's token: names the session without giving access to it. */
-  hash: string;
-  createdAt: string;
-  /** In milliseconds since 1970, to the hour. */
-  lastUsedAt: number;
-}
-
-/** A link that works once, by the token in it. */
-export interface OneTimeLink {
-  purpose: 'setup' | 'invitation' | 'password';
-  userId: string | null;
-  organizationId: string | null;
-  role: Role | null;
-}

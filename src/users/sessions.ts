@@ -7,19 +7,9 @@ import { WrongSecretKey } from '../lib/secret-box.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { OrganizationCreation } from '../organizations/model.ts';
 import type { Guard } from './guard.ts';
-import type { Client, Membership, User } from './model.ts';
+import type { Membership, User } from './model.ts';
 import { NOBODYS_HASH } from './passwords.ts';
-import {
-  type Credentials,
-  deleteSession,
-  deleteSessionsOf,
-  findCredentials,
-  findSession,
-  insertSession,
-  isActive,
-  listMemberships,
-  updateSession,
-} from './store.ts';
+import * as store from './store.ts';
 import { failure } from './words.ts';
 
 /** How long an unused session lasts, and how long a session lasts at most, in milliseconds. */
@@ -61,7 +51,7 @@ export async function signIn(
 ): Promise<string> {
   const { guard, signal } = input;
   const email = input.email.trim().toLowerCase().slice(0, 254);
-  const user = await deps.db.read((tx) => findCredentials(tx, email));
+  const user = await deps.db.read((tx) => store.findCredentials(tx, email));
   const browser = findKnownBrowser(deps, input.browser, user);
   const isKnown = browser !== null;
   const source = browser ?? input.source;
@@ -78,7 +68,7 @@ export async function signIn(
   attempt.succeed();
   return deps.db.write(async (tx) => {
     // The account may have changed while the password was verified.
-    if (!(await isActive(tx, user.id, hash))) throw failure('wrong_credentials');
+    if (!(await store.isActive(tx, user.id, hash))) throw failure('wrong_credentials');
     return beginSession(tx, deps, user);
   });
 }
@@ -91,9 +81,10 @@ export async function beginSession(
 ): Promise<string> {
   const { token, hash } = newSecret();
   const now = deps.clock.now();
+  const createdAt = now.toISOString();
   const lastUsedAt = now.getTime();
   const expiresAt = lastUsedAt + SESSION_MS;
-  await insertSession(tx, { hash, userId: user.id, createdAt: now.toISOString(), lastUsedAt, expiresAt });
+  await store.insertSession(tx, { hash, userId: user.id, createdAt, lastUsedAt, expiresAt });
   await recordAccount(tx, actingAs(deps, user), 'session.created', user.id, 'signed in');
   return token;
 }
@@ -123,13 +114,13 @@ export async function recordAccount(
 export async function findSignedIn(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   token: string,
-  client: Client,
+  client: store.Client,
 ): Promise<{ user: User; memberships: Membership[]; extendedMs: number | null } | null> {
   const hash = hashOf(token);
   const now = clock.now();
   const found = await db.read(async (tx) => {
-    const session = await findSession(tx, hash, now);
-    return session && { ...session, memberships: await listMemberships(tx, session.user.id) };
+    const session = await store.findSession(tx, hash, now);
+    return session && { ...session, memberships: await store.listMemberships(tx, session.user.id) };
   });
   if (found === null) return null;
   const { user, memberships } = found;
@@ -139,7 +130,7 @@ export async function findSignedIn(
   if (lastUsedAt - found.lastUsedAt < SESSION_WRITE_MS) return { user, memberships, extendedMs: null };
   const extendedMs = Math.min(SESSION_MS, remainingMs);
   await db.write((tx) =>
-    updateSession(tx, hash, { ...client, lastUsedAt, expiresAt: lastUsedAt + extendedMs }),
+    store.updateSession(tx, hash, { ...client, lastUsedAt, expiresAt: lastUsedAt + extendedMs }),
   );
   return { user, memberships, extendedMs };
 }
@@ -153,11 +144,11 @@ export function mayCreateOrganization(
 }
 
 /** Stores the client of a new session. Returns the token that makes its browser known. */
-export async function completeSignIn(deps: BrowserDeps, token: string, client: Client) {
+export async function completeSignIn(deps: BrowserDeps, token: string, client: store.Client) {
   const hash = hashOf(token);
   const user = await deps.db.write(async (tx) => {
-    await updateSession(tx, hash, client);
-    return (await findSession(tx, hash, deps.clock.now()))?.user ?? null;
+    await store.updateSession(tx, hash, client);
+    return (await store.findSession(tx, hash, deps.clock.now()))?.user ?? null;
   });
   return user && rememberBrowser(deps, user);
 }
@@ -165,13 +156,14 @@ export async function completeSignIn(deps: BrowserDeps, token: string, client: C
 /** Signs out of one session. Does nothing for a session of somebody else. */
 export async function endSession(deps: AuditDeps, { id }: User, hash: string): Promise<void> {
   await deps.db.write(async (tx) => {
-    if (await deleteSession(tx, id, hash)) await recordAccount(tx, deps, 'session.ended', id, 'signed out');
+    if (await store.deleteSession(tx, id, hash))
+      await recordAccount(tx, deps, 'session.ended', id, 'signed out');
   });
 }
 
 export async function endAllSessions(deps: AuditDeps, { id }: User): Promise<void> {
   await deps.db.write(async (tx) => {
-    await deleteSessionsOf(tx, id);
+    await store.deleteSessionsOf(tx, id);
     await recordAccount(tx, deps, 'session.ended', id, 'signed out everywhere');
   });
 }
@@ -183,7 +175,7 @@ type BrowserDeps = Pick<Deps, 'db' | 'clock' | 'secrets'>;
 
 /** A token for the browser that this person has just signed in with; null without a password. */
 export async function rememberBrowser({ db, clock, secrets }: BrowserDeps, { email }: User) {
-  const user = await db.read((tx) => findCredentials(tx, email));
+  const user = await db.read((tx) => store.findCredentials(tx, email));
   if (user?.passwordHash == null) return null;
   const expiresAt = clock.now().getTime() + BROWSER_MS;
   const context = contextOf(user.id, user.passwordHash);
@@ -194,7 +186,7 @@ export async function rememberBrowser({ db, clock, secrets }: BrowserDeps, { ema
 export function findKnownBrowser(
   { clock, secrets }: Omit<BrowserDeps, 'db'>,
   token: string | null,
-  user: Pick<Credentials, 'id' | 'passwordHash'> | null,
+  user: Pick<store.Credentials, 'id' | 'passwordHash'> | null,
 ): string | null {
   if (token === null || user?.passwordHash == null) return null;
   try {

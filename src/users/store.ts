@@ -14,7 +14,7 @@ import {
 } from 'drizzle-orm';
 import { memberships, oneTimeLinks, organizations, sessions, users } from '../../db/schema/organizations.ts';
 import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
-import type { Member, Membership, OneTimeLink, Role, Session, User } from './model.ts';
+import type { Member, Membership, Role, User } from './model.ts';
 
 const userColumns = { id: users.id, email: users.email, createdAt: users.createdAt };
 
@@ -122,6 +122,8 @@ function isMembership({ userId, organizationId }: MemberKey) {
 
 // One-time links
 
+export type OneTimeLink = typeof oneTimeLinks.$inferSelect;
+
 export async function insertLink(tx: WriteTx, link: typeof oneTimeLinks.$inferInsert): Promise<void> {
   tx.insert(oneTimeLinks).values(link).run();
 }
@@ -159,6 +161,10 @@ function isInvitationTo(organizationId: string) {
 }
 
 // Sessions
+
+export type Session = typeof sessions.$inferSelect;
+/** The client that a session was last used from. Null: unknown. */
+export type Client = Pick<Session, 'address' | 'userAgent'>;
 
 export async function insertSession(tx: WriteTx, session: typeof sessions.$inferInsert): Promise<void> {
   tx.insert(sessions).values(session).run();

@@ -51,27 +51,15 @@ export interface ImportOptions {
   onProgress?: (done: number, total: number) => void;
 }
 
-export interface ImportResult {
-  file: string;
-  created: number;
-  updated: number;
-  unchanged: number;
-  /** Posts with another id than in the file, because another organization uses that id. */
-  reassignedIds: number;
-  /** Descriptions of the skipped parts. */
-  skipped: string[];
-}
+export type ImportResult = Awaited<ReturnType<typeof importFile>>;
 
 /**
  * Imports all records of a file at one moment, or none. A record without an id gets one from its organization, source
  * and key, so that importing the same file again updates the posts. Throws `AppError` 400 with file, line and field,
- * and 404 for an unknown organization.
+ * and 404 for an unknown organization. `reassignedIds` counts posts with another id than in the file, because another
+ * organization uses that id; `skipped` describes parts of the file.
  */
-export async function importFile(
-  deps: AuditDeps & { ids: Ids },
-  file: SourceFile,
-  options: ImportOptions,
-): Promise<ImportResult> {
+export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFile, options: ImportOptions) {
   const { db } = deps;
   const { organizationId, onProgress = () => undefined } = options;
   await db.read((tx) => getOrganization(tx, organizationId));
