@@ -1,6 +1,6 @@
 // Raw HTML and addresses in untrusted Markdown: tags that may stay, how they are read, written and paired.
 
-const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
+export const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
 /** Elements of words. They may cross the elements that Markdown makes. */
 export const PHRASING = names('b i em strong code kbd samp var sub sup del ins s u small mark q');
@@ -8,7 +8,6 @@ export const PHRASING = names('b i em strong code kbd samp var sub sup del ins s
 export const STRUCTURE = names(
   'p pre blockquote ul ol li dl dt dd table caption thead tbody tfoot tr th td h1 h2 h3 h4 h5 h6 details summary',
 );
-/** Elements without content. */
 export const VOID = names('br hr');
 /** Elements whose content is no text for readers: they go with their content. */
 export const OPAQUE = names(
@@ -53,7 +52,6 @@ export function readTag(source: string): Tag | null {
 const special = (length: string) =>
   `<!---?>|<!--[^]${length}-->|<\\?[^]${length}\\?>|<!\\[CDATA\\[[^]${length}\\]\\]>|<![a-z][^>]${length}>`;
 
-/** The comment, instruction or declaration that a text begins with. */
 export const SPECIAL = new RegExp(`^(?:${special('*?')})`, 'i');
 
 /** Everything in HTML that begins with `<`, as leniently as browsers read it. Bounded, since many may have no end. */
@@ -79,7 +77,6 @@ export function endTagFinder(text: string): (name: string, from: number) => numb
   };
 }
 
-/** Escapes text for HTML, in attributes too. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"]/g, (character) => `&${ESCAPES[character]};`);
 }
@@ -205,11 +202,7 @@ function patternFor(name: string, table: typeof PARENTS): RegExp | undefined {
   return table.find(([element]) => element.test(name))?.[1];
 }
 
-/**
- * Drops the tags that have no other half in the same paragraph, quote or list item, and closes elements where HTML
- * lets their end tags be left out. `parents` holds, for each scope, the one around it. Returns the end tags of
- * elements that are still open at the end of the text (scope 0).
- */
+/** Drops tags without their other half in one block. Returns the end tags that scope 0, the text, still needs. */
 export function pairTags(tags: readonly KeptTag[], parents: readonly number[]): string[] {
   const open: KeptTag[] = [];
   for (const tag of tags) {

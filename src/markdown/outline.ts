@@ -1,6 +1,5 @@
 import { blockReader, limitNesting, type SyntaxNode } from './parse.ts';
 
-/** A heading or a list item at the top level of a Markdown text. */
 export type OutlinePart =
   /** Text that serves as a heading has a level below all headings: 7 in bold, 8 with a colon. */
   { kind: 'heading'; level: number; text: string } | { kind: 'item'; text: string };
@@ -9,7 +8,6 @@ export type OutlinePart =
 export const MAX_ITEM_LENGTH = 2000;
 
 const MAX_DEFINITION_LENGTH = 500;
-/** How many definitions one item takes along. */
 const MAX_DEFINITIONS = 10;
 
 const BOLD = /^(?:\*\*[^*]{1,100}\*\*|__[^_]{1,100}__):?$/;
@@ -35,7 +33,6 @@ export function outlineOf(markdown: string, maxItems: number): OutlinePart[] {
   });
 }
 
-/** The blocks at the top level. */
 export function blocksOf(markdown: string): SyntaxNode[] {
   const nodes: SyntaxNode[] = [];
   let node = blockReader.parse(markdown).topNode.firstChild;

@@ -17,10 +17,7 @@ const REFERENCE = /^(#\d+|@[\w-]+|[0-9a-f]{7,40}|v?\d+\.\d+[\w.+-]*)$/i;
 
 const TAG = /^<(\/?[a-z][^>]*|!--.*--|![a-z][^>]*)>$/is;
 
-/**
- * Renders Markdown (GFM) as text that reads well by itself: keeps list markers and line breaks, drops markup
- * and HTML tags, and gives the address of a link after its text. LinkedIn has no lists: there `bullet` is `•`.
- */
+/** Text that reads well by itself: list markers, line breaks and addresses stay. LinkedIn has no lists, hence `•`. */
 export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string {
   const text = Bun.markdown.render(
     limitNesting(markdown.replaceAll(MARKS, '')),
@@ -101,10 +98,7 @@ const WORD = 40;
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/**
- * Cuts a text to `maxLength` UTF-16 units with `…` at the end: never within a grapheme, and between words when a space
- * is near. Reads no more than `maxLength` units.
- */
+/** Cuts to `maxLength` UTF-16 units with `…`: never within a grapheme, and between words when a space is near. */
 export function cutGraphemes(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   if (maxLength < 1) return '';
@@ -128,10 +122,7 @@ const LESS = /<(?![a-z/!?]|$)(?![^\s<>]*@)/iy;
 /** Underscores outside of words, and tildes. */
 const RISKY_IN_ADDRESS = /(?<![a-z\d])_|_(?![a-z\d])|~/i;
 
-/**
- * Writes one line of plain text, such as a commit's subject, as Markdown that renders to the same words, with as little
- * escaping as possible. Spans between backticks stay code. White space and control characters become a space.
- */
+/** Writes one line as Markdown that renders to the same words, escaped as little as possible. Code spans stay. */
 export function inlineMarkdown(text: string): string {
   const line = text
     .toWellFormed()

@@ -8,10 +8,7 @@ interface Place {
   isHtml: boolean;
 }
 
-/**
- * Takes out of Markdown what could be active. The result may read as something else than the source did, so rewrite
- * it until nothing changes. Null when quotes and lists nest too deeply.
- */
+/** Removes what could be active. Repeat it until nothing changes. Null when quotes and lists nest too deeply. */
 export function rewrite(source: string, keepsTags: boolean): string | null {
   if (limitNesting(source) !== source) return null;
   // All that is edited contains one of these.
@@ -37,7 +34,6 @@ class Rewriter {
   } | null = null;
   private links = 0;
   private imageEnd = 0;
-  /** The end of the stretch that was removed last. */
   private removedEnd = 0;
   /** Closes the fence that is open at the end. */
   private closing = '';
@@ -203,7 +199,6 @@ class Rewriter {
     this.edits.push(edit);
   }
 
-  /** Makes a `<` the character that it is. */
   private escape(at: number, { isHtml }: Place): void {
     if (isHtml) this.replace(at, at + 1, '&lt;');
     else this.replace(at, at, '\\');

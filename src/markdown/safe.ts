@@ -8,7 +8,6 @@ import { rewrite } from './rewrite.ts';
 
 /** Room for the fence and the tags that are closed at the end of a text that was cut. */
 const RESERVE = 2000;
-/** How often rewriting may change the text. */
 const MAX_PASSES = 8;
 
 /**
@@ -42,7 +41,6 @@ function fit(text: string): string {
   return text.length <= MAX_BODY_LENGTH ? text : cutText(text, MAX_BODY_LENGTH - RESERVE);
 }
 
-/** Browsers flatten elements that nest much more deeply. */
 const MAX_DEPTH = 120;
 /** A tag as Bun and `rewrite` write it. Nothing else may begin with `<`. */
 const TAG = /<(\/?)([a-z][a-z\d]*)((?: [a-z]+(?:="[^"<>]*")?)*) ?\/?>/g;
@@ -97,10 +95,7 @@ function hasOnlyAllowed(html: string): boolean {
   return isFine;
 }
 
-/**
- * True when every `<` begins a plainly written tag and elements of blocks are nested and closed. Then neither a lenient
- * parser nor text that is put after it can make something else of it.
- */
+/** Plain tags, and blocks nested and closed: no lenient parser and no text after it makes something else of it. */
 function isWellFormed(html: string, countsWords: boolean): boolean {
   if (html.replaceAll(TAG, '').includes('<')) return false;
   const open: string[] = [];

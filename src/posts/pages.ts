@@ -16,10 +16,7 @@ interface KeptPage extends Rendered {
   keptBytes: number;
 }
 
-/**
- * Renders bodies of list responses, and keeps pages as they were last sent. Every request compares the page's version
- * with the database, so a write of any process shows in the next response.
- */
+/** Keeps pages as sent. Every request compares versions with the database, so a write shows in the next response. */
 export function createPages(db: Storage, maxKeptBytes = MAX_KEPT_BYTES) {
   const kept = new Map<string, KeptPage>();
   let keptBytes = 0;

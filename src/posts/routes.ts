@@ -98,10 +98,7 @@ function plainName(name: string): string {
   return name.replace(/\[.*$/s, '').replaceAll(/[\W_]/g, '').toLowerCase();
 }
 
-/**
- * Reads a query string, and throws `AppError` 400. Elysia is too lenient for the contract: it splits commas, takes
- * `0x10` and `1e2` for numbers, and lets the last of a repeated parameter win.
- */
+/** Throws `AppError` 400. Elysia splits commas, reads `0x10` as a number, and lets the last of a parameter win. */
 function queryReader<Schema extends TObject>(schema: Schema, refusal: string) {
   const compiled = TypeCompiler.Compile(schema);
   const properties = new Map(Object.entries(schema.properties));

@@ -48,12 +48,12 @@ export async function listPostPage(
   selection: PageSelection,
 ): Promise<Tally & { posts: PostJson[] }> {
   const tally = await tallyPosts(tx, organizationId, selection);
-  const { fromEnd, ...window } = pageWindow(tally.totalItems, selection);
+  const window = pageWindow(tally.totalItems, selection);
   if (window.take === 0) return { ...tally, posts: [] };
   const current = statements(tx).currentImport.get();
   const isApplying = current?.state === 'applying' && current.organizationId === organizationId;
   const page = (isApplying ? listAppliedPage : listStoredPage)(tx, organizationId, selection, window);
-  return { ...tally, posts: fromEnd ? page.reverse() : page };
+  return { ...tally, posts: window.fromEnd ? page.reverse() : page };
 }
 
 /** The post, when it is in the organization and matches the selection. */
@@ -116,10 +116,7 @@ function listed(ids: readonly string[]): SQL {
   return sql`(select value from json_each(${JSON.stringify(ids)}))`;
 }
 
-/**
- * The ids of posts that match a query of SQLite's full-text search (FTS5), newest first. Of more than `limit`, those
- * that were added last: the walk along the index ends there.
- */
+/** The posts that match a query of FTS5, newest first. Of more than `limit`, those that were added last. */
 export async function findPostIds(tx: ReadTx, match: string, limit: number): Promise<string[]> {
   const rows = tx.all<{ id: string }>(sql`
     with found as materialized (
@@ -160,15 +157,8 @@ const statements = prepared((tx) => ({
   pages: new Map<string, ReturnType<typeof buildPageStatement>>(),
 }));
 
-/** A part of the list: `take` posts after `offset` others. */
-interface Window {
-  take: number;
-  offset: number;
-  ascending: boolean;
-}
-
 /** A page in the second half is read from the end backwards, so that the last page costs as much as the first. */
-function pageWindow(totalItems: number, { limit, page, sort }: PageSelection): Window & { fromEnd: boolean } {
+function pageWindow(totalItems: number, { limit, page, sort }: PageSelection) {
   const before = (page - 1) * limit;
   const take = Math.max(0, Math.min(limit, totalItems - before));
   const after = totalItems - before - take;
@@ -180,7 +170,7 @@ function listStoredPage(
   tx: ReadTx,
   organizationId: string,
   selection: PostSelection,
-  { take, offset, ascending }: Window,
+  { take, offset, ascending }: ReturnType<typeof pageWindow>,
 ): PostJson[] {
   const { pages } = statements(tx);
   const key = `${[...selection.statuses].sort()} ${[...selection.contentTypes].sort()} ${ascending}`;
@@ -213,7 +203,7 @@ function listAppliedPage(
   tx: ReadTx,
   organizationId: string,
   selection: PostSelection,
-  { take, offset, ascending }: Window,
+  { take, offset, ascending }: ReturnType<typeof pageWindow>,
 ): PostJson[] {
   const order = ascending ? sql`asc` : sql`desc`;
   const isListed = matches(organizationId, selection);

@@ -3,10 +3,7 @@ import { imports, posts, stagedPosts } from '../../db/schema/posts.ts';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { OwnedPost } from './model.ts';
 
-/**
- * Writes a new post, or a new version of one. An import in progress no longer overwrites it. Throws for an id of
- * another organization.
- */
+/** Writes a new post or version, which an import in progress no longer overwrites. Throws for a foreign id. */
 export async function writePost(tx: WriteTx, post: OwnedPost): Promise<void> {
   const staged = statements(tx).take.get({ postId: post.id });
   const isTheirs = staged !== undefined && staged.organizationId !== post.organizationId;

@@ -12,11 +12,7 @@ import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
 
-/**
- * Stores the event of a processed delivery, records its arrival for the enabled triggers, and queues runs of those it
- * affects. In the delivery's own transaction, so that an acknowledged delivery always becomes a draft. A repeated
- * delivery queues a run that changes nothing.
- */
+/** In the delivery's transaction, so that an acknowledged delivery becomes a draft. A repeat changes nothing. */
 export async function handOver(tx: WriteTx, delivery: ProcessedDelivery, now: Date): Promise<void> {
   const event = toEvent(delivery);
   if (event === null) return;

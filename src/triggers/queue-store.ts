@@ -27,10 +27,7 @@ export async function listEnabledTriggers(
   return rows.filter((row) => row.repositoryId === null || row.repositoryId === repositoryId);
 }
 
-/**
- * Records that the event arrived while the trigger was enabled or, `draftOnly`, that a person requested a draft of it.
- * A match of an earlier arrival stays.
- */
+/** Records that the event arrived, or that a person requested a draft of it. An earlier match stays. */
 export async function recordArrival(
   tx: WriteTx,
   { repositoryId, ...arrival }: ArrivalKey & { isMatch: boolean; draftOnly: boolean },
@@ -78,10 +75,7 @@ export async function queueRun(
 /** A run as the worker takes it. */
 export type DueRun = typeof triggerRuns.$inferSelect;
 
-/**
- * The next due run of an enabled trigger, except those `underWay`; runs that never failed come first. A run that waits
- * longer than any backoff was queued while the clock was ahead, so it is due too.
- */
+/** Runs that never failed come first. A run that waits longer than any backoff dates from a clock set ahead. */
 export async function findDueRun(
   tx: ReadTx,
   now: Date,
@@ -176,16 +170,12 @@ function isRun({ triggerId, scope }: DueRun) {
 
 const statements = prepared((tx) => {
   const { triggerId, repositoryId, type, key } = triggerEvents;
-  const event = placeholdersFor({ triggerId, repositoryId, type, key });
+  const given = placeholdersFor({ triggerId, repositoryId, type, key });
+  const { id, event, filters } = triggers;
   const { revision: _, status: __, attempts: ___, error: ____, ...queued } = getTableColumns(triggerRuns);
   return {
     enabled: tx
-      .select({
-        id: triggers.id,
-        repositoryId: triggers.repositoryId,
-        event: triggers.event,
-        filters: triggers.filters,
-      })
+      .select({ id, event, filters, repositoryId: triggers.repositoryId })
       .from(triggers)
       .where(and(eq(triggers.integrationId, sql.placeholder('integrationId')), eq(triggers.enabled, true)))
       .prepare(),
@@ -205,10 +195,10 @@ const statements = prepared((tx) => {
       .set({ isMatch: true })
       .where(
         and(
-          eq(triggerId, event.triggerId),
-          eq(repositoryId, event.repositoryId),
-          eq(type, event.type),
-          eq(key, event.key),
+          eq(triggerId, given.triggerId),
+          eq(repositoryId, given.repositoryId),
+          eq(type, given.type),
+          eq(key, given.key),
         ),
       )
       .prepare(),

@@ -37,10 +37,7 @@ export interface RehearsedPost extends DraftText, Pick<Post, 'contentType' | 'st
 type Needs = Pick<Deps, 'db'>;
 type ScopedDraft = PlannedDraft & { scope: string };
 
-/**
- * The posts that the trigger would have made of the deliveries in the log since then, without any others. Changes
- * nothing. Throws `AppError` 404 and `TemplateError`.
- */
+/** The posts of the logged deliveries since then. Changes nothing. Throws `AppError` 404 and `TemplateError`. */
 export async function rehearseTrigger(
   { db }: Needs,
   compose: Compose,
@@ -68,10 +65,7 @@ export async function rehearseTrigger(
   return posts.sort(({ createdAt: one }, { createdAt: other }) => (one < other ? -1 : one > other ? 1 : 0));
 }
 
-/**
- * The posts that one delivery of the log makes or changes, as they would be now. Changes nothing. Throws `AppError`
- * 404, 409 `no_post`, and `TemplateError`.
- */
+/** The posts of one delivery. Changes nothing. Throws `AppError` 404, 409 `no_post`, and `TemplateError`. */
 export async function previewTrigger(
   { db }: Needs,
   compose: Compose,

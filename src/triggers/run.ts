@@ -25,10 +25,7 @@ const SYSTEM_WAIT_MS = 10_000;
 
 type Needs = Omit<AuditDeps, 'db'> & Pick<Deps, 'db' | 'ids'>;
 
-/**
- * `runTriggers` for the server's job: rests after a failure of the system that not even a delay could be written for.
- * Logs each such failure once, until a run succeeds.
- */
+/** For the server's job: rests after a failure for which not even a delay could be written. Logs each once. */
 export function createTriggerWorker(deps: Needs, compose: Compose) {
   const reported = new Set<string>();
   let failedAt: number | null = null;
@@ -49,11 +46,9 @@ export function createTriggerWorker(deps: Needs, compose: Compose) {
 }
 
 /**
- * Does the due runs until none is left or `signal` is aborted. Returns how many. Several processes may do this at
- * once: a run starts from all known events, so doing it twice changes nothing. A run that fails is retried later and
- * finally given up; after each draft that fails, the other runs come first. A failure of the system, such as a full
- * disk, only delays the run; throws it when the delay cannot be written either.
- * `onStep` is a sign of life at each run and draft. `reported`: the failures that are in the log already.
+ * Does the due runs until none is left, and returns how many. Several processes may do this at once, because doing a
+ * run twice changes nothing. After each draft that fails, the other runs come first. Throws when a failure of the system
+ * cannot be recorded. `onStep` is a sign of life; `reported` holds the failures that are in the log already.
  */
 export async function runTriggers(
   deps: Needs,
@@ -204,7 +199,6 @@ async function writePlanned(
   });
 }
 
-/** How to compose the drafts of a trigger. */
 export function recipeOf(trigger: Trigger): Recipe {
   const { id, integrationType, event, contentType, titleTemplate, bodyTemplate } = trigger;
   return { triggerId: id, platform: integrationType, event, contentType, titleTemplate, bodyTemplate };

@@ -37,10 +37,7 @@ export type TriggerChanges = Partial<
 
 type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
-/**
- * Throws `AppError` 404 for an unknown integration or repository, 400 for invalid fields, and 409 when another trigger
- * has the same rule. The trigger acts on events that arrive from now on, and on the `last` releases.
- */
+/** Throws `AppError` 404 for an unknown integration or repository, 400 for invalid fields, 409 for a rule in use. */
 export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Trigger> {
   const { db, clock, ids } = deps;
   const { repository, event, action, last = 0, ...fields } = given;
@@ -73,7 +70,6 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
   });
 }
 
-/** Queues drafts of the newest releases that the filters let through. */
 async function requestReleases(
   tx: WriteTx,
   { id: integrationId, repositories }: Integration,
@@ -94,10 +90,7 @@ async function requestReleases(
   }
 }
 
-/**
- * Throws as `createTrigger` does. The next event changes drafts that exist. Failed runs are retried at once, because
- * the change may have fixed them.
- */
+/** Throws as `createTrigger` does. Retries failed runs at once, because the change may have fixed them. */
 export async function changeTrigger(deps: Needs, id: string, changes: TriggerChanges): Promise<Trigger> {
   const { db, clock } = deps;
   const current = await db.read((tx) => store.getTrigger(tx, id));

@@ -52,10 +52,7 @@ async function addMember(tx: WriteTx, deps: AuditDeps, { id }: User, organizatio
   await joinOrganization(tx, deps, membership, (email, as) => `added ${email} as ${as}`);
 }
 
-/**
- * Signs a person out everywhere and refuses further sign-ins. Throws `AppError` 404 and, unless forced, 409 for the last
- * owner of an organization.
- */
+/** Signs the person out everywhere. Throws `AppError` 404 and, unless forced, 409 for the last owner. */
 export function disableAccount(deps: AuditDeps, email: string, options: Force = {}): Promise<Account> {
   return changeAccount(deps, email, async (tx, account) => {
     if (account.disabledAt !== null) return;
@@ -87,10 +84,7 @@ export function deleteAccount(deps: AuditDeps, email: string, options: Force = {
   });
 }
 
-/**
- * Signs out everywhere else, and ends links for choosing a password. Throws `AppError` 400 when the current password is
- * wrong or the new one is bad, and 429 after too many attempts of this session.
- */
+/** Signs out everywhere else. Throws `AppError` 400 for a wrong or bad password, and 429 after too many attempts. */
 export async function changePassword(
   deps: AuditDeps,
   user: User,
@@ -120,7 +114,6 @@ export async function changePassword(
   });
 }
 
-/** The normalized address. Throws `AppError` 400. */
 export function requireEmail(text: string): string {
   return requireValid(Email, { email: text.trim().toLowerCase() }).email;
 }

@@ -95,7 +95,6 @@ function take(...buckets: ReturnType<ReturnType<typeof createBuckets>>[]): void 
   for (const bucket of buckets) bucket.take();
 }
 
-/** Buckets by their keys. */
 function createBuckets(clock: Clock, { burst, everyMs }: { burst: number; everyMs: number }) {
   /** When each bucket is full again, in milliseconds since 1970. A bucket that isn't here is full. */
   const fullAt = new Map<string, number>();

@@ -62,10 +62,7 @@ export function createSetupLink(deps: Pick<Deps, 'db' | 'clock'>): Promise<strin
   });
 }
 
-/**
- * Creates the first user, who owns the existing organizations or, when there are none, a new one, and signs them in.
- * Throws `AppError` 400 for an invalid field, and 404 for a link that does not work, as when there is a user already.
- */
+/** Creates the first user, who owns all organizations, or a new one if there are none. Throws `AppError` 400, 404. */
 export async function setUp(
   deps: AuditDeps & Pick<Deps, 'ids'>,
   token: string,
@@ -152,9 +149,8 @@ export async function invite(deps: AuditDeps, organizationId: string, role: Role
 }
 
 /**
- * Joins the organization of an invitation, as the person who is signed in or as a new one. An owner's invitation makes a
- * member an owner. Throws `AppError` 400, 404 for a link that does not work, and 409 for an address with an account,
- * whose person has to sign in first.
+ * Joins as the person who is signed in or as a new one. Throws `AppError` 400, 404 for a link that does not work, and
+ * 409 for an address with an account, whose person has to sign in first.
  */
 export async function acceptInvitation(
   deps: AuditDeps & Pick<Deps, 'ids'>,

@@ -12,10 +12,7 @@ import { failure } from './words.ts';
 /** A person can create no more organizations once they are in this many. */
 const MAX_ORGANIZATIONS = 100;
 
-/**
- * A further organization, whose owner the person becomes. Throws `AppError` 400 for an invalid name or one too many, and
- * 403 when the person may not create one.
- */
+/** Throws `AppError` 400 for an invalid name or one too many, and 403 when the person may not create one. */
 export async function createOwnOrganization(
   deps: AuditDeps & Pick<Deps, 'ids'>,
   user: User,
@@ -48,10 +45,7 @@ export function readMembers(
   }));
 }
 
-/**
- * Adds a person to an organization, or makes a member an owner, and records it. `describe` completes the sentence that
- * the actor begins, such as "added ann@acme.example as an owner".
- */
+/** Adds a member, or makes one an owner. `describe` completes the actor's sentence: `added ann@… as an owner`. */
 export async function joinOrganization(
   tx: WriteTx,
   deps: AuditDeps,
@@ -66,10 +60,7 @@ export async function joinOrganization(
   await recordMember(tx, deps, action, membership, describe(email, roleNoun(role)));
 }
 
-/**
- * Removes a person from an organization. Ends its invitations too: the person may have kept one, and a link does not
- * name who made it. Throws `AppError` 404, and 409 for the last owner.
- */
+/** Ends invitations too: the person may have kept one. Throws `AppError` 404, and 409 for the last owner. */
 export function removeMember(deps: AuditDeps, userId: string, organizationId: string): Promise<void> {
   const key = { userId, organizationId };
   return deps.db.write(async (tx) => {
@@ -82,10 +73,7 @@ export function removeMember(deps: AuditDeps, userId: string, organizationId: st
   });
 }
 
-/**
- * Changes a role. Invitations end with an owner's role: one that the person kept would bring the role back. Throws
- * `AppError` 404, and 409 for the last owner.
- */
+/** Invitations end with an owner's role, which one would bring back. Throws `AppError` 404, 409 for the last owner. */
 export function setRole(deps: AuditDeps, userId: string, organizationId: string, role: Role): Promise<void> {
   const key = { userId, organizationId };
   return deps.db.write(async (tx) => {
@@ -100,7 +88,6 @@ export function setRole(deps: AuditDeps, userId: string, organizationId: string,
   });
 }
 
-/** Ends all open invitations of an organization. */
 export function withdrawInvitations(deps: AuditDeps, organizationId: string): Promise<void> {
   return deps.db.write(async (tx) => {
     const count = await store.deleteInvitations(tx, organizationId);

@@ -18,14 +18,12 @@ export const Password = Type.Object({
   password: Type.String({ minLength: 10, maxLength: 200, errorMessage: 'must have 10 to 200 characters' }),
 });
 
-/** A person who can sign in. */
 export interface User {
   id: string;
   email: string;
   createdAt: string;
 }
 
-/** A person in an organization. */
 export interface Member extends User {
   role: Role;
   /** Null: active. */
@@ -37,7 +35,6 @@ export interface Account extends Omit<Member, 'role'> {
   organizations: { organizationId: string; organizationName: string; role: Role }[];
 }
 
-/** An organization of a person, and their role in it. */
 export interface Membership {
   organization: Organization;
   role: Role;

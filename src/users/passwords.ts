@@ -17,7 +17,6 @@ const MAX_WAITING = 8;
 /** Requests of one source that wait or run, so that one client can't fill the queue. */
 const MAX_PER_SOURCE = 3;
 
-/** The client whose password is hashed. */
 export interface HashRequest {
   /** The client address group, or the known browser, session or link behind the request. */
   readonly source: string;
@@ -99,7 +98,6 @@ const MIN_SCORE = 3;
 /** Rate only this many characters: the library blocks the event loop, and takes longer the more there are. */
 const MAX_RATED = 40;
 
-/** Reasons for the library's warnings. */
 const REASONS: readonly [warning: RegExp, reason: string][] = [
   [/top|common/i, 'It is a common password or close to one. '],
   [/userInputs/, 'It contains your address, your organization or "tidings". '],
@@ -109,10 +107,7 @@ const REASONS: readonly [warning: RegExp, reason: string][] = [
   [/dates/, 'It is a date. '],
 ];
 
-/**
- * Throws `AppError` 400 when a new password is too short or too long, is a common password or close to one, or is made of
- * the person's address, the organizations' names or a pattern.
- */
+/** Throws `AppError` 400 for a new password of a bad length, or one that is easy to guess for this person. */
 export async function requireGoodPassword(
   password: string,
   { email, organizations }: { email: string; organizations: readonly string[] },

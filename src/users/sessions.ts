@@ -22,12 +22,9 @@ const SESSION_WRITE_MS = 3_600_000;
 /** How long a browser stays known after a sign-in, in milliseconds. */
 export const BROWSER_MS = 365 * DAY_MS;
 
-/** The randomness of a session or a link, in bytes. */
-const TOKEN_BYTES = 32;
-
 /** The token goes to its person; the database holds only its hash. */
 export function newSecret(): { token: string; hash: string } {
-  const token = randomToken(TOKEN_BYTES);
+  const token = randomToken(32);
   return { token, hash: hashOf(token) };
 }
 
@@ -43,7 +40,7 @@ export interface Guarded {
 
 /**
  * Returns the token of a new session. `source` is the client's address group, `browser` the token of a known browser.
- * Throws `AppError` 401 for a wrong address or password, without telling which, 403 for a disabled account, and 429.
+ * Throws `AppError` 401 without telling whether the address or the password is wrong, 403, and 429.
  */
 export async function signIn(
   deps: AuditDeps & Pick<Deps, 'secrets'>,
@@ -107,10 +104,7 @@ export async function recordAccount(
   await recordAudit(tx, deps, { organizationId: null, action, target: { type: 'user', id }, summary });
 }
 
-/**
- * The person of a session's token. Use extends the session, up to 90 days after the sign-in: `extendedMs` is how long the
- * cookie lasts from now then.
- */
+/** The person of a session's token. `extendedMs`: use extended the session, so the cookie lasts this much longer. */
 export async function findSignedIn(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   token: string,

@@ -60,7 +60,6 @@ export async function listUsers(tx: ReadTx, organizationId?: string): Promise<Cr
   return tx.select().from(users).where(isListed).orderBy(asc(users.email)).all();
 }
 
-/** Deletes the person's sessions, memberships and links too. */
 export async function deleteUser(tx: WriteTx, userId: string): Promise<void> {
   tx.delete(users).where(eq(users.id, userId)).run();
 }

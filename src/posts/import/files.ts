@@ -5,7 +5,6 @@ import { Post } from '../model.ts';
 
 // JSON, JSON Lines and Markdown files of posts.
 
-/** A file to import. */
 export interface SourceFile {
   /** The path as the person gave it. */
   name: string;
@@ -23,11 +22,9 @@ export interface RawRecord {
 
 export interface ParsedFile {
   records: RawRecord[];
-  /** Descriptions of the skipped parts. */
   skipped: string[];
 }
 
-/** `message` names the field, where there is one. */
 export function importError(file: SourceFile, line: number, message: string, code = 'bad_file'): AppError {
   return new AppError(400, `${file.name}:${line}: ${message}`, { code });
 }
@@ -100,10 +97,7 @@ const aliases: Record<string, string> = { date: 'createdAt', updated: 'updatedAt
 
 const { markdown: _, ...ownFields } = Post.properties;
 
-/**
- * Reads one post: front matter in YAML, then the body. Without a `title`, the body's first heading becomes the title.
- * `draft: true` makes it a draft; unknown names go to `sourceMetadata`. Throws `AppError` 400.
- */
+/** Reads a post. Unknown names of its front matter go to `sourceMetadata`. Throws `AppError` 400. */
 export function parseMarkdown(file: SourceFile): ParsedFile {
   const [matter = '', yaml = ''] = FRONT_MATTER.exec(file.text) ?? [];
   const given = readYaml(file, yaml);

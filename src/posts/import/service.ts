@@ -47,7 +47,6 @@ export interface ImportOptions {
   format?: ImportFormat | undefined;
   /** Part of the ids of records without an id. Absent: the file's folder and name. */
   source?: string | undefined;
-  /** Called after each commit. */
   onProgress?: (done: number, total: number) => void;
 }
 
@@ -118,10 +117,8 @@ interface CheckedRecord {
   fields: ImportedFields & { content: string };
 }
 
-/** Records by post id. */
 type Records = Map<string, CheckedRecord>;
 
-/** The records of each commit. */
 function* splitRecords(records: Records): Generator<Records> {
   let piece: Records = new Map();
   let characters = 0;
@@ -139,10 +136,7 @@ function* splitRecords(records: Records): Generator<Records> {
   if (piece.size > 0) yield piece;
 }
 
-/**
- * Ids are unique across organizations. A record with an id of another organization gets a derived id, and keeps it when
- * the other post is gone. Throws `AppError` 400 when the file has two records of one id.
- */
+/** A record with an id of another organization gets a derived id, for good. Throws `AppError` 400 for twins. */
 async function replaceTakenIds(
   tx: ReadTx,
   file: SourceFile,

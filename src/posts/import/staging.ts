@@ -7,7 +7,6 @@ import * as store from '../write-store.ts';
 /** An import whose process is silent for longer counts as abandoned. */
 const STALE_MS = 30_000;
 
-/** How often to check whether another import has ended. */
 const POLL_MS = 100;
 
 /** A server retries every 10 ms to get the write lock, so a shorter rest may fall between two attempts. */
@@ -23,10 +22,7 @@ interface ImportSteps<Piece> {
   record(tx: WriteTx): Promise<void>;
 }
 
-/**
- * Imports in pieces, each a commit of its own, and publishes all of them at one moment; nothing when it fails.
- * `onPiece` runs after each piece; each is written twice. Waits for another import in progress.
- */
+/** Publishes all pieces at one moment, or none. Calls `onPiece` twice for each. Waits for another import. */
 export async function importInPieces<Piece>(
   deps: Needs,
   organizationId: string,
