@@ -8,6 +8,9 @@ interface Place {
   isHtml: boolean;
 }
 
+/** `edits` and `links`: how many were made before it. */
+type Anchor = { edit: html.Edit; href: string | null; place: Place; edits: number; links: number };
+
 /** Removes what could be active. Repeat it until nothing changes. Null when quotes and lists nest too deeply. */
 export function rewrite(source: string, keepsTags: boolean): string | null {
   if (limitNesting(source) !== source) return null;
@@ -24,14 +27,7 @@ class Rewriter {
   /** Blocks that stay HTML, each with the edits within it. */
   private readonly htmlBlocks: { edit: html.Edit; edits: html.Edit[] }[] = [];
   private readonly findEnd: ReturnType<typeof html.endTagFinder>;
-  /** The open anchor, and how many edits and links were made before it. */
-  private anchor: {
-    edit: html.Edit;
-    href: string | null;
-    place: Place;
-    edits: number;
-    links: number;
-  } | null = null;
+  private anchor: Anchor | null = null;
   private links = 0;
   private imageEnd = 0;
   private removedEnd = 0;
@@ -190,8 +186,8 @@ class Rewriter {
     // A site that lets no raw HTML through may read links here.
     for (const { index, 1: mark = '', 2: address = '' } of text.matchAll(LINK_IN_HTML)) {
       const at = from + index + 1;
-      if (!html.isSafeAddress(html.withoutEscapes(address)))
-        this.replace(at, at + 1, `&#${mark.charCodeAt(0)};`);
+      const isSafe = html.isSafeAddress(html.withoutEscapes(address));
+      if (!isSafe) this.replace(at, at + 1, `&#${mark.charCodeAt(0)};`);
     }
     const edit = { from, to, text: '' };
     this.htmlBlocks.push({ edit, edits: this.edits });
@@ -208,7 +204,7 @@ class Rewriter {
     const markup = this.text.slice(from, to);
     const tag = html.readTag(markup);
     if (/^<[!?]./.test(markup)) this.replace(from, to, '');
-    else if (tag === null || this.isType(tag, from)) this.escape(from, place);
+    else if (tag === null) this.escape(from, place);
     else if (html.OPAQUE.has(tag.name)) {
       const end = tag.isEnd ? to : this.findEnd(tag.name, from);
       if (end !== null && end <= place.to) this.remove(from, end);
@@ -216,6 +212,7 @@ class Rewriter {
     } else if (from < this.imageEnd) this.replace(from, to, '');
     else if (tag.name === 'img' && !tag.isEnd) this.replace(from, to, html.writeImage(tag, place.isHtml));
     else if (tag.name === 'a') this.readAnchor(tag, from, to, place);
+    else if (this.isType(tag, from)) this.escape(from, place);
     else if (!html.isKept(tag.name) || !this.keepsTags) this.replace(from, to, tag.name === 'br' ? ' ' : '');
     else if (html.VOID.has(tag.name)) this.replace(from, to, html.voidTag(tag, this.source.slice(from, to)));
     else {
@@ -228,9 +225,8 @@ class Rewriter {
   /** True for a type's argument, as in `List<Button>`. */
   private isType({ name, isEnd, attributes }: html.Tag, at: number): boolean {
     const isGlued = /[\p{L}\p{N}_]/u.test(this.source[at - 1] ?? '');
-    if (isEnd || !isGlued || attributes.size > 0 || html.STRUCTURE.has(name) || html.VOID.has(name))
-      return false;
-    return this.findEnd(name, at) === null;
+    const isPlain = !isEnd && attributes.size === 0 && !html.STRUCTURE.has(name) && !html.VOID.has(name);
+    return isGlued && isPlain && this.findEnd(name, at) === null;
   }
 
   /** Makes a link of an anchor that holds words or an image and no other link. */

@@ -56,10 +56,7 @@ export interface Trigger {
 }
 
 /** Limits a list to one organization, or to one integration. */
-export interface TriggerOwner {
-  organizationId?: string | undefined;
-  integrationId?: string | undefined;
-}
+export type TriggerOwner = Partial<Record<'organizationId' | 'integrationId', string | undefined>>;
 
 /** How many past releases a new trigger can make drafts of. */
 export const MAX_LAST = 50;

@@ -3,7 +3,7 @@ import { integrations } from '../../db/schema/integrations.ts';
 import { triggerEvents, triggerRuns, triggers } from '../../db/schema/triggers.ts';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { Event } from '../events/model.ts';
-import { backOffMs, type Trigger, type TriggerOwner } from './model.ts';
+import { backOffMs, type Trigger, type TriggerFilters, type TriggerOwner } from './model.ts';
 import { isOwnedBy } from './store.ts';
 
 // Arrivals are the events that a trigger may make posts of. Runs are its work on the scopes that they affect.
@@ -20,11 +20,9 @@ export async function listEnabledTriggers(
   integrationId: string,
   repositoryId: string | null,
 ): Promise<Pick<Trigger, 'id' | 'event' | 'filters'>[]> {
-  const rows = statements(tx).enabled.all({ integrationId }) as Pick<
-    Trigger,
-    'id' | 'repositoryId' | 'event' | 'filters'
-  >[];
-  return rows.filter((row) => row.repositoryId === null || row.repositoryId === repositoryId);
+  const rows = statements(tx).enabled.all({ integrationId });
+  const listening = rows.filter((row) => row.repositoryId === null || row.repositoryId === repositoryId);
+  return listening.map(({ id, event, filters }) => ({ id, event, filters: filters as TriggerFilters }));
 }
 
 /** Records that the event arrived, or that a person requested a draft of it. An earlier match stays. */
@@ -90,10 +88,8 @@ export async function findDueRun(
 
 /** Removes the run, unless an event queued it again since. */
 export async function finishRun(tx: WriteTx, run: DueRun): Promise<void> {
-  const isCurrent = eq(triggerRuns.revision, run.revision);
-  tx.delete(triggerRuns)
-    .where(and(isRun(run), isCurrent))
-    .run();
+  const isDone = and(isRun(run), eq(triggerRuns.revision, run.revision));
+  tx.delete(triggerRuns).where(isDone).run();
 }
 
 /** Counts a failed attempt, and retries the run at `dueAt`. */
