@@ -39,10 +39,7 @@ export async function recordMatch(tx: WriteTx, { repositoryId, ...key }: Arrival
 }
 
 /** All arrivals of a place by event, as `type key`. */
-export async function listArrivals(
-  tx: ReadTx,
-  { triggerId, repositoryId }: Pick<ArrivalKey, 'triggerId' | 'repositoryId'>,
-) {
+export async function listArrivals(tx: ReadTx, triggerId: string, repositoryId: string | null) {
   const { triggerId: trigger, repositoryId: repository } = triggerEvents;
   const isOfPlace = and(eq(trigger, triggerId), eq(repository, repositoryId ?? ''));
   const rows = tx.select().from(triggerEvents).where(isOfPlace).all();

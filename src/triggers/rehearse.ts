@@ -92,7 +92,7 @@ async function planDelivery(tx: ReadTx, triggerId: string, delivery: Delivery) {
   const scope = listensTo(trigger, repositoryId) ? kind.scopeOf(filters, event, repositoryId) : null;
   if (scope === null) throw noPost(delivery, triggerId, 'no_match');
   const source = { integrationId, repositoryId, triggerId };
-  const arrivals = await listArrivals(tx, source);
+  const arrivals = await listArrivals(tx, triggerId, repositoryId);
   const arrival = shipped.isEdit ? (arrivals.get(`${type} ${key}`) ?? null) : ARRIVED;
   if (arrival === null && kind.content.includes(type)) throw noPost(delivery, triggerId, 'edit_only', type);
   // Add the event: an older version may not have stored it.

@@ -31,12 +31,8 @@ export function parseChangelog({ text }: SourceFile): ParsedFile {
   let at = 0;
   for (const { name, from, to } of blocks) {
     const isHeading = /^(?:ATXHeading[123]|SetextHeading\d)$/.test(name);
-    const heading = isHeading
-      ? text
-          .slice(from, to)
-          .replace(/^#+\s+/, '')
-          .replace(/\s*(?:#*|\n.*)$/, '')
-      : '';
+    const [line = ''] = isHeading ? text.slice(from, to).split('\n', 1) : [];
+    const heading = line.replaceAll(/^#+\s+|[\s#]+$/g, '');
     const [, version = '', rest = ''] = VERSION.exec(heading) ?? [];
     const isUnreleased = UNRELEASED.test(heading);
     const isVersion = !isUnreleased && version !== '' && isHeadingTail(rest);

@@ -12,7 +12,7 @@ export interface SourceFile {
 }
 
 /** One record of a file, not checked yet. */
-export interface RawRecord {
+interface RawRecord {
   fields: Record<string, unknown>;
   /** Stable across imports of the same record: the source of the post's id when the file gives none. */
   key: string;
