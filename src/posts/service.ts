@@ -90,11 +90,7 @@ export async function recordPost(
   action: 'post.published' | 'post.unpublished' | 'post.deleted',
   { id, organizationId, title }: Pick<OwnedPost, 'id' | 'organizationId' | 'title'>,
 ): Promise<void> {
-  const summary = {
-    'post.published': `published the post ${quote(title)}`,
-    'post.unpublished': `turned the post ${quote(title)} back into a draft`,
-    'post.deleted': `deleted the post ${quote(title)}`,
-  }[action];
+  const summary = `${action.slice('post.'.length)} the post ${quote(title)}`;
   await recordAudit(tx, deps, { organizationId, action, target: { type: 'post', id }, summary });
 }
 

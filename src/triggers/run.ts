@@ -23,7 +23,7 @@ const MAX_ERROR_LENGTH = 500;
 /** How long a run waits after the system failed, such as a full disk or a locked database, in milliseconds. */
 const SYSTEM_WAIT_MS = 10_000;
 
-type Needs = Omit<AuditDeps, 'db'> & Pick<Deps, 'db' | 'ids'>;
+type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
 /** For the server's job: rests after a failure for which not even a delay could be written. Logs each once. */
 export function createTriggerWorker(deps: Needs, compose: Compose) {

@@ -162,7 +162,7 @@ describe('a large import', () => {
       },
     });
     await expect(stalled).rejects.toThrow(
-      'The import stood still for too long, and another process removed it. Import the file again.',
+      'The import stalled for too long, and another process removed it. Import the file again.',
     );
     await takeover;
     expect(await stored()).toEqual([]);

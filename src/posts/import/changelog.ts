@@ -63,7 +63,7 @@ export function parseChangelog({ text }: SourceFile): ParsedFile {
       },
     };
   });
-  return { records: records.reverse(), skipped: hasUnreleased ? ['what is not released yet'] : [] };
+  return { records: records.reverse(), skipped: hasUnreleased ? ['unreleased changes'] : [] };
 }
 
 /** Accepts a date, a mark or a code name in quotes after the version; "2.0 migration guide" is no version. */

@@ -223,7 +223,7 @@ function formatOf({ name, text }: SourceFile): ImportFormat {
   if (/\.(md|markdown|mdx)$/i.test(name)) {
     return isChangelogName(name) && !FRONT_MATTER.test(text) ? 'changelog' : 'markdown';
   }
-  throw new AppError(400, `${name}: cannot tell what this is by its name`, { code: 'unknown_format' });
+  throw new AppError(400, `${name}: cannot tell the format from the name`, { code: 'unknown_format' });
 }
 
 function sourceOf(path: string): string {
