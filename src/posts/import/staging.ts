@@ -88,8 +88,7 @@ async function openImport(deps: Needs, organizationId: string): Promise<string> 
 
 async function requireStaging(tx: WriteTx, { clock }: Needs, id: string): Promise<void> {
   if (await store.beat(tx, { id, state: 'staging' }, clock.now().getTime())) return;
-  const message =
-    'The import stalled for too long, and another process removed it. Import the file again.';
+  const message = 'The import stalled for too long, and another process removed it. Import the file again.';
   throw new AppError(409, message);
 }
 
