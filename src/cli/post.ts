@@ -13,7 +13,7 @@ import {
   MAX_FILE_BYTES,
 } from '../posts/import/service.ts';
 import { type ContentType, contentTypes, type Post, type PostStatus, postStatuses } from '../posts/model.ts';
-import { deletePost, editPost, setPostStatus } from '../posts/service.ts';
+import { deletePost, editPost } from '../posts/service.ts';
 import { getPost, listPostPage, parsePost } from '../posts/store.ts';
 import { type CliContext, isoTime, whole, withServices } from './context.ts';
 import { explain } from './hints.ts';
@@ -159,7 +159,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
       .description(name === 'publish' ? 'let the API return a post' : 'make a post a draft again')
       .argument('<id>', 'the post')
       .action(async (id: string, _options: object, command: Command) => {
-        const post = await withServices(context, command, (services) => setPostStatus(services, id, status));
+        const post = await withServices(context, command, (services) => editPost(services, id, { status }));
         print(context.terminal, command, post, ({ title }) => `${done}: ${oneLine(title)} (${id})`);
       });
   }

@@ -2,8 +2,7 @@ import { type Command, Option } from 'commander';
 import { getDelivery } from '../deliveries/log-store.ts';
 import { threadedComposer } from '../drafts/thread.ts';
 import type { Services } from '../main.ts';
-import type { RunStatus, TriggerRun } from '../triggers/model.ts';
-import { listRuns, retryRuns } from '../triggers/queue-store.ts';
+import { listRuns, retryRuns, type TriggerRun } from '../triggers/queue-store.ts';
 import { previewTrigger, type RehearsedPost, rehearseTrigger } from '../triggers/rehearse.ts';
 import { runTriggers } from '../triggers/run.ts';
 import { getTrigger } from '../triggers/store.ts';
@@ -50,7 +49,7 @@ export function addRunCommands(group: Command, context: CliContext): void {
     .description('list the runs of triggers that wait or were given up')
     .option('--organization <id>', 'only of this organization')
     .addOption(new Option('--status <status>', 'only with this status').choices(['queued', 'failed']))
-    .action(async (options: { organization?: string; status?: RunStatus }, command: Command) => {
+    .action(async (options: { organization?: string; status?: TriggerRun['status'] }, command: Command) => {
       const { runs, names } = await withServices(context, command, async (services) => ({
         runs: await services.db.read((tx) =>
           listRuns(tx, { organizationId: options.organization, status: options.status }),

@@ -9,14 +9,8 @@ import { type ContentType, contentTypes } from '../posts/model.ts';
 import { providers } from '../providers/index.ts';
 import { MAX_LAST, type Trigger, type TriggerFilters } from '../triggers/model.ts';
 import { countRequests } from '../triggers/queue-store.ts';
-import {
-  changeTrigger,
-  createTrigger,
-  deleteTrigger,
-  findTriggerById,
-  findTriggers,
-  switchTrigger,
-} from '../triggers/service.ts';
+import { changeTrigger, createTrigger, deleteTrigger, switchTrigger } from '../triggers/service.ts';
+import { getTrigger, listTriggers } from '../triggers/store.ts';
 import { describeFilters } from '../triggers/words.ts';
 import { type CliContext, whole, withServices } from './context.ts';
 import { repositoryNames } from './integration.ts';
@@ -118,7 +112,7 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
       }
       const templates = await templatesOf(flags);
       const changed = await withNames(context, command, async (services) => {
-        const { filters } = await findTriggerById(services, id);
+        const { filters } = await services.db.read((tx) => getTrigger(tx, id));
         return changeTrigger(services, id, {
           filters: filtersOf(flags, filters),
           ...(flags.contentType === undefined ? {} : { contentType: flags.contentType }),
@@ -138,10 +132,9 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
       const triggers = await withServices(context, command, async (services) => {
         if (options.organization !== undefined) await getOrganization(services.db, options.organization);
         if (options.integration !== undefined) await getIntegration(services.db, options.integration);
-        return findTriggers(services, {
-          organizationId: options.organization,
-          integrationId: options.integration,
-        });
+        return services.db.read((tx) =>
+          listTriggers(tx, { organizationId: options.organization, integrationId: options.integration }),
+        );
       });
       print(context.terminal, command, triggers, (all) =>
         all.length === 0
@@ -155,7 +148,7 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
     .description('show a trigger, with the templates that it uses')
     .argument('<id>', 'the trigger')
     .action(async (id: string, _options: object, command: Command) => {
-      const found = await withNames(context, command, (services) => findTriggerById(services, id));
+      const found = await withNames(context, command, ({ db }) => db.read((tx) => getTrigger(tx, id)));
       print(context.terminal, command, found.trigger, (trigger) => describeWhole(trigger, found.names));
     });
 

@@ -4,7 +4,6 @@ import { page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { countDrafts } from '../posts/store.ts';
 import type { Guard } from '../users/guard.ts';
-import type { Client } from '../users/model.ts';
 import {
   BROWSER_MS,
   completeSignIn,
@@ -14,6 +13,7 @@ import {
   rememberBrowser,
   SESSION_MS,
 } from '../users/sessions.ts';
+import type { Client } from '../users/store.ts';
 import {
   type Answer,
   type DashboardDeps,

@@ -1,6 +1,6 @@
 // Raw HTML and addresses in untrusted Markdown: tags that may stay, how they are read, written and paired.
 
-const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
+export const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
 /** Elements of words. They may cross the elements that Markdown makes. */
 export const PHRASING = names('b i em strong code kbd samp var sub sup del ins s u small mark q');
@@ -8,7 +8,6 @@ export const PHRASING = names('b i em strong code kbd samp var sub sup del ins s
 export const STRUCTURE = names(
   'p pre blockquote ul ol li dl dt dd table caption thead tbody tfoot tr th td h1 h2 h3 h4 h5 h6 details summary',
 );
-/** Elements without content. */
 export const VOID = names('br hr');
 /** Elements whose content is no text for readers: they go with their content. */
 export const OPAQUE = names(
@@ -27,11 +26,6 @@ export function isKept(name: string): boolean {
   return VOID.has(name) || STRUCTURE.has(name) || PHRASING.has(name);
 }
 
-/** False for names that HTML does not have: `<string>` is more likely to be a type in somebody's code. */
-function isElement(name: string): boolean {
-  return isKept(name) || OPAQUE.has(name) || OTHERS.has(name);
-}
-
 export interface Tag {
   name: string;
   isEnd: boolean;
@@ -41,23 +35,23 @@ export interface Tag {
 const TAG = /^<(\/?)([a-z][a-z\d]{0,15})(?=[\s/>])([\s\S]*)>$/i;
 const ATTRIBUTE = /([^\s/>="'<][^\s/>=<]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*)))?/g;
 
-/** Reads a whole tag; null when it is of no element that HTML has. */
+/** Reads a whole tag. Null for names that HTML does not have: `<string>` is more likely a type in somebody's code. */
 export function readTag(source: string): Tag | null {
-  const [, slash, name = '', rest = ''] = TAG.exec(source) ?? [];
-  if (!isElement(name.toLowerCase())) return null;
+  const [, slash, written = '', rest = ''] = TAG.exec(source) ?? [];
+  const name = written.toLowerCase();
+  if (!isKept(name) && !OPAQUE.has(name) && !OTHERS.has(name)) return null;
   const attributes = new Map<string, string>();
   for (const [, key = '', ...values] of rest.matchAll(ATTRIBUTE)) {
     const value = values.find((each) => each !== undefined) ?? '';
     // As in browsers, the first of one name holds.
     if (!attributes.has(key.toLowerCase())) attributes.set(key.toLowerCase(), decodeEntities(value));
   }
-  return { name: name.toLowerCase(), isEnd: slash === '/', attributes };
+  return { name, isEnd: slash === '/', attributes };
 }
 
 const special = (length: string) =>
   `<!---?>|<!--[^]${length}-->|<\\?[^]${length}\\?>|<!\\[CDATA\\[[^]${length}\\]\\]>|<![a-z][^>]${length}>`;
 
-/** The comment, instruction or declaration that a text begins with. */
 export const SPECIAL = new RegExp(`^(?:${special('*?')})`, 'i');
 
 /** Everything in HTML that begins with `<`, as leniently as browsers read it. Bounded, since many may have no end. */
@@ -66,44 +60,28 @@ export const MARKUP = new RegExp(
   'gi',
 );
 
-/** Finds end tags. */
-export class EndTags {
-  private readonly ends: ReadonlyMap<string, { at: number; end: number }[]>;
-
-  constructor(text: string) {
-    const tags = Map.groupBy(
-      text.matchAll(/<\/([a-z][a-z\d]{0,15})(?:[\s/][^<>]{0,100})?>/gi),
-      ([, name = '']) => name.toLowerCase(),
-    );
-    this.ends = new Map(
-      Array.from(tags, ([name, matches]) => [
-        name,
-        matches.map((match) => ({ at: match.index, end: match.index + match[0].length })),
-      ]),
-    );
-  }
-
-  /** The position after the first end tag of that name from `from` on; null when there is none. */
-  after(name: string, from: number): number | null {
-    const tags = this.ends.get(name) ?? [];
+/** Finds the position after the first end tag of a name from a position on; null when there is none. */
+export function endTagFinder(text: string): (name: string, from: number) => number | null {
+  const matches = text.matchAll(/<\/([a-z][a-z\d]{0,15})(?:[\s/][^<>]{0,100})?>/gi);
+  const byName = Map.groupBy(matches, ([, name = '']) => name.toLowerCase());
+  return (name, from) => {
+    const tags = byName.get(name) ?? [];
     let [low, high] = [0, tags.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((tags[middle]?.at ?? 0) < from) low = middle + 1;
+      if ((tags[middle]?.index ?? 0) < from) low = middle + 1;
       else high = middle;
     }
-    return tags[low]?.end ?? null;
-  }
+    const tag = tags[low];
+    return tag === undefined ? null : tag.index + tag[0].length;
+  };
 }
 
-/** Escapes text for HTML, in attributes too. */
 export function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+  return text.replaceAll(/[&<>"]/g, (character) => `&${ESCAPES[character]};`);
 }
+
+const ESCAPES: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' };
 
 /** Browsers read `</br>` as a line break, too. */
 export function voidTag({ name, isEnd }: Tag, source: string): string {
@@ -203,37 +181,28 @@ export interface KeptTag {
 const MAX_OPEN = 40;
 
 /** A list item in somebody else's list would end the item that holds the post, so these need their parent. */
-const PARENTS: Record<string, readonly string[]> = {
-  li: ['ul', 'ol'],
-  dt: ['dl'],
-  dd: ['dl'],
-  caption: ['table'],
-  thead: ['table'],
-  tbody: ['table'],
-  tfoot: ['table'],
-  tr: ['table'],
-  th: ['tr'],
-  td: ['tr'],
-};
+const PARENTS: readonly [element: RegExp, parent: RegExp][] = [
+  [/^li$/, /^[uo]l$/],
+  [/^d[td]$/, /^dl$/],
+  [/^(?:caption|thead|tbody|tfoot|tr)$/, /^table$/],
+  [/^t[hd]$/, /^tr$/],
+];
 
 /** Elements whose end tags may be left out, and the start tags before which they end. */
-const ENDED_BY: Record<string, readonly string[]> = {
-  li: ['li'],
-  dt: ['dt', 'dd'],
-  dd: ['dt', 'dd'],
-  p: ['p'],
-  th: ['th', 'td', 'tr', 'tbody', 'tfoot'],
-  td: ['th', 'td', 'tr', 'tbody', 'tfoot'],
-  tr: ['tr', 'tbody', 'tfoot'],
-  thead: ['tbody', 'tfoot'],
-  tbody: ['tbody', 'tfoot'],
-};
+const ENDED_BY: readonly [element: RegExp, next: RegExp][] = [
+  [/^li$/, /^li$/],
+  [/^d[td]$/, /^d[td]$/],
+  [/^p$/, /^p$/],
+  [/^t[hd]$/, /^(?:th|td|tr|tbody|tfoot)$/],
+  [/^tr$/, /^(?:tr|tbody|tfoot)$/],
+  [/^(?:thead|tbody)$/, /^(?:tbody|tfoot)$/],
+];
 
-/**
- * Drops the tags that have no other half in the same paragraph, quote or list item, and closes elements where HTML
- * lets their end tags be left out. `parents` holds, for each scope, the one around it. Returns the end tags of
- * elements that are still open at the end of the text (scope 0).
- */
+function patternFor(name: string, table: typeof PARENTS): RegExp | undefined {
+  return table.find(([element]) => element.test(name))?.[1];
+}
+
+/** Drops tags without their other half in one block. Returns the end tags that scope 0, the text, still needs. */
 export function pairTags(tags: readonly KeptTag[], parents: readonly number[]): string[] {
   const open: KeptTag[] = [];
   for (const tag of tags) {
@@ -246,22 +215,18 @@ export function pairTags(tags: readonly KeptTag[], parents: readonly number[]): 
   }
   const stays = (tag: KeptTag) => tag.scope === 0 && !PHRASING.has(tag.name);
   for (const tag of open) if (!stays(tag)) drop(tag);
-  return open
-    .filter(stays)
-    .reverse()
-    .map(({ name }) => `</${name}>`);
+  const unclosed = open.filter(stays).reverse();
+  return unclosed.map(({ name }) => `</${name}>`);
 }
 
 function start(tag: KeptTag, open: KeptTag[]): void {
-  const parents = PARENTS[tag.name];
-  const isMisplaced =
-    parents !== undefined && !open.some(({ name, scope }) => scope === tag.scope && parents.includes(name));
-  if (isMisplaced) {
+  const parent = patternFor(tag.name, PARENTS);
+  if (parent && !open.some(({ name, scope }) => scope === tag.scope && parent.test(name))) {
     drop(tag);
     return;
   }
   const ends = ({ name, scope }: KeptTag) =>
-    scope === tag.scope && ENDED_BY[name]?.includes(tag.name) === true;
+    scope === tag.scope && patternFor(name, ENDED_BY)?.test(tag.name) === true;
   let closers = '';
   for (let last = open.at(-1); last !== undefined && ends(last); last = open.at(-1)) {
     closers += `</${last.name}>`;
@@ -281,7 +246,7 @@ function close(tag: KeptTag, open: KeptTag[]): void {
     return;
   }
   for (const inner of open.splice(at).slice(1)) {
-    if (inner.name in ENDED_BY) tag.edit.text = `</${inner.name}>${tag.edit.text}`;
+    if (patternFor(inner.name, ENDED_BY)) tag.edit.text = `</${inner.name}>${tag.edit.text}`;
     else drop(inner);
   }
 }

@@ -1,6 +1,5 @@
 import { blockReader, limitNesting, type SyntaxNode } from './parse.ts';
 
-/** A heading or a list item at the top level of a Markdown text. */
 export type OutlinePart =
   /** Text that serves as a heading has a level below all headings: 7 in bold, 8 with a colon. */
   { kind: 'heading'; level: number; text: string } | { kind: 'item'; text: string };
@@ -9,7 +8,6 @@ export type OutlinePart =
 export const MAX_ITEM_LENGTH = 2000;
 
 const MAX_DEFINITION_LENGTH = 500;
-/** How many definitions one item takes along. */
 const MAX_DEFINITIONS = 10;
 
 const BOLD = /^(?:\*\*[^*]{1,100}\*\*|__[^_]{1,100}__):?$/;
@@ -21,20 +19,24 @@ const BOLD = /^(?:\*\*[^*]{1,100}\*\*|__[^_]{1,100}__):?$/;
 export function outlineOf(markdown: string, maxItems: number): OutlinePart[] {
   // Markdown has no such bullet, but release notes do.
   const source = limitNesting(markdown).replaceAll(/^([ \t]*)•(?=[ \t])/gm, '$1*');
-  const nodes = childrenOf(blockReader.parse(source).topNode);
+  const nodes = blocksOf(source);
   const definitions = definitionsIn(nodes, source);
   let items = 0;
   return nodes.flatMap((node): OutlinePart[] => {
     if (!node.name.endsWith('List')) return headingsOf(node, source);
     const listed = node.getChildren('ListItem').slice(0, maxItems - items);
     items += listed.length;
-    return listed.map((item) => ({ kind: 'item', text: withDefinitions(textOf(item, source), definitions) }));
+    return listed.map((item) => ({
+      kind: 'item',
+      text: withDefinitions(textOf(item, source), definitions, MAX_DEFINITIONS),
+    }));
   });
 }
 
-function childrenOf(top: SyntaxNode): SyntaxNode[] {
+export function blocksOf(markdown: string): SyntaxNode[] {
   const nodes: SyntaxNode[] = [];
-  for (let node = top.firstChild; node !== null; node = node.nextSibling) nodes.push(node);
+  let node = blockReader.parse(markdown).topNode.firstChild;
+  for (; node !== null; node = node.nextSibling) nodes.push(node);
   return nodes;
 }
 
@@ -64,7 +66,7 @@ function textOf(item: SyntaxNode, source: string): string {
 }
 
 /** The definitions of links (`[docs]: https://…`) by their names in lower case. Of one name the first holds. */
-function definitionsIn(nodes: readonly SyntaxNode[], source: string): ReadonlyMap<string, string> {
+export function definitionsIn(nodes: readonly SyntaxNode[], source: string): ReadonlyMap<string, string> {
   const definitions = nodes.flatMap(({ name, from, to }): [string, string][] => {
     const text = source.slice(from, Math.min(to, from + MAX_DEFINITION_LENGTH + 1));
     const label = name === 'LinkReference' ? /^\[([^\][]{1,100})\]:/.exec(text)?.[1] : undefined;
@@ -73,11 +75,16 @@ function definitionsIn(nodes: readonly SyntaxNode[], source: string): ReadonlyMa
   return new Map(definitions.reverse());
 }
 
-function withDefinitions(text: string, definitions: ReadonlyMap<string, string>): string {
+/** Adds the definitions that the text uses, at most `max`. */
+export function withDefinitions(
+  text: string,
+  definitions: ReadonlyMap<string, string>,
+  max?: number,
+): string {
   if (definitions.size === 0) return text;
-  const labels = Array.from(text.matchAll(/\[([^\][]{1,100})\]/g), ([, label = '']) => label.toLowerCase());
-  const used = [...new Set(labels)]
-    .flatMap((label) => definitions.get(label) ?? [])
-    .slice(0, MAX_DEFINITIONS);
+  const labels = Array.from(text.matchAll(/\[([^\][]{1,100})\](?!\()/g), ([, label = '']) =>
+    label.toLowerCase(),
+  );
+  const used = [...new Set(labels)].flatMap((label) => definitions.get(label) ?? []).slice(0, max);
   return used.length === 0 ? text : `${text}\n\n${used.join('\n')}`;
 }

@@ -14,7 +14,6 @@ export function limitNesting(markdown: string): string {
 /** Bounds the brackets, backticks and tags of a paragraph times its length: at worst the parser looks at each pair. */
 const MAX_COST = 1_000_000;
 
-/** Leaves a paragraph unread that would take long to read. */
 function skipCostly(cx: InlineContext, _next: number, at: number): number {
   if (at > cx.offset) return -1;
   const specials = cx.text.match(/[[\]<`]/g)?.length ?? 0;
@@ -39,7 +38,6 @@ const config: MarkdownConfig = {
 export const reader = parser.configure([Table, config]);
 /** Reads blocks of HTML as Markdown, which they become when their tags go. */
 export const inlineReader = reader.configure({ remove: ['HTMLBlock'] });
-/** Reads blocks alone. */
 export const blockReader = parser.configure({
   remove: ['Escape', 'Entity', 'InlineCode', 'HTMLTag', 'Emphasis', 'HardBreak', 'Link', 'Image', 'LinkEnd'],
 });

@@ -1,4 +1,4 @@
-import { cutText } from '../lib/text.ts';
+import { cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
 import { limitNesting } from './parse.ts';
 
 // Plain text of Markdown, and plain text on its way into Markdown: cleaned, cut, escaped so that it keeps its words.
@@ -17,10 +17,7 @@ const REFERENCE = /^(#\d+|@[\w-]+|[0-9a-f]{7,40}|v?\d+\.\d+[\w.+-]*)$/i;
 
 const TAG = /^<(\/?[a-z][^>]*|!--.*--|![a-z][^>]*)>$/is;
 
-/**
- * Renders Markdown (GFM) as text that reads well by itself: keeps list markers and line breaks, drops markup
- * and HTML tags, and gives the address of a link after its text. LinkedIn has no lists: there `bullet` is `•`.
- */
+/** Text that reads well by itself: list markers, line breaks and addresses stay. LinkedIn has no lists, hence `•`. */
 export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string {
   const text = Bun.markdown.render(
     limitNesting(markdown.replaceAll(MARKS, '')),
@@ -101,30 +98,19 @@ const WORD = 40;
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/**
- * Cuts a text to `maxLength` UTF-16 units with `…` at the end: never within a grapheme, and between words when a space
- * is near. Reads no more than `maxLength` units.
- */
+/** Cuts to `maxLength` UTF-16 units with `…`: never within a grapheme, and between words when a space is near. */
 export function cutGraphemes(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   if (maxLength < 1) return '';
   const room = maxLength - 1;
-  const from = safeStart(text, room - WORD);
-  // A boundary depends on the text before it and on one character after it.
-  const places = Array.from(segmenter.segment(text.slice(from, room + 2)), ({ index }) => from + index);
+  // A boundary depends on one character after it.
+  const places = Array.from(segmenter.segment(text.slice(0, room + 2)), ({ index }) => index);
   const ends = places.filter((at) => at <= room);
   const isSpace = (at: number | undefined) => /\s/.test(text.charAt(at ?? 0));
   const word = ends.findLastIndex((at) => at >= room - WORD && isSpace(at));
   let last = word === -1 ? ends.length - 1 : word;
   while (last > 0 && isSpace(ends[last - 1])) last--;
   return `${text.slice(0, ends[last])}…`;
-}
-
-/** The last sure boundary up to `at`: between two ASCII characters, or the beginning. */
-function safeStart(text: string, at: number): number {
-  for (let start = at; start > 0; start--)
-    if (/^[ -~]{2}/.test(text.slice(start - 1, start + 1))) return start;
-  return 0;
 }
 
 /** Characters that could be markup, and addresses, in which fewer of them are. */
@@ -136,10 +122,7 @@ const LESS = /<(?![a-z/!?]|$)(?![^\s<>]*@)/iy;
 /** Underscores outside of words, and tildes. */
 const RISKY_IN_ADDRESS = /(?<![a-z\d])_|_(?![a-z\d])|~/i;
 
-/**
- * Writes one line of plain text, such as a commit's subject, as Markdown that renders to the same words, with as little
- * escaping as possible. Spans between backticks stay code. White space and control characters become a space.
- */
+/** Writes one line as Markdown that renders to the same words, escaped as little as possible. Code spans stay. */
 export function inlineMarkdown(text: string): string {
   const line = text
     .toWellFormed()
@@ -212,22 +195,18 @@ function matchesAt(pattern: RegExp, text: string, at: number): boolean {
 const LIST_ITEM = /^(?:- |\d{1,9}\. )/;
 
 /** Writes plain text as Markdown that has lines and flat lists, and else only words. Cuts it when it gets too long. */
-export function escapeLines(text: string, maxLength: number): string {
-  const escaped = joinLines(text);
-  return escaped.length <= maxLength ? escaped : joinLines(cutText(text, Math.floor(maxLength / 4)));
-}
-
-function joinLines(text: string): string {
-  const lines = text.split('\n').map((line) => escapeItem(line.trim()));
-  return lines.map((line, index) => line + lineBreak(line, lines[index + 1] ?? '')).join('\n');
-}
-
-function escapeItem(line: string): string {
-  const [marker = ''] = LIST_ITEM.exec(line) ?? [];
-  return marker + escapeLine(line.slice(marker.length).trim(), false);
-}
-
-/** Lines of one paragraph stay lines. */
-function lineBreak(line: string, next: string): string {
-  return line === '' || next === '' || LIST_ITEM.test(next) ? '' : '  ';
+export function escapeLines(text: string): string {
+  const lines = text.split('\n').map((line) => {
+    const trimmed = line.trim();
+    const [marker = ''] = LIST_ITEM.exec(trimmed) ?? [];
+    return marker + escapeLine(trimmed.slice(marker.length).trim(), false);
+  });
+  const escaped = lines.map((line, index) => {
+    const next = lines[index + 1] ?? '';
+    // Lines of one paragraph stay lines.
+    return line === '' || next === '' || LIST_ITEM.test(next) ? line : `${line}  `;
+  });
+  const whole = escaped.join('\n');
+  // Escaped text is at most four times as long.
+  return whole.length <= MAX_BODY_LENGTH ? whole : escapeLines(cutText(text, MAX_BODY_LENGTH / 4));
 }

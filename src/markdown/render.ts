@@ -1,18 +1,13 @@
+import { names } from './html.ts';
 import { safeMarkdown } from './safe.ts';
 
 /** Elements of text. None of them runs, loads or asks for something. */
-const ELEMENTS = new Set(
-  (
-    'h1 h2 h3 h4 h5 h6 p br hr ul ol li dl dt dd blockquote pre code kbd samp var sub sup b i em strong del ins s u ' +
-    'small mark q table caption thead tbody tfoot tr th td details summary a input'
-  ).split(' '),
+const ELEMENTS = names(
+  'h1 h2 h3 h4 h5 h6 p br hr ul ol li dl dt dd blockquote pre code kbd samp var sub sup b i em strong del ins s u ' +
+    'small mark q table caption thead tbody tfoot tr th td details summary a input',
 );
-
-/** Elements that go with their content. */
-const SWALLOWED = new Set(
-  'script style template noscript iframe object embed svg math title textarea select xmp plaintext head'.split(
-    ' ',
-  ),
+const SWALLOWED = names(
+  'script style template noscript iframe object embed svg math title textarea select xmp plaintext head',
 );
 
 const ATTRIBUTES: Readonly<Record<string, (value: string, element: string) => boolean>> = {
@@ -26,10 +21,7 @@ const ATTRIBUTES: Readonly<Record<string, (value: string, element: string) => bo
   start: (value, element) => element === 'ol' && /^\d{1,9}$/.test(value),
 };
 
-/**
- * Renders anybody's Markdown as HTML for the dashboard. The text is made safe first. The result then passes a second
- * wall, which is independent of the first.
- */
+/** Renders anybody's Markdown for the dashboard, within two independent walls: `safeMarkdown` and `allowOnly`. */
 export function renderMarkdown(markdown: string): string {
   const safe = safeMarkdown(markdown);
   const linked = Bun.markdown.html(safe, { autolinks: true });
@@ -48,15 +40,16 @@ export function allowOnly(html: string): string {
           element.replace(pictureLink(element, openLinks > 0), { html: true });
         } else if (SWALLOWED.has(tagName)) {
           element.remove();
-        } else if (!ELEMENTS.has(tagName) || (tagName === 'input' && !isTaskBox(element))) {
+        } else if (
+          !ELEMENTS.has(tagName) ||
+          (tagName === 'input' && element.getAttribute('type') !== 'checkbox')
+        ) {
           element.removeAndKeepContent();
         } else {
           keepAllowed(element);
           if (tagName === 'a') {
             openLinks++;
-            element.onEndTag(() => {
-              openLinks--;
-            });
+            element.onEndTag(() => void openLinks--);
           }
         }
       },
@@ -87,10 +80,6 @@ function pictureLink(element: HTMLRewriterTypes.Element, isInLink: boolean): str
   return `<a href="${quotable(address)}" rel="noopener nofollow">${words}</a>`;
 }
 
-function isTaskBox(element: HTMLRewriterTypes.Element): boolean {
-  return element.getAttribute('type') === 'checkbox';
-}
-
 /** Refuses relative addresses, which would lead into the dashboard. */
 function isWebAddress(address: string): boolean {
   return /^(?:https?:\/\/|mailto:)[^\s\p{Cc}]+$/iu.test(address);
@@ -101,7 +90,6 @@ function quotable(raw: string): string {
   return raw.replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** True when every element with content is closed. */
 function isBalanced(html: string): boolean {
   const open = new Map<string, number>();
   for (const [, slash, name = ''] of html.matchAll(/<(\/?)([a-z][a-z\d]*)\b[^>]*>/g)) {

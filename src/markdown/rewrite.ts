@@ -1,25 +1,4 @@
-import {
-  cleanAddress,
-  type Edit,
-  EndTags,
-  escapeHtml,
-  isKept,
-  isSafeAddress,
-  isWebAddress,
-  type KeptTag,
-  MARKUP,
-  OPAQUE,
-  pairTags,
-  readTag,
-  SPECIAL,
-  STRUCTURE,
-  type Tag,
-  toDestination,
-  VOID,
-  voidTag,
-  withoutEscapes,
-  writeImage,
-} from './html.ts';
+import * as html from './html.ts';
 import { inlineReader, limitNesting, type NodeRef, reader, type SyntaxNode, type Tree } from './parse.ts';
 
 /** The paragraph, link or block of HTML in which a tag stands. */
@@ -29,19 +8,10 @@ interface Place {
   isHtml: boolean;
 }
 
-interface Anchor {
-  edit: Edit;
-  href: string | null;
-  place: Place;
-  /** How many edits and links were made before it. */
-  edits: number;
-  links: number;
-}
+/** `edits` and `links`: how many were made before it. */
+type Anchor = { edit: html.Edit; href: string | null; place: Place; edits: number; links: number };
 
-/**
- * Takes out of Markdown what could be active. The result may read as something else than the source did, so rewrite
- * it until nothing changes. Null when quotes and lists nest too deeply.
- */
+/** Removes what could be active. Repeat it until nothing changes. Null when quotes and lists nest too deeply. */
 export function rewrite(source: string, keepsTags: boolean): string | null {
   if (limitNesting(source) !== source) return null;
   // All that is edited contains one of these.
@@ -49,18 +19,17 @@ export function rewrite(source: string, keepsTags: boolean): string | null {
 }
 
 class Rewriter {
-  private edits: Edit[] = [];
-  private readonly tags: KeptTag[] = [];
+  private edits: html.Edit[] = [];
+  private readonly tags: html.KeptTag[] = [];
   /** By scope, the one around it. Scope 0 is the whole text, the others are blocks. */
   private readonly parents = [0];
   private readonly scopes = [0];
   /** Blocks that stay HTML, each with the edits within it. */
-  private readonly htmlBlocks: { edit: Edit; edits: Edit[] }[] = [];
-  private readonly ends: EndTags;
+  private readonly htmlBlocks: { edit: html.Edit; edits: html.Edit[] }[] = [];
+  private readonly findEnd: ReturnType<typeof html.endTagFinder>;
   private anchor: Anchor | null = null;
   private links = 0;
   private imageEnd = 0;
-  /** The end of the stretch that was removed last. */
   private removedEnd = 0;
   /** Closes the fence that is open at the end. */
   private closing = '';
@@ -72,14 +41,14 @@ class Rewriter {
     private readonly keepsTags: boolean,
   ) {
     this.text = source;
-    this.ends = new EndTags(source);
+    this.findEnd = html.endTagFinder(source);
   }
 
   run(): string {
     const tree = reader.parse(this.source);
     this.text = withoutQuoteMarks(this.source, tree);
     this.visit(tree, 0);
-    const open = pairTags(this.tags, this.parents);
+    const open = html.pairTags(this.tags, this.parents);
     for (const { edit, edits } of this.htmlBlocks) {
       edit.text = withoutBlankLines(this.write(edits, edit.from, edit.to));
     }
@@ -130,7 +99,7 @@ class Rewriter {
         return false;
       case 'Autolink': {
         const address = this.source.slice(from + 1, to - 1);
-        if (!isSafeAddress(address) || address.includes('<')) this.replace(from, from, '\\');
+        if (!html.isSafeAddress(address) || address.includes('<')) this.replace(from, from, '\\');
         return false;
       }
       case 'Link':
@@ -146,7 +115,7 @@ class Rewriter {
     }
   }
 
-  private replace(from: number, to: number, text: string): Edit {
+  private replace(from: number, to: number, text: string): html.Edit {
     const edit = { from, to, text };
     this.edits.push(edit);
     return edit;
@@ -157,7 +126,7 @@ class Rewriter {
     this.removedEnd = to;
   }
 
-  private write(edits: readonly Edit[], from: number, to: number): string {
+  private write(edits: readonly html.Edit[], from: number, to: number): string {
     const pieces: string[] = [];
     let at = from;
     for (const edit of edits.toSorted((one, other) => one.from - other.from)) {
@@ -170,14 +139,14 @@ class Rewriter {
 
   private readHtmlBlock(from: number, to: number): void {
     const text = this.text.slice(from, to);
-    const special = SPECIAL.exec(text)?.[0].length;
-    const tag = readTag(FIRST_MARKUP.exec(text)?.[0] ?? '');
+    const special = html.SPECIAL.exec(text)?.[0].length;
+    const { name = '', isEnd = false } = html.readTag(FIRST_MARKUP.exec(text)?.[0] ?? '') ?? {};
     if (special !== undefined) this.removeBlock(from, from + special);
-    else if (tag !== null && OPAQUE.has(tag.name)) {
-      const end = tag.isEnd ? null : this.ends.after(tag.name, from);
+    else if (html.OPAQUE.has(name)) {
+      const end = isEnd ? null : this.findEnd(name, from);
       if (end === null) this.replace(from, from, '\\');
       else this.removeBlock(from, end);
-    } else if (tag !== null && isKept(tag.name) && this.keepsTags) this.readKeptBlock(from, to, text);
+    } else if (html.isKept(name) && this.keepsTags) this.readKeptBlock(from, to, text);
     else {
       this.visit(inlineReader.parse(text), from);
       this.dedent(from, to);
@@ -188,17 +157,15 @@ class Rewriter {
   private removeBlock(from: number, to: number): void {
     const start = this.lineStart(from);
     const rest = /^[ \t]*(?:\n|$)/.exec(this.source.slice(to, to + 200));
-    if (rest !== null && this.source.slice(start, from).trim() === '')
-      this.remove(start, to + rest[0].length);
-    else this.remove(from, to);
+    const isAlone = rest !== null && this.source.slice(start, from).trim() === '';
+    this.remove(isAlone ? start : from, isAlone ? to + rest[0].length : to);
   }
 
   /** Lines of HTML are often indented, which would make code of them where they become Markdown. */
   private dedent(from: number, to: number): void {
-    const width = from - this.lineStart(from);
-    for (const { index, 1: prefix = '', 2: indent = '' } of this.source
-      .slice(from, to)
-      .matchAll(new RegExp(`\\n([ >]{0,${Math.min(width, 100)}})([ \\t]+)`, 'g'))) {
+    const width = Math.min(from - this.lineStart(from), 100);
+    const indented = new RegExp(`\\n([ >]{0,${width}})([ \\t]+)`, 'g');
+    for (const { index, 1: prefix = '', 2: indent = '' } of this.source.slice(from, to).matchAll(indented)) {
       const start = from + index + 1 + prefix.length;
       this.replace(start, start + indent.length, '');
     }
@@ -212,14 +179,15 @@ class Rewriter {
     const outer = this.edits;
     this.edits = [];
     const place = { from, to, isHtml: true };
-    for (const { index, 0: markup } of text.matchAll(MARKUP)) {
+    for (const { index, 0: markup } of text.matchAll(html.MARKUP)) {
       const at = from + index;
       if (at >= this.removedEnd) this.readMarkup(at, at + markup.length, place);
     }
     // A site that lets no raw HTML through may read links here.
     for (const { index, 1: mark = '', 2: address = '' } of text.matchAll(LINK_IN_HTML)) {
       const at = from + index + 1;
-      if (!isSafeAddress(withoutEscapes(address))) this.replace(at, at + 1, `&#${mark.charCodeAt(0)};`);
+      const isSafe = html.isSafeAddress(html.withoutEscapes(address));
+      if (!isSafe) this.replace(at, at + 1, `&#${mark.charCodeAt(0)};`);
     }
     const edit = { from, to, text: '' };
     this.htmlBlocks.push({ edit, edits: this.edits });
@@ -227,53 +195,48 @@ class Rewriter {
     this.edits.push(edit);
   }
 
-  private readMarkup(from: number, to: number, place: Place): void {
-    const markup = this.text.slice(from, to);
-    const tag = readTag(markup);
-    if (/^<[!?]./.test(markup)) this.replace(from, to, '');
-    else if (tag === null) this.escape(from, place);
-    else this.readTag(tag, from, to, place);
-  }
-
-  /** Makes a `<` the character that it is. */
   private escape(at: number, { isHtml }: Place): void {
     if (isHtml) this.replace(at, at + 1, '&lt;');
     else this.replace(at, at, '\\');
   }
 
-  private readTag(tag: Tag, from: number, to: number, place: Place): void {
-    const { name, isEnd } = tag;
-    if (OPAQUE.has(name)) {
-      const end = isEnd ? to : this.ends.after(name, from);
+  private readMarkup(from: number, to: number, place: Place): void {
+    const markup = this.text.slice(from, to);
+    const tag = html.readTag(markup);
+    if (/^<[!?]./.test(markup)) this.replace(from, to, '');
+    else if (tag === null) this.escape(from, place);
+    else if (html.OPAQUE.has(tag.name)) {
+      const end = tag.isEnd ? to : this.findEnd(tag.name, from);
       if (end !== null && end <= place.to) this.remove(from, end);
       else this.escape(from, place);
     } else if (from < this.imageEnd) this.replace(from, to, '');
-    else if (name === 'img' && !isEnd) this.replace(from, to, writeImage(tag, place.isHtml));
-    else if (name === 'a') this.readAnchor(tag, from, to, place);
+    else if (tag.name === 'img' && !tag.isEnd) this.replace(from, to, html.writeImage(tag, place.isHtml));
+    else if (tag.name === 'a') this.readAnchor(tag, from, to, place);
     else if (this.isType(tag, from)) this.escape(from, place);
-    else if (!isKept(name) || !this.keepsTags) this.replace(from, to, name === 'br' ? ' ' : '');
-    else if (VOID.has(name)) this.replace(from, to, voidTag(tag, this.source.slice(from, to)));
+    else if (!html.isKept(tag.name) || !this.keepsTags) this.replace(from, to, tag.name === 'br' ? ' ' : '');
+    else if (html.VOID.has(tag.name)) this.replace(from, to, html.voidTag(tag, this.source.slice(from, to)));
     else {
+      const { name, isEnd } = tag;
       const edit = this.replace(from, to, `<${isEnd ? '/' : ''}${name}>`);
       this.tags.push({ edit, name, isEnd, scope: this.scope });
     }
   }
 
   /** True for a type's argument, as in `List<Button>`. */
-  private isType({ name, isEnd, attributes }: Tag, at: number): boolean {
+  private isType({ name, isEnd, attributes }: html.Tag, at: number): boolean {
     const isGlued = /[\p{L}\p{N}_]/u.test(this.source[at - 1] ?? '');
-    if (isEnd || !isGlued || attributes.size > 0 || STRUCTURE.has(name) || VOID.has(name)) return false;
-    return this.ends.after(name, at) === null;
+    const isPlain = !isEnd && attributes.size === 0 && !html.STRUCTURE.has(name) && !html.VOID.has(name);
+    return isGlued && isPlain && this.findEnd(name, at) === null;
   }
 
   /** Makes a link of an anchor that holds words or an image and no other link. */
-  private readAnchor({ isEnd, attributes }: Tag, from: number, to: number, place: Place): void {
+  private readAnchor({ isEnd, attributes }: html.Tag, from: number, to: number, place: Place): void {
     const { anchor } = this;
     const edit = this.replace(from, to, '');
     this.anchor = null;
     if (!isEnd) {
       const href = attributes.get('href')?.trim() ?? '';
-      const isLink = anchor === null && isWebAddress(href);
+      const isLink = anchor === null && html.isWebAddress(href);
       this.anchor = { edit, href: isLink ? href : null, place, edits: this.edits.length, links: this.links };
       return;
     }
@@ -282,8 +245,8 @@ class Rewriter {
     const content = this.write(this.edits.slice(anchor.edits), anchor.edit.to, from);
     if (content.trim() === '' || content.includes('\n\n')) return;
     this.links++;
-    anchor.edit.text = place.isHtml ? `<a href="${escapeHtml(anchor.href)}">` : '[';
-    edit.text = place.isHtml ? '</a>' : `](${toDestination(anchor.href)})`;
+    anchor.edit.text = place.isHtml ? `<a href="${html.escapeHtml(anchor.href)}">` : '[';
+    edit.text = place.isHtml ? '</a>' : `](${html.toDestination(anchor.href)})`;
   }
 
   private readLink(node: SyntaxNode, offset: number): void {
@@ -296,11 +259,11 @@ class Rewriter {
     if (url === null) {
       // No link by the rules, but a lenient parser could make one of it.
       const [, address = ''] = /^\(\s*<?([^\s>]*)/.exec(this.source.slice(to, to + 500)) ?? [];
-      if (!isSafeAddress(withoutEscapes(address))) this.replace(to, to, '\\');
+      if (!html.isSafeAddress(html.withoutEscapes(address))) this.replace(to, to, '\\');
       return;
     }
     const written = this.text.slice(url.from + offset, url.to + offset);
-    const address = cleanAddress(written);
+    const address = html.cleanAddress(written);
     if (node.name === 'LinkReference') this.replace(url.from + offset, url.to + offset, address ?? '#');
     else if (address === null && open !== undefined && close !== undefined) {
       this.replace(open.from + offset, open.to + offset, '');
@@ -314,8 +277,8 @@ class Rewriter {
 
   private closeFence(node: SyntaxNode, offset: number): void {
     const [open, close] = node.getChildren('CodeMark');
-    if (open === undefined || close !== undefined || this.source.slice(node.to + offset).trim() !== '')
-      return;
+    const isLast = this.source.slice(node.to + offset).trim() === '';
+    if (open === undefined || close !== undefined || !isLast) return;
     const from = open.from + offset;
     const prefix = this.source.slice(this.lineStart(from), from).replaceAll(/[^>\s]/g, ' ');
     const lineEnd = this.source.endsWith('\n') ? '' : '\n';
@@ -324,7 +287,7 @@ class Rewriter {
 }
 
 const LINK_IN_HTML = /\]([(:])\s{0,100}<?([^\s>)]{0,500})/g;
-const FIRST_MARKUP = new RegExp(`^(?:${MARKUP.source})`, 'i');
+const FIRST_MARKUP = new RegExp(`^(?:${html.MARKUP.source})`, 'i');
 
 function isScope(type: SyntaxNode['type']): boolean {
   return (type.is('Block') && !type.isTop) || type.name === 'TableCell';

@@ -8,7 +8,6 @@ import { rewrite } from './rewrite.ts';
 
 /** Room for the fence and the tags that are closed at the end of a text that was cut. */
 const RESERVE = 2000;
-/** How often rewriting may change the text. */
 const MAX_PASSES = 8;
 
 /**
@@ -22,8 +21,8 @@ export function safeMarkdown(markdown: string): string {
   if (whole !== null && isHarmless(whole)) return whole;
   const tagless = settle(text, false);
   if (tagless !== null && isHarmless(tagless)) return tagless;
-  const words = escapeLines(tagless === null ? text : toPlainText(tagless), MAX_BODY_LENGTH);
-  return isHarmless(words) ? words : escapeLines(text.replaceAll(/[<&[\]`]/g, ' '), MAX_BODY_LENGTH);
+  const words = escapeLines(tagless === null ? text : toPlainText(tagless));
+  return isHarmless(words) ? words : escapeLines(text.replaceAll(/[<&[\]`]/g, ' '));
 }
 
 /** Rewrites a text until nothing changes; null when that does not end. */
@@ -42,7 +41,6 @@ function fit(text: string): string {
   return text.length <= MAX_BODY_LENGTH ? text : cutText(text, MAX_BODY_LENGTH - RESERVE);
 }
 
-/** Browsers flatten elements that nest much more deeply. */
 const MAX_DEPTH = 120;
 /** A tag as Bun and `rewrite` write it. Nothing else may begin with `<`. */
 const TAG = /<(\/?)([a-z][a-z\d]*)((?: [a-z]+(?:="[^"<>]*")?)*) ?\/?>/g;
@@ -86,8 +84,7 @@ function hasOnlyAllowed(html: string): boolean {
     .on('*', {
       element(element) {
         const { tagName } = element;
-        const isAllowed = isKept(tagName) || /^(?:a|img|input)$/.test(tagName);
-        if (!isAllowed) refuse();
+        if (!isKept(tagName) && !/^(?:a|img|input)$/.test(tagName)) refuse();
         for (const [name = '', value = ''] of element.attributes) {
           if (!Object.hasOwn(ATTRIBUTES, name) || ATTRIBUTES[name]?.(value, tagName) !== true) refuse();
         }
@@ -98,10 +95,7 @@ function hasOnlyAllowed(html: string): boolean {
   return isFine;
 }
 
-/**
- * True when every `<` begins a plainly written tag and elements of blocks are nested and closed. Then neither a lenient
- * parser nor text that is put after it can make something else of it.
- */
+/** Plain tags, and blocks nested and closed: no lenient parser and no text after it makes something else of it. */
 function isWellFormed(html: string, countsWords: boolean): boolean {
   if (html.replaceAll(TAG, '').includes('<')) return false;
   const open: string[] = [];

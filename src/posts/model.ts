@@ -60,17 +60,15 @@ export type OwnedPost = Post & { organizationId: string };
 export type PostJson = Uint8Array;
 
 const count = (minimum: number, description: string) => Type.Integer({ minimum, description });
+const neighbor = (description: string) =>
+  Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], { description });
 
 export const Pagination = Type.Object(
   {
     limit: Type.Integer({ minimum: 1, maximum: 100, description: 'Page size in effect.' }),
     currentPage: count(1, 'The page returned.'),
-    nextPage: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'Number of the next page. Null on the last page and past it.',
-    }),
-    previousPage: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'Number of the previous page. Null on the first page.',
-    }),
+    nextPage: neighbor('Number of the next page. Null on the last page and past it.'),
+    previousPage: neighbor('Number of the previous page. Null on the first page.'),
     totalPages: count(1, 'At least 1.'),
     totalItems: count(0, 'How many posts match the filters.'),
   },

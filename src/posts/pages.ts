@@ -1,6 +1,6 @@
-import type { Database } from '../../db/client.ts';
+import type { Storage } from '../../db/storage.ts';
 import { type Rendered, rendered } from '../http/respond.ts';
-import type { PageSelection, Pagination, PostJson, PostSelection } from './model.ts';
+import type { PageSelection, Pagination, PostSelection } from './model.ts';
 import { findPostJson, listPostPage, tallyPosts } from './store.ts';
 
 // The bodies of the content API, joined from the bytes in the database: no post is parsed or serialized.
@@ -16,16 +16,8 @@ interface KeptPage extends Rendered {
   keptBytes: number;
 }
 
-export interface Pages {
-  /** The body of a list response. */
-  renderPage(organizationId: string, selection: PageSelection): Promise<Rendered>;
-}
-
-/**
- * Keeps pages as they were last sent. Every request compares the page's version with the database, so a write of any
- * process shows in the next response.
- */
-export function createPages(db: Database, maxKeptBytes = MAX_KEPT_BYTES): Pages {
+/** Keeps pages as sent. Every request compares versions with the database, so a write shows in the next response. */
+export function createPages(db: Storage, maxKeptBytes = MAX_KEPT_BYTES) {
   const kept = new Map<string, KeptPage>();
   let keptBytes = 0;
 
@@ -46,44 +38,41 @@ export function createPages(db: Database, maxKeptBytes = MAX_KEPT_BYTES): Pages 
     }
   }
 
-  return {
-    async renderPage(organizationId, selection) {
-      const { statuses, contentTypes, limit, page, sort } = selection;
-      const key = `${organizationId} ${statuses} ${contentTypes} ${limit} ${page} ${sort}`;
-      const current = await db.read(async (tx) => {
-        const { version } = await tallyPosts(tx, organizationId, selection);
-        const present = kept.get(key);
-        return present?.version === version ? present : listPostPage(tx, organizationId, selection);
-      });
-      if (!('posts' in current)) return current;
+  return async function renderPage(organizationId: string, selection: PageSelection): Promise<Rendered> {
+    const { statuses, contentTypes, limit, page, sort } = selection;
+    const key = `${organizationId} ${statuses} ${contentTypes} ${limit} ${page} ${sort}`;
+    const current = await db.read(async (tx) => {
+      const { version } = await tallyPosts(tx, organizationId, selection);
+      const present = kept.get(key);
+      return present?.version === version ? present : listPostPage(tx, organizationId, selection);
+    });
+    if (!('posts' in current)) return current;
 
-      const body = listBody(current.posts, paginate(current.totalItems, selection));
-      const fresh: KeptPage = {
-        ...rendered(body, (bytes) => count(key, fresh, bytes)),
-        version: current.version,
-        keptBytes: 0,
-      };
-      drop(key);
-      kept.set(key, fresh);
-      count(key, fresh, body.byteLength + OVERHEAD_BYTES);
-      return fresh;
-    },
+    const { version, posts, totalItems } = current;
+    const pagination = JSON.stringify(paginate(totalItems, selection));
+    const list = posts.flatMap((post, index) => (index === 0 ? [post] : [COMMA, post]));
+    const body = concat([bytes('{"posts":['), ...list, bytes(`],"pagination":${pagination}}`)]);
+    const fresh: KeptPage = { ...rendered(body, (size) => count(key, fresh, size)), version, keptBytes: 0 };
+    drop(key);
+    kept.set(key, fresh);
+    count(key, fresh, body.byteLength + OVERHEAD_BYTES);
+    return fresh;
   };
 }
 
 /** The body of a get-one response: the post, or null (section 4.2 of the spec). */
 export async function renderPost(
-  db: Database,
+  db: Storage,
   organizationId: string,
   postId: string,
   selection: PostSelection,
 ): Promise<Rendered> {
   const json = await db.read((tx) => findPostJson(tx, organizationId, postId, selection));
-  return rendered(json === null ? bytes('{"post":null}') : concat([bytes('{"post":'), json, bytes('}')]));
+  return rendered(concat([bytes('{"post":'), json ?? bytes('null'), bytes('}')]));
 }
 
 /** Section 2 of the spec; `totalPages` is at least 1, and a page past the end points back one page. */
-function paginate(totalItems: number, { limit, page }: Pick<PageSelection, 'limit' | 'page'>): Pagination {
+function paginate(totalItems: number, { limit, page }: PageSelection): Pagination {
   const totalPages = Math.max(1, Math.ceil(totalItems / limit));
   return {
     limit,
@@ -95,19 +84,8 @@ function paginate(totalItems: number, { limit, page }: Pick<PageSelection, 'limi
   };
 }
 
-function listBody(posts: readonly PostJson[], pagination: Pagination): Uint8Array<ArrayBuffer> {
-  const parts: Uint8Array[] = [OPENING];
-  for (const post of posts) {
-    if (parts.length > 1) parts.push(COMMA);
-    parts.push(post);
-  }
-  parts.push(bytes(`],"pagination":${JSON.stringify(pagination)}}`));
-  return concat(parts);
-}
-
 const encoder = new TextEncoder();
 const bytes = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
-const OPENING = bytes('{"posts":[');
 const COMMA = bytes(',');
 
 function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
@@ -7,7 +7,7 @@ import { requireApiKey } from '../http/request.ts';
 import { privateJson } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { ID_PATTERN, isId } from '../lib/ids.ts';
-import { contentTypes, ListQuery, type PageSelection, PostFilter, type PostSelection } from './model.ts';
+import { contentTypes, ListQuery, PostFilter, type PostSelection } from './model.ts';
 import { createPages, renderPost } from './pages.ts';
 
 const OrganizationId = Type.String({
@@ -32,16 +32,23 @@ const PostId = Type.String({
   examples: ['post_3Qv8rT5kWn2LxYbZ7cJd4M'],
 });
 
+const INVALID_LIST = 'Invalid query parameters';
+const INVALID_POST = 'Invalid path params or query';
+const readListQuery = queryReader(ListQuery, INVALID_LIST);
+const readPostQuery = queryReader(PostFilter, INVALID_POST);
+
 /** The content API: sections 4.1 and 4.2 of the spec. The key is checked before the path and the query. */
 export function posts(deps: Pick<Deps, 'db' | 'keys' | 'metrics'>) {
-  const pages = createPages(deps.db);
+  const renderPage = createPages(deps.db);
 
   return new Elysia({ name: 'posts' })
     .get(
       '/v1/:organizationId/posts',
       async ({ request, params: { organizationId } }) => {
         await requireApiKey(deps, request.headers, organizationId, 'api.read');
-        return privateJson(request, await pages.renderPage(organizationId, parseListQuery(request.url)));
+        const { limit = 10, page = 1, sort = 'desc', ...filter } = readListQuery(request.url);
+        const selection = { ...selectionOf(filter), limit, page, sort };
+        return privateJson(request, await renderPage(organizationId, selection));
       },
       {
         detail: documented({
@@ -53,7 +60,7 @@ export function posts(deps: Pick<Deps, 'db' | 'keys' | 'metrics'>) {
           params: Type.Object({ organizationId: OrganizationId }),
           query: ListQuery,
           headers: requestHeaders,
-          responses: { 200: 'PostList', 304: notModified, ...refusals('Invalid query parameters') },
+          responses: { 200: 'PostList', 304: notModified, ...refusals(INVALID_LIST) },
         }),
       },
     )
@@ -61,8 +68,9 @@ export function posts(deps: Pick<Deps, 'db' | 'keys' | 'metrics'>) {
       '/v1/:organizationId/posts/:postId',
       async ({ request, params: { organizationId, postId } }) => {
         await requireApiKey(deps, request.headers, organizationId, 'api.read');
-        const { postId: id, ...selection } = parsePostQuery(postId, request.url);
-        return privateJson(request, await renderPost(deps.db, organizationId, id, selection));
+        const filter = readPostQuery(request.url);
+        if (!isId(postId)) throw new AppError(400, INVALID_POST);
+        return privateJson(request, await renderPost(deps.db, organizationId, postId, selectionOf(filter)));
       },
       {
         detail: documented({
@@ -74,27 +82,15 @@ export function posts(deps: Pick<Deps, 'db' | 'keys' | 'metrics'>) {
           params: Type.Object({ organizationId: OrganizationId, postId: PostId }),
           query: PostFilter,
           headers: requestHeaders,
-          responses: { 200: 'PostResult', 304: notModified, ...refusals('Invalid path params or query') },
+          responses: { 200: 'PostResult', 304: notModified, ...refusals(INVALID_POST) },
         }),
       },
     );
 }
 
-// Elysia's own reading of the query string is too lenient for the contract: it splits commas, takes `0x10` and `1e2`
-// for numbers, and lets the last of a repeated parameter win.
-
-const listQuery = TypeCompiler.Compile(ListQuery);
-const postFilter = TypeCompiler.Compile(PostFilter);
-
-const DEFAULT_PAGE: PageSelection = { ...selection({}), limit: 10, page: 1, sort: 'desc' };
-
-const listNames = knownNames(ListQuery.properties);
-const filterNames = knownNames(PostFilter.properties);
-
-/** Parameter names, exact and as `plainName` returns them. */
-function knownNames(properties: object): { exact: ReadonlySet<string>; plain: ReadonlySet<string> } {
-  const names = Object.keys(properties);
-  return { exact: new Set(names), plain: new Set(names.map(plainName)) };
+function selectionOf(filter: Static<typeof PostFilter>): PostSelection {
+  const { status = ['published'], contentType = [...contentTypes] } = filter;
+  return { statuses: status, contentTypes: contentType };
 }
 
 /** A name without array brackets, punctuation and case: `Content-Type[0]` and `contentType` become one. */
@@ -102,71 +98,32 @@ function plainName(name: string): string {
   return name.replace(/\[.*$/s, '').replaceAll(/[\W_]/g, '').toLowerCase();
 }
 
-/** Ignoring `status[]` or `Limit` would return unfiltered posts to a client that asked for a filter. */
-function hasMisspelledName(parameters: URLSearchParams, names: ReturnType<typeof knownNames>): boolean {
-  for (const name of parameters.keys()) {
-    if (!names.exact.has(name) && names.plain.has(plainName(name))) return true;
-  }
-  return false;
-}
-
-/** Section 4.1 of the spec, with its defaults. Throws `AppError` 400. */
-function parseListQuery(url: string): PageSelection {
-  if (!url.includes('?')) return DEFAULT_PAGE;
-  const parameters = searchParameters(url);
-  if (hasMisspelledName(parameters, listNames)) throw new AppError(400, 'Invalid query parameters');
-  const query = {
-    ...filterValues(parameters),
-    ...present('limit', decimal(parameters.getAll('limit'))),
-    ...present('page', decimal(parameters.getAll('page'))),
-    ...present('sort', single(parameters.getAll('sort'))),
-  };
-  if (!listQuery.Check(query)) throw new AppError(400, 'Invalid query parameters');
-  return { ...selection(query), limit: query.limit ?? 10, page: query.page ?? 1, sort: query.sort ?? 'desc' };
-}
-
-/** Section 4.2 of the spec. Throws `AppError` 400 for a malformed id or filter. */
-function parsePostQuery(id: unknown, url: string): PostSelection & { postId: string } {
-  const parameters = searchParameters(url);
-  const query = filterValues(parameters);
-  if (!isId(id) || !postFilter.Check(query) || hasMisspelledName(parameters, filterNames)) {
-    throw new AppError(400, 'Invalid path params or query');
-  }
-  return { ...selection(query), postId: id };
-}
-
-function searchParameters(url: string): URLSearchParams {
-  const start = url.indexOf('?');
-  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
-}
-
-/** Repeated parameters as lists, each value once. */
-function filterValues(parameters: URLSearchParams) {
-  return {
-    ...present('status', several(parameters.getAll('status'))),
-    ...present('contentType', several(parameters.getAll('contentType'))),
+/** Throws `AppError` 400. Elysia splits commas, reads `0x10` as a number, and lets the last of a parameter win. */
+function queryReader<Schema extends TObject>(schema: Schema, refusal: string) {
+  const compiled = TypeCompiler.Compile(schema);
+  const properties = new Map(Object.entries(schema.properties));
+  const plainNames = new Set(properties.keys().map(plainName));
+  return (url: string): Static<Schema> => {
+    const start = url.indexOf('?');
+    // Every parameter is optional.
+    if (start === -1) return {};
+    const parameters = new URLSearchParams(url.slice(start));
+    const query: Record<string, unknown> = {};
+    for (const name of new Set(parameters.keys())) {
+      const property = properties.get(name);
+      if (property !== undefined) query[name] = readValues(property, parameters.getAll(name));
+      // Ignoring `status[]` or `Limit` would return unfiltered posts to a client that asked for a filter.
+      else if (plainNames.has(plainName(name))) throw new AppError(400, refusal);
+    }
+    if (!compiled.Check(query)) throw new AppError(400, refusal);
+    return query;
   };
 }
 
-function selection(query: {
-  status?: PostSelection['statuses'];
-  contentType?: PostSelection['contentTypes'];
-}) {
-  return {
-    statuses: query.status ?? ['published' as const],
-    contentTypes: query.contentType ?? [...contentTypes],
-  };
-}
-
-const present = (name: string, value: unknown) => (value === undefined ? {} : { [name]: value });
-
-const several = (values: string[]) => (values.length === 0 ? undefined : [...new Set(values)]);
-
-/** The only value; for a repeated parameter the whole list, which no schema accepts. */
-const single = (values: string[]) => (values.length > 1 ? values : values[0]);
-
-/** A plain decimal integer as a number; anything else unchanged, for the schema to refuse. */
-function decimal(values: string[]) {
-  const value = single(values);
-  return typeof value === 'string' && /^[1-9]\d{0,15}$/.test(value) ? Number(value) : value;
+/** A list holds each value once. Where the schema has no list, it refuses a repeated parameter. */
+function readValues({ type }: TSchema, values: string[]): unknown {
+  if (type === 'array') return [...new Set(values)];
+  const [value = '', ...others] = values;
+  if (others.length > 0) return values;
+  return type === 'integer' && /^[1-9]\d{0,15}$/.test(value) ? Number(value) : value;
 }

@@ -12,24 +12,19 @@ const MIN_BEGINNING = 3;
 /** The most posts that a search returns. */
 export const MAX_FOUND = 1_000;
 
-/** One page of search results. */
-export interface Found {
-  posts: Post[];
-  totalItems: number;
-  /** More posts match; they were added before these. */
-  isCut: boolean;
-}
+export type Found = Awaited<ReturnType<typeof searchPosts>>;
 
 /**
  * Finds posts whose title or text contains every word of the query; newest first, `selection.limit` on a page. The last
- * word may be unfinished, unless the finished words already match more than `MAX_FOUND` posts.
+ * word may be unfinished, unless the finished words already match more than `MAX_FOUND` posts. `isCut`: more posts match;
+ * they were added before these.
  */
 export async function searchPosts(
   tx: ReadTx,
   organizationId: string,
   query: string,
   selection: Omit<PageSelection, 'sort'>,
-): Promise<Found> {
+): Promise<{ posts: Post[]; totalItems: number; isCut: boolean }> {
   const words = toWords(query);
   if (words.length === 0) return { posts: [], totalItems: 0, isCut: false };
   const about = aboutMatch(organizationId, selection);
@@ -43,7 +38,7 @@ export async function searchPosts(
   const totalItems = Math.min(ids.length, MAX_FOUND);
   const start = (selection.page - 1) * selection.limit;
   const pageIds = ids.slice(start, Math.min(start + selection.limit, MAX_FOUND));
-  const byId = new Map((await readPosts(tx, pageIds)).map((post) => [post.id, post]));
+  const byId = await readPosts(tx, pageIds);
   return { posts: pageIds.flatMap((id) => byId.get(id) ?? []), totalItems, isCut };
 }
 

@@ -1,7 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { Database } from '../../db/client.ts';
-import type { WriteTx } from '../../db/storage.ts';
-import { type AuditAction, quote } from '../audit/model.ts';
+import type { Storage, WriteTx } from '../../db/storage.ts';
+import { quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
 import { ID_PATTERN, ID_RULE, type Ids } from '../lib/ids.ts';
@@ -10,16 +9,10 @@ import { findProblem, invalidField, type Problem } from '../lib/validation.ts';
 import { toPlainText } from '../markdown/plain-text.ts';
 import { ContentType, type OwnedPost, type Post, PostStatus } from './model.ts';
 import { getPost, readPost } from './store.ts';
-import {
-  type AuditedPost,
-  deletePostRow,
-  settleStagedPost,
-  updatePostStatus,
-  writePost,
-} from './write-store.ts';
+import { deletePostRow, settleStagedPost, writePost } from './write-store.ts';
 
 /** A person's change of a post; its plain text follows from the Markdown. */
-export interface PostEdit {
+interface PostEdit {
   title?: string | undefined;
   markdown?: string | undefined;
   status?: PostStatus | undefined;
@@ -28,59 +21,51 @@ export interface PostEdit {
 }
 
 /** Throws `AppError` 400 with the invalid field, 404, and 409 `post_changed` when the text changed since `seen`. */
-export async function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promise<Post> {
-  return await deps.db.write(async (tx) => {
+export function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promise<Post> {
+  return deps.db.write(async (tx) => {
+    await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
-    const { title, markdown } = checkText({
-      title: edit.title ?? post.title,
-      markdown: edit.markdown ?? post.markdown,
-    });
-    const status = edit.status ?? post.status;
-    const isSameText = title === post.title && markdown === post.markdown;
-    if (!isSameText && edit.seen !== undefined && edit.seen !== post.updatedAt) {
+    const { title = post.title, markdown = post.markdown, status = post.status } = edit;
+    const text = checkText({ title, markdown });
+    const isEdited = text.title !== post.title || text.markdown !== post.markdown;
+    if (isEdited && edit.seen !== undefined && edit.seen !== post.updatedAt) {
       throw new AppError(409, 'The post was changed meanwhile', { code: 'post_changed' });
     }
-    if (!isSameText || status !== post.status) {
-      const content = markdown === post.markdown ? post.content : plainTextFor(post.contentType, markdown);
-      const updatedAt = deps.clock.now().toISOString();
-      await writePost(tx, { ...post, title, markdown, content, status, updatedAt });
-    }
+    if (!isEdited && status === post.status) return getPost(tx, postId);
+    const content =
+      text.markdown === post.markdown ? post.content : plainTextFor(post.contentType, text.markdown);
+    await writePost(tx, { ...post, ...text, content, status, updatedAt: deps.clock.now().toISOString() });
     if (status !== post.status) {
       const action = status === 'published' ? 'post.published' : 'post.unpublished';
-      await recordPost(tx, deps, action, { ...post, title });
+      await recordPost(tx, deps, action, { ...post, ...text });
     }
     return getPost(tx, postId);
   });
 }
 
 /** A draft by a person. Throws `AppError` 400 with the invalid field. */
-export async function createPost(
+export function createPost(
   { db, clock, ids }: Pick<AuditDeps, 'db' | 'clock'> & { ids: Ids },
   organizationId: string,
-  given: { title: string; markdown: string; contentType: ContentType },
+  given: Pick<Post, 'title' | 'markdown' | 'contentType'>,
 ): Promise<Post> {
-  const { title, markdown } = checkText(given);
   const { contentType } = given;
-  const id = ids.newId('post');
-  const now = clock.now().toISOString();
-  const content = plainTextFor(contentType, markdown);
-  const text = { title, markdown, content, contentType, sourceMetadata: null };
-  return await db.write(async (tx) => {
-    await writePost(tx, { ...text, id, organizationId, status: 'draft', createdAt: now, updatedAt: now });
-    return getPost(tx, id);
-  });
-}
-
-/** Throws `AppError` 404. A post that has the status keeps its `updatedAt`. */
-export async function setPostStatus(deps: AuditDeps, postId: string, status: PostStatus): Promise<Post> {
-  return await deps.db.write(async (tx) => {
-    await settleStagedPost(tx, postId);
-    const changed = await updatePostStatus(tx, postId, status, deps.clock.now().toISOString());
-    if (changed !== null) {
-      await recordPost(tx, deps, status === 'published' ? 'post.published' : 'post.unpublished', changed);
-    }
-    return getPost(tx, postId);
+  const text = checkText(given);
+  const createdAt = clock.now().toISOString();
+  const post: Post = {
+    id: ids.newId('post'),
+    ...text,
+    content: plainTextFor(contentType, text.markdown),
+    contentType,
+    sourceMetadata: null,
+    status: 'draft',
+    createdAt,
+    updatedAt: createdAt,
+  };
+  return db.write(async (tx) => {
+    await writePost(tx, { ...post, organizationId });
+    return post;
   });
 }
 
@@ -102,19 +87,15 @@ export async function removePost(tx: WriteTx, deps: AuditContext, postId: string
 export async function recordPost(
   tx: WriteTx,
   deps: AuditContext,
-  action: Extract<AuditAction, 'post.published' | 'post.unpublished' | 'post.deleted'>,
-  { id, organizationId, title }: AuditedPost,
+  action: 'post.published' | 'post.unpublished' | 'post.deleted',
+  { id, organizationId, title }: Pick<OwnedPost, 'id' | 'organizationId' | 'title'>,
 ): Promise<void> {
-  const summary = {
-    'post.published': `published the post ${quote(title)}`,
-    'post.unpublished': `turned the post ${quote(title)} back into a draft`,
-    'post.deleted': `deleted the post ${quote(title)}`,
-  }[action];
+  const summary = `${action.slice('post.'.length)} the post ${quote(title)}`;
   await recordAudit(tx, deps, { organizationId, action, target: { type: 'post', id }, summary });
 }
 
 /** Writes posts without a record, all or none. Throws for an id of another organization. */
-export async function savePosts(db: Database, posts: readonly OwnedPost[]): Promise<void> {
+export async function savePosts(db: Storage, posts: readonly OwnedPost[]): Promise<void> {
   await db.write(async (tx) => {
     for (const post of posts) await writePost(tx, post);
   });
@@ -181,11 +162,10 @@ function findOtherProblem({ title, markdown, content, sourceMetadata }: Imported
     // SQLite's text functions and PostgreSQL end a text there.
     if (text?.includes('\0')) return { field, message: 'must not hold the character U+0000' };
   }
-  const metadata = JSON.stringify(sourceMetadata ?? null);
-  if (metadata.length > MAX_METADATA) {
+  if (JSON.stringify(sourceMetadata ?? null).length > MAX_METADATA) {
     return { field: 'sourceMetadata', message: `must have at most ${MAX_METADATA} characters as JSON` };
   }
-  if (depthOf(metadata) > MAX_METADATA_DEPTH) {
+  if (depthOf(sourceMetadata) > MAX_METADATA_DEPTH) {
     return { field: 'sourceMetadata', message: `must not nest deeper than ${MAX_METADATA_DEPTH}` };
   }
   return null;
@@ -195,15 +175,9 @@ function badTime(text: unknown): string {
   return `must be an ISO 8601 date or a time with its offset, such as 2026-01-31 or 2026-01-31T09:30:00Z, not ${JSON.stringify(text)}`;
 }
 
-/** The depth of brackets outside of strings. */
-function depthOf(json: string): number {
-  let depth = 0;
-  let deepest = 0;
-  for (const bracket of json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').match(/[[\]{}]/g) ?? []) {
-    depth += bracket === '[' || bracket === '{' ? 1 : -1;
-    deepest = Math.max(deepest, depth);
-  }
-  return deepest;
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
 /** A post's `content`, derived from its Markdown. LinkedIn has no lists: there a bullet reads better. */

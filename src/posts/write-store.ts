@@ -1,17 +1,19 @@
 import { and, eq, getTableColumns, min, sql } from 'drizzle-orm';
 import { imports, posts, stagedPosts } from '../../db/schema/posts.ts';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
-import type { OwnedPost, PostStatus } from './model.ts';
+import type { OwnedPost } from './model.ts';
 
-/**
- * Writes a new post, or a new version of one. An import in progress no longer overwrites it. Throws for an id of
- * another organization.
- */
+/** Writes a new post or version, which an import in progress no longer overwrites. Throws for a foreign id. */
 export async function writePost(tx: WriteTx, post: OwnedPost): Promise<void> {
   const staged = statements(tx).take.get({ postId: post.id });
   const isTheirs = staged !== undefined && staged.organizationId !== post.organizationId;
   if (isTheirs || !(await savePost(tx, post)))
     throw new Error(`post ${post.id} belongs to another organization`);
+}
+
+/** Inserts or replaces a post in `posts`. False when another organization has the id. */
+async function savePost(tx: WriteTx, post: OwnedPost): Promise<boolean> {
+  return statements(tx).save.all({ ...post }).length > 0;
 }
 
 /** Before a write in place: moves the version of an applied import into `posts`, and drops the one of any other. */
@@ -20,41 +22,18 @@ export async function settleStagedPost(tx: WriteTx, postId: string): Promise<voi
   if (staged !== undefined && (await findImport(tx))?.state === 'applying') await savePost(tx, staged);
 }
 
-/** Inserts or replaces a post in `posts`. False when another organization has the id. */
-async function savePost(tx: WriteTx, post: OwnedPost): Promise<boolean> {
-  return statements(tx).save.all({ ...post }).length > 0;
-}
-
-const auditColumns = { id: posts.id, organizationId: posts.organizationId, title: posts.title };
-
-export type AuditedPost = Pick<OwnedPost, 'id' | 'organizationId' | 'title'>;
-
-/** Changes a status in `posts`. Null when there is no such post, or it has the status. */
-export async function updatePostStatus(
-  tx: WriteTx,
-  postId: string,
-  status: PostStatus,
-  updatedAt: string,
-): Promise<AuditedPost | null> {
-  const changed = tx
-    .update(posts)
-    .set({ status, updatedAt })
-    .where(and(eq(posts.id, postId), sql`${posts.status} <> ${status}`))
-    .returning(auditColumns)
-    .get();
-  return changed ?? null;
-}
-
-/** Deletes a post from `posts`. Null when there is none. */
-export async function deletePostRow(tx: WriteTx, postId: string): Promise<AuditedPost | null> {
-  return tx.delete(posts).where(eq(posts.id, postId)).returning(auditColumns).get() ?? null;
+/** Deletes a settled post. Null when there is none. */
+export async function deletePostRow(tx: WriteTx, postId: string) {
+  const { id, organizationId, title } = posts;
+  return tx.delete(posts).where(eq(id, postId)).returning({ id, organizationId, title }).get() ?? null;
 }
 
 // A large import writes its posts in pieces, so that a delivery can commit between two of them. Readers see none until
 // one small commit changes the state of the import to `applying`. From then on they see all of them, and the pieces
 // move into `posts`. See `imports` in the schema.
 
-export type Import = typeof imports.$inferSelect;
+type Import = typeof imports.$inferSelect;
+type ImportKey = Pick<Import, 'id' | 'state'>;
 
 export async function findImport(tx: ReadTx): Promise<Import | null> {
   return statements(tx).current.get() ?? null;
@@ -70,15 +49,8 @@ export async function insertImport(tx: WriteTx, row: Import): Promise<void> {
 }
 
 /** Records that the import's process is alive. False when the import is gone or in another state. */
-export async function beat(
-  tx: WriteTx,
-  { id, state }: Pick<Import, 'id' | 'state'>,
-  beatAt: number,
-): Promise<boolean> {
-  const alive = tx
-    .update(imports)
-    .set({ beatAt })
-    .where(and(eq(imports.id, id), eq(imports.state, state)));
+export async function beat(tx: WriteTx, key: ImportKey, beatAt: number): Promise<boolean> {
+  const alive = tx.update(imports).set({ beatAt }).where(isImport(key));
   return alive.returning({ id: imports.id }).all().length > 0;
 }
 
@@ -92,10 +64,12 @@ export async function applyImport(tx: WriteTx, id: string): Promise<void> {
 }
 
 /** The staged posts of an import that is not applying become leftovers, for `takePiece`. */
-export async function deleteImport(tx: WriteTx, { id, state }: Pick<Import, 'id' | 'state'>): Promise<void> {
-  tx.delete(imports)
-    .where(and(eq(imports.id, id), eq(imports.state, state)))
-    .run();
+export async function deleteImport(tx: WriteTx, key: ImportKey): Promise<void> {
+  tx.delete(imports).where(isImport(key)).run();
+}
+
+function isImport({ id, state }: ImportKey) {
+  return and(eq(imports.id, id), eq(imports.state, state));
 }
 
 /** Removes and returns the posts of one piece; none when nothing is staged. */

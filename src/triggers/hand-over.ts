@@ -12,11 +12,7 @@ import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
 
-/**
- * Stores the event of a processed delivery, records its arrival for the enabled triggers, and queues runs of those it
- * affects. In the delivery's own transaction, so that an acknowledged delivery always becomes a draft. A repeated
- * delivery queues a run that changes nothing.
- */
+/** In the delivery's transaction, so that an acknowledged delivery becomes a draft. A repeat changes nothing. */
 export async function handOver(tx: WriteTx, delivery: ProcessedDelivery, now: Date): Promise<void> {
   const event = toEvent(delivery);
   if (event === null) return;
@@ -42,34 +38,34 @@ export async function handOver(tx: WriteTx, delivery: ProcessedDelivery, now: Da
 }
 
 /** An edit changes something that was shipped before, such as the notes of a release. */
-export function isEdit({ action }: Pick<ProcessedDelivery, 'action'>, { type }: Event): boolean {
+function isEdit({ action }: ProcessedDelivery, { type }: Event): boolean {
   return action !== kinds[type].action;
 }
 
-/**
- * The posts that name a processed delivery as their source, and those that name a later one but include its event.
- * `repositories`: all of its integration.
- */
+/** The event of a delivery; null when it has none. `repositories`: all of its integration. */
+export function shippedBy(delivery: Delivery, repositories: readonly Repository[]) {
+  const processed = toProcessed(delivery, repositories);
+  const event = processed && toEvent(processed);
+  if (processed === null || event === null) return null;
+  return { repositoryId: processed.repositoryId, event, isEdit: isEdit(processed, event) };
+}
+
+/** The posts that name a delivery as their source, and those that name a later one but include its event. */
 export async function listCaused(
   { db }: Pick<Deps, 'db'>,
   delivery: Delivery,
   repositories: readonly Repository[],
 ) {
-  const processed = toProcessed(delivery, repositories);
-  if (processed === null) return [];
+  const shipped = shippedBy(delivery, repositories);
+  if (shipped === null) return [];
   const { organizationId, integrationId } = delivery;
-  const { deliveryId, repositoryId } = processed;
-  const event = toEvent(processed);
-  const [key] = event === null ? [] : keysOf(event);
-  const content =
-    event === null || key === undefined
-      ? null
-      : {
-          key,
-          // Pull requests of different repositories have the same numbers; ids of trackers are unique.
-          scope: event.branch === null ? null : branchScope(repositoryId, event.branch),
-          // A draft of pull requests has the keys of their pushes, but does not consist of them.
-          event: event.type === 'push' ? ('push' as const) : null,
-        };
-  return db.read((tx) => listPostsOfDelivery(tx, organizationId, integrationId, deliveryId, content));
+  const { event, repositoryId } = shipped;
+  const content = {
+    key: keysOf(event)[0] ?? '',
+    // Pull requests of different repositories have the same numbers; ids of trackers are unique.
+    scope: event.branch === null ? null : branchScope(repositoryId, event.branch),
+    // A draft of pull requests has the keys of their pushes, but does not consist of them.
+    event: event.type === 'push' ? ('push' as const) : null,
+  };
+  return db.read((tx) => listPostsOfDelivery(tx, organizationId, integrationId, event.deliveryId, content));
 }

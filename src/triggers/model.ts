@@ -56,31 +56,10 @@ export interface Trigger {
 }
 
 /** Limits a list to one organization, or to one integration. */
-export interface TriggerOwner {
-  organizationId?: string | undefined;
-  integrationId?: string | undefined;
-}
+export type TriggerOwner = Partial<Record<'organizationId' | 'integrationId', string | undefined>>;
 
 /** How many past releases a new trigger can make drafts of. */
 export const MAX_LAST = 50;
 
 /** How long a run waits after each failure, in milliseconds. The next failure after the last one gives it up. */
 export const backOffMs: readonly number[] = [1_000, 10_000, 60_000, 600_000];
-
-export type RunStatus = 'queued' | 'failed';
-
-/** Work that a trigger still has to do, or that failed. A run that succeeds is removed. */
-export interface TriggerRun {
-  triggerId: string;
-  organizationId: string;
-  /** Such as a branch of a repository, a team or a project. */
-  scope: string;
-  status: RunStatus;
-  attempts: number;
-  /** Null after it was given up. */
-  nextAttemptAt: string | null;
-  /** The provider's id of the last delivery that queued it. */
-  deliveryId: string;
-  error: string | null;
-  queuedAt: string;
-}

@@ -1,16 +1,9 @@
-import { and, asc, count, eq, gt, lte, or, sql } from 'drizzle-orm';
+import { and, asc, count, eq, getTableColumns, gt, lte, or, sql } from 'drizzle-orm';
 import { integrations } from '../../db/schema/integrations.ts';
 import { triggerEvents, triggerRuns, triggers } from '../../db/schema/triggers.ts';
-import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
-import type { Arrival, Event } from '../events/model.ts';
-import {
-  backOffMs,
-  type RunStatus,
-  type Trigger,
-  type TriggerFilters,
-  type TriggerOwner,
-  type TriggerRun,
-} from './model.ts';
+import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
+import type { Event } from '../events/model.ts';
+import { backOffMs, type Trigger, type TriggerFilters, type TriggerOwner } from './model.ts';
 import { isOwnedBy } from './store.ts';
 
 // Arrivals are the events that a trigger may make posts of. Runs are its work on the scopes that they affect.
@@ -28,15 +21,11 @@ export async function listEnabledTriggers(
   repositoryId: string | null,
 ): Promise<Pick<Trigger, 'id' | 'event' | 'filters'>[]> {
   const rows = statements(tx).enabled.all({ integrationId });
-  return rows
-    .filter((row) => row.repositoryId === null || row.repositoryId === repositoryId)
-    .map(({ id, event, filters }) => ({ id, event, filters: filters as TriggerFilters }));
+  const listening = rows.filter((row) => row.repositoryId === null || row.repositoryId === repositoryId);
+  return listening.map(({ id, event, filters }) => ({ id, event, filters: filters as TriggerFilters }));
 }
 
-/**
- * Records that the event arrived while the trigger was enabled or, `draftOnly`, that a person requested a draft of it.
- * A match of an earlier arrival stays.
- */
+/** Records that the event arrived, or that a person requested a draft of it. An earlier match stays. */
 export async function recordArrival(
   tx: WriteTx,
   { repositoryId, ...arrival }: ArrivalKey & { isMatch: boolean; draftOnly: boolean },
@@ -50,23 +39,17 @@ export async function recordMatch(tx: WriteTx, { repositoryId, ...key }: Arrival
 }
 
 /** All arrivals of a place by event, as `type key`. */
-export async function listArrivals(
-  tx: ReadTx,
-  { triggerId, repositoryId }: Pick<ArrivalKey, 'triggerId' | 'repositoryId'>,
-): Promise<Map<string, Arrival & { isMatch: boolean }>> {
-  const { type, key, isMatch, draftOnly } = triggerEvents;
-  const rows = tx
-    .select({ type, key, isMatch, draftOnly })
-    .from(triggerEvents)
-    .where(and(eq(triggerEvents.triggerId, triggerId), eq(triggerEvents.repositoryId, repositoryId ?? '')))
-    .all();
+export async function listArrivals(tx: ReadTx, triggerId: string, repositoryId: string | null) {
+  const { triggerId: trigger, repositoryId: repository } = triggerEvents;
+  const isOfPlace = and(eq(trigger, triggerId), eq(repository, repositoryId ?? ''));
+  const rows = tx.select().from(triggerEvents).where(isOfPlace).all();
   return new Map(rows.map((row) => [`${row.type} ${row.key}`, row]));
 }
 
 /** How many drafts a person requested when the trigger was created. */
 export async function countRequests(tx: ReadTx, triggerId: string): Promise<number> {
   const isRequest = and(eq(triggerEvents.triggerId, triggerId), eq(triggerEvents.draftOnly, true));
-  return tx.select({ rows: count() }).from(triggerEvents).where(isRequest).get()?.rows ?? 0;
+  return tx.$count(triggerEvents, isRequest);
 }
 
 /** Forgets the events that the filters left out, so that an edit under new filters makes no posts of them. */
@@ -87,10 +70,7 @@ export async function queueRun(
 /** A run as the worker takes it. */
 export type DueRun = typeof triggerRuns.$inferSelect;
 
-/**
- * The next due run of an enabled trigger, except those `underWay`; runs that never failed come first. A run that waits
- * longer than any backoff was queued while the clock was ahead, so it is due too.
- */
+/** Runs that never failed come first. A run that waits longer than any backoff dates from a clock set ahead. */
 export async function findDueRun(
   tx: ReadTx,
   now: Date,
@@ -98,63 +78,46 @@ export async function findDueRun(
 ): Promise<DueRun | null> {
   const isUnderWay = ({ triggerId, scope }: DueRun) =>
     underWay.some((each) => each.triggerId === triggerId && each.scope === scope);
-  const rows = statements(tx).due.all({
-    now: now.getTime(),
-    latestDue: now.getTime() + Math.max(...backOffMs),
-    limit: underWay.length + 1,
-  });
+  const latestDue = now.getTime() + Math.max(...backOffMs);
+  const rows = statements(tx).due.all({ now: now.getTime(), latestDue, limit: underWay.length + 1 });
   return rows.map(({ run }) => run).find((run) => !isUnderWay(run)) ?? null;
 }
 
 /** Removes the run, unless an event queued it again since. */
-export async function finishRun(tx: WriteTx, { triggerId, scope, revision }: DueRun): Promise<void> {
-  tx.delete(triggerRuns)
-    .where(and(isRun(triggerId, scope), eq(triggerRuns.revision, revision)))
-    .run();
+export async function finishRun(tx: WriteTx, run: DueRun): Promise<void> {
+  const isDone = and(isRun(run), eq(triggerRuns.revision, run.revision));
+  tx.delete(triggerRuns).where(isDone).run();
 }
 
-/**
- * Retries the run at `dueAt`, or gives it up when that is null. When an event queued it again
- * since, retries it at once instead.
- */
-export async function postponeRun(
-  tx: WriteTx,
-  { triggerId, scope, attempts, revision }: DueRun,
-  error: string,
-  dueAt: Date | null,
-): Promise<void> {
-  const isCurrent = eq(triggerRuns.revision, revision);
-  tx.update(triggerRuns)
-    .set(
-      dueAt === null
-        ? {
-            error,
-            status: sql`iif(${isCurrent}, 'failed', 'queued')`,
-            attempts: sql`iif(${isCurrent}, ${attempts + 1}, 0)`,
-          }
-        : { error, attempts: attempts + 1, dueAt: dueAt.getTime() },
-    )
-    .where(isRun(triggerId, scope))
-    .run();
+/** Counts a failed attempt, and retries the run at `dueAt`. */
+export async function postponeRun(tx: WriteTx, run: DueRun, error: string, dueAt: Date): Promise<void> {
+  const changes = { error, attempts: run.attempts + 1, dueAt: dueAt.getTime() };
+  tx.update(triggerRuns).set(changes).where(isRun(run)).run();
+}
+
+/** Ends the attempts. A run that an event queued again since is retried at once instead. */
+export async function giveUpRun(tx: WriteTx, run: DueRun, error: string): Promise<void> {
+  const isCurrent = eq(triggerRuns.revision, run.revision);
+  const status = sql`iif(${isCurrent}, 'failed', 'queued')`;
+  const attempts = sql`iif(${isCurrent}, ${run.attempts + 1}, 0)`;
+  tx.update(triggerRuns).set({ error, status, attempts }).where(isRun(run)).run();
 }
 
 /** Delays the run after a failure of the system, which does not count as an attempt. */
-export async function delayRun(
-  tx: WriteTx,
-  { triggerId, scope }: DueRun,
-  error: string,
-  dueAt: Date,
-): Promise<void> {
-  tx.update(triggerRuns).set({ error, dueAt: dueAt.getTime() }).where(isRun(triggerId, scope)).run();
+export async function delayRun(tx: WriteTx, run: DueRun, error: string, dueAt: Date): Promise<void> {
+  tx.update(triggerRuns).set({ error, dueAt: dueAt.getTime() }).where(isRun(run)).run();
 }
 
 const MAX_RUNS = 1_000;
 
+/** Work that a trigger still has to do, or that failed. `nextAttemptAt` is null after it was given up. */
+export type TriggerRun = Awaited<ReturnType<typeof listRuns>>[number];
+
 /** Oldest first. */
 export async function listRuns(
   tx: ReadTx,
-  { status, ...owner }: TriggerOwner & { status?: RunStatus | undefined },
-): Promise<TriggerRun[]> {
+  { status, ...owner }: TriggerOwner & { status?: DueRun['status'] | undefined },
+) {
   const rows = tx
     .select({ run: triggerRuns, organizationId: integrations.organizationId })
     .from(triggerRuns)
@@ -172,9 +135,7 @@ export async function listRuns(
 }
 
 /** How many runs wait and were given up. `oldest`: since when an enabled trigger has a run queued; null for none. */
-export async function measureQueue(
-  tx: ReadTx,
-): Promise<{ queued: number; failed: number; oldest: string | null }> {
+export async function measureQueue(tx: ReadTx) {
   const rows = statements(tx).measure.all();
   const queued = rows.find(({ status }) => status === 'queued');
   const failed = rows.find(({ status }) => status === 'failed');
@@ -183,84 +144,60 @@ export async function measureQueue(
 
 /** Makes the failed and delayed runs of one trigger, or of all, due now. Returns how many there were. */
 export async function retryRuns(tx: WriteTx, triggerId: string | undefined, now: Date): Promise<number> {
-  const isWaiting = or(
-    eq(triggerRuns.status, 'failed'),
-    gt(triggerRuns.attempts, 0),
-    gt(triggerRuns.dueAt, now.getTime()),
-  );
+  const dueAt = now.getTime();
+  const { status, attempts } = triggerRuns;
+  const isWaiting = or(eq(status, 'failed'), gt(attempts, 0), gt(triggerRuns.dueAt, dueAt));
+  const isOfTrigger = triggerId === undefined ? undefined : eq(triggerRuns.triggerId, triggerId);
+  // A run that is under way must look once more.
+  const revision = sql`${triggerRuns.revision} + 1`;
   const retried = tx
     .update(triggerRuns)
-    .set({
-      status: 'queued',
-      attempts: 0,
-      dueAt: now.getTime(),
-      // A run that is under way must look once more.
-      revision: sql`${triggerRuns.revision} + 1`,
-    })
-    .where(and(isWaiting, triggerId === undefined ? undefined : eq(triggerRuns.triggerId, triggerId)))
-    .returning({ scope: triggerRuns.scope })
-    .all();
-  return retried.length;
+    .set({ status: 'queued', attempts: 0, dueAt, revision })
+    .where(and(isWaiting, isOfTrigger));
+  return retried.returning({ scope: triggerRuns.scope }).all().length;
 }
 
-function isRun(triggerId: string, scope: string) {
+function isRun({ triggerId, scope }: DueRun) {
   return and(eq(triggerRuns.triggerId, triggerId), eq(triggerRuns.scope, scope));
 }
 
-const statements = prepared((db) => {
-  const event = {
-    triggerId: sql.placeholder('triggerId'),
-    repositoryId: sql.placeholder('repositoryId'),
-    type: sql.placeholder('type'),
-    key: sql.placeholder('key'),
-  };
+const statements = prepared((tx) => {
+  const { triggerId, repositoryId, type, key } = triggerEvents;
+  const given = placeholdersFor({ triggerId, repositoryId, type, key });
+  const { id, event, filters } = triggers;
+  const { revision: _, status: __, attempts: ___, error: ____, ...queued } = getTableColumns(triggerRuns);
   return {
-    enabled: db
-      .select({
-        id: triggers.id,
-        repositoryId: triggers.repositoryId,
-        event: triggers.event,
-        filters: triggers.filters,
-      })
+    enabled: tx
+      .select({ id, event, filters, repositoryId: triggers.repositoryId })
       .from(triggers)
       .where(and(eq(triggers.integrationId, sql.placeholder('integrationId')), eq(triggers.enabled, true)))
       .prepare(),
-    record: db
+    record: tx
       .insert(triggerEvents)
-      .values({ ...event, isMatch: sql.placeholder('isMatch'), draftOnly: sql.placeholder('draftOnly') })
+      .values(placeholdersFor(getTableColumns(triggerEvents)))
       .onConflictDoUpdate({
-        target: [triggerEvents.triggerId, triggerEvents.repositoryId, triggerEvents.type, triggerEvents.key],
+        target: [triggerId, repositoryId, type, key],
         set: {
           isMatch: sql`${triggerEvents.isMatch} or excluded.is_match`,
           draftOnly: sql`excluded.draft_only`,
         },
       })
       .prepare(),
-    match: db
+    match: tx
       .update(triggerEvents)
       .set({ isMatch: true })
       .where(
         and(
-          eq(triggerEvents.triggerId, event.triggerId),
-          eq(triggerEvents.repositoryId, event.repositoryId),
-          eq(triggerEvents.type, event.type),
-          eq(triggerEvents.key, event.key),
+          eq(triggerId, given.triggerId),
+          eq(repositoryId, given.repositoryId),
+          eq(type, given.type),
+          eq(key, given.key),
         ),
       )
       .prepare(),
-    queue: db
+    queue: tx
       .insert(triggerRuns)
-      .values({
-        triggerId: sql.placeholder('triggerId'),
-        scope: sql.placeholder('scope'),
-        since: sql.placeholder('since'),
-        revision: 1,
-        status: 'queued',
-        attempts: 0,
-        dueAt: sql.placeholder('dueAt'),
-        deliveryId: sql.placeholder('deliveryId'),
-        queuedAt: sql.placeholder('queuedAt'),
-      })
+      .values({ ...placeholdersFor(queued), revision: 1, status: 'queued', attempts: 0 })
       .onConflictDoUpdate({
         target: [triggerRuns.triggerId, triggerRuns.scope],
         set: {
@@ -274,7 +211,7 @@ const statements = prepared((db) => {
         },
       })
       .prepare(),
-    due: db
+    due: tx
       .select({ run: triggerRuns })
       .from(triggerRuns)
       .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
@@ -292,7 +229,7 @@ const statements = prepared((db) => {
       .limit(sql.placeholder('limit'))
       .prepare(),
     // The runs of a disabled trigger wait for a person, which is no delay.
-    measure: db
+    measure: tx
       .select({
         status: triggerRuns.status,
         runs: count(),

@@ -1,17 +1,16 @@
 import type { ReadTx } from '../../db/storage.ts';
 import { type LogPage, type LogPosition, listLogPage } from '../deliveries/log-store.ts';
-import { type Delivery, toProcessed } from '../deliveries/model.ts';
+import type { Delivery } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText } from '../drafts/model.ts';
 import { readScope } from '../drafts/store.ts';
 import { eventsInMemory } from '../events/memory.ts';
-import { type Event, eventTypes } from '../events/model.ts';
+import { eventTypes } from '../events/model.ts';
 import { eventReader } from '../events/store.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { letOthersIn } from '../lib/time.ts';
-import type { ContentType, PostStatus } from '../posts/model.ts';
-import { toEvent } from '../providers/index.ts';
-import { isEdit } from './hand-over.ts';
+import type { Post } from '../posts/model.ts';
+import { shippedBy } from './hand-over.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf, type PlannedDraft } from './kinds/kind.ts';
 import type { Trigger } from './model.ts';
@@ -30,21 +29,15 @@ const PAGE = 250;
 const ARRIVED = { draftOnly: false };
 
 /** A post that a trigger would make. */
-export interface RehearsedPost extends DraftText {
+export interface RehearsedPost extends DraftText, Pick<Post, 'contentType' | 'status' | 'createdAt'> {
   scope: string;
   subject: string;
-  contentType: ContentType;
-  status: PostStatus;
-  createdAt: string;
 }
 
 type Needs = Pick<Deps, 'db'>;
 type ScopedDraft = PlannedDraft & { scope: string };
 
-/**
- * The posts that the trigger would have made of the deliveries in the log since then, without any others. Changes
- * nothing. Throws `AppError` 404 and `TemplateError`.
- */
+/** The posts of the logged deliveries since then. Changes nothing. Throws `AppError` 404 and `TemplateError`. */
 export async function rehearseTrigger(
   { db }: Needs,
   compose: Compose,
@@ -72,10 +65,7 @@ export async function rehearseTrigger(
   return posts.sort(({ createdAt: one }, { createdAt: other }) => (one < other ? -1 : one > other ? 1 : 0));
 }
 
-/**
- * The posts that one delivery of the log makes or changes, as they would be now. Changes nothing. Throws `AppError`
- * 404, 409 `no_post`, and `TemplateError`.
- */
+/** The posts of one delivery. Changes nothing. Throws `AppError` 404, 409 `no_post`, and `TemplateError`. */
 export async function previewTrigger(
   { db }: Needs,
   compose: Compose,
@@ -89,39 +79,33 @@ export async function previewTrigger(
 }
 
 /** The drafts that include the delivery's event. */
-async function planDelivery(
-  tx: ReadTx,
-  triggerId: string,
-  delivery: Delivery,
-): Promise<{ trigger: Trigger; drafts: ScopedDraft[] }> {
+async function planDelivery(tx: ReadTx, triggerId: string, delivery: Delivery) {
   const trigger = await getTrigger(tx, triggerId);
   const { integrationId, filters } = trigger;
   if (delivery.integrationId !== integrationId) throw noPost(delivery, triggerId, 'other_integration');
   const { repositories } = await getIntegration(tx, integrationId);
-  const processed = toProcessed(delivery, repositories);
-  const event = processed === null ? null : toEvent(processed);
-  if (processed === null || event === null) throw noPost(delivery, triggerId, 'no_event');
-  const { repositoryId } = processed;
+  const shipped = shippedBy(delivery, repositories);
+  if (shipped === null) throw noPost(delivery, triggerId, 'no_event');
+  const { repositoryId, event } = shipped;
+  const { type, key } = event;
   const kind = kinds[trigger.event];
   const scope = listensTo(trigger, repositoryId) ? kind.scopeOf(filters, event, repositoryId) : null;
   if (scope === null) throw noPost(delivery, triggerId, 'no_match');
   const source = { integrationId, repositoryId, triggerId };
-  const arrivals = await listArrivals(tx, source);
-  const arrival = isEdit(processed, event) ? (arrivals.get(`${event.type} ${event.key}`) ?? null) : ARRIVED;
-  if (arrival === null && kind.content.includes(event.type)) {
-    throw noPost(delivery, triggerId, 'edit_only', event.type);
-  }
+  const arrivals = await listArrivals(tx, triggerId, repositoryId);
+  const arrival = shipped.isEdit ? (arrivals.get(`${type} ${key}`) ?? null) : ARRIVED;
+  if (arrival === null && kind.content.includes(type)) throw noPost(delivery, triggerId, 'edit_only', type);
   // Add the event: an older version may not have stored it.
   const known = [...(await eventReader(tx, source).list(eventTypes, {})), event];
-  const events = eventsInMemory(known, (type, key) => {
-    if (type === event.type && key === event.key) return arrival;
-    const other = arrivals.get(`${type} ${key}`);
+  const events = eventsInMemory(known, (otherType, otherKey) => {
+    if (otherType === type && otherKey === key) return arrival;
+    const other = arrivals.get(`${otherType} ${otherKey}`);
     return other?.isMatch === true ? other : null;
   });
   const drafts = await readScope(tx, source, { triggerId, scope });
   const plan = await kind.plan({ filters, scope, since: event.occurredAt, events, drafts });
   const keys = keysOf(event);
-  const changed = plan.filter(({ eventKeys }) => keys.some((key) => eventKeys.includes(key)));
+  const changed = plan.filter(({ eventKeys }) => keys.some((each) => eventKeys.includes(each)));
   return { trigger, drafts: changed.map((draft) => ({ ...draft, scope })) };
 }
 
@@ -150,24 +134,18 @@ async function eventsSince({ db }: Needs, trigger: Trigger, since: Date) {
   const { organizationId, integrationId } = trigger;
   const { repositories } = await db.read((tx) => getIntegration(tx, integrationId));
   const filter = { integrationId, since, status: 'processed' } as const;
-  const events: { repositoryId: string | null; event: Event; isEdit: boolean }[] = [];
+  const events: NonNullable<ReturnType<typeof shippedBy>>[] = [];
   let before: LogPosition | null = null;
-  for (let read = 0; read < MAX_DELIVERIES; ) {
-    const position: LogPosition | null = before;
-    const page: LogPage = await db.read((tx) =>
-      listLogPage(tx, organizationId, filter, { limit: PAGE, before: position }),
-    );
+  let read = 0;
+  do {
+    const window = { limit: PAGE, before };
+    const page: LogPage = await db.read((tx) => listLogPage(tx, organizationId, filter, window));
+    const shipped = page.entries.flatMap((delivery) => shippedBy(delivery, repositories) ?? []);
+    events.push(...shipped.filter(({ repositoryId }) => listensTo(trigger, repositoryId)));
     read += page.entries.length;
-    for (const delivery of page.entries) {
-      const processed = toProcessed(delivery, repositories);
-      const event = processed === null ? null : toEvent(processed);
-      if (processed === null || event === null || !listensTo(trigger, processed.repositoryId)) continue;
-      events.push({ repositoryId: processed.repositoryId, event, isEdit: isEdit(processed, event) });
-    }
     before = page.next;
-    if (before === null) break;
     await letOthersIn();
-  }
+  } while (before !== null && read < MAX_DELIVERIES);
   return events.reverse();
 }
 

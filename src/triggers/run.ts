@@ -1,6 +1,5 @@
 import { isSystemFailure } from '../../db/client.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
-import type { Actor } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText, Recipe } from '../drafts/model.ts';
@@ -11,7 +10,7 @@ import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
 import { backOffMs, type Trigger } from './model.ts';
-import { type DueRun, delayRun, findDueRun, finishRun, postponeRun } from './queue-store.ts';
+import { type DueRun, delayRun, findDueRun, finishRun, giveUpRun, postponeRun } from './queue-store.ts';
 import { findTrigger } from './store.ts';
 
 // A run makes the drafts of one scope: read the events, plan the drafts, compose each, write it.
@@ -24,18 +23,9 @@ const MAX_ERROR_LENGTH = 500;
 /** How long a run waits after the system failed, such as a full disk or a locked database, in milliseconds. */
 const SYSTEM_WAIT_MS = 10_000;
 
-type Needs = Omit<AuditDeps, 'db'> & Pick<Deps, 'db' | 'ids'>;
+type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
-/** A run in progress. Each step ends when a draft fails, the last when all are made. */
-interface Work {
-  run: DueRun;
-  steps: AsyncGenerator<void, void>;
-}
-
-/**
- * `runTriggers` for the server's job: rests after a failure of the system that not even a delay could be written for.
- * Logs each such failure once, until a run succeeds.
- */
+/** For the server's job: rests after a failure for which not even a delay could be written. Logs each once. */
 export function createTriggerWorker(deps: Needs, compose: Compose) {
   const reported = new Set<string>();
   let failedAt: number | null = null;
@@ -56,11 +46,9 @@ export function createTriggerWorker(deps: Needs, compose: Compose) {
 }
 
 /**
- * Does the due runs until none is left or `signal` is aborted. Returns how many. Several processes may do this at
- * once: a run starts from all known events, so doing it twice changes nothing. A run that fails is retried later and
- * finally given up; after each draft that fails, the other runs come first. A failure of the system, such as a full
- * disk, only delays the run; throws it when the delay cannot be written either.
- * `onStep` is a sign of life at each run and draft. `reported`: the failures that are in the log already.
+ * Does the due runs until none is left, and returns how many. Several processes may do this at once, because doing a
+ * run twice changes nothing. After each draft that fails, the other runs come first. Throws when a failure of the system
+ * cannot be recorded. `onStep` is a sign of life; `reported` holds the failures that are in the log already.
  */
 export async function runTriggers(
   deps: Needs,
@@ -71,7 +59,8 @@ export async function runTriggers(
 ): Promise<number> {
   const { db, clock } = deps;
   let done = 0;
-  const waiting: Work[] = [];
+  /** Runs in progress. Each step ends when a draft fails, the last when all are made. */
+  const waiting: { run: DueRun; steps: AsyncGenerator<void, void> }[] = [];
   const composeOne: Compose = (recipe, material) => {
     onStep();
     return compose(recipe, material);
@@ -161,19 +150,19 @@ async function* doRun(
   const [failure] = failures;
   if (failure === undefined) return db.write((tx) => finishRun(tx, run));
   const waitMs = backOffMs[run.attempts];
-  const dueAt = waitMs === undefined ? null : new Date(clock.now().getTime() + waitMs);
   const { triggerId, scope, attempts } = run;
   const context = { triggerId, scope, attempts: attempts + 1, err: failure };
-  if (dueAt === null) log.error(context, 'a trigger run failed for the last time and was given up');
-  else log.warn({ ...context, nextAttemptAt: dueAt.toISOString() }, 'a trigger run failed; retrying later');
+  if (waitMs === undefined) {
+    log.error(context, 'a trigger run failed for the last time and was given up');
+    return db.write((tx) => giveUpRun(tx, run, messageOf(failure)));
+  }
+  const dueAt = new Date(clock.now().getTime() + waitMs);
+  log.warn({ ...context, nextAttemptAt: dueAt.toISOString() }, 'a trigger run failed; retrying later');
   return db.write((tx) => postponeRun(tx, run, messageOf(failure), dueAt));
 }
 
 /** Null when the trigger was deleted. */
-async function planRun(
-  tx: ReadTx,
-  { triggerId, scope, since }: DueRun,
-): Promise<{ trigger: Trigger; drafts: PlannedDraft[] } | null> {
+async function planRun(tx: ReadTx, { triggerId, scope, since }: DueRun) {
   const trigger = await findTrigger(tx, triggerId);
   if (trigger === null) return null;
   const { integrationId, filters } = trigger;
@@ -194,8 +183,9 @@ async function writePlanned(
   text: DraftText | null,
 ): Promise<Written> {
   if ((await findTrigger(tx, triggerId)) === null) return 'unchanged';
-  const actor: Actor = { type: 'trigger', id: triggerId, name: event.replaceAll('_', ' '), address: null };
-  const draft = {
+  const name = event.replaceAll('_', ' ');
+  const asTrigger = { ...deps, actor: { type: 'trigger', id: triggerId, name, address: null } } as const;
+  return writeDraft(tx, asTrigger, {
     name: { triggerId, scope, subject },
     organizationId,
     contentType,
@@ -206,11 +196,9 @@ async function writePlanned(
     closes: kinds[event].isRolling && subject !== OPEN ? OPEN : null,
     isOpen: subject === OPEN,
     releaseOf: event === 'release' ? repositoryOf(scope) : null,
-  };
-  return writeDraft(tx, { ...deps, actor }, draft);
+  });
 }
 
-/** How to compose the drafts of a trigger. */
 export function recipeOf(trigger: Trigger): Recipe {
   const { id, integrationType, event, contentType, titleTemplate, bodyTemplate } = trigger;
   return { triggerId: id, platform: integrationType, event, contentType, titleTemplate, bodyTemplate };

@@ -8,38 +8,24 @@ import type { Integration } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { invalidField, requireValid } from '../lib/validation.ts';
-import type { ContentType } from '../posts/model.ts';
 import { branchScope, fitsOne, matchesRelease } from './kinds/branch.ts';
 import { kinds, kindsFor } from './kinds/index.ts';
 import type { TriggerKind } from './kinds/kind.ts';
-import { MAX_LAST, type Trigger, TriggerFilters, type TriggerOwner } from './model.ts';
+import { MAX_LAST, type Trigger, TriggerFilters } from './model.ts';
 import { forgetUnmatched, queueRun, recordArrival, retryRuns } from './queue-store.ts';
-import {
-  findTriggerIdByRule,
-  getTrigger,
-  insertTrigger,
-  listTriggers,
-  removeTrigger,
-  type StoredTrigger,
-  updateTrigger,
-} from './store.ts';
+import * as store from './store.ts';
 import { refusal } from './words.ts';
 
 /** A trigger to create. Absent fields take their default. */
-export interface NewTrigger {
-  integrationId: string;
+export interface NewTrigger
+  extends Pick<Trigger, 'integrationId' | 'contentType'>,
+    Partial<Pick<Trigger, 'filters' | 'titleTemplate' | 'bodyTemplate' | 'publish' | 'enabled'>> {
   /** `owner/name` or the repository's id. Absent: every repository of the integration. */
   repository?: string | undefined;
   /** Our name of the event, or the provider's. */
   event: string;
   /** Absent: the one that makes drafts of the event. */
   action?: string | undefined;
-  filters?: TriggerFilters;
-  contentType: ContentType;
-  titleTemplate?: string | null;
-  bodyTemplate?: string | null;
-  publish?: boolean;
-  enabled?: boolean;
   /** Make drafts of this many past releases too: the newest that the filters let through. Absent: none. */
   last?: number | undefined;
 }
@@ -49,49 +35,45 @@ export type TriggerChanges = Partial<
   Pick<Trigger, 'filters' | 'contentType' | 'titleTemplate' | 'bodyTemplate' | 'publish'>
 >;
 
-type Needs = AuditDeps & Pick<Deps, 'db' | 'ids'>;
+type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
-/**
- * Throws `AppError` 404 for an unknown integration or repository, 400 for invalid fields, and 409 when another trigger
- * has the same rule. The trigger acts on events that arrive from now on, and on the `last` releases.
- */
+/** Throws `AppError` 404 for an unknown integration or repository, 400 for invalid fields, 409 for a rule in use. */
 export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Trigger> {
   const { db, clock, ids } = deps;
+  const { repository, event, action, last = 0, ...fields } = given;
   const integration = await db.read((tx) => getIntegration(tx, given.integrationId));
-  const kind = requireKind(integration, given.event, given.action);
+  const kind = requireKind(integration, event, action);
   const now = clock.now();
-  const trigger = await requireRule({
+  const trigger = await requireRule<store.StoredTrigger>({
+    filters: {},
+    titleTemplate: null,
+    bodyTemplate: null,
+    publish: false,
+    enabled: true,
+    ...fields,
     id: ids.newId('trg'),
-    integrationId: integration.id,
-    repositoryId: given.repository === undefined ? null : requireRepository(integration, given.repository),
+    repositoryId: repository === undefined ? null : requireRepository(integration, repository),
     event: kind.event,
-    filters: given.filters ?? {},
-    contentType: given.contentType,
-    titleTemplate: given.titleTemplate ?? null,
-    bodyTemplate: given.bodyTemplate ?? null,
-    publish: given.publish ?? false,
-    enabled: given.enabled ?? true,
     createdAt: now.toISOString(),
     updatedAt: now.toISOString(),
   });
-  const last = requireLast(kind, given.last);
+  requireLast(kind, last);
   const rule = ruleOf(trigger);
   return db.write(async (tx) => {
-    if (!(await insertTrigger(tx, trigger, rule))) {
-      throw refusal(409, 'trigger_exists', { id: (await findTriggerIdByRule(tx, rule)) ?? '' });
+    if (!(await store.insertTrigger(tx, trigger, rule))) {
+      throw refusal(409, 'trigger_exists', { id: (await store.findTriggerIdByRule(tx, rule)) ?? '' });
     }
     if (last > 0) await requestReleases(tx, integration, trigger, last, now);
-    const created = await getTrigger(tx, trigger.id);
+    const created = await store.getTrigger(tx, trigger.id);
     await record(tx, deps, 'trigger.created', created);
     return created;
   });
 }
 
-/** Queues drafts of the newest releases that the filters let through. */
 async function requestReleases(
   tx: WriteTx,
   { id: integrationId, repositories }: Integration,
-  { id: triggerId, repositoryId, filters }: StoredTrigger,
+  { id: triggerId, repositoryId, filters }: store.StoredTrigger,
   last: number,
   now: Date,
 ): Promise<void> {
@@ -108,25 +90,22 @@ async function requestReleases(
   }
 }
 
-/**
- * Throws as `createTrigger` does. The next event changes drafts that exist. Failed runs are retried at once, because
- * the change may have fixed them.
- */
+/** Throws as `createTrigger` does. Retries failed runs at once, because the change may have fixed them. */
 export async function changeTrigger(deps: Needs, id: string, changes: TriggerChanges): Promise<Trigger> {
   const { db, clock } = deps;
-  const current = await db.read((tx) => getTrigger(tx, id));
+  const current = await db.read((tx) => store.getTrigger(tx, id));
   const next = await requireRule({ ...current, ...changes });
   const { filters, contentType, titleTemplate, bodyTemplate, publish } = next;
   const rule = ruleOf(next);
   const now = clock.now();
   return db.write(async (tx) => {
-    const before = await getTrigger(tx, id);
-    const otherId = await findTriggerIdByRule(tx, rule, id);
+    const before = await store.getTrigger(tx, id);
+    const otherId = await store.findTriggerIdByRule(tx, rule, id);
     if (otherId !== null) throw refusal(409, 'trigger_exists', { id: otherId });
     if (!Bun.deepEquals(before.filters, filters)) await forgetUnmatched(tx, id);
     const updatedAt = now.toISOString();
     const fields = { filters, contentType, titleTemplate, bodyTemplate, publish };
-    await updateTrigger(tx, id, { ...fields, updatedAt, rule });
+    await store.updateTrigger(tx, id, { ...fields, updatedAt, rule });
     await retryRuns(tx, id, now);
     const changed = changedFields(before, next);
     if (changed !== '') await record(tx, deps, 'trigger.changed', next, `: ${changed}`);
@@ -137,9 +116,9 @@ export async function changeTrigger(deps: Needs, id: string, changes: TriggerCha
 /** Throws `AppError` 404. */
 export async function switchTrigger(deps: Needs, id: string, enabled: boolean): Promise<Trigger> {
   return deps.db.write(async (tx) => {
-    const before = await getTrigger(tx, id);
+    const before = await store.getTrigger(tx, id);
     const updatedAt = deps.clock.now().toISOString();
-    await updateTrigger(tx, id, { enabled, updatedAt });
+    await store.updateTrigger(tx, id, { enabled, updatedAt });
     if (before.enabled !== enabled) {
       await record(tx, deps, enabled ? 'trigger.enabled' : 'trigger.disabled', before);
     }
@@ -148,22 +127,12 @@ export async function switchTrigger(deps: Needs, id: string, enabled: boolean): 
 }
 
 /** With its runs; its posts stay. Throws `AppError` 404. */
-export async function deleteTrigger(deps: AuditDeps & Pick<Deps, 'db'>, id: string): Promise<void> {
+export async function deleteTrigger(deps: AuditDeps, id: string): Promise<void> {
   await deps.db.write(async (tx) => {
-    const before = await getTrigger(tx, id);
-    await removeTrigger(tx, id);
+    const before = await store.getTrigger(tx, id);
+    await store.removeTrigger(tx, id);
     await record(tx, deps, 'trigger.deleted', before);
   });
-}
-
-/** Throws `AppError` 404. */
-export async function findTriggerById({ db }: Pick<Deps, 'db'>, id: string): Promise<Trigger> {
-  return db.read((tx) => getTrigger(tx, id));
-}
-
-/** Of one organization or integration, or all; oldest first. */
-export async function findTriggers({ db }: Pick<Deps, 'db'>, owner: TriggerOwner): Promise<Trigger[]> {
-  return db.read((tx) => listTriggers(tx, owner));
 }
 
 async function record(
@@ -179,19 +148,18 @@ async function record(
   await recordAudit(tx, deps, { organizationId, action, target: { type: 'trigger', id }, summary });
 }
 
-const fieldNames = [
-  ['filters', 'filters'],
-  ['contentType', 'content type'],
-  ['titleTemplate', 'title template'],
-  ['bodyTemplate', 'body template'],
-  ['publish', 'publishing'],
-] as const;
+const fieldNames: Record<keyof TriggerChanges, string> = {
+  filters: 'filters',
+  contentType: 'content type',
+  titleTemplate: 'title template',
+  bodyTemplate: 'body template',
+  publish: 'publishing',
+};
 
 function changedFields(before: Trigger, after: Trigger): string {
-  return fieldNames
-    .filter(([field]) => !Bun.deepEquals(before[field], after[field]))
-    .map(([, name]) => name)
-    .join(', ');
+  const fields = Object.keys(fieldNames) as (keyof TriggerChanges)[];
+  const changed = fields.filter((field) => !Bun.deepEquals(before[field], after[field]));
+  return changed.map((field) => fieldNames[field]).join(', ');
 }
 
 /** Takes our name of the event or the provider's: `pull_request`, `Issue`, `ProjectUpdate`. */
@@ -199,24 +167,14 @@ function requireKind({ type }: Integration, name: string, action: string | undef
   const event = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
   const possible = kindsFor(type);
   const kind = possible.find((each) => each.event === event);
-  if (kind === undefined) {
-    const supported = possible.map((each) => each.event);
-    throw refusal(400, 'not_applicable', {
-      field: 'event',
-      value: name,
-      to: `a ${type} integration`,
-      supported,
-    });
-  }
-  if (action !== undefined && action !== kind.action) {
-    throw refusal(400, 'not_applicable', {
-      field: 'action',
-      value: action,
-      to: kind.event,
-      supported: [kind.action],
-    });
-  }
-  return kind;
+  const supported = possible.map((each) => each.event);
+  if (kind === undefined) throw notApplicable('event', name, `a ${type} integration`, supported);
+  if (action === undefined || action === kind.action) return kind;
+  throw notApplicable('action', action, kind.event, [kind.action]);
+}
+
+function notApplicable(field: string, value: string, to: string, supported: readonly string[]): AppError {
+  return refusal(400, 'not_applicable', { field, value, to, supported });
 }
 
 function requireRepository({ id, repositories }: Integration, repository: string): string {
@@ -232,29 +190,24 @@ function requireRepository({ id, repositories }: Integration, repository: string
 function requireFilters({ event, filters: supported }: TriggerKind, filters: TriggerFilters): TriggerFilters {
   requireValid(TriggerFilters, filters);
   const entries = Object.entries(filters).filter(([, value]) => value !== undefined);
-  for (const [filter] of entries) {
-    if (!supported.includes(filter as keyof TriggerFilters)) {
-      throw refusal(400, 'not_applicable', { field: 'filter', value: filter, to: event, supported });
-    }
-  }
-  return Object.fromEntries(
-    entries
-      .map(([name, value]) => [name, Array.isArray(value) ? [...new Set(value)].sort() : value] as const)
-      .sort(([one], [other]) => (one < other ? -1 : 1)),
+  const foreign = entries.find(([name]) => !supported.some((each) => each === name));
+  if (foreign !== undefined) throw notApplicable('filter', foreign[0], event, supported);
+  const canonical = entries.map(
+    ([name, value]) => [name, Array.isArray(value) ? [...new Set(value)].sort() : value] as const,
   );
+  return Object.fromEntries(canonical.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-function requireLast({ event }: TriggerKind, last = 0): number {
-  if (last === 0) return 0;
+function requireLast({ event }: TriggerKind, last: number): void {
+  if (last === 0) return;
   if (event !== 'release') throw refusal(400, 'past_unsupported', { event });
   if (!Number.isInteger(last) || last < 1 || last > MAX_LAST) {
     throw invalidField('last', `must be a whole number from 1 to ${MAX_LAST}`);
   }
-  return last;
 }
 
 /** The trigger with its filters in canonical form. The `fields` of the error name a template that cannot be used. */
-async function requireRule<Rule extends StoredTrigger>(trigger: Rule): Promise<Rule> {
+async function requireRule<Rule extends store.StoredTrigger>(trigger: Rule): Promise<Rule> {
   const { event, publish } = trigger;
   const filters = requireFilters(kinds[event], trigger.filters);
   if (publish && kinds[event].isRolling) {
@@ -275,6 +228,6 @@ async function requireRule<Rule extends StoredTrigger>(trigger: Rule): Promise<R
 }
 
 /** The parts of a trigger that no two triggers may share, as one text. */
-function ruleOf({ integrationId, repositoryId, event, filters, contentType }: StoredTrigger): string {
+function ruleOf({ integrationId, repositoryId, event, filters, contentType }: store.StoredTrigger): string {
   return JSON.stringify([integrationId, repositoryId, event, filters, contentType]);
 }

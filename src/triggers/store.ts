@@ -11,20 +11,12 @@ export type StoredTrigger = Omit<Trigger, 'organizationId' | 'integrationType' |
 
 /** False when another trigger has the same rule. */
 export async function insertTrigger(tx: WriteTx, trigger: StoredTrigger, rule: string): Promise<boolean> {
-  const inserted = tx
-    .insert(triggers)
-    .values({ ...trigger, rule })
-    .onConflictDoNothing({ target: triggers.rule })
-    .returning({ id: triggers.id })
-    .all();
-  return inserted.length > 0;
+  const row = { ...trigger, rule };
+  const inserted = tx.insert(triggers).values(row).onConflictDoNothing({ target: triggers.rule });
+  return inserted.returning({ id: triggers.id }).all().length > 0;
 }
 
-export async function updateTrigger(
-  tx: WriteTx,
-  id: string,
-  changes: Partial<StoredTrigger & { rule: string }>,
-): Promise<void> {
+export async function updateTrigger(tx: WriteTx, id: string, changes: Partial<typeof triggers.$inferInsert>) {
   tx.update(triggers).set(changes).where(eq(triggers.id, id)).run();
 }
 

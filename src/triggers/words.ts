@@ -15,7 +15,6 @@ const noPostReasons = {
 /** Why a trigger makes no post of a delivery. */
 export type NoPostReason = keyof typeof noPostReasons;
 
-/** `type`: of the delivery's event. */
 export function describeNoPost({ reason, type }: { reason: NoPostReason; type: string }): string {
   return noPostReasons[reason](type);
 }
@@ -44,7 +43,6 @@ export function refusal<Key extends Code>(status: number, code: Key, details: De
   return new AppError(status, message, { code, details: { ...details } });
 }
 
-/** Narrows an error to a refusal with this code. */
 export function isRefusal<Key extends Code>(
   error: unknown,
   code: Key,

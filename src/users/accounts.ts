@@ -1,37 +1,21 @@
-import type { WriteTx } from '../../db/storage.ts';
+import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { joinOrganization } from './members.ts';
-import { type Account, Email, type Membership, type Role, type User } from './model.ts';
+import { type Account, Email, type Role, type User } from './model.ts';
 import { requireGoodPassword } from './passwords.ts';
 import { type Guarded, recordAccount } from './sessions.ts';
-import {
-  deleteInvitations,
-  deleteLinks,
-  deleteSessionsOf,
-  deleteUser,
-  findCredentials,
-  hasOtherOwner,
-  insertUser,
-  isActive,
-  listMemberships,
-  listUsers,
-  updateUser,
-} from './store.ts';
+import * as store from './store.ts';
 import { failure } from './words.ts';
 
 /** Everybody with an account, or the people of an organization. Throws `AppError` 404. */
-export async function listAccounts({ db }: Pick<Deps, 'db'>, organizationId?: string): Promise<Account[]> {
-  if (organizationId !== undefined) await getOrganization(db, organizationId);
-  return db.read(async (tx) =>
-    Promise.all(
-      (await listUsers(tx, organizationId)).map(async (user) =>
-        toAccount(user, await listMemberships(tx, user.id)),
-      ),
-    ),
-  );
+export function listAccounts({ db }: Pick<Deps, 'db'>, organizationId?: string): Promise<Account[]> {
+  return db.read(async (tx) => {
+    if (organizationId !== undefined) await getOrganization(tx, organizationId);
+    return Promise.all((await store.listUsers(tx, organizationId)).map((user) => toAccount(tx, user)));
+  });
 }
 
 /** A user without a password yet; an owner of an organization where one is named. Throws `AppError` 400 and 409. */
@@ -43,85 +27,64 @@ export async function createUser(
   const createdAt = deps.clock.now().toISOString();
   const user = { id: deps.ids.newId('usr'), email: requireEmail(input.email), createdAt };
   await deps.db.write(async (tx) => {
-    if (!(await insertUser(tx, { ...user, passwordHash: null }))) throw failure('user_exists', user);
+    if (!(await store.insertUser(tx, { ...user, passwordHash: null }))) throw failure('user_exists', user);
     await recordAccount(tx, deps, 'user.created', user.id, `created the account ${user.email}`);
-    if (organizationId === undefined) return;
-    const membership = { userId: user.id, organizationId, role, createdAt };
-    await joinOrganization(tx, deps, membership, (email, as) => `added ${email} as ${as}`);
+    if (organizationId !== undefined) await addMember(tx, deps, user, organizationId, role);
   });
   return user;
 }
 
 /** Adds a person to an organization, or makes a member an owner; an owner stays one. Throws `AppError` 404. */
-export async function addToOrganization(
+export function addToOrganization(
   deps: AuditDeps,
   email: string,
   organizationId: string,
   role: Role,
 ): Promise<Account> {
-  const { id: userId } = await getAccount(deps, email);
-  await getOrganization(deps.db, organizationId);
-  const createdAt = deps.clock.now().toISOString();
-  const membership = { userId, organizationId, role, createdAt };
-  await deps.db.write((tx) =>
-    joinOrganization(tx, deps, membership, (address, as) => `added ${address} as ${as}`),
-  );
-  return getAccount(deps, email);
+  return changeAccount(deps, email, async (tx, user) => {
+    await getOrganization(tx, organizationId);
+    await addMember(tx, deps, user, organizationId, role);
+  });
 }
 
-/**
- * Signs a person out everywhere and refuses further sign-ins. Throws `AppError` 404 and, unless forced, 409 for the last
- * owner of an organization.
- */
-export async function disableAccount(
-  deps: AuditDeps,
-  email: string,
-  { force = false }: { force?: boolean } = {},
-): Promise<Account> {
-  const account = await getAccount(deps, email);
-  if (account.disabledAt !== null) return account;
-  await deps.db.write(async (tx) => {
-    if (!force) await requireOtherOwners(tx, account);
-    await updateUser(tx, account.id, { disabledAt: deps.clock.now().toISOString() });
-    await deleteSessionsOf(tx, account.id);
-    await deleteLinks(tx, 'password', account.id);
+async function addMember(tx: WriteTx, deps: AuditDeps, { id }: User, organizationId: string, role: Role) {
+  const membership = { userId: id, organizationId, role, createdAt: deps.clock.now().toISOString() };
+  await joinOrganization(tx, deps, membership, (email, as) => `added ${email} as ${as}`);
+}
+
+/** Signs the person out everywhere. Throws `AppError` 404 and, unless forced, 409 for the last owner. */
+export function disableAccount(deps: AuditDeps, email: string, options: Force = {}): Promise<Account> {
+  return changeAccount(deps, email, async (tx, account) => {
+    if (account.disabledAt !== null) return;
+    await requireOtherOwners(tx, account, options);
+    await store.updateUser(tx, account.id, { disabledAt: deps.clock.now().toISOString() });
+    await store.deleteSessionsOf(tx, account.id);
+    await store.deleteLinks(tx, 'password', account.id);
     await dropInvitations(tx, account);
     await recordAccount(tx, deps, 'user.disabled', account.id, `disabled the account ${account.email}`);
   });
-  return getAccount(deps, email);
 }
 
 /** Lets a disabled person sign in again. Throws `AppError` 404. */
-export async function enableAccount(deps: AuditDeps, email: string): Promise<Account> {
-  const account = await getAccount(deps, email);
-  if (account.disabledAt === null) return account;
-  await deps.db.write(async (tx) => {
-    await updateUser(tx, account.id, { disabledAt: null });
-    await recordAccount(tx, deps, 'user.enabled', account.id, `enabled the account ${account.email}`);
+export function enableAccount(deps: AuditDeps, email: string): Promise<Account> {
+  return changeAccount(deps, email, async (tx, { id, email: address, disabledAt }) => {
+    if (disabledAt === null) return;
+    await store.updateUser(tx, id, { disabledAt: null });
+    await recordAccount(tx, deps, 'user.enabled', id, `enabled the account ${address}`);
   });
-  return getAccount(deps, email);
 }
 
 /** Deletes an account for good; its person's posts stay. Throws as `disableAccount` does. */
-export async function deleteAccount(
-  deps: AuditDeps,
-  email: string,
-  { force = false }: { force?: boolean } = {},
-): Promise<Account> {
-  const account = await getAccount(deps, email);
-  await deps.db.write(async (tx) => {
-    if (!force) await requireOtherOwners(tx, account);
+export function deleteAccount(deps: AuditDeps, email: string, options: Force = {}): Promise<Account> {
+  return changeAccount(deps, email, async (tx, account) => {
+    await requireOtherOwners(tx, account, options);
     await recordAccount(tx, deps, 'user.deleted', account.id, `deleted the account ${account.email}`);
-    await deleteUser(tx, account.id);
+    await store.deleteUser(tx, account.id);
     await dropInvitations(tx, account);
   });
-  return account;
 }
 
-/**
- * Signs out everywhere else, and ends links for choosing a password. Throws `AppError` 400 when the current password is
- * wrong or the new one is bad, and 429 after too many attempts of this session.
- */
+/** Signs out everywhere else. Throws `AppError` 400 for a wrong or bad password, and 429 after too many attempts. */
 export async function changePassword(
   deps: AuditDeps,
   user: User,
@@ -129,8 +92,8 @@ export async function changePassword(
 ): Promise<void> {
   const { guard, signal, keepHash } = input;
   const { credentials, facts } = await deps.db.read(async (tx) => ({
-    credentials: await findCredentials(tx, user.email),
-    facts: passwordFacts(user, await listMemberships(tx, user.id)),
+    credentials: await store.findCredentials(tx, user.email),
+    facts: await passwordFacts(tx, user),
   }));
   guard.count(keepHash);
   const request = { source: user.id, isKnown: true, signal };
@@ -143,56 +106,69 @@ export async function changePassword(
   const next = await guard.passwords.hash(input.password, request);
   await deps.db.write(async (tx) => {
     // Another change may have come first.
-    if (!(await isActive(tx, user.id, passwordHash))) throw failure('wrong_current_password');
-    await updateUser(tx, user.id, { passwordHash: next });
-    await deleteLinks(tx, 'password', user.id);
-    await deleteSessionsOf(tx, user.id, keepHash);
+    if (!(await store.isActive(tx, user.id, passwordHash))) throw failure('wrong_current_password');
+    await store.updateUser(tx, user.id, { passwordHash: next });
+    await store.deleteLinks(tx, 'password', user.id);
+    await store.deleteSessionsOf(tx, user.id, keepHash);
     await recordAccount(tx, deps, 'password.changed', user.id, 'changed their password');
   });
 }
 
-/** The normalized address. Throws `AppError` 400. */
 export function requireEmail(text: string): string {
   return requireValid(Email, { email: text.trim().toLowerCase() }).email;
 }
 
 /** Texts that a good password is not made of. */
-export function passwordFacts({ email }: User, memberships: readonly Membership[]) {
+export async function passwordFacts(tx: ReadTx, { id, email }: User) {
+  const memberships = await store.listMemberships(tx, id);
   return { email, organizations: memberships.map(({ organization }) => organization.name) };
 }
 
-async function getAccount({ db }: Pick<Deps, 'db'>, email: string): Promise<Account> {
-  return db.read(async (tx) => {
-    const found = await findCredentials(tx, email.trim().toLowerCase());
+/** Returns the account after the change, or as it was before its deletion. Throws `AppError` 404. */
+function changeAccount(
+  { db }: Pick<Deps, 'db'>,
+  email: string,
+  change: (tx: WriteTx, account: Account) => Promise<void>,
+): Promise<Account> {
+  return db.write(async (tx) => {
+    const find = () => store.findCredentials(tx, email.trim().toLowerCase());
+    const found = await find();
     if (found === null) throw failure('user_not_found', { email });
-    const { passwordHash: _, ...user } = found;
-    return toAccount(user, await listMemberships(tx, user.id));
+    const account = await toAccount(tx, found);
+    await change(tx, account);
+    const changed = await find();
+    return changed === null ? account : toAccount(tx, changed);
   });
 }
 
-function toAccount(user: Omit<Account, 'organizations'>, memberships: readonly Membership[]): Account {
-  const organizations = memberships.map(({ organization: { id, name }, role }) => ({
-    organizationId: id,
-    organizationName: name,
+async function toAccount(tx: ReadTx, user: Omit<Account, 'organizations'>): Promise<Account> {
+  const { id, email, createdAt, disabledAt } = user;
+  const organizations = (await store.listMemberships(tx, id)).map(({ organization, role }) => ({
+    organizationId: organization.id,
+    organizationName: organization.name,
     role,
   }));
-  return { ...user, organizations };
+  return { id, email, createdAt, disabledAt, organizations };
+}
+
+interface Force {
+  /** Do it even if an organization is left without an active owner. */
+  force?: boolean;
 }
 
 /** Throws `AppError` 409 when an organization would be left without an active owner. */
-async function requireOtherOwners(
-  tx: WriteTx,
-  { id, email, disabledAt, organizations }: Account,
-): Promise<void> {
-  if (disabledAt !== null) return;
+async function requireOtherOwners(tx: WriteTx, account: Account, { force = false }: Force): Promise<void> {
+  const { id, email, disabledAt, organizations } = account;
+  if (force || disabledAt !== null) return;
   const orphaned: string[] = [];
   for (const { role, organizationId } of organizations) {
-    if (role === 'owner' && !(await hasOtherOwner(tx, id, organizationId))) orphaned.push(organizationId);
+    if (role === 'owner' && !(await store.hasOtherOwner(tx, { userId: id, organizationId })))
+      orphaned.push(organizationId);
   }
   if (orphaned.length > 0) throw failure('last_owner', { email, organizations: orphaned });
 }
 
 /** Ends the invitations that the person may have kept: a link does not name who made it. */
 async function dropInvitations(tx: WriteTx, { organizations }: Account): Promise<void> {
-  for (const { organizationId } of organizations) await deleteInvitations(tx, organizationId);
+  for (const { organizationId } of organizations) await store.deleteInvitations(tx, organizationId);
 }

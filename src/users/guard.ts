@@ -18,14 +18,6 @@ const PER_ACCOUNT = { burst: 100, everyMs: 10_000 };
 /** Keys that one bucket list remembers; beyond that it forgets the one that was used longest ago. */
 const MAX_KEYS = 10_000;
 
-/** A sign-in that has been counted. */
-interface Attempt {
-  /** Takes the attempt back: it tested no password. */
-  cancel(): void;
-  /** Clears the source's count: it knows the password. */
-  succeed(): void;
-}
-
 /** How often refusals that cost no hash are written to the audit log. */
 const REFUSALS_MS = 1_000;
 
@@ -46,73 +38,62 @@ function createRefusalCounter(deps: Pick<Deps, 'db' | 'clock' | 'log'>) {
       deps.log.warn({ err: error }, 'could not record refused sign-ins');
     }
   }
-  return {
-    count(address: string): void {
-      if (counts.size === 0) setTimeout(() => void write(), REFUSALS_MS).unref();
-      const key = counts.has(address) || counts.size < MAX_REFUSED ? address : null;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-    },
+  return (address: string): void => {
+    if (counts.size === 0) setTimeout(() => void write(), REFUSALS_MS).unref();
+    const key = counts.has(address) || counts.size < MAX_REFUSED ? address : null;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
   };
 }
+
+export type Guard = ReturnType<typeof createGuard>;
 
 /** Keeps strangers from guessing passwords and from filling the server with hashes. */
 export function createGuard(deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>) {
   const { clock, metrics } = deps;
-  const sources = createBuckets(clock, PER_SOURCE);
-  const clients = createBuckets(clock, PER_CLIENT);
-  const accounts = createBuckets(clock, PER_ACCOUNT);
-  const refusals = createRefusalCounter(deps);
+  const ofSource = createBuckets(clock, PER_SOURCE);
+  const ofClient = createBuckets(clock, PER_CLIENT);
+  const ofAccount = createBuckets(clock, PER_ACCOUNT);
   return {
-    countRefusal: refusals.count,
+    countRefusal: createRefusalCounter(deps),
     passwords: createPasswordQueue(metrics.passwordHashes),
 
     /**
      * Counts a sign-in. `source` is the known browser, or the client address for everybody else: only the latter
      * shares the limits of its address and of the account. Throws `AppError` 429.
      */
-    beginSignIn(email: string, source: string, isKnown: boolean): Attempt {
-      const key = `${source} ${email}`;
-      const shared: [Buckets, string][] = isKnown
-        ? []
-        : [
-            [clients, source],
-            [accounts, email],
-          ];
-      requireNoWait([sources, key], ...shared);
-      sources.take(key);
-      for (const [buckets, each] of shared) buckets.take(each);
-      const giveBackShared = () => {
-        for (const [buckets, each] of shared) buckets.giveBack(each);
-      };
+    beginSignIn(email: string, source: string, isKnown: boolean) {
+      const own = ofSource(`${source} ${email}`);
+      const shared = isKnown ? [] : [ofClient(source), ofAccount(email)];
+      take(own, ...shared);
       return {
+        /** It tested no password. */
         cancel() {
-          sources.giveBack(key);
-          giveBackShared();
+          for (const bucket of [own, ...shared]) bucket.giveBack();
         },
+        /** The source knows the password. */
         succeed() {
-          sources.clear(key);
-          giveBackShared();
+          own.clear();
+          for (const bucket of shared) bucket.giveBack();
         },
       };
     },
 
     /** Counts an attempt of a session, a link or a client. Throws `AppError` 429. */
     count(source: string): void {
-      requireNoWait([sources, source]);
-      sources.take(source);
+      take(ofSource(source));
     },
   };
 }
-export type Guard = ReturnType<typeof createGuard>;
 
-function requireNoWait(...limits: [Buckets, string][]): void {
-  const waitMs = Math.max(...limits.map(([buckets, key]) => buckets.waitMs(key)));
-  if (waitMs === 0) return;
-  const seconds = Math.ceil(waitMs / 1000);
-  throw failure('too_many_attempts', { seconds }, { 'retry-after': String(seconds) });
+/** Takes an attempt from each bucket, or from none. */
+function take(...buckets: ReturnType<ReturnType<typeof createBuckets>>[]): void {
+  const waitMs = Math.max(...buckets.map((bucket) => bucket.waitMs()));
+  if (waitMs > 0) {
+    const seconds = Math.ceil(waitMs / 1000);
+    throw failure('too_many_attempts', { seconds }, { 'retry-after': String(seconds) });
+  }
+  for (const bucket of buckets) bucket.take();
 }
-
-type Buckets = ReturnType<typeof createBuckets>;
 
 function createBuckets(clock: Clock, { burst, everyMs }: { burst: number; everyMs: number }) {
   /** When each bucket is full again, in milliseconds since 1970. A bucket that isn't here is full. */
@@ -127,19 +108,11 @@ function createBuckets(clock: Clock, { burst, everyMs }: { burst: number; everyM
     if (fullAt.size > MAX_KEYS && oldest !== undefined) fullAt.delete(oldest);
   }
 
-  return {
-    /** How long until an attempt is free, in milliseconds; 0 when one is. */
-    waitMs(key: string): number {
-      return Math.max(0, (fullAt.get(key) ?? 0) - clock.now().getTime() - (burst - 1) * everyMs);
-    },
-    take(key: string): void {
-      set(key, Math.max(fullAt.get(key) ?? 0, clock.now().getTime()) + everyMs);
-    },
-    giveBack(key: string): void {
-      set(key, (fullAt.get(key) ?? 0) - everyMs);
-    },
-    clear(key: string): void {
-      fullAt.delete(key);
-    },
-  };
+  return (key: string) => ({
+    /** How long until an attempt is free, in milliseconds; at most 0 when one is. */
+    waitMs: () => (fullAt.get(key) ?? 0) - clock.now().getTime() - (burst - 1) * everyMs,
+    take: () => set(key, Math.max(fullAt.get(key) ?? 0, clock.now().getTime()) + everyMs),
+    giveBack: () => set(key, (fullAt.get(key) ?? 0) - everyMs),
+    clear: () => fullAt.delete(key),
+  });
 }

@@ -5,31 +5,10 @@ import { addOrganization, newOrganization } from '../organizations/service.ts';
 import { getOrganization, listOrganizations } from '../organizations/store.ts';
 import { passwordFacts, requireEmail } from './accounts.ts';
 import { joinOrganization, roleNoun } from './members.ts';
-import type { OneTimeLink, Role, User } from './model.ts';
+import type { Role, User } from './model.ts';
 import { requireGoodPassword } from './passwords.ts';
-import {
-  actingAs,
-  beginSession,
-  type Guarded,
-  hashOf,
-  newSecret,
-  recordAccount,
-  type Secret,
-} from './sessions.ts';
-import {
-  deleteLinks,
-  deleteSessionsOf,
-  findCredentials,
-  findLink,
-  findUser,
-  hasUsers,
-  insertLink,
-  insertUser,
-  isActive,
-  listMemberships,
-  updateUser,
-  useLink,
-} from './store.ts';
+import { actingAs, beginSession, type Guarded, hashOf, newSecret, recordAccount } from './sessions.ts';
+import * as store from './store.ts';
 import { failure } from './words.ts';
 
 // One-time links: to set up the service, to choose a password, and to join an organization.
@@ -40,8 +19,8 @@ const LINK_MS = { setup: DAY_MS, invitation: 7 * DAY_MS, password: DAY_MS } as c
 /** A link to store, and its token. `link`: the fields that the purpose needs. */
 function newLink(
   { clock }: Pick<Deps, 'clock'>,
-  purpose: OneTimeLink['purpose'],
-  link: Partial<Omit<OneTimeLink, 'purpose'>> = {},
+  purpose: store.OneTimeLink['purpose'],
+  link: Partial<store.OneTimeLink> = {},
 ) {
   const { token, hash } = newSecret();
   const now = clock.now();
@@ -53,12 +32,12 @@ function newLink(
 export async function requireLink(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   token: string,
-  purpose: OneTimeLink['purpose'],
-): Promise<OneTimeLink & { hash: string }> {
+  purpose: store.OneTimeLink['purpose'],
+): Promise<store.OneTimeLink> {
   const hash = hashOf(token);
-  const link = await db.read((tx) => findLink(tx, hash, clock.now()));
+  const link = await db.read((tx) => store.findLink(tx, hash, clock.now()));
   if (link?.purpose !== purpose) throw failure('bad_link');
-  return { ...link, hash };
+  return link;
 }
 
 /** The hash of a password that the holder of a link chooses. Throws `AppError` 400 and 429. */
@@ -76,25 +55,22 @@ async function hashPassword(
 export function createSetupLink(deps: Pick<Deps, 'db' | 'clock'>): Promise<string | null> {
   const { token, row } = newLink(deps, 'setup');
   return deps.db.write(async (tx) => {
-    await deleteLinks(tx, 'setup');
-    if (await hasUsers(tx)) return null;
-    await insertLink(tx, row);
+    await store.deleteLinks(tx, 'setup');
+    if (await store.hasUsers(tx)) return null;
+    await store.insertLink(tx, row);
     return `/setup?token=${token}`;
   });
 }
 
-/**
- * Creates the first user, who owns the existing organizations or, when there are none, a new one, and signs them in.
- * Throws `AppError` 400 for an invalid field, and 404 for a link that does not work, as when there is a user already.
- */
+/** Creates the first user, who owns all organizations, or a new one if there are none. Throws `AppError` 400, 404. */
 export async function setUp(
   deps: AuditDeps & Pick<Deps, 'ids'>,
   token: string,
   input: { email: string; password: string; organization: string } & Guarded,
-): Promise<{ session: Secret; organizationId: string }> {
+): Promise<{ session: string; organizationId: string }> {
   const link = await requireLink(deps, token, 'setup');
   const email = requireEmail(input.email);
-  const existing = await listOrganizations(deps.db);
+  const existing = await deps.db.read(listOrganizations);
   const created =
     existing.length > 0 ? null : newOrganization(deps, { name: input.organization, plan: 'free' });
   const owned = created === null ? existing : [created];
@@ -102,10 +78,9 @@ export async function setUp(
   const passwordHash = await hashPassword(input, link.hash, about);
   const createdAt = deps.clock.now().toISOString();
   const user = { id: deps.ids.newId('usr'), email, createdAt };
-  const session = newSecret();
-  await deps.db.write(async (tx) => {
-    if (!(await useLink(tx, link.hash)) || (await hasUsers(tx))) throw failure('bad_link');
-    await insertUser(tx, { ...user, passwordHash });
+  const session = await deps.db.write(async (tx) => {
+    if (!(await store.useLink(tx, link.hash)) || (await store.hasUsers(tx))) throw failure('bad_link');
+    await store.insertUser(tx, { ...user, passwordHash });
     const asOwner = actingAs(deps, user);
     await recordAccount(tx, asOwner, 'user.created', user.id, 'created the first account');
     if (created !== null) await addOrganization(tx, asOwner, created);
@@ -113,7 +88,7 @@ export async function setUp(
       const membership = { userId: user.id, organizationId, role: 'owner', createdAt } as const;
       await joinOrganization(tx, asOwner, membership, (_, as) => `joined as ${as}`);
     }
-    await beginSession(tx, deps, session, user);
+    return beginSession(tx, deps, user);
   });
   return { session, organizationId: owned[0]?.id ?? '' };
 }
@@ -124,13 +99,13 @@ export async function createPasswordLink(
   email: string,
 ): Promise<{ user: User; path: string }> {
   const address = requireEmail(email);
-  const user = await deps.db.read((tx) => findCredentials(tx, address));
+  const user = await deps.db.read((tx) => store.findCredentials(tx, address));
   if (user === null) throw failure('user_not_found', { email });
   if (user.disabledAt !== null) throw failure('user_disabled', { email: user.email });
   const { token, row } = newLink(deps, 'password', { userId: user.id });
   await deps.db.write(async (tx) => {
-    await deleteLinks(tx, 'password', user.id);
-    await insertLink(tx, row);
+    await store.deleteLinks(tx, 'password', user.id);
+    await store.insertLink(tx, row);
     const summary = `created a link for ${user.email} to choose a password`;
     await recordAccount(tx, deps, 'password.link_created', user.id, summary);
   });
@@ -142,32 +117,30 @@ export async function choosePassword(
   deps: AuditDeps,
   token: string,
   input: { password: string } & Guarded,
-): Promise<Secret> {
+): Promise<string> {
   const { hash, userId } = await requireLink(deps, token, 'password');
   const found = await deps.db.read(async (tx) => {
-    const user = userId === null ? null : await findUser(tx, userId);
-    return user && { user, facts: passwordFacts(user, await listMemberships(tx, user.id)) };
+    const user = await store.findUser(tx, userId ?? '');
+    return user && { user, facts: await passwordFacts(tx, user) };
   });
   if (found === null) throw failure('bad_link');
   const { user, facts } = found;
   const passwordHash = await hashPassword(input, hash, facts);
-  const session = newSecret();
-  await deps.db.write(async (tx) => {
-    if (!(await useLink(tx, hash))) throw failure('bad_link');
-    await deleteLinks(tx, 'password', user.id);
-    await updateUser(tx, user.id, { passwordHash });
-    await deleteSessionsOf(tx, user.id);
+  return deps.db.write(async (tx) => {
+    if (!(await store.useLink(tx, hash))) throw failure('bad_link');
+    await store.deleteLinks(tx, 'password', user.id);
+    await store.updateUser(tx, user.id, { passwordHash });
+    await store.deleteSessionsOf(tx, user.id);
     await recordAccount(tx, actingAs(deps, user), 'password.changed', user.id, 'chose a password by link');
-    await beginSession(tx, deps, session, user);
+    return beginSession(tx, deps, user);
   });
-  return session;
 }
 
 /** The path of a link that lets one person join an organization. */
 export async function invite(deps: AuditDeps, organizationId: string, role: Role): Promise<string> {
   const { token, row } = newLink(deps, 'invitation', { organizationId, role });
   await deps.db.write(async (tx) => {
-    await insertLink(tx, row);
+    await store.insertLink(tx, row);
     const target = { type: 'organization', id: organizationId };
     const summary = `created an invitation link for ${roleNoun(role)}`;
     await recordAudit(tx, deps, { organizationId, action: 'member.invited', target, summary });
@@ -176,15 +149,14 @@ export async function invite(deps: AuditDeps, organizationId: string, role: Role
 }
 
 /**
- * Joins the organization of an invitation, as the person who is signed in or as a new one. An owner's invitation makes a
- * member an owner. Throws `AppError` 400, 404 for a link that does not work, and 409 for an address with an account,
- * whose person has to sign in first.
+ * Joins as the person who is signed in or as a new one. Throws `AppError` 400, 404 for a link that does not work, and
+ * 409 for an address with an account, whose person has to sign in first.
  */
 export async function acceptInvitation(
   deps: AuditDeps & Pick<Deps, 'ids'>,
   token: string,
   by: User | ({ email: string; password: string } & Guarded),
-): Promise<{ organizationId: string; session: Secret | null }> {
+): Promise<{ organizationId: string; session: string | null }> {
   const { hash, organizationId, role } = await requireLink(deps, token, 'invitation');
   if (organizationId === null || role === null) throw failure('bad_link');
   const createdAt = deps.clock.now().toISOString();
@@ -192,22 +164,21 @@ export async function acceptInvitation(
   const describe = (_: string, as: string) => `accepted an invitation as ${as}`;
   if ('id' in by) {
     await deps.db.write(async (tx) => {
-      if (!(await useLink(tx, hash)) || !(await isActive(tx, by.id))) throw failure('bad_link');
+      if (!(await store.useLink(tx, hash)) || !(await store.isActive(tx, by.id))) throw failure('bad_link');
       await joinOrganization(tx, deps, { ...membership, userId: by.id }, describe);
     });
     return { organizationId, session: null };
   }
   const user = { id: deps.ids.newId('usr'), email: requireEmail(by.email), createdAt };
-  const { name } = await getOrganization(deps.db, organizationId);
+  const { name } = await deps.db.read((tx) => getOrganization(tx, organizationId));
   const passwordHash = await hashPassword(by, hash, { email: user.email, organizations: [name] });
-  const session = newSecret();
-  await deps.db.write(async (tx) => {
-    if (!(await useLink(tx, hash))) throw failure('bad_link');
-    if (!(await insertUser(tx, { ...user, passwordHash }))) throw failure('address_taken');
+  const session = await deps.db.write(async (tx) => {
+    if (!(await store.useLink(tx, hash))) throw failure('bad_link');
+    if (!(await store.insertUser(tx, { ...user, passwordHash }))) throw failure('address_taken');
     const asMember = actingAs(deps, user);
     await recordAccount(tx, asMember, 'user.created', user.id, 'created an account by invitation');
     await joinOrganization(tx, asMember, { ...membership, userId: user.id }, describe);
-    await beginSession(tx, deps, session, user);
+    return beginSession(tx, deps, user);
   });
   return { organizationId, session };
 }

@@ -6,46 +6,30 @@ import type { Organization, OrganizationCreation } from '../organizations/model.
 import { addOrganization, newOrganization } from '../organizations/service.ts';
 import type { Member, Role, User } from './model.ts';
 import { mayCreateOrganization } from './sessions.ts';
-import {
-  countInvitations,
-  deleteInvitations,
-  deleteMembership,
-  findRole,
-  findUser,
-  hasOtherOwner,
-  insertMembership,
-  isActive,
-  listMembers,
-  listMemberships,
-  type NewMembership,
-  updateRole,
-} from './store.ts';
+import * as store from './store.ts';
 import { failure } from './words.ts';
 
 /** A person can create no more organizations once they are in this many. */
 const MAX_ORGANIZATIONS = 100;
 
-/**
- * A further organization, whose owner the person becomes. Throws `AppError` 400 for an invalid name or one too many, and
- * 403 when the person may not create one.
- */
+/** Throws `AppError` 400 for an invalid name or one too many, and 403 when the person may not create one. */
 export async function createOwnOrganization(
   deps: AuditDeps & Pick<Deps, 'ids'>,
   user: User,
   name: string,
   policy?: OrganizationCreation,
 ): Promise<Organization> {
-  const memberships = await deps.db.read((tx) => listMemberships(tx, user.id));
+  const memberships = await deps.db.read((tx) => store.listMemberships(tx, user.id));
   if (!mayCreateOrganization(policy, memberships)) throw failure('may_not_create_organization');
   if (memberships.length >= MAX_ORGANIZATIONS) {
     throw failure('too_many_organizations', { limit: MAX_ORGANIZATIONS });
   }
   const organization = newOrganization(deps, { name, plan: 'free' });
   await deps.db.write(async (tx) => {
-    if (!(await isActive(tx, user.id))) throw failure('account_disabled');
+    if (!(await store.isActive(tx, user.id))) throw failure('account_disabled');
     await addOrganization(tx, deps, organization);
     const { id: organizationId, createdAt } = organization;
-    await insertMembership(tx, { userId: user.id, organizationId, role: 'owner', createdAt });
+    await store.insertMembership(tx, { userId: user.id, organizationId, role: 'owner', createdAt });
   });
   return organization;
 }
@@ -56,73 +40,57 @@ export function readMembers(
   organizationId: string,
 ): Promise<{ people: Member[]; invitations: number }> {
   return db.read(async (tx) => ({
-    people: await listMembers(tx, organizationId),
-    invitations: await countInvitations(tx, organizationId, clock.now()),
+    people: await store.listMembers(tx, organizationId),
+    invitations: await store.countInvitations(tx, organizationId, clock.now()),
   }));
 }
 
-/**
- * Adds a person to an organization, or makes a member an owner, and records it. `describe` completes the sentence that
- * the actor begins, such as "added ann@acme.example as an owner".
- */
+/** Adds a member, or makes one an owner. `describe` completes the actor's sentence: `added ann@… as an owner`. */
 export async function joinOrganization(
   tx: WriteTx,
   deps: AuditDeps,
-  membership: NewMembership,
+  membership: store.NewMembership,
   describe: (email: string, role: string) => string,
 ): Promise<void> {
-  const { userId, organizationId, role } = membership;
-  const before = await findRole(tx, userId, organizationId);
-  await insertMembership(tx, membership);
-  if (before === 'owner' || before === role) return;
+  const before = await store.findMember(tx, membership);
+  await store.insertMembership(tx, membership);
+  const { role, email } = await requireMember(tx, membership);
+  if (before?.role === role) return;
   const action = before === null ? 'member.joined' : 'member.role_changed';
-  await recordMember(tx, deps, action, membership, (email) => describe(email, roleNoun(role)));
+  await recordMember(tx, deps, action, membership, describe(email, roleNoun(role)));
 }
 
-/**
- * Removes a person from an organization. Ends its invitations too: the person may have kept one, and a link does not
- * name who made it. Throws `AppError` 404, and 409 for the last owner.
- */
+/** Ends invitations too: the person may have kept one. Throws `AppError` 404, and 409 for the last owner. */
 export function removeMember(deps: AuditDeps, userId: string, organizationId: string): Promise<void> {
+  const key = { userId, organizationId };
   return deps.db.write(async (tx) => {
-    if ((await requireRole(tx, userId, organizationId)) === 'owner') {
-      await requireOtherOwner(tx, userId, organizationId);
-    }
-    await deleteMembership(tx, userId, organizationId);
-    await deleteInvitations(tx, organizationId);
-    await recordMember(tx, deps, 'member.removed', { userId, organizationId }, (email) =>
-      deps.actor.id === userId ? 'left the organization' : `removed ${email}`,
-    );
+    const member = await requireMember(tx, key);
+    if (member.role === 'owner') await requireOtherOwner(tx, key, member);
+    await store.deleteMembership(tx, key);
+    await store.deleteInvitations(tx, organizationId);
+    const summary = deps.actor.id === userId ? 'left the organization' : `removed ${member.email}`;
+    await recordMember(tx, deps, 'member.removed', key, summary);
   });
 }
 
-/**
- * Changes a role. Invitations end with an owner's role: one that the person kept would bring the role back. Throws
- * `AppError` 404, and 409 for the last owner.
- */
+/** Invitations end with an owner's role, which one would bring back. Throws `AppError` 404, 409 for the last owner. */
 export function setRole(deps: AuditDeps, userId: string, organizationId: string, role: Role): Promise<void> {
+  const key = { userId, organizationId };
   return deps.db.write(async (tx) => {
-    const before = await requireRole(tx, userId, organizationId);
-    if (before === role) return;
-    if (before === 'owner') {
-      await requireOtherOwner(tx, userId, organizationId);
-      await deleteInvitations(tx, organizationId);
+    const member = await requireMember(tx, key);
+    if (member.role === role) return;
+    if (member.role === 'owner') {
+      await requireOtherOwner(tx, key, member);
+      await store.deleteInvitations(tx, organizationId);
     }
-    await updateRole(tx, userId, organizationId, role);
-    await recordMember(
-      tx,
-      deps,
-      'member.role_changed',
-      { userId, organizationId },
-      (email) => `made ${email} ${roleNoun(role)}`,
-    );
+    await store.updateRole(tx, key, role);
+    await recordMember(tx, deps, 'member.role_changed', key, `made ${member.email} ${roleNoun(role)}`);
   });
 }
 
-/** Ends all open invitations of an organization. */
 export function withdrawInvitations(deps: AuditDeps, organizationId: string): Promise<void> {
   return deps.db.write(async (tx) => {
-    const count = await deleteInvitations(tx, organizationId);
+    const count = await store.deleteInvitations(tx, organizationId);
     if (count === 0) return;
     await recordAudit(tx, deps, {
       organizationId,
@@ -138,26 +106,23 @@ export function roleNoun(role: Role): string {
   return role === 'owner' ? 'an owner' : 'a member';
 }
 
-async function requireRole(tx: WriteTx, userId: string, organizationId: string): Promise<Role> {
-  const role = await findRole(tx, userId, organizationId);
-  if (role === null) throw failure('member_not_found');
-  return role;
+async function requireMember(tx: WriteTx, key: store.MemberKey): Promise<Member> {
+  const member = await store.findMember(tx, key);
+  if (member === null) throw failure('member_not_found');
+  return member;
 }
 
-async function requireOtherOwner(tx: WriteTx, userId: string, organizationId: string): Promise<void> {
-  if (await hasOtherOwner(tx, userId, organizationId)) return;
-  const { email = userId } = (await findUser(tx, userId)) ?? {};
-  throw failure('last_owner', { email, organizations: [organizationId] });
+async function requireOtherOwner(tx: WriteTx, key: store.MemberKey, { email }: Member): Promise<void> {
+  if (await store.hasOtherOwner(tx, key)) return;
+  throw failure('last_owner', { email, organizations: [key.organizationId] });
 }
 
 async function recordMember(
   tx: WriteTx,
   deps: AuditDeps,
-  action: Extract<AuditAction, `member.${string}`>,
-  { organizationId, userId }: { organizationId: string; userId: string },
-  describe: (email: string) => string,
+  action: AuditAction,
+  { organizationId, userId }: store.MemberKey,
+  summary: string,
 ): Promise<void> {
-  const { email = userId } = (await findUser(tx, userId)) ?? {};
-  const target = { type: 'user', id: userId };
-  await recordAudit(tx, deps, { organizationId, action, target, summary: describe(email) });
+  await recordAudit(tx, deps, { organizationId, action, target: { type: 'user', id: userId }, summary });
 }

@@ -1,3 +1,4 @@
+import type { AppError } from '../lib/app-error.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { invalidField, requireValid } from '../lib/validation.ts';
 import { Password } from './model.ts';
@@ -16,7 +17,6 @@ const MAX_WAITING = 8;
 /** Requests of one source that wait or run, so that one client can't fill the queue. */
 const MAX_PER_SOURCE = 3;
 
-/** The client whose password is hashed. */
 export interface HashRequest {
   /** The client address group, or the known browser, session or link behind the request. */
   readonly source: string;
@@ -27,16 +27,16 @@ export interface HashRequest {
 }
 
 /** Both throw `AppError` 429 when too many wait, and 499 when the client closes the connection before its turn. */
-export interface PasswordQueue {
-  hash(password: string, request: HashRequest): Promise<string>;
-  verify(password: string, hash: string, request: HashRequest): Promise<boolean>;
-}
-
-export function createPasswordQueue(hashes: Metrics['passwordHashes']): PasswordQueue {
+export function createPasswordQueue(hashes: Metrics['passwordHashes']) {
   const known: (() => void)[] = [];
   const others: (() => void)[] = [];
   const perSource = new Map<string, number>();
   let isRunning = false;
+
+  function closed(): AppError {
+    hashes.dropped.value++;
+    return failure('client_closed');
+  }
 
   /** Resolves when it's the request's turn. */
   function turn({ isKnown, signal }: HashRequest): Promise<void> {
@@ -52,8 +52,7 @@ export function createPasswordQueue(hashes: Metrics['passwordHashes']): Password
       };
       const drop = () => {
         lane.splice(lane.indexOf(start), 1);
-        hashes.dropped.value++;
-        reject(failure('client_closed'));
+        reject(closed());
       };
       lane.push(start);
       signal.addEventListener('abort', drop, { once: true });
@@ -62,10 +61,7 @@ export function createPasswordQueue(hashes: Metrics['passwordHashes']): Password
 
   async function run<Result>(request: HashRequest, work: () => Promise<Result>): Promise<Result> {
     const { source, isKnown, signal } = request;
-    if (signal.aborted) {
-      hashes.dropped.value++;
-      throw failure('client_closed');
-    }
+    if (signal.aborted) throw closed();
     const ofSource = perSource.get(source) ?? 0;
     if (ofSource >= MAX_PER_SOURCE || (isKnown ? known : others).length >= MAX_WAITING) {
       hashes.refused.value++;
@@ -90,8 +86,9 @@ export function createPasswordQueue(hashes: Metrics['passwordHashes']): Password
   }
 
   return {
-    hash: (password, request) => run(request, () => Bun.password.hash(password)),
-    verify: (password, hash, request) => run(request, () => Bun.password.verify(password, hash)),
+    hash: (password: string, request: HashRequest) => run(request, () => Bun.password.hash(password)),
+    verify: (password: string, hash: string, request: HashRequest) =>
+      run(request, () => Bun.password.verify(password, hash)),
   };
 }
 
@@ -101,46 +98,31 @@ const MIN_SCORE = 3;
 /** Rate only this many characters: the library blocks the event loop, and takes longer the more there are. */
 const MAX_RATED = 40;
 
-const COMMON = 'It is a common password or close to one. ';
+const REASONS: readonly [warning: RegExp, reason: string][] = [
+  [/top|common/i, 'It is a common password or close to one. '],
+  [/userInputs/, 'It contains your address, your organization or "tidings". '],
+  [/Repeat/, 'It repeats the same characters. '],
+  [/sequences/, 'It is a sequence. '],
+  [/straightRow|keyPattern/, 'It is a row of keys. '],
+  [/dates/, 'It is a date. '],
+];
 
-/** Reasons by the library's warning. */
-const REASONS: Readonly<Record<string, string>> = {
-  topTen: COMMON,
-  topHundred: COMMON,
-  common: COMMON,
-  similarToCommon: COMMON,
-  userInputs: 'It contains your address, your organization or "tidings". ',
-  simpleRepeat: 'It repeats the same characters. ',
-  extendedRepeat: 'It repeats the same characters. ',
-  sequences: 'It is a sequence. ',
-  straightRow: 'It is a row of keys. ',
-  keyPattern: 'It is a row of keys. ',
-  dates: 'It is a date. ',
-};
-
-/**
- * Throws `AppError` 400 when a new password is too short or too long, is a common password or close to one, or is made of
- * the person's address, the organizations' names or a pattern.
- */
+/** Throws `AppError` 400 for a new password of a bad length, or one that is easy to guess for this person. */
 export async function requireGoodPassword(
   password: string,
   { email, organizations }: { email: string; organizations: readonly string[] },
 ): Promise<void> {
   requireValid(Password, { password });
+  rater ??= createRater();
   const [local = '', domain = ''] = email.split('@');
   const own = [email, local, domain, ...domain.split('.'), ...organizations, 'tidings'];
-  const { score, feedback } = (await loadRater()).check(password, own.filter(Boolean));
+  const { score, feedback } = (await rater).check(password, own.filter(Boolean));
   if (score >= MIN_SCORE) return;
-  const reason = REASONS[feedback.warning ?? ''] ?? '';
+  const [, reason = ''] = REASONS.find(([warning]) => warning.test(feedback.warning ?? '')) ?? [];
   throw invalidField('password', `is too easy to guess. ${reason}Use a few unrelated words.`);
 }
 
 let rater: ReturnType<typeof createRater> | undefined;
-
-function loadRater() {
-  rater ??= createRater();
-  return rater;
-}
 
 /** Loaded for the first password that somebody chooses: the list of common passwords takes 30 MB of memory. */
 async function createRater() {

@@ -94,7 +94,7 @@ const cases: Case[] = [
     path: 'posts/:published',
     fields: post('A post', 'draft'),
     target: 'post',
-    summary: 'turned the post “A post” back into a draft',
+    summary: 'unpublished the post “A post”',
   },
   {
     action: 'post.deleted',

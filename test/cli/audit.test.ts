@@ -26,7 +26,7 @@ const expected: [action: string, organizationId: string, summary: string][] = [
   ['key.revoked', 'acme', 'revoked the API key “Website”'],
   ['key.deleted', 'acme', 'deleted the API key “Website”'],
   ['post.imported', 'acme', 'imported 2 posts (2 published) from “posts.json”'],
-  ['post.unpublished', 'acme', 'turned the post “One” back into a draft'],
+  ['post.unpublished', 'acme', 'unpublished the post “One”'],
   ['post.published', 'acme', 'published the post “One”'],
   ['post.deleted', 'acme', 'deleted the post “One”'],
   ['integration.connected', 'acme', 'connected the GitHub integration acme/rocket'],

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { repositories } from '../../db/schema/integrations.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { editPost, setPostStatus } from '../../src/posts/service.ts';
+import { editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
@@ -74,7 +74,7 @@ describe('a delivery caused', () => {
     await trigger('push');
     const before = [await push('feat: one'), await push('feat: two')];
     const [post] = await postsOf(app);
-    await setPostStatus(app.deps, post?.id ?? '', 'published');
+    await editPost(app.deps, post?.id ?? '', { status: 'published' });
     await editPost(app.deps, post?.id ?? '', { title: 'Out now' });
     const after = await push('feat: three');
     for (const path of before) expect(await caused(path)).toEqual(['Out now']);

@@ -5,7 +5,8 @@ import { contentTypes } from '../../src/posts/model.ts';
 import { providerOf } from '../../src/providers/index.ts';
 import { kinds } from '../../src/triggers/kinds/index.ts';
 import type { TriggerFilters } from '../../src/triggers/model.ts';
-import { createTrigger, findTriggerById, type NewTrigger } from '../../src/triggers/service.ts';
+import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
+import { getTrigger } from '../../src/triggers/store.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';
@@ -28,7 +29,7 @@ async function made(given: Partial<NewTrigger> = {}) {
   const trigger = await createTrigger(app.deps, { ...defaults, ...given });
   return {
     path: `/dashboard/org_a/integrations/${trigger.integrationId}/triggers/${trigger.id}`,
-    stored: () => findTriggerById(app.deps, trigger.id),
+    stored: () => getTrigger(app.db, trigger.id),
   };
 }
 

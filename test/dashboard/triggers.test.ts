@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { providerOf } from '../../src/providers/index.ts';
 import { kinds } from '../../src/triggers/kinds/index.ts';
-import { delayRun, listRuns, postponeRun, queueRun } from '../../src/triggers/queue-store.ts';
-import { createTrigger, findTriggers } from '../../src/triggers/service.ts';
+import { delayRun, giveUpRun, listRuns, postponeRun, queueRun } from '../../src/triggers/queue-store.ts';
+import { createTrigger } from '../../src/triggers/service.ts';
+import { listTriggers } from '../../src/triggers/store.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
@@ -24,7 +25,7 @@ beforeEach(async () => {
 });
 
 const textOf = async (at: string) => (await visit(at)).text();
-const stored = () => findTriggers(app.deps, { integrationId });
+const stored = () => listTriggers(app.db, { integrationId });
 
 describe('creating a trigger', () => {
   test('the form has the filters of the event, and the built-in templates in grey', async () => {
@@ -207,8 +208,8 @@ describe('a trigger', () => {
     const run = { triggerId, scope: hostile, since: now.toISOString(), deliveryId: hostile };
     await app.db.write(async (tx) => {
       await queueRun(tx, run, now);
-      const due = { ...run, revision: 1, attempts: 4 } as Parameters<typeof postponeRun>[1];
-      await postponeRun(tx, due, hostile, null);
+      const due = { ...run, revision: 1, attempts: 4 } as Parameters<typeof giveUpRun>[1];
+      await giveUpRun(tx, due, hostile);
     });
     for (const at of [path, one]) {
       const html = await textOf(at);

@@ -46,7 +46,7 @@ All notable changes.
       createdAt: '2026-01-02T00:00:00.000Z',
     },
   ]);
-  expect(skipped).toEqual(['what is not released yet']);
+  expect(skipped).toEqual(['unreleased changes']);
 });
 
 describe('headings', () => {

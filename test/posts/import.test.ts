@@ -314,7 +314,7 @@ describe('a bad record names file, line and field, and nothing of the file is wr
       'a file of no known kind',
       'posts.csv',
       'a,b',
-      'posts.csv: cannot tell what this is by its name; say --format json|jsonl|markdown|changelog',
+      'posts.csv: cannot tell the format from the name; say --format json|jsonl|markdown|changelog',
     ],
   ])('%s', async (_, name, text, message) => {
     const failure = await importText(name, text).catch((error: Error) => error);

@@ -245,9 +245,9 @@ describe('caching', () => {
 
   test('every way of changing a post shows in the next answer', async () => {
     await addTwelve();
-    const { deletePost, setPostStatus } = await import('../../src/posts/service.ts');
+    const { deletePost, editPost } = await import('../../src/posts/service.ts');
     expect(await ids('?limit=2')).toEqual(['p11', 'p10']);
-    await setPostStatus(app.deps, 'p12', 'published');
+    await editPost(app.deps, 'p12', { status: 'published' });
     expect(await ids('?limit=2')).toEqual(['p12', 'p11']);
     await deletePost(app.deps, 'p11');
     expect(await ids('?limit=2')).toEqual(['p12', 'p10']);

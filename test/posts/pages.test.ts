@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { PageSelection } from '../../src/posts/model.ts';
-import { createPages, type Pages } from '../../src/posts/pages.ts';
+import { createPages } from '../../src/posts/pages.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
@@ -21,23 +21,23 @@ const published: PageSelection = {
 };
 
 test('a page is kept until a post that it draws on changes, and not longer', async () => {
-  const pages = createPages(app.db);
-  const first = await pages.renderPage('org_a', published);
-  expect(await pages.renderPage('org_a', published)).toBe(first);
+  const renderPage = createPages(app.db);
+  const first = await renderPage('org_a', published);
+  expect(await renderPage('org_a', published)).toBe(first);
 
   // Neither another organization nor a draft is what it was read from.
   await app.addPosts('org_b', {});
   await app.addPosts('org_a', { status: 'draft' });
-  expect(await pages.renderPage('org_a', published)).toBe(first);
+  expect(await renderPage('org_a', published)).toBe(first);
 
   await app.addPosts('org_a', {});
-  const second = await pages.renderPage('org_a', published);
+  const second = await renderPage('org_a', published);
   expect(second).not.toBe(first);
   expect(second.etag).not.toBe(first.etag);
 });
 
 test('pages of other selections, and of other organizations, are other pages', async () => {
-  const pages = createPages(app.db);
+  const renderPage = createPages(app.db);
   const selections: [string, PageSelection][] = [
     ['org_a', published],
     ['org_b', published],
@@ -47,14 +47,14 @@ test('pages of other selections, and of other organizations, are other pages', a
     ['org_a', { ...published, statuses: ['draft'] }],
     ['org_a', { ...published, contentTypes: ['linkedin_post'] }],
   ];
-  const rendered = await Promise.all(selections.map(([id, selection]) => pages.renderPage(id, selection)));
+  const rendered = await Promise.all(selections.map(([id, selection]) => renderPage(id, selection)));
   expect(new Set(rendered).size).toBe(selections.length);
 });
 
 test('what is kept stays within its bound: the oldest page goes first', async () => {
   // Room for two pages: each costs its body and a kilobyte.
-  const pages = createPages(app.db, 3_500);
-  const ask = (page: number) => pages.renderPage('org_a', { ...published, limit: 1, page });
+  const renderPage = createPages(app.db, 3_500);
+  const ask = (page: number) => renderPage('org_a', { ...published, limit: 1, page });
   const [first, second] = [await ask(1), await ask(2)];
   expect(await ask(1)).toBe(first);
   await ask(3);
@@ -65,25 +65,26 @@ test('what is kept stays within its bound: the oldest page goes first', async ()
 });
 
 test('a page that alone is over the bound is sent, and not kept', async () => {
-  const pages = createPages(app.db, 10);
-  const first = await pages.renderPage('org_a', published);
-  const second = await pages.renderPage('org_a', published);
+  const renderPage = createPages(app.db, 10);
+  const first = await renderPage('org_a', published);
+  const second = await renderPage('org_a', published);
   expect(second).not.toBe(first);
   expect(second.body).toEqual(first.body);
 });
 
 test('a kept page is compressed once', async () => {
-  const pages = createPages(app.db);
-  const first = await pages.renderPage('org_a', published);
+  const renderPage = createPages(app.db);
+  const first = await renderPage('org_a', published);
   const zipped = await first.gzip();
   expect(Bun.gunzipSync(zipped)).toEqual(first.body);
-  expect(await (await pages.renderPage('org_a', published)).gzip()).toBe(zipped);
+  expect(await (await renderPage('org_a', published)).gzip()).toBe(zipped);
   await app.addPosts('org_a', {});
-  expect(await (await pages.renderPage('org_a', published)).gzip()).not.toBe(zipped);
+  expect(await (await renderPage('org_a', published)).gzip()).not.toBe(zipped);
 });
 
 describe('the bound, to the byte', () => {
-  const ask = (pages: Pages, page: number) => pages.renderPage('org_a', { ...published, limit: 1, page });
+  const ask = (renderPage: ReturnType<typeof createPages>, page: number) =>
+    renderPage('org_a', { ...published, limit: 1, page });
 
   /** The cost of a page: its body plus a kilobyte, and its compressed body. */
   async function cost(page: number): Promise<{ body: number; zipped: number }> {
@@ -93,27 +94,31 @@ describe('the bound, to the byte', () => {
 
   test('the compressed body of a kept page counts', async () => {
     const [one, two] = [await cost(1), await cost(2)];
-    const pages = createPages(app.db, one.body + two.body + two.zipped);
-    const [first, second] = [await ask(pages, 1), await ask(pages, 2)];
+    const renderPage = createPages(app.db, one.body + two.body + two.zipped);
+    const [first, second] = [await ask(renderPage, 1), await ask(renderPage, 2)];
     await second.gzip();
-    expect(await ask(pages, 1)).toBe(first);
+    expect(await ask(renderPage, 1)).toBe(first);
     await first.gzip();
-    expect(await ask(pages, 2)).toBe(second);
-    expect(await ask(pages, 1)).not.toBe(first);
+    expect(await ask(renderPage, 2)).toBe(second);
+    expect(await ask(renderPage, 1)).not.toBe(first);
   });
 
   test('a page that was dropped does not count when it is compressed later', async () => {
-    const pages = createPages(app.db, (await cost(2)).body + (await cost(3)).body);
-    const [first, second, third] = [await ask(pages, 1), await ask(pages, 2), await ask(pages, 3)];
+    const renderPage = createPages(app.db, (await cost(2)).body + (await cost(3)).body);
+    const [first, second, third] = [
+      await ask(renderPage, 1),
+      await ask(renderPage, 2),
+      await ask(renderPage, 3),
+    ];
     await first.gzip();
-    expect(await ask(pages, 2)).toBe(second);
-    expect(await ask(pages, 3)).toBe(third);
+    expect(await ask(renderPage, 2)).toBe(second);
+    expect(await ask(renderPage, 3)).toBe(third);
   });
 });
 
 test('a large page is compressed too', async () => {
   await app.addPosts('org_a', { markdown: `${'quieter engines '.repeat(20_000)}end` });
-  const { body, gzip } = await createPages(app.db).renderPage('org_a', published);
+  const { body, gzip } = await createPages(app.db)('org_a', published);
   expect(body.byteLength).toBeGreaterThan(256 * 1024);
   expect(Bun.gunzipSync(await gzip())).toEqual(body);
 });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { type ImportOptions, importFile } from '../../src/posts/import/service.ts';
 import { recoverImport } from '../../src/posts/import/staging.ts';
 import { contentTypes, type OwnedPost, type Post, postStatuses } from '../../src/posts/model.ts';
-import { deletePost, editPost, setPostStatus } from '../../src/posts/service.ts';
+import { deletePost, editPost } from '../../src/posts/service.ts';
 import { getPost, listPostPage, parsePost, tallyPosts } from '../../src/posts/store.ts';
 import {
   applyImport,
@@ -162,7 +162,7 @@ describe('a large import', () => {
       },
     });
     await expect(stalled).rejects.toThrow(
-      'The import stood still for too long, and another process removed it. Import the file again.',
+      'The import stalled for too long, and another process removed it. Import the file again.',
     );
     await takeover;
     expect(await stored()).toEqual([]);
@@ -185,7 +185,7 @@ describe('what others write meanwhile stays', () => {
         writes.push(
           editPost(app.deps, `p${target}`, { title: 'Edited' }),
           deletePost(app.deps, `p${target + 1}`),
-          setPostStatus(app.deps, `p${target + 2}`, 'draft'),
+          editPost(app.deps, `p${target + 2}`, { status: 'draft' }),
         );
       },
     });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Connected } from '../../src/integrations/model.ts';
-import { setPostStatus } from '../../src/posts/service.ts';
+import { editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
 import { connectLinear, linearRequest } from '../support/deliveries.ts';
@@ -104,7 +104,7 @@ describe('completed issues', () => {
     await trigger();
     await deliver('Issue', issue(1, 'First'));
     const [post] = await postsOf(app);
-    await setPostStatus(app.deps, post?.id ?? '', 'published');
+    await editPost(app.deps, post?.id ?? '', { status: 'published' });
     await deliver('Issue', reopened(1, 'First'));
     const again = {
       'data.updatedAt': '2026-11-20T12:30:00.000Z',

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { dismissSuggestion, getSuggestion, takeSuggestion } from '../../src/drafts/suggestions.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { deletePost, editPost, setPostStatus } from '../../src/posts/service.ts';
+import { deletePost, editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { listRuns } from '../../src/triggers/queue-store.ts';
@@ -147,7 +147,7 @@ describe('a person has', () => {
     await trigger();
     await deliver(sample());
     const { id } = await only();
-    const published = await setPostStatus(app.deps, id, 'published');
+    const published = await editPost(app.deps, id, { status: 'published' });
     await deliver(edited('Second words'));
     expect(await only()).toEqual(published);
     expect(await getSuggestion(app.deps, id)).toMatchObject({ markdown: 'Second words' });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { getSuggestion } from '../../src/drafts/suggestions.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { deletePost, editPost, setPostStatus } from '../../src/posts/service.ts';
+import { deletePost, editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { connectGithub, githubRequest } from '../support/deliveries.ts';
@@ -129,7 +129,7 @@ describe('a person', () => {
   test('who publishes the draft closes it: later changes open a new one', async () => {
     await push(1, 'feat: one');
     const [open] = await postsOf(app);
-    await setPostStatus(app.deps, open?.id ?? '', 'published');
+    await editPost(app.deps, open?.id ?? '', { status: 'published' });
     await push(2, 'feat: two');
     const posts = await postsOf(app);
     expect(posts.map(({ status }) => status).sort()).toEqual(['draft', 'published']);

@@ -6,7 +6,8 @@ import type { Organization } from '../../organizations/model.ts';
 import { findOrganization, listOrganizations } from '../../organizations/store.ts';
 import { acceptInvitation, choosePassword, requireLink, setUp } from '../../users/links.ts';
 import { roleNoun } from '../../users/members.ts';
-import type { OneTimeLink, Role } from '../../users/model.ts';
+import type { Role } from '../../users/model.ts';
+import type { OneTimeLink } from '../../users/store.ts';
 import { failure } from '../../users/words.ts';
 import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
 import { emailField, formState, newPasswordField, submit } from '../submission.ts';
@@ -44,7 +45,7 @@ export const linkPages: readonly Page[] = [
       async (values) => {
         const input = { ...values, ...guarded(visit) };
         const { session, organizationId } = await setUp(visit.deps, tokenOf(visit), input);
-        return { ...redirect(`/dashboard/${organizationId}/start`), session: session.token };
+        return { ...redirect(`/dashboard/${organizationId}/start`), session };
       },
       (error) => showSetup(visit, error),
     ),
@@ -61,7 +62,7 @@ export const linkPages: readonly Page[] = [
       PasswordForm,
       async (values) => {
         const input = { ...values, ...guarded(visit) };
-        const { token } = await choosePassword(visit.deps, tokenOf(visit), input);
+        const token = await choosePassword(visit.deps, tokenOf(visit), input);
         return { ...redirect('/dashboard', 'Your password is changed.'), session: token };
       },
       (error) => showPassword(visit, error),
@@ -85,7 +86,7 @@ export const linkPages: readonly Page[] = [
         const name = invitation.organization.name.slice(0, 100);
         const done = invitation.current === null ? `Welcome to ${name}.` : `You are an owner of ${name} now.`;
         const to = redirect(`/dashboard/${organizationId}`, done);
-        return session === null ? to : { ...to, session: session.token };
+        return session === null ? to : { ...to, session };
       },
       (error) => showInvitation(visit, invitation, error),
     );

@@ -26,7 +26,7 @@ export const signInPages: readonly Page[] = [
     const source = addressGroup(clientAddress);
     try {
       const { to, ...credentials } = readFields(SignInForm, form);
-      const { token } = await signIn(deps, {
+      const token = await signIn(deps, {
         ...credentials,
         source,
         browser,

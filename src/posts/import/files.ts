@@ -1,10 +1,10 @@
 import { findNodeAtLocation, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { AppError } from '../../lib/app-error.ts';
 import { isRecord } from '../../lib/validation.ts';
+import { Post } from '../model.ts';
 
 // JSON, JSON Lines and Markdown files of posts.
 
-/** A file to import. */
 export interface SourceFile {
   /** The path as the person gave it. */
   name: string;
@@ -12,7 +12,7 @@ export interface SourceFile {
 }
 
 /** One record of a file, not checked yet. */
-export interface RawRecord {
+interface RawRecord {
   fields: Record<string, unknown>;
   /** Stable across imports of the same record: the source of the post's id when the file gives none. */
   key: string;
@@ -22,60 +22,51 @@ export interface RawRecord {
 
 export interface ParsedFile {
   records: RawRecord[];
-  /** Descriptions of the skipped parts. */
   skipped: string[];
 }
 
-/** `message` names the field, where there is one. */
 export function importError(file: SourceFile, line: number, message: string, code = 'bad_file'): AppError {
   return new AppError(400, `${file.name}:${line}: ${message}`, { code });
 }
 
 /** The line of a character, counted from 1. */
-function lineAt(text: string, offset: number): number {
+export function lineAt(text: string, offset: number): number {
   let line = 1;
   for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line++;
   return line;
 }
 
-/** Derives keys from titles, and numbers repeated titles. */
-function titleKeys(): (title: unknown) => string {
+/** Checks records, and derives their keys from their titles. Numbers repeated titles. */
+function recordReader(file: SourceFile) {
   const seen = new Map<string, number>();
-  return (title) => {
-    const text = String(title);
-    const count = (seen.get(text) ?? 0) + 1;
-    seen.set(text, count);
-    return count === 1 ? text : `${text} ${count}`;
+  return (fields: unknown, lineOf: (field?: string) => number): RawRecord => {
+    if (!isRecord(fields)) throw importError(file, lineOf(), 'must be a post, as a JSON object');
+    const title = String(fields.title);
+    const count = (seen.get(title) ?? 0) + 1;
+    seen.set(title, count);
+    return { fields, key: count === 1 ? title : `${title} ${count}`, lineOf };
   };
 }
 
 /** Reads a JSON array of posts. Throws `AppError` 400. */
 export function parseJson(file: SourceFile): ParsedFile {
-  const keyOf = titleKeys();
+  const read = recordReader(file);
   const parsed = parse(file);
   if (!Array.isArray(parsed)) throw importError(file, 1, 'must be a JSON array of posts');
-  const records = parsed.map((fields, index) => {
-    const lineOf = (field?: string) => lineOfNode(file.text, index, field);
-    if (!isRecord(fields)) throw importError(file, lineOf(), 'must be a post, as a JSON object');
-    return { fields, key: keyOf(fields.title), lineOf };
-  });
+  const records = parsed.map((each, index) => read(each, (field) => lineOfNode(file.text, index, field)));
   return { records, skipped: [] };
 }
 
 /** Reads a JSON object from each line that is not empty. Throws `AppError` 400. */
 export function parseJsonLines(file: SourceFile): ParsedFile {
-  const keyOf = titleKeys();
+  const read = recordReader(file);
   const records = file.text.split('\n').flatMap((text, index) => {
     if (text.trim() === '') return [];
-    const line = index + 1;
-    let fields: unknown;
     try {
-      fields = JSON.parse(text);
-    } catch {
-      throw importError(file, line, 'is not valid JSON');
+      return [read(JSON.parse(text), () => index + 1)];
+    } catch (error) {
+      throw error instanceof AppError ? error : importError(file, index + 1, 'is not valid JSON');
     }
-    if (!isRecord(fields)) throw importError(file, line, 'must be a post, as a JSON object');
-    return [{ fields, key: keyOf(fields.title), lineOf: () => line }];
   });
   return { records, skipped: [] };
 }
@@ -93,50 +84,32 @@ function parse(file: SourceFile): unknown {
   }
 }
 
-function lineOfNode(text: string, index: number, field?: string): number {
+function lineOfNode(text: string, index: number, field = ''): number {
   const tree = parseTree(text);
-  const record = tree === undefined ? undefined : findNodeAtLocation(tree, [index]);
-  const value =
-    tree === undefined || field === undefined ? undefined : findNodeAtLocation(tree, [index, field]);
-  return lineAt(text, (value ?? record)?.offset ?? 0);
+  const node = tree && (findNodeAtLocation(tree, [index, field]) ?? findNodeAtLocation(tree, [index]));
+  return lineAt(text, node?.offset ?? 0);
 }
 
-const FRONT_MATTER = /^---[ \t]*\n([\s\S]*?)^---[ \t]*(?:\n|$)/m;
+export const FRONT_MATTER = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
 
 /** Names of our fields in other tools' front matter. */
 const aliases: Record<string, string> = { date: 'createdAt', updated: 'updatedAt', type: 'contentType' };
 
-const ownFields = new Set([
-  'id',
-  'title',
-  'contentType',
-  'status',
-  'content',
-  'sourceMetadata',
-  'createdAt',
-  'updatedAt',
-]);
+const { markdown: _, ...ownFields } = Post.properties;
 
-export function hasFrontMatter(text: string): boolean {
-  return text.startsWith('---') && FRONT_MATTER.test(text);
-}
-
-/**
- * Reads one post: front matter in YAML, then the body. Without a `title`, the body's first heading becomes the title.
- * `draft: true` makes it a draft; unknown names go to `sourceMetadata`. Throws `AppError` 400.
- */
+/** Reads a post. Unknown names of its front matter go to `sourceMetadata`. Throws `AppError` 400. */
 export function parseMarkdown(file: SourceFile): ParsedFile {
-  const matter = file.text.startsWith('---') ? FRONT_MATTER.exec(file.text) : null;
-  const given = matter === null ? {} : readYaml(file, matter[1] ?? '');
-  const { title, body } = takeTitle(given.title, file.text.slice(matter?.[0].length ?? 0));
+  const [matter = '', yaml = ''] = FRONT_MATTER.exec(file.text) ?? [];
+  const given = readYaml(file, yaml);
+  const body = file.text.slice(matter.length).trim();
+  const [heading = '', title] = 'title' in given ? [] : (/^#[ \t]+(.+?)[ \t]*#*(?:\n|$)/.exec(body) ?? []);
 
-  const fields: Record<string, unknown> = { title, markdown: body };
+  const fields: Record<string, unknown> = { title, markdown: body.slice(heading.length).trim() };
   const metadata: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
     const field = aliases[name] ?? name;
-    if (field === 'title') continue;
     if (field === 'draft') fields.status ??= value === true ? 'draft' : 'published';
-    else if (ownFields.has(field)) fields[field] = value;
+    else if (Object.hasOwn(ownFields, field)) fields[field] = value;
     else metadata[name] = value;
   }
   if (Object.keys(metadata).length > 0) {
@@ -144,18 +117,19 @@ export function parseMarkdown(file: SourceFile): ParsedFile {
     fields.sourceMetadata = isRecord(own) ? { ...metadata, ...own } : (own ?? metadata);
   }
 
-  const lines = (matter?.[0] ?? '').split('\n');
-  const lineOf = (field: string) => {
-    const names = [field, ...Object.keys(aliases).filter((alias) => aliases[alias] === field)];
-    return lines.findIndex((line) => names.some((name) => line.startsWith(`${name}:`))) + 1 || 1;
-  };
+  const lines = matter.split('\n');
+  const lineOf = (field: string) =>
+    lines.findIndex((line) => {
+      const [name = ''] = line.split(':', 1);
+      return (aliases[name] ?? name) === field;
+    }) + 1 || 1;
   return { records: [{ fields, key: '', lineOf }], skipped: [] };
 }
 
 function readYaml(file: SourceFile, yaml: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = Bun.YAML.parse(yaml);
+    value = Bun.YAML.parse(yaml) ?? {};
   } catch (error) {
     throw importError(
       file,
@@ -163,15 +137,6 @@ function readYaml(file: SourceFile, yaml: string): Record<string, unknown> {
       `front matter is not valid YAML: ${error instanceof Error ? error.message : error}`,
     );
   }
-  if (value === null || value === undefined) return {};
-  if (!isRecord(value))
-    throw importError(file, 1, 'front matter must be a YAML object, such as "title: Hello"');
-  return value;
-}
-
-function takeTitle(title: unknown, text: string): { title: unknown; body: string } {
-  const body = text.trim();
-  if (title !== undefined) return { title, body };
-  const heading = /^#[ \t]+(.+?)[ \t]*#*(?:\n|$)/.exec(body);
-  return { title: heading?.[1], body: body.slice(heading?.[0].length ?? 0).trim() };
+  if (isRecord(value)) return value;
+  throw importError(file, 1, 'front matter must be a YAML object, such as "title: Hello"');
 }

@@ -12,9 +12,8 @@ import { findOwners, readPosts } from '../store.ts';
 import { writePost } from '../write-store.ts';
 import { isChangelogName, parseChangelog } from './changelog.ts';
 import {
-  hasFrontMatter,
+  FRONT_MATTER,
   importError,
-  type ParsedFile,
   parseJson,
   parseJsonLines,
   parseMarkdown,
@@ -28,15 +27,14 @@ export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const MAX_PIECE_POSTS = 100;
 const MAX_PIECE_CHARACTERS = 256 * 1024;
 
-export const importFormats = ['json', 'jsonl', 'markdown', 'changelog'] as const;
-type ImportFormat = (typeof importFormats)[number];
-
-const parsers: Record<ImportFormat, (file: SourceFile) => ParsedFile> = {
+const parsers = {
   json: parseJson,
   jsonl: parseJsonLines,
   markdown: parseMarkdown,
   changelog: parseChangelog,
 };
+type ImportFormat = keyof typeof parsers;
+export const importFormats = Object.keys(parsers) as ImportFormat[];
 
 export interface ImportOptions {
   organizationId: string;
@@ -49,31 +47,18 @@ export interface ImportOptions {
   format?: ImportFormat | undefined;
   /** Part of the ids of records without an id. Absent: the file's folder and name. */
   source?: string | undefined;
-  /** Called after each commit. */
   onProgress?: (done: number, total: number) => void;
 }
 
-export interface ImportResult {
-  file: string;
-  created: number;
-  updated: number;
-  unchanged: number;
-  /** Posts with another id than in the file, because another organization uses that id. */
-  reassignedIds: number;
-  /** Descriptions of the skipped parts. */
-  skipped: string[];
-}
+export type ImportResult = Awaited<ReturnType<typeof importFile>>;
 
 /**
  * Imports all records of a file at one moment, or none. A record without an id gets one from its organization, source
  * and key, so that importing the same file again updates the posts. Throws `AppError` 400 with file, line and field,
- * and 404 for an unknown organization.
+ * and 404 for an unknown organization. `reassignedIds` counts posts with another id than in the file, because another
+ * organization uses that id; `skipped` describes parts of the file.
  */
-export async function importFile(
-  deps: AuditDeps & { ids: Ids },
-  file: SourceFile,
-  options: ImportOptions,
-): Promise<ImportResult> {
+export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFile, options: ImportOptions) {
   const { db } = deps;
   const { organizationId, onProgress = () => undefined } = options;
   await db.read((tx) => getOrganization(tx, organizationId));
@@ -81,20 +66,21 @@ export async function importFile(
   const { records: given, skipped } = readRecords(file, options);
   const { records, reassignedIds } = await db.read((tx) => replaceTakenIds(tx, file, organizationId, given));
   const pieces = [...splitRecords(records)];
-  const [only] = pieces;
 
   const counts = { created: 0, updated: 0, published: 0 };
-  async function save(tx: WriteTx, piece: Piece, write: (post: OwnedPost) => Promise<void>): Promise<void> {
-    const existing = new Map((await readPosts(tx, [...piece.keys()])).map((post) => [post.id, post]));
+  async function save(tx: WriteTx, piece: Records, write: (post: OwnedPost) => Promise<void>): Promise<void> {
+    const existing = await readPosts(tx, [...piece.keys()]);
     for (const [id, { fields }] of piece) {
       const old = existing.get(id);
-      if (old !== undefined && old.organizationId !== organizationId) throw takenMeanwhile(id);
+      if (old !== undefined && old.organizationId !== organizationId) {
+        const message = `Another organization has taken the id ${id} meanwhile. Import the file again.`;
+        throw new AppError(409, message);
+      }
       const post = merge(id, fields, old, options, now);
       if (post === old) continue;
       await write(post);
       if (post.status === 'published') counts.published++;
-      if (old === undefined) counts.created++;
-      else counts.updated++;
+      counts[old === undefined ? 'created' : 'updated']++;
     }
   }
   async function record(tx: WriteTx): Promise<void> {
@@ -106,11 +92,12 @@ export async function importFile(
     await recordAudit(tx, deps, { organizationId, action: 'post.imported', target, summary, count });
   }
 
-  if (pieces.length > 1) {
+  const [only = new Map(), ...others] = pieces;
+  if (others.length > 0) {
     await importInPieces(deps, organizationId, pieces, { save, record }, (done, total) =>
       onProgress(Math.floor((records.size * done) / total), records.size),
     );
-  } else if (only !== undefined) {
+  } else {
     await db.write(async (tx) => {
       await save(tx, only, (post) => writePost(tx, post));
       await record(tx);
@@ -122,24 +109,17 @@ export async function importFile(
   return { file: file.name, created, updated, unchanged, reassignedIds, skipped };
 }
 
-function takenMeanwhile(id: string): AppError {
-  return new AppError(409, `Another organization has taken the id ${id} meanwhile. Import the file again.`);
-}
-
 interface CheckedRecord {
+  id: string;
+  /** The record's name in the file. */
+  name: string;
   lineOf: (field: string) => number;
-  fields: CompleteFields;
+  fields: ImportedFields & { content: string };
 }
 
-type CompleteFields = ImportedFields & { content: string };
-
-/** Records by post id. */
 type Records = Map<string, CheckedRecord>;
 
-/** The records of one commit. */
-type Piece = ReadonlyMap<string, CheckedRecord>;
-
-function* splitRecords(records: Records): Generator<Piece> {
+function* splitRecords(records: Records): Generator<Records> {
   let piece: Records = new Map();
   let characters = 0;
   for (const [id, record] of records) {
@@ -156,101 +136,79 @@ function* splitRecords(records: Records): Generator<Piece> {
   if (piece.size > 0) yield piece;
 }
 
-/**
- * Ids are unique across organizations. A record with an id of another organization gets a derived id, and keeps it when
- * the other post is gone.
- */
-async function replaceTakenIds(tx: ReadTx, file: SourceFile, organizationId: string, given: Records) {
-  const owners = await findOwners(tx, [...given.keys()]);
-  const derived = new Map(
-    [...given.keys()]
-      .filter((id) => owners.get(id) !== organizationId)
-      .map((id) => [id, derivedId('post', organizationId, id)]),
-  );
-  const derivedOwners = await findOwners(tx, [...derived.values()]);
-  const records: Records = new Map();
-  let reassignedIds = 0;
-  for (const [id, record] of given) {
-    const other = derived.get(id);
-    const isReassigned =
-      other !== undefined && (owners.has(id) || derivedOwners.get(other) === organizationId);
-    if (isReassigned) reassignedIds++;
-    addRecord(records, file, isReassigned ? other : id, id, record);
-  }
-  return { records, reassignedIds };
-}
-
-/** Throws `AppError` 400 when the file has two records of one id; `name` is the record's name in the file. */
-function addRecord(
-  records: Records,
+/** A record with an id of another organization gets a derived id, for good. Throws `AppError` 400 for twins. */
+async function replaceTakenIds(
+  tx: ReadTx,
   file: SourceFile,
-  id: string,
-  name: string,
-  record: CheckedRecord,
-): void {
-  const twin = records.get(id);
-  if (twin !== undefined) {
-    throw importError(file, record.lineOf('id'), `is the same post as line ${twin.lineOf('id')}: ${name}`);
+  organizationId: string,
+  given: readonly CheckedRecord[],
+) {
+  const derive = (id: string) => derivedId('post', organizationId, id);
+  const owners = await findOwners(
+    tx,
+    given.map(({ id }) => id),
+  );
+  const foreign = given.map(({ id }) => id).filter((id) => owners.get(id) !== organizationId);
+  const derivedOwners = await findOwners(tx, foreign.map(derive));
+  const isTaken = (id: string) => owners.has(id) || derivedOwners.get(derive(id)) === organizationId;
+  const reassigned = new Set(foreign.filter(isTaken));
+  const records: Records = new Map();
+  for (const record of given) {
+    const id = reassigned.has(record.id) ? derive(record.id) : record.id;
+    const twin = records.get(id);
+    if (twin !== undefined) {
+      const what = `is the same post as line ${twin.lineOf('id')}: ${record.name}`;
+      throw importError(file, record.lineOf('id'), what);
+    }
+    records.set(id, record);
   }
-  records.set(id, record);
+  return { records, reassignedIds: reassigned.size };
 }
 
 /** The record over the existing post over the defaults; `old` itself when nothing changes. */
 function merge(
   id: string,
-  fields: CompleteFields,
+  { title, content, markdown = content, ...fields }: CheckedRecord['fields'],
   old: OwnedPost | undefined,
-  options: ImportOptions,
+  { status, contentType, organizationId }: ImportOptions,
   now: string,
 ): OwnedPost {
-  const createdAt = fields.createdAt ?? old?.createdAt ?? now;
-  const post = {
-    id,
-    title: fields.title.trim(),
-    content: fields.content,
-    markdown: fields.markdown ?? fields.content,
-    contentType: fields.contentType ?? old?.contentType ?? options.contentType,
-    sourceMetadata:
-      fields.sourceMetadata === undefined ? (old?.sourceMetadata ?? null) : fields.sourceMetadata,
-    status: fields.status ?? old?.status ?? options.status,
-    createdAt,
-    organizationId: options.organizationId,
-  };
-  if (old === undefined) return { ...post, updatedAt: fields.updatedAt ?? createdAt };
-  const same = { ...post, updatedAt: fields.updatedAt ?? old.updatedAt };
-  return Bun.deepEquals(same, old) ? old : { ...post, updatedAt: fields.updatedAt ?? now };
+  const defaults = { status, contentType, sourceMetadata: null, createdAt: now, ...old };
+  const post = { ...defaults, ...fields, id, title: title.trim(), content, markdown, organizationId };
+  const isSame =
+    old !== undefined && Bun.deepEquals({ ...post, updatedAt: fields.updatedAt ?? old.updatedAt }, old);
+  if (isSame) return old;
+  return { ...post, updatedAt: fields.updatedAt ?? (old === undefined ? post.createdAt : now) };
 }
 
-/** The checked records by post id. Throws `AppError` 400 for the first bad one. */
+/** Throws `AppError` 400 for the first bad record. */
 function readRecords(file: SourceFile, options: ImportOptions) {
   const format = options.format ?? formatOf(file);
   const parsed = parsers[format](file);
-  if (parsed.records.length === 0)
+  if (parsed.records.length === 0) {
     throw importError(file, 1, `holds no posts, read as ${format}`, 'no_posts');
+  }
   const source = options.source ?? sourceOf(file.name);
-  const records: Records = new Map();
-  for (const [index, { fields, key, lineOf }] of parsed.records.entries()) {
+  const records = parsed.records.map(({ fields, key, lineOf }, index): CheckedRecord => {
     const createdAt = fields.createdAt ?? defaultDate(format, options.date, index);
     if (createdAt === undefined && format === 'changelog') {
-      throw importError(
-        file,
-        lineOf('createdAt'),
-        `createdAt is missing: version ${fields.title} has no date. Write it as "## [${fields.title}] - 2026-01-31"`,
-        'undated_version',
-      );
+      const what = `createdAt is missing: version ${fields.title} has no date. Write it as "## [${fields.title}] - 2026-01-31"`;
+      throw importError(file, lineOf('createdAt'), what, 'undated_version');
     }
     const checked = checkRecord(createdAt === undefined ? fields : { ...fields, createdAt });
     if ('problem' in checked) {
       const { field, message } = checked.problem;
       throw importError(file, lineOf(field), `${field} ${message}`);
     }
-    const id = checked.record.id ?? derivedId('post', options.organizationId, source, format, key);
-    const content = checked.record.content ?? toPlainText(checked.record.markdown ?? '');
-    addRecord(records, file, id, checked.record.id ?? key, {
+    const { id, ...record } = checked.record;
+    const content = record.content ?? toPlainText(record.markdown ?? '');
+    return {
+      id: id ?? derivedId('post', options.organizationId, source, format, key),
+      name: id ?? key,
       lineOf,
-      fields: { ...checked.record, content },
-    });
-  }
+      fields: { ...record, content },
+    };
+  });
   return { records, skipped: parsed.skipped };
 }
 
@@ -263,9 +221,9 @@ function formatOf({ name, text }: SourceFile): ImportFormat {
   if (/\.(jsonl|ndjson)$/i.test(name)) return 'jsonl';
   if (/\.json$/i.test(name)) return 'json';
   if (/\.(md|markdown|mdx)$/i.test(name)) {
-    return isChangelogName(name) && !hasFrontMatter(text) ? 'changelog' : 'markdown';
+    return isChangelogName(name) && !FRONT_MATTER.test(text) ? 'changelog' : 'markdown';
   }
-  throw new AppError(400, `${name}: cannot tell what this is by its name`, { code: 'unknown_format' });
+  throw new AppError(400, `${name}: cannot tell the format from the name`, { code: 'unknown_format' });
 }
 
 function sourceOf(path: string): string {

@@ -1,52 +1,30 @@
-import type { Database } from '../../../db/client.ts';
-import type { WriteTx } from '../../../db/storage.ts';
+import type { Storage, WriteTx } from '../../../db/storage.ts';
+import type { Deps } from '../../deps.ts';
 import { AppError } from '../../lib/app-error.ts';
-import type { Ids } from '../../lib/ids.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Clock } from '../../lib/time.ts';
 import type { OwnedPost } from '../model.ts';
-import {
-  applyImport,
-  beat,
-  deleteImport,
-  findImport,
-  insertImport,
-  isImporting,
-  movePiece,
-  stagePost,
-  takePiece,
-} from '../write-store.ts';
+import * as store from '../write-store.ts';
 
 /** An import whose process is silent for longer counts as abandoned. */
 const STALE_MS = 30_000;
 
-/** How often to check whether another import has ended. */
 const POLL_MS = 100;
 
 /** A server retries every 10 ms to get the write lock, so a shorter rest may fall between two attempts. */
 const MIN_REST_MS = 15;
 const MAX_REST_MS = 1_000;
 
-interface StagingDeps {
-  db: Database;
-  clock: Clock;
-  ids: Ids;
-  log: Logger;
-}
+type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'log'>;
 
-export interface ImportSteps<Piece> {
+interface ImportSteps<Piece> {
   /** Saves the posts of one piece through `write`. */
   save(tx: WriteTx, piece: Piece, write: (post: OwnedPost) => Promise<void>): Promise<void>;
   /** Runs in the commit that publishes all pieces. */
   record(tx: WriteTx): Promise<void>;
 }
 
-/**
- * Imports in pieces, each a commit of its own, and publishes all of them at one moment; nothing when it fails.
- * `onPiece` runs after each piece; each is written twice. Waits for another import in progress.
- */
+/** Publishes all pieces at one moment, or none. Calls `onPiece` twice for each. Waits for another import. */
 export async function importInPieces<Piece>(
-  deps: StagingDeps,
+  deps: Needs,
   organizationId: string,
   pieces: readonly Piece[],
   { save, record }: ImportSteps<Piece>,
@@ -59,13 +37,13 @@ export async function importInPieces<Piece>(
     for (const [index, piece] of pieces.entries()) {
       await commitAndRest(db, async (tx) => {
         await requireStaging(tx, deps, id);
-        await save(tx, piece, (post) => stagePost(tx, post, index));
+        await save(tx, piece, (post) => store.stagePost(tx, post, index));
       });
       onPiece(++count, 2 * pieces.length);
     }
     await db.write(async (tx) => {
       await requireStaging(tx, deps, id);
-      await applyImport(tx, id);
+      await store.applyImport(tx, id);
       await record(tx);
     });
   } catch (error) {
@@ -79,31 +57,26 @@ export async function importInPieces<Piece>(
 }
 
 /** Finishes an import that was killed after it published its posts; removes one that was killed before. */
-export async function recoverImport(deps: StagingDeps, signal?: AbortSignal): Promise<void> {
+export async function recoverImport(deps: Needs, signal?: AbortSignal): Promise<void> {
   const { db, clock, log } = deps;
-  const state = await db.read(async (tx) => ({
-    isLeft: await isImporting(tx),
-    current: await findImport(tx),
-  }));
-  if (!state.isLeft) return;
-  const { current } = state;
+  const current = await db.read(async (tx) => (await store.isImporting(tx)) && store.findImport(tx));
+  if (current === false) return;
   if (current === null) return dropLeftovers(db, signal);
   // A time far ahead dates from before the clock was set back.
   if (Math.abs(clock.now().getTime() - current.beatAt) < STALE_MS) return;
-  log.warn(
-    { import: current.id, organization: current.organizationId },
-    `an import was interrupted: ${current.state}`,
-  );
-  if (current.state === 'applying') await finishImport(deps, current.id, () => undefined, signal);
-  else await discardImport(deps, current.id, signal);
+  const { id, organizationId: organization, state } = current;
+  log.warn({ import: id, organization }, `an import was interrupted: ${state}`);
+  await (state === 'applying'
+    ? finishImport(deps, id, () => undefined, signal)
+    : discardImport(deps, id, signal));
 }
 
-async function openImport(deps: StagingDeps, organizationId: string): Promise<string> {
+async function openImport(deps: Needs, organizationId: string): Promise<string> {
   const { db, clock, ids } = deps;
   const id = ids.newId('import');
   const open = async (tx: WriteTx) => {
-    if (await isImporting(tx)) return false;
-    await insertImport(tx, { id, organizationId, state: 'staging', beatAt: clock.now().getTime() });
+    if (await store.isImporting(tx)) return false;
+    await store.insertImport(tx, { id, organizationId, state: 'staging', beatAt: clock.now().getTime() });
     return true;
   };
   while (!(await db.write(open))) {
@@ -113,43 +86,42 @@ async function openImport(deps: StagingDeps, organizationId: string): Promise<st
   return id;
 }
 
-async function requireStaging(tx: WriteTx, { clock }: StagingDeps, id: string): Promise<void> {
-  if (await beat(tx, { id, state: 'staging' }, clock.now().getTime())) return;
-  throw new AppError(
-    409,
-    'The import stood still for too long, and another process removed it. Import the file again.',
-  );
+async function requireStaging(tx: WriteTx, { clock }: Needs, id: string): Promise<void> {
+  if (await store.beat(tx, { id, state: 'staging' }, clock.now().getTime())) return;
+  const message = 'The import stalled for too long, and another process removed it. Import the file again.';
+  throw new AppError(409, message);
 }
 
 async function finishImport(
-  { db, clock }: StagingDeps,
+  { db, clock }: Needs,
   id: string,
   onPiece: () => void,
   signal?: AbortSignal,
 ): Promise<void> {
   const state = 'applying';
   const moveOne = async (tx: WriteTx) => {
-    if (!(await beat(tx, { id, state }, clock.now().getTime()))) return false;
-    const isMoved = (await movePiece(tx)) > 0;
-    if (!isMoved) await deleteImport(tx, { id, state });
+    if (!(await store.beat(tx, { id, state }, clock.now().getTime()))) return false;
+    const isMoved = (await store.movePiece(tx)) > 0;
+    if (!isMoved) await store.deleteImport(tx, { id, state });
     return isMoved;
   };
   while (signal?.aborted !== true && (await commitAndRest(db, moveOne))) onPiece();
 }
 
-async function discardImport({ db }: StagingDeps, id: string, signal?: AbortSignal): Promise<void> {
+async function discardImport({ db }: Needs, id: string, signal?: AbortSignal): Promise<void> {
   // Delete its row first, so that its process stops if it is alive.
-  await db.write((tx) => deleteImport(tx, { id, state: 'staging' }));
+  await db.write((tx) => store.deleteImport(tx, { id, state: 'staging' }));
   await dropLeftovers(db, signal);
 }
 
-async function dropLeftovers(db: Database, signal?: AbortSignal): Promise<void> {
-  const dropOne = async (tx: WriteTx) => (await findImport(tx)) === null && (await takePiece(tx)).length > 0;
+async function dropLeftovers(db: Storage, signal?: AbortSignal): Promise<void> {
+  const dropOne = async (tx: WriteTx) =>
+    (await store.findImport(tx)) === null && (await store.takePiece(tx)).length > 0;
   while (signal?.aborted !== true && (await commitAndRest(db, dropOne)));
 }
 
 /** Commits, and then leaves the write lock to others for as long as that took. */
-async function commitAndRest<Result>(db: Database, work: (tx: WriteTx) => Promise<Result>): Promise<Result> {
+async function commitAndRest<Result>(db: Storage, work: (tx: WriteTx) => Promise<Result>): Promise<Result> {
   const began = performance.now();
   const result = await db.write(work);
   await Bun.sleep(Math.min(Math.max(performance.now() - began, MIN_REST_MS), MAX_REST_MS));

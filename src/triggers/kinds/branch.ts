@@ -25,7 +25,7 @@ export const release: TriggerKind = {
   isOfBranch: true,
 
   // A push that arrives after the release it belongs to changes that release's draft.
-  scopeOf: (filters, event, repositoryId) => scopeOfBranch(filters, event, repositoryId, CHANGES),
+  scopeOf: scopeOfBranch(['push', 'pull_request']),
 
   matches: (filters, event) => event.type === 'release' && matchesBranch(filters, event),
 
@@ -69,7 +69,7 @@ function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | '
     isRolling: true,
     isOfBranch: true,
 
-    scopeOf: (filters, event, repositoryId) => scopeOfBranch(filters, event, repositoryId, content),
+    scopeOf: scopeOfBranch(content),
 
     matches: (filters, event) =>
       content.includes(event.type) &&
@@ -82,54 +82,41 @@ function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | '
       const { windows, skipped } = await windowsOfDrafts(input, input.since);
       const planned = skipped.map(emptyDraft);
       for (const window of windows) {
+        const { subject, previousTag } = window;
         const arrived = await changesIn(events, branch, window, true);
-        const pushes = arrived.pushes.filter(
-          (event) =>
-            content.includes('push') &&
-            !isInClosedDraft(event, drafts) &&
-            !event.data.commits.every(isBranchMerge),
-        );
+        const isFree = (event: Event) => !isInClosedDraft(event, drafts);
+        const pushes = content.includes('push')
+          ? arrived.pushes.filter((each) => isFree(each) && !each.data.commits.every(isBranchMerge))
+          : [];
         const pullRequests = arrived.pullRequests.filter(
-          (event) => isOneOf(filters.label, ...event.data.labels) && !isInClosedDraft(event, drafts),
+          (each) => isFree(each) && isOneOf(filters.label, ...each.data.labels),
         );
         const changes = [...pushes, ...pullRequests];
-        if (changes.length === 0) {
-          planned.push(emptyDraft(window.subject));
+        const [first] = changes;
+        if (first === undefined) {
+          planned.push(emptyDraft(subject));
           continue;
         }
+        const { repository } = first;
+        const isDefaultBranch =
+          pushes.length > 0 || pullRequests.some(({ data }) => data.isDefaultBranch !== false);
         const closedBy = await findRelease(events, window.tag);
-        planned.push(
-          draftOf(window.subject, closedBy === null ? changes : [...changes, closedBy], {
-            repository: changes[0]?.repository ?? null,
-            branch,
-            isDefaultBranch: changes.some(
-              (event) => event.type === 'push' || event.data.isDefaultBranch !== false,
-            ),
-            release: closedBy,
-            previousTag: window.previousTag,
-            pushes,
-            pullRequests,
-          }),
-        );
+        const closed = closedBy === null ? changes : [...changes, closedBy];
+        const where = { repository, branch, isDefaultBranch, previousTag };
+        planned.push(draftOf(subject, closed, { ...where, release: closedBy, pushes, pullRequests }));
       }
       return planned;
     },
   };
 }
 
-const CHANGES: readonly EventType[] = ['push', 'pull_request'];
-
 /** The branch that an event reached, when it is a release or one of the `changes` and its branch passes the filters. */
-function scopeOfBranch(
-  filters: TriggerFilters,
-  event: Event,
-  repositoryId: string | null,
-  changes: readonly EventType[],
-): string | null {
-  const isRelevant = event.type === 'release' || changes.includes(event.type);
-  return isRelevant && event.branch !== null && matchesBranch(filters, event)
-    ? branchScope(repositoryId, event.branch)
-    : null;
+function scopeOfBranch(changes: readonly EventType[]): TriggerKind['scopeOf'] {
+  return (filters, event, repositoryId) => {
+    const isRelevant = event.type === 'release' || changes.includes(event.type);
+    if (!isRelevant || event.branch === null || !matchesBranch(filters, event)) return null;
+    return branchScope(repositoryId, event.branch);
+  };
 }
 
 /** The scope of a branch. Repository ids contain no space. */
@@ -195,21 +182,10 @@ interface Window {
   until: string | undefined;
 }
 
-interface Windows {
-  /** Oldest first, the open one last. */
-  windows: Window[];
-  /** The subjects of releases that do not match the filters, and divide nothing. */
-  skipped: string[];
-}
-
-/** The windows that may have events since then. */
-async function windowsSince(
-  events: EventReader,
-  branch: string,
-  filters: TriggerFilters,
-  since: string,
-): Promise<Windows> {
+/** The windows that may have events since then: oldest first, the open one last. */
+async function windowsSince(events: EventReader, branch: string, filters: TriggerFilters, since: string) {
   const windows: Window[] = [];
+  /** The subjects of releases that do not match the filters, and divide nothing. */
   const skipped: string[] = [];
   let previousTag: string | null = null;
   let after: string | undefined;
@@ -229,7 +205,7 @@ async function windowsSince(
  * The windows since then, and earlier ones while their drafts hold older events. A release that arrived while the
  * trigger was disabled may split such a draft: plan both parts, so that no event is lost.
  */
-async function windowsOfDrafts(input: PlanInput, since: string): Promise<Windows> {
+async function windowsOfDrafts(input: PlanInput, since: string): ReturnType<typeof windowsSince> {
   const { filters, scope, events, drafts } = input;
   const result = await windowsSince(events, branchOf(scope), filters, since);
   const subjects = [...result.skipped, ...result.windows.map(({ subject }) => subject)];
@@ -238,13 +214,8 @@ async function windowsOfDrafts(input: PlanInput, since: string): Promise<Windows
 }
 
 /** The changes of a window, oldest first; with `arrived` only those that arrived while the trigger was enabled. */
-async function changesIn(
-  events: EventReader,
-  branch: string,
-  { after, until }: Window,
-  arrived: boolean,
-): Promise<{ pushes: Shipped<'push'>[]; pullRequests: Shipped<'pull_request'>[] }> {
-  const changes = await events.list(CHANGES, { branch, after, until, arrived });
+async function changesIn(events: EventReader, branch: string, { after, until }: Window, arrived: boolean) {
+  const changes = await events.list(['push', 'pull_request'], { branch, after, until, arrived });
   return {
     pushes: changes.filter((event) => event.type === 'push'),
     pullRequests: changes.filter((event) => event.type === 'pull_request'),

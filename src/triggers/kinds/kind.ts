@@ -10,7 +10,6 @@ export interface TriggerKind {
   action: string;
   /** The types of events that its drafts consist of. */
   content: readonly EventType[];
-  /** The filters that apply to it. */
   filters: readonly (keyof TriggerFilters)[];
   /** Its draft collects events until a person or a release closes it. */
   isRolling: boolean;
@@ -24,7 +23,6 @@ export interface TriggerKind {
   plan(input: PlanInput): Promise<PlannedDraft[]>;
 }
 
-/** Everything that a plan depends on. */
 export interface PlanInput {
   filters: TriggerFilters;
   scope: string;
@@ -34,7 +32,6 @@ export interface PlanInput {
   drafts: ScopeDrafts;
 }
 
-/** One draft that a trigger should have. */
 export interface PlannedDraft {
   /** Such as `release v2.4.0`; `OPEN` for the rolling draft. */
   subject: string;
@@ -79,19 +76,10 @@ const emptyMaterial: Material = {
   inProject: null,
 };
 
-export function draftOf(
-  subject: string,
-  events: readonly Event[],
-  material: Partial<Material>,
-): PlannedDraft {
+export function draftOf(subject: string, events: readonly Event[], known: Partial<Material>): PlannedDraft {
   const times = events.map(({ occurredAt }) => occurredAt).sort();
-  return {
-    subject,
-    material: { ...emptyMaterial, ...material },
-    eventKeys: events.flatMap(keysOf),
-    until: times.at(-1) ?? '',
-    draftOnly: false,
-  };
+  const material = { ...emptyMaterial, ...known };
+  return { ...emptyDraft(subject), material, eventKeys: events.flatMap(keysOf), until: times.at(-1) ?? '' };
 }
 
 export function emptyDraft(subject: string): PlannedDraft {
@@ -99,11 +87,7 @@ export function emptyDraft(subject: string): PlannedDraft {
 }
 
 /** Ignores case. Without a filter, true. */
-export function isOneOf(
-  filter: readonly string[] | undefined,
-  ...names: (string | null | undefined)[]
-): boolean {
-  if (filter === undefined) return true;
-  const wanted = filter.map((value) => value.toLowerCase());
-  return names.some((name) => name && wanted.includes(name.toLowerCase()));
+export function isOneOf(filter: string[] | undefined, ...names: (string | null | undefined)[]): boolean {
+  const wanted = filter?.map((value) => value.toLowerCase());
+  return wanted === undefined || names.some((name) => name && wanted.includes(name.toLowerCase()));
 }

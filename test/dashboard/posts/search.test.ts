@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { contentTypes, type PageSelection, postStatuses } from '../../../src/posts/model.ts';
 import { MAX_FOUND, searchPosts } from '../../../src/posts/search.ts';
-import { deletePost, savePosts, setPostStatus } from '../../../src/posts/service.ts';
+import { deletePost, editPost, savePosts } from '../../../src/posts/service.ts';
 import { createTestApp, type TestApp } from '../../support/test-app.ts';
 
 const everything = {
@@ -106,7 +106,7 @@ test('the index follows every way of writing', async () => {
   };
   if (first !== undefined) await savePosts(own.db, [{ ...first, title: 'Renamed' }]);
   expect([await ids('first'), await ids('renamed')]).toEqual([[], ['a']]);
-  await setPostStatus(own.deps, 'a', 'draft');
+  await editPost(own.deps, 'a', { status: 'draft' });
   expect([await ids('renamed', ['draft']), await ids('renamed', ['published'])]).toEqual([['a'], []]);
   isWhole();
   // Compacting may number the rows of a table anew, which the index must not notice.

@@ -4,7 +4,7 @@ import { type Hook, type Integration, integrationName, providerNames } from '../
 import { ChangeFailed } from '../../../integrations/problems.ts';
 import { providerOf, sampleEvents } from '../../../providers/index.ts';
 import { listRuns } from '../../../triggers/queue-store.ts';
-import { findTriggers } from '../../../triggers/service.ts';
+import { listTriggers } from '../../../triggers/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { Select, Status, Table, When } from '../../view/elements.tsx';
 import { Action, Form, FormError } from '../../view/form.tsx';
@@ -25,7 +25,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
   const { deps, base, form } = visit;
   const integration = await requireIntegration(visit);
   const { id, type, enabled, createdAt } = integration;
-  const triggers = await findTriggers(deps, { integrationId: id });
+  const triggers = await deps.db.read((tx) => listTriggers(tx, { integrationId: id }));
   const runs = await listRuns(deps.db, { integrationId: id });
   const hooks = await deps.db.read((tx) => listHooks(tx, id));
   const pauses = await findPauses(deps, [integration]);

@@ -3,7 +3,8 @@
 import type { Integration } from '../../../integrations/model.ts';
 import { contentTypes } from '../../../posts/model.ts';
 import { kindsFor } from '../../../triggers/kinds/index.ts';
-import type { Trigger, TriggerRun } from '../../../triggers/model.ts';
+import type { Trigger } from '../../../triggers/model.ts';
+import type { TriggerRun } from '../../../triggers/queue-store.ts';
 import { Select, Status, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { contentWords, eventWords, makes, whatOnly } from './form.tsx';

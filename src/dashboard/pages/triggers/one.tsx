@@ -7,7 +7,8 @@ import { contentTypes } from '../../../posts/model.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { listRuns, retryRuns } from '../../../triggers/queue-store.ts';
-import { changeTrigger, deleteTrigger, findTriggers, switchTrigger } from '../../../triggers/service.ts';
+import { changeTrigger, deleteTrigger, switchTrigger } from '../../../triggers/service.ts';
+import { listTriggers } from '../../../triggers/store.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { Select, Status, When } from '../../view/elements.tsx';
 import { requireIntegration } from '../integrations/card.tsx';
@@ -99,7 +100,7 @@ async function requireTrigger(
   visit: MemberVisit,
 ): Promise<{ trigger: Trigger; integration: Integration; path: string }> {
   const integration = await requireIntegration(visit);
-  const all = await findTriggers(visit.deps, { integrationId: integration.id });
+  const all = await visit.deps.db.read((tx) => listTriggers(tx, { integrationId: integration.id }));
   const trigger = all.find(({ id }) => id === visit.params.triggerId);
   if (trigger === undefined) throw new AppError(404, 'There is no such trigger. It may have been deleted.');
   return {
