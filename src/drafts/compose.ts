@@ -4,8 +4,8 @@ import { safeMarkdown } from '../markdown/safe.ts';
 import { MAX_LINKEDIN_LENGTH } from '../posts/model.ts';
 import { builtInTemplates } from './built-in.ts';
 import { versionOf } from './links.ts';
-import type { DraftText, Material, Recipe } from './model.ts';
-import { renderBody, renderTitle } from './template.ts';
+import type { DraftText, Material, OwnTemplates, Recipe } from './model.ts';
+import { checkTemplate, renderBody, renderTitle } from './template.ts';
 import { variablesOf } from './variables.ts';
 
 /** The limits of a post, in characters. */
@@ -27,6 +27,19 @@ export function composeDraft(recipe: Recipe, material: Material): DraftText {
     ...(recipe.contentType === 'linkedin_post' ? forLinkedIn(body) : forChangelog(body)),
     sourceMetadata: metadataOf(recipe, material, variables),
   };
+}
+
+/** Variables that the built-in templates read for every event, even if the sample lacks them. */
+const OPTIONAL = ['summary', 'compareUrl', 'url'];
+
+/** Throws `TemplateError` when a template of the trigger's own could not be used. */
+export function checkOwnTemplates({ titleTemplate, bodyTemplate }: OwnTemplates, sample: Material): void {
+  // A variable that the sample lacks never exists for the event: a release has no team.
+  const known = Object.fromEntries(
+    Object.entries(variablesOf(sample)).filter(([name, value]) => value !== null || OPTIONAL.includes(name)),
+  );
+  if (titleTemplate !== null) checkTemplate('title', titleTemplate, known);
+  if (bodyTemplate !== null) checkTemplate('body', bodyTemplate, known);
 }
 
 function forChangelog(body: string) {

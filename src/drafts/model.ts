@@ -26,15 +26,18 @@ export interface Material {
   inProject: { id: string; name: string } | null;
 }
 
+/** In Liquid; null is the built-in one. */
+export interface OwnTemplates {
+  titleTemplate: string | null;
+  bodyTemplate: string | null;
+}
+
 /** How to compose the material. */
-export interface Recipe {
+export interface Recipe extends OwnTemplates {
   triggerId: string;
   platform: IntegrationType;
   event: EventType;
   contentType: ContentType;
-  /** Liquid; null is the built-in one. */
-  titleTemplate: string | null;
-  bodyTemplate: string | null;
 }
 
 /** The composed text of a draft. */

@@ -264,7 +264,7 @@ async function requireRule<Rule extends StoredTrigger>(trigger: Rule): Promise<R
   for (const field of ['titleTemplate', 'bodyTemplate'] as const) {
     if (trigger[field] === null) continue;
     try {
-      await checkTemplates({ event, titleTemplate: null, bodyTemplate: null, [field]: trigger[field] });
+      await checkTemplates(event, { titleTemplate: null, bodyTemplate: null, [field]: trigger[field] });
     } catch (cause) {
       if (!(cause instanceof AppError)) throw cause;
       const { message } = cause;
