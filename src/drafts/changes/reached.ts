@@ -1,6 +1,6 @@
 import type { Commit, EventData } from '../../events/model.ts';
 import { type Change, joinChanges, type Reference } from './groups.ts';
-import { changeOfTitle, isFixup, parseTitle } from './titles.ts';
+import { changeOfTitle, FIXUP, parseTitle } from './titles.ts';
 
 /** An event as far as this needs it. */
 interface Told<Data> {
@@ -64,7 +64,7 @@ function commitsOf(pushes: Push[], pullRequests: PullRequest[]): Entry[] {
         occurredAt,
         key,
         change: changeOfCommit(commit),
-        isFixup: isFixup(commit.subject),
+        isFixup: FIXUP.test(commit.subject),
       })),
   );
 }
