@@ -35,22 +35,22 @@ interface Titled {
   breaking: string | null;
   author: string | null;
   reference: Reference;
-  /** Absent: the title's type. An issue's title tells of the problem, so that its labels know better. */
-  goesFirst?: 'type' | 'labels';
+  /** The labels win over the title's type. */
+  labelsFirst?: true;
 }
 
 /**
  * The group of a title: a security label wins; then the conventional type or the scope `security`, but for new versions
  * of dependencies; then the labels; then the first word; else Other, or Changed when it breaks something.
  */
-export function changeOfTitle({ title, labels, breaking, author, reference, goesFirst }: Titled): Change {
+export function changeOfTitle({ title, labels, breaking, author, reference, ...options }: Titled): Change {
   const { text, scope, isBreaking: isMarked, type, description } = readTitle(title);
   const isBreaking = isMarked || breaking !== null || hasBreakingLabel(labels);
   const byLabels = groupOfLabels(labels);
   // Bots call a new version of what a program is built on a fix, so that it is released.
   const isDependency = /^deps\b/i.test(scope ?? '') && isNewVersion(description);
   const byType = isDependency ? 'Other' : groupOfType(type, scope);
-  const labelsFirst = byLabels === 'Security' || goesFirst === 'labels';
+  const labelsFirst = options.labelsFirst || byLabels === 'Security';
   const group = (labelsFirst ? (byLabels ?? byType) : (byType ?? byLabels)) ?? groupOfWords(description);
   return {
     text,
