@@ -2,7 +2,6 @@ import type { Event, EventType } from '../events/model.ts';
 import type { ContentType } from '../posts/model.ts';
 import type { IntegrationType } from '../providers/index.ts';
 
-/** The events of one type. */
 export type Shipped<Type extends EventType> = Extract<Event, { type: Type }>;
 
 /** The events of a draft, and nothing else. The same material gives the same text. */
@@ -40,7 +39,6 @@ export interface Recipe extends OwnTemplates {
   contentType: ContentType;
 }
 
-/** The composed text of a draft. */
 export interface DraftText {
   title: string;
   markdown: string;
