@@ -17,7 +17,7 @@ import { parseTime } from '../lib/time.ts';
 import { isRecord } from '../lib/validation.ts';
 import { inlineMarkdown, toPlainText } from '../markdown/plain-text.ts';
 
-// LiquidJS without files and chance, with its limits closed where a template could pass them.
+// LiquidJS without files, and with its limits closed where a template could pass them.
 
 /** Longest text that a template may write, in characters. */
 const MAX_OUTPUT = 1_000_000;
@@ -44,10 +44,7 @@ const own: Record<string, Filter> = {
   date: formatDate,
 };
 
-/**
- * Filters by chance or by the server's time zone, and searches that take the product of two lengths in one step, which
- * no limit interrupts.
- */
+// Chance, the server's time zone, and searches that take the product of two lengths in one step, which no limit ends.
 const refused = /^(sample|date_to_.*|remove_last|replace_last)$/;
 
 for (const [name, filter] of Object.entries({ ...filters, ...own })) {
@@ -56,7 +53,6 @@ for (const [name, filter] of Object.entries({ ...filters, ...own })) {
 }
 for (const name of ['include', 'render', 'layout', 'block']) delete liquid.tags[name];
 
-/** LiquidJS counts the items of a list, but not how much a list that holds another many times would write. */
 function bounded(name: string, filter: Filter): FilterImplOptions {
   return function* (this: { context: Context }, value: unknown, ...args: unknown[]) {
     const result: unknown = yield filter.call(this, value, ...args);
@@ -68,6 +64,7 @@ function bounded(name: string, filter: Filter): FilterImplOptions {
   };
 }
 
+/** Counts what a list would write: LiquidJS counts its items alone, and a list may hold another one many times. */
 function charge(memory: Memory, value: unknown): void {
   if (typeof value !== 'string' && !Array.isArray(value)) return;
   memory.use(value.length);

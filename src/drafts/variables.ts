@@ -96,13 +96,7 @@ const HEALTH: Partial<Record<string, string>> = {
 
 function updateOf({ data }: Shipped<'project_update'>) {
   const { about, body, health, author, url } = data;
-  return {
-    about,
-    body: safe(body),
-    health: HEALTH[health ?? ''] ?? health,
-    author,
-    url,
-  };
+  return { about, body: safe(body), health: HEALTH[health ?? ''] ?? health, author, url };
 }
 
 const LIST_ITEM = /^\s{0,3}(?:[-*+•]|\d{1,9}[.)])\s+/;

@@ -15,8 +15,6 @@ import {
 } from './groups.ts';
 import { authorsOf, lineOf, readTitle, takeEmojis } from './titles.ts';
 
-const MAX_ITEMS = 500;
-
 /** `**Breaking:** `, `[BREAKING] `, and the warning sign that changelogen puts there. */
 const BREAKING_MARK =
   /^(?:\u26a0\ufe0f? *|\*\*\[?breaking(?: changes?)?\]?(?::\*\*|\*\*:?) +|\[breaking(?: changes?)?\]:? +)/i;
@@ -29,7 +27,7 @@ const BOLD_SCOPE = /^\*\*([^*\s]{1,100}?)(?::\*\*|\*\*:) +/;
  */
 export function changesOfNotes(markdown: string): Change[] {
   const sections: { level: number; section: Section }[] = [];
-  return outlineOf(markdown.slice(0, MAX_BODY_LENGTH), MAX_ITEMS).flatMap((part) => {
+  return outlineOf(markdown.slice(0, MAX_BODY_LENGTH), 500).flatMap((part) => {
     if (part.kind === 'heading') while ((sections.at(-1)?.level ?? 0) >= part.level) sections.pop();
     const outer = sections.at(-1)?.section ?? { group: null, isBreaking: false, isOfChanges: true };
     if (part.kind === 'heading') {
@@ -78,7 +76,7 @@ function takeMarks(item: string): { markdown: string; scope: string | null; isMa
 /** A word that names an author, or a reference. */
 type Mark = string | Reference;
 
-// Words that lead to such marks, those between the two, and those that stand between marks.
+// Words before marks, and between them.
 const AUTHOR_LEADS = new Set(['by', 'thanks', 'thank', 'to', 'you', '-', '–', '—']);
 const LEADS = new Set(['see', 'closes', 'fixes', 'fixed', 'resolves', 'refs', 'ref', 'via', '-', '–', '—']);
 const NOUNS = new Set(['issue', 'issues', 'pull', 'request', 'requests', 'pr', 'prs']);

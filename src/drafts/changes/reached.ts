@@ -4,7 +4,7 @@ import { type Change, joinChanges, type Reference } from './groups.ts';
 import { changeOfTitle, FIXUP, parseTitle } from './titles.ts';
 
 /** An event as far as this needs it. */
-type Told<Type extends EventType> = Pick<Shipped<Type>, 'occurredAt' | 'key' | 'data'>;
+type Reached<Type extends EventType> = Pick<Shipped<Type>, 'occurredAt' | 'key' | 'data'>;
 
 type Timed = Pick<Event, 'occurredAt' | 'key'>;
 
@@ -25,8 +25,8 @@ const REQUEST_MERGE = /^Merge pull request #\d+ /;
  * earlier one (`fixup! x`) joins it.
  */
 export function changesOf(events: {
-  pushes: Told<'push'>[];
-  pullRequests: Told<'pull_request'>[];
+  pushes: Reached<'push'>[];
+  pullRequests: Reached<'pull_request'>[];
 }): Change[] {
   const pullRequests = inOrder(events.pullRequests);
   // The last of several events about one counts.
@@ -39,7 +39,7 @@ export function changesOf(events: {
 }
 
 /** The commits that are no part of a known pull request. */
-function commitsOf(pushes: Told<'push'>[], pullRequests: Told<'pull_request'>[]): Entry[] {
+function commitsOf(pushes: Reached<'push'>[], pullRequests: Reached<'pull_request'>[]): Entry[] {
   const numbers = new Set(pullRequests.map(({ data }) => data.number));
   const merges = new Map(pullRequests.map(({ data }) => [data.mergeCommitSha, data.number]));
   const seen = new Set(pushes.flatMap(({ data }) => commitsOfRequest(data, merges)));

@@ -100,9 +100,6 @@ interface ParsedTitle {
   number: number | null;
 }
 
-/** In characters. */
-const MAX_TITLE_LENGTH = 1000;
-
 /** Git's subjects of a revert and, since 2.43, of the revert of a revert. */
 const TAKEN_BACK = /^(?:Revert|(Reapply)) "/;
 
@@ -122,9 +119,7 @@ const STRICT_BREAKING = /^[\w-]{1,30}(?:\([^()]{1,100}\))?!: /;
  */
 export function parseTitle(title: string): ParsedTitle {
   const { rest, number } = takeNumber(lineOf(title, Number.MAX_SAFE_INTEGER));
-  const { rest: line, type: emojiType } = takeEmojis(
-    lineOf(rest, MAX_TITLE_LENGTH).replace(FIXUP, '').trimStart(),
-  );
+  const { rest: line, type: emojiType } = takeEmojis(lineOf(rest, 1000).replace(FIXUP, '').trimStart());
   const [taken, again] = TAKEN_BACK.exec(line) ?? [];
   if (taken !== undefined) {
     const description = line.slice(taken.length).replace(/"$/, '');
