@@ -14,7 +14,6 @@ import {
 } from 'liquidjs';
 import { cutLine } from '../lib/text.ts';
 import { parseTime } from '../lib/time.ts';
-import { isRecord } from '../lib/validation.ts';
 import { inlineMarkdown, toPlainText } from '../markdown/plain-text.ts';
 
 // LiquidJS without files, and with its limits closed where a template could pass them.
@@ -74,7 +73,8 @@ function charge(memory: Memory, value: unknown): void {
 /** Throws for an object, which Liquid would write as `[object Object]`. */
 function textOf(value: unknown): string {
   const parts: unknown[] = [toValue(value)].flat(Number.POSITIVE_INFINITY);
-  if (parts.some(isRecord)) throw new Error('an object is not a text: name one of its parts');
+  if (parts.some((part) => part !== null && typeof part === 'object'))
+    throw new Error('an object is not a text: name one of its parts');
   return parts.join('');
 }
 
