@@ -1,27 +1,64 @@
 import type { EventType } from '../events/model.ts';
-import { sampleMaterial } from './samples.ts';
-import { checkTemplate } from './template.ts';
-import { variablesOf } from './variables.ts';
+import { providers, sampleEvents, samplePayload, toEvent } from '../providers/index.ts';
+import { parseEvent } from '../providers/provider.ts';
+import type { Material, OwnTemplates, Shipped } from './model.ts';
+import { threadedComposer } from './thread.ts';
 
-/** Variables that the built-in templates read for every event, even if the sample lacks them. */
-const OPTIONAL = ['summary', 'compareUrl', 'url'];
+const REPOSITORY = 'acme/rocket';
+const NOW = new Date('2026-01-31T12:00:00.000Z');
 
-/** Throws `TemplateError` when a template of the trigger's own could not be used. */
-export function checkTemplates({
-  event,
-  titleTemplate,
-  bodyTemplate,
-}: {
-  event: EventType;
-  titleTemplate: string | null;
-  bodyTemplate: string | null;
-}): void {
-  // A variable that the sample lacks never exists for the event: a release has no team.
-  const known = Object.fromEntries(
-    Object.entries(variablesOf(sampleMaterial(event))).filter(
-      ([name, value]) => value !== null || OPTIONAL.includes(name),
-    ),
-  );
-  if (titleTemplate !== null) checkTemplate('title', titleTemplate, known);
-  if (bodyTemplate !== null) checkTemplate('body', bodyTemplate, known);
+/**
+ * Tries a trigger's own templates on a sample, in a thread with a time limit. Rejects with `TemplateError` when one
+ * cannot be used, and with `AppError` 503 when it takes too long.
+ */
+export async function checkTemplates(event: EventType, templates: OwnTemplates): Promise<void> {
+  const composer = threadedComposer();
+  try {
+    await composer.check(templates, sampleMaterial(event));
+  } finally {
+    composer.close();
+  }
+}
+
+/** Material that has everything that an event can bring. */
+export function sampleMaterial(event: EventType): Material {
+  const isOfBranch = event === 'release' || event === 'push' || event === 'pull_request';
+  const issue = event === 'issue' ? sampleOf('issue') : null;
+  return {
+    repository: isOfBranch ? REPOSITORY : null,
+    branch: isOfBranch ? 'main' : null,
+    isDefaultBranch: true,
+    release: isOfBranch ? sampleOf('release') : null,
+    previousTag: isOfBranch ? 'v2.3.0' : null,
+    pushes: isOfBranch ? [sampleOf('push')] : [],
+    pullRequests: isOfBranch ? [sampleOf('pull_request')] : [],
+    issues: issue === null ? [] : [issue],
+    project: event === 'project' ? sampleOf('project') : null,
+    update: event === 'project_update' ? sampleOf('project_update') : null,
+    team: issue?.data.team ?? null,
+    inProject: issue?.data.project ?? null,
+  };
+}
+
+/** The sample of the first provider that has one. */
+function sampleOf<Type extends EventType>(type: Type): Shipped<Type> {
+  for (const provider of providers) {
+    for (const name of sampleEvents(provider.id)) {
+      const payload = samplePayload(provider.id, name, { repository: REPOSITORY, now: NOW });
+      const result = payload === null ? null : parseEvent(provider, name, payload);
+      if (result?.outcome !== 'processed') continue;
+      const event = toEvent({
+        ...result.processed,
+        event: name,
+        integrationId: 'int_sample',
+        integrationType: provider.id,
+        repositoryId: null,
+        repository: REPOSITORY,
+        deliveryId: '72d3162e-cc78-11e3-81ab-4c9367dc0958',
+        receivedAt: NOW.toISOString(),
+      });
+      if (event?.type === type) return event as Shipped<Type>;
+    }
+  }
+  throw new Error(`there is no sample of ${type}`);
 }

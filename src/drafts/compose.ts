@@ -1,21 +1,17 @@
-import { cutText } from '../lib/text.ts';
+import { cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
 import { cutGraphemes, toPlainText } from '../markdown/plain-text.ts';
 import { safeMarkdown } from '../markdown/safe.ts';
 import { MAX_LINKEDIN_LENGTH } from '../posts/model.ts';
 import { builtInTemplates } from './built-in.ts';
+import { byTime } from './changes/reached.ts';
 import { versionOf } from './links.ts';
-import type { DraftText, Material, Recipe } from './model.ts';
-import { renderBody, renderTitle } from './template.ts';
+import type { DraftText, Material, OwnTemplates, Recipe } from './model.ts';
+import { checkTemplate, renderBody, renderTitle } from './template.ts';
 import { variablesOf } from './variables.ts';
 
-/** The limits of a post, in characters. */
-const MAX_TEXT_LENGTH = 200_000;
-
-const MAX_AUTHORS = 10;
-
 /**
- * The text of a draft. The same recipe and material give the same text. Throws `TemplateError`. May take long on
- * material that means harm, so that the server calls it in a thread of its own (`thread.ts`).
+ * The same recipe and material give the same text. Throws `TemplateError`. Hostile material may take long, so the server
+ * composes in a thread (`thread.ts`).
  */
 export function composeDraft(recipe: Recipe, material: Material): DraftText {
   const variables = variablesOf(material);
@@ -29,12 +25,24 @@ export function composeDraft(recipe: Recipe, material: Material): DraftText {
   };
 }
 
-function forChangelog(body: string) {
-  const markdown = cutText(body, MAX_TEXT_LENGTH);
-  return { markdown, content: cutText(toPlainText(markdown), MAX_TEXT_LENGTH) };
+/** Variables that the built-in templates read for every event, even if the sample lacks them. */
+const OPTIONAL = ['summary', 'compareUrl', 'url'];
+
+/** Throws `TemplateError` when a template of the trigger's own could not be used. */
+export function checkOwnTemplates({ titleTemplate, bodyTemplate }: OwnTemplates, sample: Material): void {
+  // A variable that the sample lacks never exists for the event: a release has no team.
+  const known = Object.fromEntries(
+    Object.entries(variablesOf(sample)).filter(([name, value]) => value !== null || OPTIONAL.includes(name)),
+  );
+  if (titleTemplate !== null) checkTemplate('title', titleTemplate, known);
+  if (bodyTemplate !== null) checkTemplate('body', bodyTemplate, known);
 }
 
-/** Plain text within LinkedIn's bound. */
+function forChangelog(body: string) {
+  const markdown = cutText(body, MAX_BODY_LENGTH);
+  return { markdown, content: cutText(toPlainText(markdown), MAX_BODY_LENGTH) };
+}
+
 function forLinkedIn(body: string) {
   const markdown = cutGraphemes(body, MAX_LINKEDIN_LENGTH);
   return { markdown, content: cutGraphemes(toPlainText(markdown, '•'), MAX_LINKEDIN_LENGTH) };
@@ -47,25 +55,16 @@ function metadataOf(
   { url, authors }: Record<string, unknown>,
 ): Record<string, unknown> {
   const { release, project, update, repository, pushes, pullRequests, issues } = material;
-  const told = release ?? project ?? update;
+  const main = release ?? project ?? update;
   const newest = [...pushes, ...pullRequests, ...issues].sort(byTime).at(-1);
-  const author = told?.data.author ?? (authors as string[]).slice(0, MAX_AUTHORS).join(', ');
   const metadata = {
     platform,
     repository,
     version: release === null ? null : versionOf(release.data.tag),
-    author: author === '' ? null : author,
+    author: main?.data.author || (authors as string[]).slice(0, 10).join(', ') || null,
     url,
-    deliveryId: (told ?? newest)?.deliveryId,
+    deliveryId: (main ?? newest)?.deliveryId,
     triggerId,
   };
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value != null));
-}
-
-function byTime(
-  one: { occurredAt: string; key: string },
-  other: { occurredAt: string; key: string },
-): number {
-  const [a, b] = [`${one.occurredAt} ${one.key}`, `${other.occurredAt} ${other.key}`];
-  return a < b ? -1 : a > b ? 1 : 0;
 }

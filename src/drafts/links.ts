@@ -2,29 +2,19 @@ import { inlineMarkdown } from '../markdown/plain-text.ts';
 import type { Change } from './changes/groups.ts';
 import type { Material } from './model.ts';
 
-// Links of a draft: pages that the source names, pages that follow from those, and the line of a change.
-
 /** Pages by the label of their links: `#12`, `c02f9a6`, `ENG-412`. */
 export type Addresses = ReadonlyMap<string, string>;
 
 const ADDRESS = /https?:\/\/[^\s<>()[\]"'`]{1,500}/g;
 
-const PAGES: [RegExp, (name: string) => string][] = [
-  [/\/(?:pull|pulls|issues|merge_requests|discussions)\/(\d{1,9})(?:[/?#]|$)/, (number) => `#${number}`],
-  [/\/commit\/([0-9a-f]{7,40})(?:[/?#]|$)/, (sha) => sha.slice(0, 7)],
-  [
-    /^https:\/\/linear\.app\/[^/]+\/issue\/([A-Z][A-Z0-9]{0,9}-\d{1,9})(?:[/?#]|$)/,
-    (identifier) => identifier,
-  ],
-];
+const NUMBERED = /\/(?:pull|pulls|issues|merge_requests|discussions)\/(\d{1,9})(?:[/?#]|$)/;
+const COMMIT = /\/commit\/([0-9a-f]{7})[0-9a-f]{0,33}(?:[/?#]|$)/;
+const ISSUE = /^https:\/\/linear\.app\/[^/]+\/issue\/([A-Z][A-Z0-9]{0,9}-\d{1,9})(?:[/?#]|$)/;
 
 /** The label of the page of a pull request, an issue or a commit; null for other pages. */
 export function labelOfAddress(url: string): string | null {
-  for (const [pattern, labelOf] of PAGES) {
-    const name = pattern.exec(url)?.[1];
-    if (name !== undefined) return labelOf(name);
-  }
-  return null;
+  const number = NUMBERED.exec(url)?.[1];
+  return number === undefined ? ((COMMIT.exec(url) ?? ISSUE.exec(url))?.[1] ?? null) : `#${number}`;
 }
 
 /** The pages that a text links to. Of several with one label the first. */
@@ -45,12 +35,8 @@ export function repositoryUrl({ release, pushes, pullRequests }: Material): stri
     ...pullRequests.map(({ data }) => data.url),
     ...pushes.flatMap(({ data }) => [data.compareUrl, ...data.commits.map(({ url }) => url)]),
   ];
-  for (const url of urls) {
-    const match =
-      url == null ? null : /^(https?:\/\/[^/]+\/[^/]+\/[^/]+)\/(releases|pull|compare|commit)\//.exec(url);
-    if (match?.[1] !== undefined) return match[1];
-  }
-  return null;
+  const page = /^(https?:\/\/[^/]+\/[^/]+\/[^/]+)\/(?:releases|pull|compare|commit)\//;
+  return urls.map((url) => page.exec(url ?? '')?.[1]).find((url) => url !== undefined) ?? null;
 }
 
 /** A comparison with the last release; null when no release is known. */
@@ -59,16 +45,13 @@ export function compareUrl(material: Material): string | null {
   const repository = repositoryUrl(material);
   const head = release?.data.tag ?? branch;
   if (repository === null || previousTag === null || head === null) return null;
-  return `${repository}/compare/${inPath(previousTag)}...${inPath(head)}`;
+  const [from, to] = [previousTag, head].map((name) => name.split('/').map(encodeURIComponent).join('/'));
+  return `${repository}/compare/${from}...${to}`;
 }
 
 /** The version in a tag: `2.4.0` for `v2.4.0` and `@acme/rocket@2.4.0`; the tag itself when it has none. */
 export function versionOf(tag: string): string {
   return /(?:^|[@_/-])v?(\d+(?:\.\d+){1,3}(?:[-+][0-9A-Za-z.+-]+)?)$/.exec(tag)?.[1] ?? tag;
-}
-
-function inPath(name: string): string {
-  return name.split('/').map(encodeURIComponent).join('/');
 }
 
 /** A change as the text of a list item, in Markdown: `**engine:** Quiet mode ([#12](https://…))`. */

@@ -2,7 +2,6 @@ import type { Event, EventType } from '../events/model.ts';
 import type { ContentType } from '../posts/model.ts';
 import type { IntegrationType } from '../providers/index.ts';
 
-/** The events of one type. */
 export type Shipped<Type extends EventType> = Extract<Event, { type: Type }>;
 
 /** The events of a draft, and nothing else. The same material gives the same text. */
@@ -26,18 +25,20 @@ export interface Material {
   inProject: { id: string; name: string } | null;
 }
 
-/** How to compose the material. */
-export interface Recipe {
-  triggerId: string;
-  platform: IntegrationType;
-  event: EventType;
-  contentType: ContentType;
-  /** Liquid; null is the built-in one. */
+/** In Liquid; null is the built-in one. */
+export interface OwnTemplates {
   titleTemplate: string | null;
   bodyTemplate: string | null;
 }
 
-/** The composed text of a draft. */
+/** How to compose the material. */
+export interface Recipe extends OwnTemplates {
+  triggerId: string;
+  platform: IntegrationType;
+  event: EventType;
+  contentType: ContentType;
+}
+
 export interface DraftText {
   title: string;
   markdown: string;

@@ -6,7 +6,6 @@ import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import type { EventSource, EventType } from '../events/model.ts';
 import type { Post } from '../posts/model.ts';
 
-/** The state of a draft that a trigger wrote. */
 export type DraftRow = typeof drafts.$inferSelect;
 
 /** The primary key of a draft. */
@@ -59,23 +58,16 @@ function isNamed({ triggerId, scope, subject }: DraftName) {
 /** Limits the drafts that are searched for the event of a delivery: the newest. */
 const MAX_SEARCHED = 2_000;
 
-/** An event that a draft must include. */
-interface Content {
-  /** As the draft's keys name it. */
-  key: string;
-  /** Null where the key is unique without it. */
-  scope: string | null;
-  /** Only drafts of triggers on this event; null for all. */
-  event: EventType | null;
-}
-
-/** An organization's posts that name the delivery as their source or include its event, newest first. */
+/**
+ * An organization's posts that name the delivery as their source or include its event, newest first. `content` is the
+ * event: its key in drafts, the scope where that is not unique, and the only event of triggers whose drafts count.
+ */
 export async function listPostsOfDelivery(
   tx: ReadTx,
   organizationId: string,
   integrationId: string,
   deliveryId: string,
-  content: Content | null,
+  content: { key: string; scope: string | null; event: EventType | null } | null,
 ): Promise<Pick<Post, 'id' | 'title' | 'status' | 'contentType' | 'updatedAt'>[]> {
   const newest = tx
     .select({ postId: drafts.postId, scope: drafts.scope, event: triggers.event })
@@ -120,7 +112,7 @@ export function closedSubject(postId: string): string {
 
 const CLOSED = 'closed ';
 
-/** How far before the end of the last closed draft to look for events: longer than a delivery can be late or replayed. */
+/** Longer than a delivery can be late: how far before the end of the last closed draft to look for events. */
 const OVERLAP = '-35 days';
 
 /** The drafts of one scope, as plans read them. */

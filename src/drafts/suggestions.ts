@@ -7,7 +7,7 @@ import { getPost, readPost } from '../posts/store.ts';
 import { writePost } from '../posts/write-store.ts';
 import type { SuggestedLine, Suggestion } from './model.ts';
 import { findDraftOfPost, saveDraft } from './store.ts';
-import { hashOf } from './write.ts';
+import { hashOf, settled } from './write.ts';
 
 // The newer text that a trigger has for a post which a person has edited or published.
 
@@ -15,14 +15,14 @@ export async function hasSuggestionFor({ db }: Pick<Deps, 'db'>, postId: string)
   return (await db.read((tx) => findDraftOfPost(tx, postId)))?.suggestion != null;
 }
 
-/** The suggestion, compared with the post. Throws `AppError` 404 when there is none. */
+/** Compares the suggestion with the post. Throws `AppError` 404 when there is none. */
 export async function getSuggestion({ db }: Pick<Deps, 'db'>, postId: string): Promise<Suggestion> {
   return db.read(async (tx) => {
     const { row, suggestion } = await requireSuggestion(tx, postId);
     const post = await getPost(tx, postId);
-    const { title, markdown, content } = suggestion;
+    const { eventKeys, until, ...text } = suggestion;
     const suggestedAt = row.suggestedAt ?? post.updatedAt;
-    return { postId, title, markdown, content, suggestedAt, changes: compareTexts(post, suggestion) };
+    return { postId, ...text, suggestedAt, changes: compareTexts(post, suggestion) };
   });
 }
 
@@ -38,9 +38,9 @@ export async function takeSuggestion(
     const { row, suggestion } = await requireSuggestion(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw noSuggestion(postId);
-    const { title, markdown, content, eventKeys, until } = suggestion;
-    await writePost(tx, { ...post, title, markdown, content, updatedAt: clock.now().toISOString() });
-    await saveDraft(tx, { ...row, ...settled, writtenHash: hashOf(suggestion), eventKeys, until });
+    const { eventKeys, until, ...text } = suggestion;
+    await writePost(tx, { ...post, ...text, updatedAt: clock.now().toISOString() });
+    await saveDraft(tx, { ...row, ...settled, writtenHash: hashOf(text), eventKeys, until });
     return getPost(tx, postId);
   });
 }
@@ -52,8 +52,6 @@ export async function dismissSuggestion({ db }: Pick<Deps, 'db'>, postId: string
     await saveDraft(tx, { ...row, ...settled, dismissedHash: hashOf(suggestion) });
   });
 }
-
-const settled = { suggestion: null, suggestedAt: null };
 
 async function requireSuggestion(tx: ReadTx, postId: string) {
   const row = await findDraftOfPost(tx, postId);
@@ -68,9 +66,14 @@ function noSuggestion(postId: string): AppError {
 /** With more differing lines, the whole text counts as replaced. */
 const MAX_EDIT_LENGTH = 2_000;
 
-/** The changes from one text of a post to another: the title, an empty line, and the Markdown, line by line. */
-export function compareTexts(one: PostText, other: PostText): SuggestedLine[] {
-  const [before, after] = [wholeOf(one), wholeOf(other)];
+/** Compares the title, an empty line, and the Markdown, line by line. */
+export function compareTexts(
+  one: Pick<Post, 'title' | 'markdown'>,
+  other: Pick<Post, 'title' | 'markdown'>,
+): SuggestedLine[] {
+  const [before = '', after = ''] = [one, other].map(
+    ({ title, markdown }) => `${title}\n\n${markdown.trimEnd()}\n`,
+  );
   const parts = diffLines(before, after, { maxEditLength: MAX_EDIT_LENGTH }) ?? [
     { removed: true, added: false, value: before },
     { removed: false, added: true, value: after },
@@ -81,10 +84,4 @@ export function compareTexts(one: PostText, other: PostText): SuggestedLine[] {
       .split('\n')
       .map((line): SuggestedLine => ({ kind: removed ? 'removed' : added ? 'added' : 'same', line })),
   );
-}
-
-type PostText = Pick<Post, 'title' | 'markdown'>;
-
-function wholeOf({ title, markdown }: PostText): string {
-  return `${title}\n\n${markdown.trimEnd()}\n`;
 }

@@ -1,36 +1,38 @@
+import {
+  Context,
+  evalToken,
+  ForTag,
+  LiquidError,
+  type Template,
+  TypeGuards,
+  toValueSync,
+  type Variable,
+} from 'liquidjs';
+import { AppError } from '../lib/app-error.ts';
 import { cutLine } from '../lib/text.ts';
+import { isRecord } from '../lib/validation.ts';
 import { cleanText } from '../markdown/plain-text.ts';
-import { requireKnown } from './templates/check.ts';
-import { compile, run } from './templates/engine.ts';
-import { TemplateError, toTemplateError } from './templates/problem.ts';
+import { liquid, render } from './liquid.ts';
 
 // Titles and bodies of drafts, in Liquid. The people of a team write the templates; the variables hold text from
-// outside, which is written as it is and never read as Liquid. `{% if release.name %}` is false for null but true
-// for an empty text, as Liquid has it: `{% if release.name != blank %}` is false for both.
-
-export { TemplateError };
+// outside, which is never read as Liquid.
 
 /** Longest title, in characters. */
 const MAX_TITLE = 500;
 
-/**
- * The text that a template gives for `variables`, the same for the same. Variables that are null are empty. Throws
- * `TemplateError`, whose message begins with `name`, such as `body`. `now` is the clock of the time limit.
- */
-export function renderTemplate(
-  name: string,
-  source: string,
-  variables: Record<string, unknown>,
-  now?: () => number,
-): string {
-  try {
-    return run(compile(source), variables, now);
-  } catch (error) {
-    throw toTemplateError(name, source, error);
+/** A template that cannot be used. The message names the template, the line, the column and the problem. */
+export class TemplateError extends AppError {
+  constructor(message: string, cause?: unknown) {
+    super(400, message, { cause });
   }
 }
 
-/** A title: one well-formed line of at most 500 characters. Throws `TemplateError`, also when it comes out empty. */
+/** The text that a template gives for `variables`. `name` begins the messages of `TemplateError`, such as `body`. */
+export function renderTemplate(name: string, source: string, variables: Record<string, unknown>): string {
+  return explained(name, source, () => render(liquid.parse(source), variables));
+}
+
+/** One well-formed line of at most 500 characters. Throws `TemplateError`, also when it comes out empty. */
 export function renderTitle(source: string, variables: Record<string, unknown>): string {
   const title = cutLine(cleanText(renderTemplate('title', source, variables)), MAX_TITLE);
   if (title !== '') return title;
@@ -39,25 +41,102 @@ export function renderTitle(source: string, variables: Record<string, unknown>):
   );
 }
 
-/** A body in Markdown, without the empty lines that tags leave behind. Throws `TemplateError`. */
+/** Markdown without the empty lines that tags leave behind. Throws `TemplateError`. */
 export function renderBody(source: string, variables: Record<string, unknown>): string {
   return collapseBlankLines(renderTemplate('body', source, variables));
 }
 
 /**
- * Throws `TemplateError` for what is wrong with a template whatever it is rendered with, in branches that are not
- * taken too: it is empty, does not parse, is too long, uses a filter or tag that there is not, or reads a variable that `known`
- * has not. `known` is a whole example, in which each list has at least one thing; the template is rendered with it.
+ * Throws `TemplateError` for a template that is empty, does not parse, uses an unknown variable, filter or tag, also in
+ * branches that are not taken, or fails with `known`: a whole example, in which null may have any part.
  */
 export function checkTemplate(name: string, source: string, known: Record<string, unknown>): void {
   if (source.trim() === '')
     throw new TemplateError(`${name} template: it is empty; leave it out for the built-in one`);
+  explained(name, source, () => {
+    const templates = liquid.parse(source);
+    const assigned = Object.keys(liquid.analyzeSync(templates).locals).map((local) => [local, null]);
+    requireKnown(name, templates, { ...known, ...Object.fromEntries(assigned) });
+    render(templates, known);
+  });
+}
+
+function requireKnown(name: string, templates: Template[], known: Record<string, unknown>): void {
+  for (const variable of Object.values(liquid.analyzeSync(templates).globals).flat()) {
+    const problem = findUnknown(variable, known);
+    const { row, col } = variable.location;
+    if (problem !== null) throw new TemplateError(`${name} template, line ${row}, column ${col}: ${problem}`);
+  }
+  for (const template of templates) {
+    const children = toValueSync(template.children?.(false, true) ?? []) as Template[];
+    requireKnown(
+      name,
+      children,
+      template instanceof ForTag ? { ...known, ...namesIn(template, known) } : known,
+    );
+  }
+}
+
+/** The names inside a loop. An element is like the first one of the example. */
+function namesIn({ collection, variable }: ForTag, known: Record<string, unknown>) {
+  const context = new Context(known, liquid.options, { sync: true });
+  const list: unknown = TypeGuards.isPropertyAccessToken(collection)
+    ? toValueSync(evalToken(collection, context))
+    : null;
+  return { forloop: null, [variable]: Array.isArray(list) ? (list[0] ?? null) : null };
+}
+
+function findUnknown(variable: Variable, known: Record<string, unknown>): string | null {
+  let value: unknown = known;
+  let path = '';
+  for (const segment of variable.segments) {
+    if (value === null || typeof segment === 'object') return null;
+    const isPlace = typeof segment === 'number' || segment === 'first' || segment === 'last';
+    if (Array.isArray(value) && isPlace) value = value[0] ?? null;
+    else if (Object.hasOwn(Object(value), segment)) value = (value as Record<string, unknown>)[segment];
+    else if (segment === 'size' && path !== '') value = 0;
+    else {
+      const parts = Array.isArray(value)
+        ? ['first', 'last', 'size']
+        : isRecord(value)
+          ? Object.keys(value)
+          : ['size'];
+      const there = parts.map((part) => path + part).join(', ');
+      return `there is no variable ${variable}. There is ${cutLine(there, 300)}.`;
+    }
+    path += `${segment}.`;
+  }
+  return null;
+}
+
+/** Sentences for messages of LiquidJS that name no remedy. */
+const explanations: Record<string, string> = {
+  'parse length limit exceeded': 'it has more than 20,000 characters: make it shorter',
+  'template render limit exceeded':
+    'it takes longer than 500 milliseconds: loop over fewer things, or use fewer filters',
+  'memory alloc limit exceeded':
+    'it makes too much text on the way: loop over fewer things, or use fewer filters',
+  'Maximum call stack size exceeded.': 'it is nested too deeply: take it apart with assign',
+};
+
+/** Runs `work`, whatever it throws becoming a `TemplateError`. */
+function explained<Result>(name: string, source: string, work: () => Result): Result {
   try {
-    const compiled = compile(source);
-    requireKnown(compiled.templates, known);
-    run(compiled, known);
+    return work();
   } catch (error) {
-    throw toTemplateError(name, source, error);
+    if (error instanceof TemplateError) throw error;
+    const thrown = LiquidError.is(error) ? (error.originalError ?? error) : error;
+    const said = String(thrown instanceof Error ? thrown.message : thrown).replace(
+      /, line:\d+, col:\d+$/,
+      '',
+    );
+    const unknown = /^undefined filter/.test(said)
+      ? `; there are ${Object.keys(liquid.filters).sort().join(', ')}`
+      : '';
+    const token = LiquidError.is(error) && error.token.input === source ? error.token : null;
+    const [line, column] = token?.getPosition() ?? [];
+    const place = line === undefined ? '' : `, line ${line}, column ${column}`;
+    throw new TemplateError(`${name} template${place}: ${explanations[said] ?? said}${unknown}`, error);
   }
 }
 
@@ -79,14 +158,9 @@ function collapseBlankLines(markdown: string): string {
 /** The fence that is open after a line: its characters, such as three backticks, or nothing. */
 function fenceAfter(line: string, open: string): string {
   // In lists and quotes too. Code that only looks like a fence costs nothing but empty lines that stay.
-  const start = /^[\s>*+-]*(?:\d{1,9}[.)])?\s*/.exec(line)?.[0].length ?? 0;
-  const char = line[start];
-  if (char !== '`' && char !== '~') return open;
-  let end = start;
-  while (line[end] === char) end += 1;
-  const fence = line.slice(start, end);
-  const rest = line.slice(end);
+  const text = line.replace(/^[\s>*+-]*(?:\d{1,9}[.)])?\s*/, '');
+  const [fence = ''] = /^(?:`{3,}|~{3,})/.exec(text) ?? [];
+  const rest = text.slice(fence.length);
   if (open !== '') return fence.startsWith(open) && rest.trim() === '' ? '' : open;
-  const isFence = fence.length >= 3 && !(char === '`' && rest.includes('`'));
-  return isFence ? fence : '';
+  return fence.startsWith('`') && rest.includes('`') ? '' : fence;
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../lib/app-error.ts';
 import { renderMarkdown } from '../markdown/render.ts';
-import { composeDraft } from './compose.ts';
+import { checkOwnTemplates, composeDraft } from './compose.ts';
 import type { ThreadAnswer, ThreadRequest } from './thread.ts';
 
 // The thread that `thread.ts` starts: it says that it is ready, then answers each request.
@@ -8,17 +8,19 @@ import type { ThreadAnswer, ThreadRequest } from './thread.ts';
 declare const self: Worker;
 
 self.onmessage = ({ data }: MessageEvent<ThreadRequest>) => {
-  self.postMessage(answer(data));
+  let answer: ThreadAnswer;
+  try {
+    answer = { result: work(data) };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    answer = { error: { status: error instanceof AppError ? error.status : 500, message } };
+  }
+  self.postMessage(answer);
 };
 self.postMessage('ready');
 
-function answer(request: ThreadRequest): ThreadAnswer {
-  try {
-    return 'markdown' in request
-      ? { html: renderMarkdown(request.markdown) }
-      : { text: composeDraft(request.recipe, request.material) };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { error: { status: error instanceof AppError ? error.status : 500, message } };
-  }
+function work(request: ThreadRequest) {
+  if ('markdown' in request) return renderMarkdown(request.markdown);
+  if ('recipe' in request) return composeDraft(request.recipe, request.material);
+  return checkOwnTemplates(request.templates, request.material);
 }

@@ -6,21 +6,16 @@ import { changeOfIssue, changesOf } from './changes/reached.ts';
 import { changeLine, compareUrl, repositoryUrl, versionOf } from './links.ts';
 import type { Material, Shipped } from './model.ts';
 
-/** How many changes a short post tells of. */
-const HIGHLIGHTS = 5;
-
-/** How much of a changelog its lines may take, in characters, so that a post never passes its own bound. */
+/** Keeps a changelog within the limit of a post, in characters. */
 const MAX_LINES_LENGTH = 150_000;
 
-const MAX_SUMMARY_LENGTH = 700;
-
-/** The variables of templates, a function of the material. Documented in docs/templates.md. */
+/** The variables of templates, a function of the material. docs/drafts.md lists them. */
 export function variablesOf(material: Material): Record<string, unknown> {
   const { branch, isDefaultBranch, release, project, update, team, inProject } = material;
-  const notes = release?.data.notes == null ? null : safeMarkdown(release.data.notes);
+  const notes = safe(release?.data.notes);
   const changes = withoutRepetitions(allChanges(material, notes));
   const { lines, omitted } = withLines(changes);
-  const shown = highlights(changes, HIGHLIGHTS);
+  const shown = highlights(changes, 5);
   const comparison = compareUrl(material);
   const text = notes ?? project?.data.summary ?? update?.data.body ?? null;
   return {
@@ -33,7 +28,7 @@ export function variablesOf(material: Material): Record<string, unknown> {
     omitted,
     highlights: shown,
     moreCount: changes.length - shown.length,
-    authors: authorsOf(changes),
+    authors: [...new Set(changes.flatMap(({ authors }) => authors))],
     summary: text === null ? null : firstParagraph(text, release === null),
     team,
     project: project === null ? inProject : projectOf(project),
@@ -43,16 +38,13 @@ export function variablesOf(material: Material): Record<string, unknown> {
   };
 }
 
-/**
- * The shipped changes: those that arrived by themselves or, if the draft is not made of them, those in the notes of its
- * release list. A draft of what reached a branch stays one when a release closes it, whatever its notes say.
- */
+/** The changes that arrived or, without any, those that the release notes list. A release that closes a draft keeps its changes. */
 function allChanges({ pushes, pullRequests, issues }: Material, notes: string | null): Change[] {
-  const came = [...changesOf({ pushes, pullRequests }), ...issues.map(({ data }) => changeOfIssue(data))];
-  return came.length > 0 || notes === null ? came : changesOfNotes(notes);
+  const arrived = [...changesOf({ pushes, pullRequests }), ...issues.map(({ data }) => changeOfIssue(data))];
+  return arrived.length > 0 || notes === null ? arrived : changesOfNotes(notes);
 }
 
-/** The changes with their Markdown, as many as fit, and how many do not. */
+/** As many changes as fit with their Markdown, and how many do not. */
 function withLines(changes: readonly Change[]): { lines: (Change & { line: string })[]; omitted: number } {
   const lines: (Change & { line: string })[] = [];
   let length = 0;
@@ -63,6 +55,10 @@ function withLines(changes: readonly Change[]): { lines: (Change & { line: strin
     lines.push({ ...change, line });
   }
   return { lines, omitted: changes.length - lines.length };
+}
+
+function safe(markdown: string | null | undefined): string | null {
+  return markdown == null ? null : safeMarkdown(markdown);
 }
 
 function repositoryOf(material: Material) {
@@ -89,32 +85,23 @@ function releaseOf({ data, occurredAt }: Shipped<'release'>, notes: string | nul
 
 function projectOf({ data }: Shipped<'project'>) {
   const { id, name, summary, author, url } = data;
-  return { id, name, summary: summary === null ? null : safeMarkdown(summary), author, url };
+  return { id, name, summary: safe(summary), author, url };
 }
 
-const HEALTH: Record<string, string> = { onTrack: 'On track', atRisk: 'At risk', offTrack: 'Off track' };
+const HEALTH: Partial<Record<string, string>> = {
+  onTrack: 'On track',
+  atRisk: 'At risk',
+  offTrack: 'Off track',
+};
 
 function updateOf({ data }: Shipped<'project_update'>) {
   const { about, body, health, author, url } = data;
-  return {
-    about,
-    body: body === null ? null : safeMarkdown(body),
-    health: health === null ? null : (HEALTH[health] ?? health),
-    author,
-    url,
-  };
-}
-
-function authorsOf(changes: readonly Change[]): string[] {
-  return [...new Set(changes.flatMap(({ authors }) => authors))];
+  return { about, body: safe(body), health: HEALTH[health ?? ''] ?? health, author, url };
 }
 
 const LIST_ITEM = /^\s{0,3}(?:[-*+•]|\d{1,9}[.)])\s+/;
 
-/**
- * The paragraph that a text begins with, but for headings, as plain text of one line. A list in it is left out where
- * its items are told of as changes. Null when nothing is left.
- */
+/** The first paragraph without headings, and without lists unless it takes them, as plain text of one line. */
 function firstParagraph(markdown: string, takesLists: boolean): string | null {
   const found = markdown
     .slice(0, 20_000)
@@ -125,7 +112,7 @@ function firstParagraph(markdown: string, takesLists: boolean): string | null {
   const list = found.findIndex((line) => LIST_ITEM.test(line));
   const taken = takesLists || list === -1 ? found : found.slice(0, list);
   const text = toPlainText(taken.join('\n')).split('\n').reduce(joinLine, '').trim();
-  return text === '' ? null : cutGraphemes(text, MAX_SUMMARY_LENGTH);
+  return text === '' ? null : cutGraphemes(text, 700);
 }
 
 function joinLine(text: string, line: string): string {

@@ -1,5 +1,5 @@
 import type { WriteTx } from '../../db/storage.ts';
-import type { AuditDeps } from '../audit/store.ts';
+import type { AuditContext } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { ContentType, OwnedPost, Post } from '../posts/model.ts';
 import { recordPost, removePost } from '../posts/service.ts';
@@ -17,7 +17,6 @@ import {
   saveDraft,
 } from './store.ts';
 
-/** A draft to write. */
 export interface NewDraft {
   name: DraftName;
   organizationId: string;
@@ -38,13 +37,12 @@ export interface NewDraft {
 }
 
 /**
- * `kept`: a person has published, edited or deleted the post, and it stays so. `suggested`: likewise, and the newer
- * text is a suggestion. `closed`: a person has published or deleted the rolling draft, so newer events belong in a new
- * one: plan again.
+ * `kept`: a person has published, edited or deleted the post. `suggested`: likewise, and the newer text is a suggestion.
+ * `closed`: a person has published or deleted the rolling draft; plan again, because newer events belong in a new one.
  */
 export type Written = 'created' | 'updated' | 'unchanged' | 'removed' | 'kept' | 'suggested' | 'closed';
 
-type Needs = Omit<AuditDeps, 'db'> & Pick<Deps, 'db' | 'ids'>;
+type Needs = AuditContext & Pick<Deps, 'ids'>;
 
 /** Writes a draft, except over what a person has changed. */
 export async function writeDraft(tx: WriteTx, deps: Needs, draft: NewDraft): Promise<Written> {
@@ -65,30 +63,29 @@ export async function writeDraft(tx: WriteTx, deps: Needs, draft: NewDraft): Pro
 
 interface Decision {
   written: Written;
-  /** The new state of the draft. */
+  /** The draft's new state. */
   row?: DraftRow;
-  /** The new version of its post. */
+  /** The post's new version. */
   post?: OwnedPost;
 }
 
 /** `post` is null after a person deleted it. */
 function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: string): Decision {
   const { isOpen, text, eventKeys, until } = draft;
-  if (isOpen && post?.status !== 'draft') return { written: 'closed', row: { ...row, ...noSuggestion } };
+  if (isOpen && post?.status !== 'draft') return { written: 'closed', row: { ...row, ...settled } };
   if (post === null) return { written: 'kept' };
   const isTouched = post.status === 'published' || hashOf(post) !== row.writtenHash;
   if (text === null) return { written: isTouched ? 'kept' : 'removed' };
   const hash = hashOf(text);
-  const asWritten = { ...row, ...noSuggestion, writtenHash: hash, eventKeys, until };
+  const asWritten = { ...row, ...settled, writtenHash: hash, eventKeys, until };
 
   if (!isTouched) {
     const next = { ...post, ...text, createdAt: earlier(until, now) };
     if (!Bun.deepEquals(next, post)) {
       return { written: 'updated', post: { ...next, updatedAt: now }, row: asWritten };
     }
-    return Bun.deepEquals(row.eventKeys, eventKeys)
-      ? { written: 'unchanged' }
-      : { written: 'unchanged', row: asWritten };
+    const hasSameEvents = Bun.deepEquals(row.eventKeys, eventKeys);
+    return hasSameEvents ? { written: 'unchanged' } : { written: 'unchanged', row: asWritten };
   }
 
   // The person wrote the same text.
@@ -103,13 +100,11 @@ function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: str
     : { written, row: { ...row, suggestion, suggestedAt: isNew ? now : null } };
 }
 
-const noSuggestion = { suggestion: null, suggestedAt: null };
+/** The state of a draft without a suggestion. */
+export const settled = { suggestion: null, suggestedAt: null };
 
-/** The same text has the same hash. */
 export function hashOf({ title, markdown, content }: Pick<Post, 'title' | 'markdown' | 'content'>): string {
-  return Buffer.from(Bun.SHA256.hash(JSON.stringify([title, markdown, content])) as Uint8Array).toString(
-    'base64',
-  );
+  return Bun.SHA256.hash(JSON.stringify([title, markdown, content]), 'base64');
 }
 
 /** Turns the rolling draft into the one of the release that closes it, when they share events. */
@@ -150,7 +145,7 @@ async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText
   if (publish) await recordPost(tx, deps, 'post.published', { id, organizationId, title: text.title });
   await saveDraft(tx, {
     ...name,
-    ...noSuggestion,
+    ...settled,
     postId: id,
     writtenHash: hashOf(text),
     eventKeys,

@@ -217,7 +217,7 @@ async function requireRule<Rule extends store.StoredTrigger>(trigger: Rule): Pro
   for (const field of ['titleTemplate', 'bodyTemplate'] as const) {
     if (trigger[field] === null) continue;
     try {
-      await checkTemplates({ event, titleTemplate: null, bodyTemplate: null, [field]: trigger[field] });
+      await checkTemplates(event, { titleTemplate: null, bodyTemplate: null, [field]: trigger[field] });
     } catch (cause) {
       if (!(cause instanceof AppError)) throw cause;
       const { message } = cause;

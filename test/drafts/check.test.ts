@@ -1,15 +1,15 @@
 import { expect, test } from 'bun:test';
 import { builtInTemplates } from '../../src/drafts/built-in.ts';
 import { checkTemplates } from '../../src/drafts/check.ts';
-import { TemplateError } from '../../src/drafts/template.ts';
 import { type EventType, eventTypes } from '../../src/events/model.ts';
 import { contentTypes } from '../../src/posts/model.ts';
+import { refusalOf } from '../support/refusal.ts';
 
 test.each(eventTypes.flatMap((event) => contentTypes.map((contentType) => [event, contentType] as const)))(
   'the built-in templates of a %s as a %s can be copied and changed',
-  (event, contentType) => {
+  async (event, contentType) => {
     const { title, body } = builtInTemplates(event, contentType);
-    expect(() => checkTemplates({ event, titleTemplate: title, bodyTemplate: body })).not.toThrow();
+    await checkTemplates(event, { titleTemplate: title, bodyTemplate: body });
   },
 );
 
@@ -19,15 +19,31 @@ test.each<[EventType, string]>([
   ['issue', 'release.name'],
   ['project', 'branch'],
   ['project_update', 'project.name'],
-])('a %s never has %s', (event, variable) => {
-  expect(() => checkTemplates({ event, titleTemplate: null, bodyTemplate: `{{ ${variable} }}` })).toThrow(
-    TemplateError,
-  );
+])('a %s never has %s', async (event, variable) => {
+  expect(
+    await refusalOf(checkTemplates(event, { titleTemplate: null, bodyTemplate: `{{ ${variable} }}` })),
+  ).toEqual({
+    status: 400,
+    message: expect.stringContaining(
+      `body template, line 1, column 4: there is no variable ${variable}. There is `,
+    ),
+  });
 });
 
 test.each([
   ['', null, 'title template: it is empty; leave it out for the built-in one'],
   [null, ' \n', 'body template: it is empty; leave it out for the built-in one'],
-])('an empty template is refused: %p, %p', (titleTemplate, bodyTemplate, message) => {
-  expect(() => checkTemplates({ event: 'release', titleTemplate, bodyTemplate })).toThrow(message);
+])('an empty template is refused: %p, %p', async (titleTemplate, bodyTemplate, message) => {
+  expect(await refusalOf(checkTemplates('release', { titleTemplate, bodyTemplate }))).toEqual({
+    status: 400,
+    message,
+  });
+});
+
+test('a template that loops without end is refused', async () => {
+  const bodyTemplate = '{% for a in (1..99999) %}{% for b in (1..99999) %}{% endfor %}{% endfor %}';
+  expect(await refusalOf(checkTemplates('release', { titleTemplate: null, bodyTemplate }))).toEqual({
+    status: 400,
+    message: expect.stringContaining('it takes longer than 500 milliseconds'),
+  });
 });

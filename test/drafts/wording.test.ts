@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { sampleMaterial } from '../../src/drafts/check.ts';
 import { composeDraft } from '../../src/drafts/compose.ts';
 import { changeLine } from '../../src/drafts/links.ts';
 import type { Material, Recipe } from '../../src/drafts/model.ts';
-import { sampleMaterial } from '../../src/drafts/samples.ts';
 import { variablesOf } from '../../src/drafts/variables.ts';
 import type { Commit } from '../../src/events/model.ts';
 import { change, commit } from './changes/samples.ts';

@@ -5,7 +5,7 @@ import type { ThreadAnswer, ThreadRequest } from '../../src/drafts/thread.ts';
 
 declare const self: Worker;
 
-self.onmessage = ({ data }: MessageEvent<ThreadRequest>) => {
+self.onmessage = ({ data }: MessageEvent<Exclude<ThreadRequest, { templates: unknown }>>) => {
   switch ('markdown' in data ? data.markdown : data.recipe.triggerId) {
     case 'stuck':
       // Only then does the test let the time limit pass.
@@ -17,8 +17,9 @@ self.onmessage = ({ data }: MessageEvent<ThreadRequest>) => {
       process.exit(3);
       break;
     default: {
-      const answer: ThreadAnswer =
-        'markdown' in data ? { html: data.markdown } : { text: composeDraft(data.recipe, data.material) };
+      const answer: ThreadAnswer = {
+        result: 'markdown' in data ? data.markdown : composeDraft(data.recipe, data.material),
+      };
       self.postMessage(answer);
     }
   }

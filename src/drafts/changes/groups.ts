@@ -10,7 +10,7 @@ export const groupNames = [
 ] as const;
 export type GroupName = (typeof groupNames)[number];
 
-/** A link to the source of a change. */
+/** The source of a change. */
 export interface Reference {
   /** `#12`, `ENG-412`, `c02f9a6`. */
   label: string;
@@ -32,7 +32,7 @@ export interface Change {
   authors: string[];
 }
 
-/** Tellings of one change: what the first says, with the references and the authors of all. */
+/** The first change with the references and the authors of all. */
 export function joinChanges(first: Change, others: Change[]): Change {
   if (others.length === 0) return first;
   const all = [first, ...others];
@@ -52,12 +52,9 @@ export function groupWhenBreaking(group: GroupName, isBreaking: boolean): GroupN
   return isBreaking && group === 'Other' ? 'Changed' : group;
 }
 
-/** The references without those that say the same as an earlier one. */
 export function eachOnce(references: Reference[]): Reference[] {
   return [...new Map(references.map((each) => [JSON.stringify([each.label, each.url]), each])).values()];
 }
-
-const TAKEN_BACK = /^(?:Revert|Reapply): /;
 
 /** Groups by importance to readers. */
 const ranks: Record<GroupName, number> = {
@@ -70,10 +67,7 @@ const ranks: Record<GroupName, number> = {
   Other: 6,
 };
 
-/**
- * The changes in the groups of a changelog, of which none is empty. In a group those that break something come
- * first, otherwise the order stays.
- */
+/** In the order of a changelog, without empty groups. Breaking changes come first, otherwise the order stays. */
 export function groupChanges<Grouped extends Change>(
   changes: readonly Grouped[],
 ): { name: GroupName; changes: Grouped[] }[] {
@@ -88,18 +82,16 @@ export function groupChanges<Grouped extends Change>(
 /** At most `limit` changes that matter most to readers; of the group Other only when there is nothing else. */
 export function highlights(changes: readonly Change[], limit: number): Change[] {
   const telling = changes.filter((change) => rankOf(change) < ranks.Other);
-  return (telling.length > 0 ? telling : changes)
-    .toSorted((a, b) => rankOf(a) - rankOf(b))
-    .slice(0, Math.max(0, limit));
+  return (telling.length > 0 ? telling : changes).toSorted((a, b) => rankOf(a) - rankOf(b)).slice(0, limit);
 }
 
 function rankOf({ isBreaking, group, text }: Change): number {
   if (isBreaking) return 0;
   // A revert is no highlight, but belongs in a changelog.
-  return group === 'Changed' && TAKEN_BACK.test(text) ? ranks.Removed : ranks[group];
+  return group === 'Changed' && /^(?:Revert|Reapply): /.test(text) ? ranks.Removed : ranks[group];
 }
 
-/** The changes, of which those that say the same are one. */
+/** Joins changes that say the same. */
 export function withoutRepetitions(changes: readonly Change[]): Change[] {
   const bySense = Map.groupBy(changes, ({ text, scope, group }) => JSON.stringify([text, scope, group]));
   return [...bySense.values()].flatMap(([first, ...others]) =>
@@ -107,8 +99,14 @@ export function withoutRepetitions(changes: readonly Change[]): Change[] {
   );
 }
 
-// The types that titles have before their colon: of Conventional Commits and Angular, and those that people write.
-const typesOf: Record<GroupName, string> = {
+/** Reads a table of words, or of names with hyphens, the other way round. */
+export function groupsByWord(table: Partial<Record<GroupName, string>>): ReadonlyMap<string, GroupName> {
+  const entries = Object.entries(table) as [GroupName, string][];
+  return new Map(entries.flatMap(([group, words]) => words.split(' ').map((word) => [word, group] as const)));
+}
+
+// Before the colon of a title: the types of Conventional Commits and Angular, and those that people write.
+const groupByType = groupsByWord({
   Added: 'feat feats feature features add adds added new enhancement enh',
   Changed:
     'perf performance change changes changed update updates updated improve improves improved improvement ' +
@@ -120,18 +118,9 @@ const typesOf: Record<GroupName, string> = {
   Other:
     'refactor refactoring chore chores ci cd build test tests doc docs documentation style styles dep deps ' +
     'dependencies release wip bump upgrade merge meta misc lint maint maintenance cleanup bench internal',
-};
+});
 
-const groupByType = new Map(
-  Object.entries(typesOf).flatMap(([group, types]) =>
-    types.split(' ').map((type): [string, GroupName] => [type, group as GroupName]),
-  ),
-);
-
-/**
- * True if a word in lower case is a type of change, not a part of the product. `breaking` is a type that says
- * nothing of the group.
- */
+/** True if a word in lower case is a type of change, not a part of the product. `breaking` is a type without a group. */
 export function isType(word: string): boolean {
   return word === 'breaking' || groupByType.has(word);
 }
@@ -142,26 +131,20 @@ export function groupOfType(type: string | null, scope: string | null): GroupNam
   return scope?.toLowerCase() === 'security' ? 'Security' : (groupByType.get(type) ?? null);
 }
 
-// Groups by the first word of a plain English title. A mild guess: few verbs, in their usual forms.
-const groupByWord = new Map<string, GroupName>();
-for (const [group, words] of [
-  ['Added', 'add adds added adding introduce introduces introduced implement implements implemented'],
-  ['Added', 'support supports supported allow allows allowed enable enables enabled let lets'],
-  [
-    'Fixed',
+// The first word of a plain English title. A mild guess: few verbs, in their usual forms.
+const groupByFirstWord = groupsByWord({
+  Added:
+    'add adds added adding introduce introduces introduced implement implements implemented support supports ' +
+    'supported allow allows allowed enable enables enabled let lets',
+  Fixed:
     'fix fixes fixed fixing resolve resolves resolved correct corrects corrected prevent prevents prevented',
-  ],
-  ['Removed', 'remove removes removed removing drop drops dropped dropping delete deletes deleted'],
-  ['Deprecated', 'deprecate deprecates deprecated deprecating'],
-  ['Changed', 'update updates updated updating improve improves improved improving change changes changed'],
-  [
-    'Changed',
-    'rename renames renamed speed speeds sped refine refines refined reapply revert reverts reverted ' +
-      'make makes made reduce reduces reduced increase increases increased replace replaces replaced',
-  ],
-] satisfies [GroupName, string][]) {
-  for (const word of words.split(' ')) groupByWord.set(word, group);
-}
+  Removed: 'remove removes removed removing drop drops dropped dropping delete deletes deleted',
+  Deprecated: 'deprecate deprecates deprecated deprecating',
+  Changed:
+    'update updates updated updating improve improves improved improving change changes changed rename renames ' +
+    'renamed speed speeds sped refine refines refined reapply revert reverts reverted make makes made reduce ' +
+    'reduces reduced increase increases increased replace replaces replaced',
+});
 
 /** `[Mobile] `, `ENG-412: `, `net/http: `: what people put before a sentence. */
 const PLACE = /^(?:\[[^\]]{1,50}\]:?|[A-Z]{1,10}-\d{1,9}:?|[^\s:]{1,50}:) /;
@@ -182,31 +165,26 @@ export function isNewVersion(title: string): boolean {
 /** The group that the first word of a plain title hints at, or null. */
 export function groupOfWords(title: string): GroupName | null {
   const line = title.slice(0, 300).replace(PLACE, '');
-  const [word = ''] = line.toLowerCase().match(/^[a-z]+(?![\w-])/) ?? [];
   if (NEW_VERSION.test(line) || FILE_ALONE.test(line)) return 'Other';
-  return groupByWord.get(word) ?? null;
+  const [word = ''] = line.toLowerCase().match(/^[a-z]+(?![\w-])/) ?? [];
+  return groupByFirstWord.get(word) ?? null;
 }
 
-// Of several labels the first group here wins, whatever order they come in. Most telling first.
-const labelsOf: [GroupName, string[]][] = [
-  ['Security', ['security', 'security fix', 'vulnerability', 'vulnerabilities']],
-  ['Deprecated', ['deprecation', 'deprecations', 'deprecated']],
-  ['Removed', ['removal', 'removals', 'removed']],
-  ['Fixed', ['bug', 'bugs', 'fix', 'fixes', 'fixed', 'bugfix', 'bug fix', 'hotfix', 'regression']],
-  ['Added', ['feature', 'features', 'new feature', 'feat', 'added', 'enhancement', 'enhancements']],
-  ['Changed', ['improvement', 'improvements', 'performance', 'perf', 'change', 'changed']],
-  [
-    'Other',
-    ['documentation', 'docs', 'dependencies', 'chore', 'ci', 'internal', 'refactor', 'refactoring', 'tests'],
-  ],
-];
-
-const breakingLabels = new Set(['breaking', 'breaking change', 'breaking changes', 'semver major']);
+// The default labels of the providers, and common others. Of several labels the first one here wins.
+const groupByLabel = groupsByWord({
+  Security: 'security security-fix vulnerability vulnerabilities',
+  Deprecated: 'deprecation deprecations deprecated',
+  Removed: 'removal removals removed',
+  Fixed: 'bug bugs fix fixes fixed bugfix bug-fix hotfix regression',
+  Added: 'feature features new-feature feat added enhancement enhancements',
+  Changed: 'improvement improvements performance perf change changed',
+  Other: 'documentation docs dependencies chore ci internal refactor refactoring tests',
+});
 
 /** Prefixes of labels: `type: bug`, `kind/bug`, `[Type] Bug`, `C-bug`. */
 const KIND = /^(?:type|kind|category|changelog|label|pr|cl|c|t) (?=\S)/;
 
-/** Text in lower case with nothing but words in it, one space between them: for looking it up. */
+/** Text in lower case with nothing but words in it, one space between them. */
 export function wordsOf(text: string): string {
   const line = text.slice(0, 200).toLowerCase();
   const words = line.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim();
@@ -215,17 +193,16 @@ export function wordsOf(text: string): string {
   return rest.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim() || words;
 }
 
-/** The group that labels give, or null. Knows the default labels of the providers, and common others. */
+/** The group that labels give, or null. */
 export function groupOfLabels(labels: string[]): GroupName | null {
   const names = new Set(labels.map(nameOf));
-  return labelsOf.find(([, known]) => known.some((name) => names.has(name)))?.[0] ?? null;
+  return [...groupByLabel].find(([name]) => names.has(name))?.[1] ?? null;
 }
 
-/** True if a label marks a breaking change. */
 export function hasBreakingLabel(labels: string[]): boolean {
-  return labels.some((label) => breakingLabels.has(nameOf(label)));
+  return labels.some((label) => /^(?:breaking(?:-changes?)?|semver-major)$/.test(nameOf(label)));
 }
 
 function nameOf(label: string): string {
-  return wordsOf(label).replace(KIND, '');
+  return wordsOf(label).replace(KIND, '').replaceAll(' ', '-');
 }

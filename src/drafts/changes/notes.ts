@@ -8,46 +8,41 @@ import {
   type GroupName,
   groupOfType,
   groupOfWords,
+  groupsByWord,
   groupWhenBreaking,
   type Reference,
   wordsOf,
 } from './groups.ts';
 import { authorsOf, lineOf, readTitle, takeEmojis } from './titles.ts';
 
-/** As many items of one release's notes are read. */
-const MAX_ITEMS = 500;
-
-const NO_SECTION: Section = { group: null, isBreaking: false, isOfChanges: true };
-
 /** `**Breaking:** `, `[BREAKING] `, and the warning sign that changelogen puts there. */
 const BREAKING_MARK =
   /^(?:\u26a0\ufe0f? *|\*\*\[?breaking(?: changes?)?\]?(?::\*\*|\*\*:?) +|\[breaking(?: changes?)?\]:? +)/i;
-/** `**core:** `, of one word: more of them are the beginning of a sentence. */
+/** `**core:** `, of one word: several begin a sentence. */
 const BOLD_SCOPE = /^\*\*([^*\s]{1,100}?)(?::\*\*|\*\*:) +/;
 
 /**
- * The changes that release notes list, at most 500: the list items at the top level, by the first paragraph of
- * each. Their group is that of the heading they stand under; where that says none, of their own type, then of their
- * first words. Who contributed for the first time is no change. Reads the first 200,000 characters.
+ * The changes that release notes list: the first 500 list items at the top level, by the first paragraph of each, in the
+ * first 200,000 characters. The group is that of the heading above; without one, of the item's type or its first word.
  */
 export function changesOfNotes(markdown: string): Change[] {
-  const notes = markdown.slice(0, MAX_BODY_LENGTH);
   const sections: { level: number; section: Section }[] = [];
-  return outlineOf(notes, MAX_ITEMS).flatMap((part) => {
-    const outer = () => sections.at(-1)?.section ?? NO_SECTION;
+  return outlineOf(markdown.slice(0, MAX_BODY_LENGTH), 500).flatMap((part) => {
+    if (part.kind === 'heading') while ((sections.at(-1)?.level ?? 0) >= part.level) sections.pop();
+    const outer = sections.at(-1)?.section ?? { group: null, isBreaking: false, isOfChanges: true };
     if (part.kind === 'heading') {
-      while ((sections.at(-1)?.level ?? 0) >= part.level) sections.pop();
-      sections.push({ level: part.level, section: sectionOf(part.text) ?? outer() });
+      sections.push({ level: part.level, section: sectionOf(part.text) ?? outer });
       return [];
     }
-    return outer().isOfChanges ? changeOfItem(part.text, outer()) : [];
+    return outer.isOfChanges ? changeOfItem(part.text, outer) : [];
   });
 }
 
 function changeOfItem(item: string, section: Section): Change | [] {
   const { markdown, scope, isMarked } = takeMarks(item);
   const addresses = addressesIn(markdown);
-  const plain = lineOf(withoutAddresses(toPlainText(markdown)), MAX_ITEM_LENGTH);
+  // The text of a link is enough: plain text puts its address in brackets after it.
+  const plain = lineOf(toPlainText(markdown).replaceAll(/\s\(https?:\/\/\S*\)/g, ''), MAX_ITEM_LENGTH);
   if (plain === '') return [];
   const { text: words, references, authors } = takeCredits(plain, addresses);
   const title = readTitle(words, { isCode: markdown.startsWith('`') });
@@ -65,7 +60,6 @@ function changeOfItem(item: string, section: Section): Change | [] {
   };
 }
 
-/** Takes from the beginning of an item what is said of it rather than by it. */
 function takeMarks(item: string): { markdown: string; scope: string | null; isMarked: boolean } {
   const unboxed = item.trim().replace(/^\[[ x]\] +/i, '');
   const first = unboxed.replace(BREAKING_MARK, '');
@@ -79,102 +73,79 @@ function takeMarks(item: string): { markdown: string; scope: string | null; isMa
   };
 }
 
-/** The text of a link is enough in a list: its address, which plain text puts after it, goes. */
-function withoutAddresses(text: string): string {
-  return text.replaceAll(/\s\(https?:\/\/\S*\)/g, '');
-}
+/** A word that names an author, or a reference. */
+type Mark = string | Reference;
 
-/** A line without what it says of who did it and where to read on. */
-interface Credited {
-  text: string;
-  references: Reference[];
-  authors: string[];
-}
-
-/** A word that stands for something, without what is around it. */
-type Mark = { kind: 'author'; name: string } | { kind: 'reference'; reference: Reference };
-
-// Words that lead to such marks, those between the two, and those that stand between marks.
-const LEADS = {
-  author: new Set(['by', 'thanks', 'thank', 'to', 'you', '-', '–', '—']),
-  reference: new Set(['see', 'closes', 'fixes', 'fixed', 'resolves', 'refs', 'ref', 'via', '-', '–', '—']),
-};
+// Words before marks, and between them.
+const AUTHOR_LEADS = new Set(['by', 'thanks', 'thank', 'to', 'you', '-', '–', '—']);
+const LEADS = new Set(['see', 'closes', 'fixes', 'fixed', 'resolves', 'refs', 'ref', 'via', '-', '–', '—']);
 const NOUNS = new Set(['issue', 'issues', 'pull', 'request', 'requests', 'pr', 'prs']);
 const BETWEEN = new Set(['and', '&', 'with', 'in', '+', ',', '·', '|']);
 
 /**
  * Takes from the end what generators of release notes put there, such as `by @ann in https://…/pull/12`,
- * `(#12) (c02f9a6), closes #9` and `See #12`; and from the beginning what Changesets put there.
+ * `(#12) (c02f9a6), closes #9` and `See #12`; and from the beginning what Changesets puts there.
  */
-function takeCredits(line: string, addresses: Addresses): Credited {
+function takeCredits(line: string, addresses: Addresses) {
   const words = line.split(' ');
-  const found: Mark[] = [];
-  const start = headEnd(words, addresses, found);
+  const marks = words.map((word) => markOf(word, addresses));
+  const start = headEnd(words, marks);
   let end = words.length;
-  for (;;) {
-    const phrase = tailStart(words.slice(start, end), addresses);
-    if (phrase === null) break;
-    end = start + phrase;
-  }
-  found.push(...words.slice(end).flatMap((word) => markOf(word, addresses) ?? []));
+  for (let tail: number | null = end; tail !== null; tail = tailStart(words, marks, start, end)) end = tail;
+  const taken = [...marks.slice(0, start), ...marks.slice(end)].filter((mark) => mark !== null);
   const text = words
     .slice(start, end)
     .join(' ')
     .replace(/[\s,;:(–—-]{1,20}$/, '');
   return {
-    text: text === '' ? line : text,
-    references: eachOnce(found.flatMap((mark) => (mark.kind === 'reference' ? mark.reference : []))),
-    authors: [...new Set(found.flatMap((mark) => (mark.kind === 'author' ? mark.name : [])))],
+    text: text || line,
+    references: eachOnce(taken.filter((mark) => typeof mark !== 'string')),
+    authors: taken.filter((mark) => typeof mark === 'string'),
   };
 }
 
-/** Index of the trailing phrase that holds only marks; null when the line ends in other words. */
-function tailStart(words: string[], addresses: Addresses): number | null {
-  const marks: Mark[] = [];
-  let start = words.length;
-  for (let at = words.length - 1; at >= 0; at--) {
-    const mark = markOf(words[at] ?? '', addresses);
-    if (mark === null && (marks.length === 0 || !BETWEEN.has(bare(words[at])))) break;
-    if (mark === null) continue;
-    start = at;
-    marks.unshift(mark);
+/** Index of the last phrase between `from` and `to` that holds only marks; null when other words stand at the end. */
+function tailStart(words: string[], marks: (Mark | null)[], from: number, to: number): number | null {
+  let start = to;
+  for (let at = to - 1; at >= from; at--) {
+    if (marks[at] !== null) start = at;
+    else if (start === to || !BETWEEN.has(bare(words[at]))) break;
   }
-  const [first] = marks;
+  const [first, ...others] = marks.slice(start, to).filter((mark) => mark !== null);
   if (first === undefined) return null;
-  const lead = leadStart(words, start, first.kind);
+  const before = (at: number) => (at > from ? (words[at - 1] ?? '') : '');
+  const lead = leadStart(before, start, typeof first, words[start] ?? '');
   // Without brackets or a word that leads there it may be what the sentence is about: `Revert #12`, `Greet @ann`.
   const isApart =
     lead < start ||
-    /[.!?]$/.test(words[lead - 1] ?? '') ||
+    /[.!?]$/.test(before(lead)) ||
     words[start]?.startsWith('(') ||
-    marks.some(({ kind }) => kind !== first.kind) ||
-    (start > 1 && marks.some((mark) => mark.kind === 'reference' && mark.reference.url !== null));
+    others.some((mark) => typeof mark !== typeof first) ||
+    (start > from + 1 && [first, ...others].some((mark) => typeof mark !== 'string' && mark.url !== null));
   return isApart ? lead : null;
 }
 
 /** Index of the first word that leads to a mark. */
-function leadStart(words: string[], start: number, kind: Mark['kind']): number {
+function leadStart(before: (at: number) => string, start: number, kind: string, mark: string): number {
+  const isReference = kind === 'object';
   let noun = start;
-  while (kind === 'reference' && noun > 0 && NOUNS.has(bare(words[noun - 1]))) noun--;
+  while (isReference && NOUNS.has(bare(before(noun)))) noun--;
   let lead = noun;
-  while (lead > 0 && LEADS[kind].has(bare(words[lead - 1]))) lead--;
+  while ((isReference ? LEADS : AUTHOR_LEADS).has(bare(before(lead)))) lead--;
   // `Fix issue #12` has a noun and no lead: a sentence of its own, unless one ended before it.
-  if (lead < noun || /[.!?]$/.test(words[noun - 1] ?? '')) return lead;
-  return bare(words[start - 1]) === 'in' && /^https?:/.test(words[start] ?? '') ? start - 1 : start;
+  if (lead < noun || /[.!?]$/.test(before(noun))) return lead;
+  return bare(before(start)) === 'in' && /^https?:/.test(mark) ? start - 1 : start;
 }
 
-/** `#12 c02f9a6 Thanks @ann! - `, or `c02f9a6: `: how many words of it there are; its marks go to `found`. */
-function headEnd(words: string[], addresses: Addresses, found: Mark[]): number {
-  const marks: Mark[] = [];
+/** How many words `#12 c02f9a6 Thanks @ann! - ` or `c02f9a6: ` has; 0 for another beginning. */
+function headEnd(words: string[], marks: (Mark | null)[]): number {
+  let hasMark = false;
   for (const [index, word] of words.slice(0, 12).entries()) {
-    const mark = markOf(word, addresses);
-    const isEnd = marks.length > 0 && (/^[-–—]$/.test(word) || (mark !== null && word.endsWith(':')));
-    if (mark !== null) marks.push(mark);
-    if (isEnd || (index === 0 && /^[0-9a-f]{7,40}:$/.test(word) && mark !== null)) {
-      found.push(...marks);
-      return index + 1;
-    }
-    if (mark === null && !LEADS.author.has(bare(word)) && !BETWEEN.has(bare(word))) return 0;
+    const isMark = marks[index] !== null;
+    if (hasMark && (/^[-–—]$/.test(word) || (isMark && word.endsWith(':')))) return index + 1;
+    if (index === 0 && isMark && /^[0-9a-f]{7,40}:$/.test(word)) return 1;
+    if (!isMark && !AUTHOR_LEADS.has(bare(word)) && !BETWEEN.has(bare(word))) return 0;
+    hasMark ||= isMark;
   }
   return 0;
 }
@@ -182,11 +153,9 @@ function headEnd(words: string[], addresses: Addresses, found: Mark[]): number {
 function markOf(word: string, addresses: Addresses): Mark | null {
   const name = word.replace(/^[([]{1,3}/, '').replace(/(?<!\[bot)[)\],.;:!]{1,5}$/, '');
   const author = /^@([\w-]{1,39}(?:\[bot\])?)$/.exec(name)?.[1];
-  if (author !== undefined) return { kind: 'author', name: author };
+  if (author !== undefined) return author;
   const label = labelOf(name, word, addresses);
-  return label === null
-    ? null
-    : { kind: 'reference', reference: { label, url: addresses.get(label) ?? null } };
+  return label === null ? null : { label, url: addresses.get(label) ?? null };
 }
 
 function labelOf(name: string, word: string, addresses: Addresses): string | null {
@@ -205,16 +174,16 @@ function bare(word = ''): string {
   return word.replaceAll(/[()[\],.;:!]/g, '').toLowerCase() || word;
 }
 
-/** The meaning of a list's heading for its items. */
+/** The meaning of a heading for the items under it. */
 interface Section {
   /** Null when each item decides. */
   group: GroupName | null;
   isBreaking: boolean;
-  /** False when its items are people rather than changes. */
+  /** False when its items are people. */
   isOfChanges: boolean;
 }
 
-const wordsByGroup: Record<GroupName, string> = {
+const groupByHeading = groupsByWord({
   Added: 'added addition additions feature features enhancement enhancements feat',
   Changed: 'improvement improvements improved performance perf',
   Deprecated: 'deprecated deprecation deprecations',
@@ -224,20 +193,10 @@ const wordsByGroup: Record<GroupName, string> = {
   Other:
     'dependency dependencies deps chore chores doc docs documentation internal internals contributors thanks ' +
     'credits refactor refactors refactoring tests ci build maintenance housekeeping style styles misc',
-};
+});
 
-const groupByWord = new Map(
-  Object.entries(wordsByGroup).flatMap(([group, words]) =>
-    words.split(' ').map((word): [string, GroupName] => [word, group as GroupName]),
-  ),
-);
-
-// Only alone: `What's Changed` and `New in 2.0` stand over everything.
-const groupOfWhole = new Map<string, GroupName>([
-  ['new', 'Added'],
-  ['changed', 'Changed'],
-  ['updated', 'Changed'],
-]);
+/** Only alone: `What's Changed` and `New in 2.0` stand over everything. */
+const groupOfWhole = groupsByWord({ Added: 'new', Changed: 'changed updated' });
 
 /** Reads a heading, in Markdown; null when it says nothing about the items under it. */
 function sectionOf(heading: string): Section | null {
@@ -262,7 +221,7 @@ function groupOfParts(line: string): GroupName | null {
     line.split(/[&,/+]|\band\b/i).flatMap((part) =>
       wordsOf(part)
         .split(' ')
-        .flatMap((word) => groupByWord.get(word) ?? [])
+        .flatMap((word) => groupByHeading.get(word) ?? [])
         .slice(0, 1),
     ),
   );

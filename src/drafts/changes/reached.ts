@@ -1,71 +1,57 @@
-import type { Commit, EventData } from '../../events/model.ts';
+import type { Commit, Event, EventData, EventType } from '../../events/model.ts';
+import type { Shipped } from '../model.ts';
 import { type Change, joinChanges, type Reference } from './groups.ts';
-import { changeOfTitle, isFixup, parseTitle } from './titles.ts';
+import { changeOfTitle, FIXUP, parseTitle } from './titles.ts';
 
 /** An event as far as this needs it. */
-interface Told<Data> {
-  /** ISO 8601, UTC. */
-  occurredAt: string;
-  /** The subject, the same in every delivery about it. */
-  key: string;
-  data: Data;
-}
+type Reached<Type extends EventType> = Pick<Shipped<Type>, 'occurredAt' | 'key' | 'data'>;
 
-type Push = Told<EventData['push']>;
-type PullRequest = Told<EventData['pull_request']>;
+type Timed = Pick<Event, 'occurredAt' | 'key'>;
 
-interface Entry {
-  occurredAt: string;
-  key: string;
+interface Entry extends Timed {
   change: Change;
   isFixup: boolean;
 }
 
-/** It brings nothing of its own to the branch: what it merges is told of by its own commits. */
+/** Such a commit brings nothing of its own: the commits that it merges count. */
 const BRANCH_MERGE =
   /^Merge (?:branch|branches|remote-tracking branch|remote-tracking branches|tag|commit) '/;
 
 const REQUEST_MERGE = /^Merge pull request #\d+ /;
 
 /**
- * All that reached a branch of a repository, each thing once, in the order in which it happened. The order and the
- * repetitions of what is given do not matter. A pull request stands for the push that merged it and for the commits
- * that name it; a commit that mends an earlier one (`fixup! x`) joins it.
+ * All that reached a branch of a repository, each thing once, oldest first, whatever the order and the repetitions of
+ * the events. A pull request stands for the push that merged it and for the commits that name it; a commit that mends an
+ * earlier one (`fixup! x`) joins it.
  */
-export function changesOf(events: { pushes: Push[]; pullRequests: PullRequest[] }): Change[] {
+export function changesOf(events: {
+  pushes: Reached<'push'>[];
+  pullRequests: Reached<'pull_request'>[];
+}): Change[] {
   const pullRequests = inOrder(events.pullRequests);
-  // Of several tellings of one the last holds.
-  const requests = new Map(pullRequests.map((each) => [each.data.number, each])).values();
-  const entries = [
-    ...Array.from(requests, ({ occurredAt, key, data }) => ({
-      occurredAt,
-      key,
-      change: changeOfPullRequest(data),
-      isFixup: false,
-    })),
-    ...commitsOf(inOrder(events.pushes), pullRequests),
-  ].sort(byTime);
-  return withFixups(entries);
+  // The last of several events about one counts.
+  const requests = [...new Map(pullRequests.map((each) => [each.data.number, each])).values()];
+  const ofRequests = requests.map(({ occurredAt, key, data }) => {
+    return { occurredAt, key, change: changeOfPullRequest(data), isFixup: false };
+  });
+  const ofCommits = commitsOf(inOrder(events.pushes), pullRequests);
+  return withFixups([...ofRequests, ...ofCommits].sort(byTime));
 }
 
 /** The commits that are no part of a known pull request. */
-function commitsOf(pushes: Push[], pullRequests: PullRequest[]): Entry[] {
+function commitsOf(pushes: Reached<'push'>[], pullRequests: Reached<'pull_request'>[]): Entry[] {
   const numbers = new Set(pullRequests.map(({ data }) => data.number));
   const merges = new Map(pullRequests.map(({ data }) => [data.mergeCommitSha, data.number]));
-  const seen = new Set(pushes.flatMap((push) => commitsOfRequest(push, merges)));
+  const seen = new Set(pushes.flatMap(({ data }) => commitsOfRequest(data, merges)));
   return pushes.flatMap(({ occurredAt, key, data }) =>
-    data.commits
-      .filter((commit) => {
-        const isNew = !seen.has(commit.sha) && !merges.has(commit.sha);
-        seen.add(commit.sha);
-        return isNew && isOwn(commit, numbers);
-      })
-      .map((commit) => ({
-        occurredAt,
-        key,
-        change: changeOfCommit(commit),
-        isFixup: isFixup(commit.subject),
-      })),
+    data.commits.flatMap((commit) => {
+      const { sha, subject } = commit;
+      const number = numberOfCommit(subject);
+      const isOwn = number === null ? !BRANCH_MERGE.test(subject) : !numbers.has(number);
+      if (seen.has(sha) || merges.has(sha) || !isOwn) return [];
+      seen.add(sha);
+      return { occurredAt, key, change: changeOfCommit(commit), isFixup: FIXUP.test(subject) };
+    }),
   );
 }
 
@@ -73,12 +59,15 @@ function commitsOf(pushes: Push[], pullRequests: PullRequest[]): Entry[] {
  * The commits that the push of a merge brought from the branch of its pull request. A merge queue may push several at
  * once: what names another pull request is not of this one, and a squash brings nothing but itself.
  */
-function commitsOfRequest({ data }: Push, merges: ReadonlyMap<string | null, number>): string[] {
-  const merged = merges.get(data.after);
+function commitsOfRequest(
+  { after, commits }: EventData['push'],
+  merges: ReadonlyMap<string | null, number>,
+): string[] {
+  const merged = merges.get(after);
   if (merged === undefined) return [];
-  const head = data.commits.at(-1)?.subject ?? '';
-  if (numberOfCommit(head) === merged && !REQUEST_MERGE.test(head)) return [data.after];
-  return data.commits
+  const head = commits.at(-1)?.subject ?? '';
+  if (numberOfCommit(head) === merged && !REQUEST_MERGE.test(head)) return [after];
+  return commits
     .filter(({ subject }) => !REQUEST_MERGE.test(subject) || numberOfCommit(subject) === merged)
     .map(({ sha }) => sha);
 }
@@ -86,11 +75,6 @@ function commitsOfRequest({ data }: Push, merges: ReadonlyMap<string | null, num
 /** True if a commit only merges a branch. */
 export function isBranchMerge({ subject }: Commit): boolean {
   return BRANCH_MERGE.test(subject);
-}
-
-function isOwn({ subject }: Commit, known: ReadonlySet<number>): boolean {
-  const number = numberOfCommit(subject);
-  return number === null ? !BRANCH_MERGE.test(subject) : !known.has(number);
 }
 
 /** Joins each mending commit to what it mends, or to the first other one that mends the same. */
@@ -112,11 +96,12 @@ function withFixups(entries: Entry[]): Change[] {
   });
 }
 
-function inOrder<Event extends Told<unknown>>(events: Event[]): Event[] {
+function inOrder<Each extends Timed & { data: object }>(events: Each[]): Each[] {
   return events.toSorted((a, b) => byTime(a, b) || compare(JSON.stringify(a.data), JSON.stringify(b.data)));
 }
 
-function byTime(a: Omit<Told<unknown>, 'data'>, b: Omit<Told<unknown>, 'data'>): number {
+/** Oldest first. */
+export function byTime(a: Timed, b: Timed): number {
   return compare(a.occurredAt, b.occurredAt) || compare(a.key, b.key);
 }
 
@@ -134,10 +119,7 @@ function numberOfCommit(subject: string): number | null {
   return merged === undefined ? parseTitle(subject).number : Number(merged);
 }
 
-/**
- * The change that a commit tells of, by its subject alone. It refers to the pull request that the subject names,
- * else to the commit.
- */
+/** Reads the subject alone. Refers to the pull request that the subject names, else to the commit. */
 export function changeOfCommit(commit: Commit): Change {
   const { subject, breaking, author } = commit;
   const [, , branch, merged] = MERGED.exec(subject) ?? [];
@@ -145,20 +127,19 @@ export function changeOfCommit(commit: Commit): Change {
   return changeOfTitle({ title, labels: [], breaking, author, reference: referenceOf(commit) });
 }
 
-/** The change that a merged pull request tells of. */
 export function changeOfPullRequest(request: EventData['pull_request']): Change {
   const { number, url } = request;
   return changeOfTitle({ ...request, reference: { label: `#${number}`, url } });
 }
 
-/** The change that a completed issue tells of: its labels tell the group, then its title. */
+/** An issue's title tells of the problem, so its labels come first. */
 export function changeOfIssue(issue: EventData['issue']): Change {
   const { identifier, url } = issue;
   return changeOfTitle({
     ...issue,
     breaking: null,
     reference: { label: identifier, url },
-    goesFirst: 'labels',
+    labelsFirst: true,
   });
 }
 

@@ -11,10 +11,10 @@ import {
   type Reference,
 } from './groups.ts';
 
-const VERBS: Record<string, string | undefined> = { revert: 'Revert', reapply: 'Reapply' };
+const VERBS: Partial<Record<string, string>> = { revert: 'Revert', reapply: 'Reapply' };
 
 /** Types that change what the words after them are about: `docs: search` brings no search. */
-const PLACES: Record<string, string | undefined> = {
+const PLACES: Partial<Record<string, string>> = {
   doc: 'docs',
   docs: 'docs',
   documentation: 'docs',
@@ -35,23 +35,22 @@ interface Titled {
   breaking: string | null;
   author: string | null;
   reference: Reference;
-  /** Absent: the title's type. An issue's title tells of the problem, so that its labels know better. */
-  goesFirst?: 'type' | 'labels';
+  /** The labels win over the title's type. */
+  labelsFirst?: true;
 }
 
 /**
- * The change that a title tells of. Its group: a security label wins; then the conventional type of the title (or
- * its scope `security`), but for new versions of dependencies; then the labels; then the first words of the title;
- * else Other. What breaks something and would be Other is Changed.
+ * The group of a title: a security label wins; then the conventional type or the scope `security`, but for new versions
+ * of dependencies; then the labels; then the first word; else Other, or Changed when it breaks something.
  */
-export function changeOfTitle({ title, labels, breaking, author, reference, goesFirst }: Titled): Change {
+export function changeOfTitle({ title, labels, breaking, author, reference, ...options }: Titled): Change {
   const { text, scope, isBreaking: isMarked, type, description } = readTitle(title);
   const isBreaking = isMarked || breaking !== null || hasBreakingLabel(labels);
   const byLabels = groupOfLabels(labels);
   // Bots call a new version of what a program is built on a fix, so that it is released.
   const isDependency = /^deps\b/i.test(scope ?? '') && isNewVersion(description);
   const byType = isDependency ? 'Other' : groupOfType(type, scope);
-  const labelsFirst = byLabels === 'Security' || goesFirst === 'labels';
+  const labelsFirst = options.labelsFirst || byLabels === 'Security';
   const group = (labelsFirst ? (byLabels ?? byType) : (byType ?? byLabels)) ?? groupOfWords(description);
   return {
     text,
@@ -64,16 +63,17 @@ export function changeOfTitle({ title, labels, breaking, author, reference, goes
   };
 }
 
-/** A parsed title with the text and the scope as a change has them. */
-export function readTitle(title: string, options?: { isCode?: boolean }) {
+/** A parsed title with the text and the scope of a change. */
+export function readTitle(title: string, { isCode = false } = {}) {
   const parsed = parseTitle(title);
-  const text = textOf(parsed.description, options) || textOf(title) || 'Untitled';
-  const verb = parsed.type === null ? undefined : VERBS[parsed.type];
-  if (verb === undefined) return { ...parsed, text, scope: scopeOf(placeOf(parsed)) };
-  // A list of changes reads on its own: what was taken back must not look like what was done. What takes back a
-  // taking back stays as it is written.
+  const verb = VERBS[parsed.type ?? ''];
+  if (verb === undefined) {
+    const text = textOf(parsed.description, isCode) || textOf(title) || 'Untitled';
+    return { ...parsed, text, scope: scopeOf(placeOf(parsed)) };
+  }
+  // A list of changes must not show a reverted change as done. The revert of a revert stays as it is written.
   const reverted = parseTitle(parsed.description);
-  const isTwice = reverted.type !== null && reverted.type in VERBS;
+  const isTwice = (reverted.type ?? '') in VERBS;
   return {
     ...parsed,
     text: textOf(`${verb}: ${isTwice ? parsed.description : reverted.description}`),
@@ -81,32 +81,30 @@ export function readTitle(title: string, options?: { isCode?: boolean }) {
   };
 }
 
-/** The part of the product that a title is about, with what of it: `engine tests`. */
+/** The part of the product that a title is about: `engine tests`. */
 function placeOf({ type, scope }: ParsedTitle): string | null {
-  const place = type === null ? undefined : PLACES[type];
+  const place = PLACES[type ?? ''];
   if (place === undefined || scope?.toLowerCase() === place.toLowerCase()) return scope;
   return scope === null ? place : `${scope} ${place}`;
 }
 
 /** The parts of the title of a commit or a pull request. */
 interface ParsedTitle {
-  /** In lower case, of those that `isType` knows: an emoji counts as the type that it stands for. */
+  /** In lower case, one that `isType` knows; also from an emoji. */
   type: string | null;
   scope: string | null;
   isBreaking: boolean;
-  /** The rest, as it was written. Of `Revert "…"` and `Reapply "…"` what is in the quotes. */
+  /** The rest as written. Of `Revert "…"` and `Reapply "…"` the quoted title. */
   description: string;
   /** Of the pull request that the title ends with: `(#12)`. */
   number: number | null;
 }
 
-/** As much of a title as is looked at, in characters. */
-const MAX_TITLE_LENGTH = 1000;
-
 /** Git's subjects of a revert and, since 2.43, of the revert of a revert. */
 const TAKEN_BACK = /^(?:Revert|(Reapply)) "/;
 
-const FIXUP = /^(?:(?:fixup|squash|amend)! ){1,20}/;
+/** The mark of a commit of `git commit --fixup`. */
+export const FIXUP = /^(?:(?:fixup|squash|amend)! ){1,20}/;
 
 /** `type(scope)!: `, with the spaces, the capitals and the wide colon that people write. */
 const PREFIX =
@@ -116,12 +114,12 @@ const PREFIX =
 const STRICT_BREAKING = /^[\w-]{1,30}(?:\([^()]{1,100}\))?!: /;
 
 /**
- * Reads a title by Conventional Commits 1.0.0, and by what people write instead. A word with a colon that is no
- * known type stays in the description, as it may be a part of the product (`engine: start softer`).
+ * Reads a title by Conventional Commits 1.0.0, and by what people write instead. A word that is no known type stays in
+ * the description: it may be a part of the product (`engine: start softer`).
  */
 export function parseTitle(title: string): ParsedTitle {
   const { rest, number } = takeNumber(lineOf(title, Number.MAX_SAFE_INTEGER));
-  const { rest: line, type: emojiType } = takeEmojis(withoutFixup(lineOf(rest, MAX_TITLE_LENGTH)));
+  const { rest: line, type: emojiType } = takeEmojis(lineOf(rest, 1000).replace(FIXUP, '').trimStart());
   const [taken, again] = TAKEN_BACK.exec(line) ?? [];
   if (taken !== undefined) {
     const description = line.slice(taken.length).replace(/"$/, '');
@@ -138,15 +136,6 @@ export function parseTitle(title: string): ParsedTitle {
   return { type, scope: scope?.trim() || null, isBreaking, description, number };
 }
 
-/** True for the subject of a fixup commit (`git commit --fixup`). */
-export function isFixup(subject: string): boolean {
-  return FIXUP.test(subject);
-}
-
-function withoutFixup(subject: string): string {
-  return subject.replace(FIXUP, '').trimStart();
-}
-
 /** Takes `(#12)` from the end; of several the last number is the pull request that brought it here. */
 function takeNumber(text: string): { rest: string; number: number | null } {
   let rest = text;
@@ -159,36 +148,31 @@ function takeNumber(text: string): { rest: string; number: number | null } {
   }
 }
 
-// Emojis that titles begin with (gitmoji.dev), by code point, so that this file has none: those few whose meaning
-// is plain, as the type that they stand for.
-const meanings: [codePoint: number, shortcode: string, type: string][] = [
-  [0x2728, 'sparkles', 'feat'],
-  [0x1f41b, 'bug', 'fix'],
-  [0x1f512, 'lock', 'security'],
-  [0x1f525, 'fire', 'remove'],
-  [0x1f4a5, 'boom', 'breaking'],
-  [0x26a1, 'zap', 'perf'],
-];
-
-const typeByMark = new Map(
-  meanings.flatMap(([codePoint, shortcode, type]): [string, string][] => [
-    [String.fromCodePoint(codePoint), type],
-    [shortcode, type],
-  ]),
-);
+/** Types by the emoji or shortcode that a title begins with (gitmoji.dev): the few whose meaning is plain. */
+const typeByMark = new Map([
+  ['\u2728', 'feat'],
+  ['sparkles', 'feat'],
+  ['\u{1f41b}', 'fix'],
+  ['bug', 'fix'],
+  ['\u{1f512}', 'security'],
+  ['lock', 'security'],
+  ['\u{1f525}', 'remove'],
+  ['fire', 'remove'],
+  ['\u{1f4a5}', 'breaking'],
+  ['boom', 'breaking'],
+  ['\u26a1', 'perf'],
+  ['zap', 'perf'],
+]);
 
 /** An emoji with what may join it to others, or a shortcode such as `:bug:`. */
 const MARK =
   /^(?:(\p{Extended_Pictographic})(?:\ufe0f|\p{Emoji_Modifier}|\u200d\p{Extended_Pictographic}){0,10}|:([a-z][a-z0-9_+-]{1,40}):)\s*/u;
 
-/** At most so many emojis are taken from the beginning of a title. */
-const MAX_MARKS = 8;
-
 /** `text` without the emojis that it begins with, and the type that the first known one stands for. */
 export function takeEmojis(text: string): { rest: string; type: string | null } {
   let rest = text;
   let type: string | null = null;
-  for (let count = 0; count < MAX_MARKS; count++) {
+  for (let count = 0; count < 8; count++) {
     const match = MARK.exec(rest);
     // A title of nothing but emojis stays what it is.
     if (match === null || match[0].length === rest.length) break;
@@ -198,24 +182,19 @@ export function takeEmojis(text: string): { rest: string; type: string | null } 
   return { rest, type };
 }
 
-/** Longest text of a change, in characters. */
-const MAX_TEXT_LENGTH = 300;
-const MAX_SCOPE_LENGTH = 50;
-const MAX_AUTHOR_LENGTH = 100;
-
-// They turn round the direction of all that follows, on a page that has other texts beside this one.
+// They reverse the direction of all that follows on the page.
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /** A dot, a slash, an underscore, a bracket, or a capital within a word: a name of code rather than a word. */
 const CODE_WORD = /[._/\\()=<>$@]|\p{Ll}\p{Lu}/u;
 
 /** One line of well-formed text without controls of direction, at most `maxLength` characters. */
-export function lineOf(text: string, maxLength = MAX_TEXT_LENGTH): string {
+export function lineOf(text: string, maxLength = 300): string {
   return cutLine(text.replaceAll(BIDI_CONTROLS, '').trim().toWellFormed(), maxLength);
 }
 
 /** A change's text: capitalised unless it begins with code, without its final full stop. */
-function textOf(words: string, { isCode = false } = {}): string {
+function textOf(words: string, isCode = false): string {
   const line = lineOf(words);
   const text = /[^.。][.。]$/u.test(line.slice(-2)) ? line.slice(0, -1).trimEnd() : line;
   return isCode ? text : capitalise(text);
@@ -223,12 +202,12 @@ function textOf(words: string, { isCode = false } = {}): string {
 
 /** A scope as one short line, or null when nothing is left of it. */
 function scopeOf(scope: string | null): string | null {
-  return lineOf(scope ?? '', MAX_SCOPE_LENGTH) || null;
+  return lineOf(scope ?? '', 50) || null;
 }
 
 /** Names as short lines, each once. */
 export function authorsOf(...names: (string | null)[]): string[] {
-  return [...new Set(names.map((name) => lineOf(name ?? '', MAX_AUTHOR_LENGTH)).filter(Boolean))];
+  return [...new Set(names.map((name) => lineOf(name ?? '', 100)).filter(Boolean))];
 }
 
 function capitalise(text: string): string {

@@ -69,7 +69,6 @@ test('highlights: what matters to readers', () => {
   expect(texts(highlights(all, 100))).toBe(order);
   expect(texts(highlights(all, 2))).toBe('breaking added');
   expect(highlights(all, 0)).toEqual([]);
-  expect(highlights(all, -1)).toEqual([]);
 });
 
 test('chores are highlights only when there is nothing else', () => {
