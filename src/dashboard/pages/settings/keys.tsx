@@ -2,7 +2,7 @@
 
 import { type ApiKey, type CreatedKey, READ_PERMISSION } from '../../../keys/model.ts';
 import { getOwnKey, KeyServiceUnavailable, quietDays } from '../../../keys/service.ts';
-import { describeKeyWarning } from '../../../keys/words.ts';
+import { describeKeyWarning, describeRevocation } from '../../../keys/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
@@ -44,7 +44,7 @@ export const keyPages: readonly Page[] = [
     changeKey(visit, async ({ id, name }) => {
       const { keys } = visit.deps;
       await keys.revokeKey(id);
-      return `“${name}” is revoked. ${keys.revocationDelay}`;
+      return `“${name}” is revoked. ${describeRevocation(keys)}`;
     }),
   ),
 
@@ -261,7 +261,8 @@ function Ending({ visit, apiKey, now }: { visit: MemberVisit; apiKey: ApiKey; no
         Revoke<span class="hidden"> {name}</span>
       </summary>
       <p>
-        Sites that read posts with “{name}” get 401. {visit.deps.keys.revocationDelay} You can't undo this.{' '}
+        Sites that read posts with “{name}” get 401. {describeRevocation(visit.deps.keys)} You can't undo
+        this.{' '}
         {lastUsedAt === null ? (
           'It has not been used yet.'
         ) : (
