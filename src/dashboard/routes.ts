@@ -59,7 +59,8 @@ export const pages: readonly Page[] = [
 export function dashboard(deps: DashboardDeps) {
   const handler = createHandler(deps, createGuard(deps));
   const app = new Elysia({ name: 'dashboard' });
-  for (const each of [styleSheet, clientScript]) app.get(each.path, ({ request }) => asset(request, each));
+  for (const each of [styleSheet, clientScript])
+    app.get(each.path, ({ request }) => asset(request, each.content, each.type));
   for (const page of pages) app.route(page.method, page.path, handler(page), { parse: 'none' });
   return app;
 }

@@ -1,30 +1,24 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type ComponentChildren, h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
-import type { Asset } from '../../http/respond.ts';
+import { rendered } from '../../http/respond.ts';
 import type { AppError } from '../../lib/app-error.ts';
 import type { Organization } from '../../organizations/model.ts';
 import type { Membership, User } from '../../users/model.ts';
 import script from '../page.client.js' with { type: 'text' };
 import css from '../style.css' with { type: 'text' };
 
-function asset(name: string, extension: string, type: string, body: string): Asset & { path: string } {
-  let zipped: Uint8Array<ArrayBuffer> | undefined;
+/** Browsers keep it forever: the name changes with the content. */
+function asset(name: string, type: string, body: string) {
   return {
-    // Browsers keep it for good: the name changes with the content.
-    path: `/dashboard/~/${name}-${Bun.hash(body).toString(36)}.${extension}`,
+    path: `/dashboard/~/${Bun.hash(body).toString(36)}-${name}`,
     type,
-    body,
-    // Compress on the first request, so that starting does not wait for it.
-    get zipped() {
-      zipped ??= Bun.gzipSync(body, { level: 9 });
-      return zipped;
-    },
+    content: rendered(Buffer.from(body), undefined, 9),
   };
 }
 
-export const styleSheet = asset('style', 'css', 'text/css; charset=utf-8', css);
-export const clientScript = asset('client', 'js', 'text/javascript; charset=utf-8', script);
+export const styleSheet = asset('style.css', 'text/css; charset=utf-8', css);
+export const clientScript = asset('client.js', 'text/javascript; charset=utf-8', script);
 
 type Section = 'posts' | 'integrations' | 'deliveries' | 'triggers' | 'keys' | 'settings' | 'account';
 
