@@ -9,11 +9,6 @@ import type { Fragment, View } from './view/document.tsx';
 
 export { fragment, type View, view } from './view/document.tsx';
 
-// A page is a method, a path, who may open it, and a handler that returns an `Answer`.
-
-/** Everybody, people who are signed in, members of the organization in the path, or its owners. */
-export type Access = 'anyone' | 'user' | 'member' | 'owner';
-
 export interface DashboardDeps extends Deps {
   /** Composes the text of a draft, for rehearsals. */
   readonly compose: Compose;
@@ -78,24 +73,31 @@ export interface Redirect {
   remember?: User;
 }
 
-interface Handlers {
-  anyone: (visit: Visit) => Promise<Answer>;
-  user: (visit: UserVisit) => Promise<Answer>;
-  member: (visit: MemberVisit) => Promise<Answer>;
-  owner: (visit: MemberVisit) => Promise<Answer>;
+/** Whom a page is for: everybody, people who are signed in, members of the organization in the path, its owners. */
+interface Visitors {
+  anyone: Visit;
+  user: UserVisit;
+  member: MemberVisit;
+  owner: MemberVisit;
 }
 
-export type Page = {
-  [Who in Access]: { method: 'GET' | 'POST'; path: string; access: Who; handle: Handlers[Who] };
-}[Access];
-
-export function get<Who extends Access>(path: string, access: Who, handle: Handlers[Who]): Page {
-  return { method: 'GET', path, access, handle } as Page;
+export interface Page {
+  method: 'GET' | 'POST';
+  path: string;
+  access: keyof Visitors;
+  handle: (visit: never) => Promise<Answer>;
 }
 
-export function post<Who extends Access>(path: string, access: Who, handle: Handlers[Who]): Page {
-  return { method: 'POST', path, access, handle } as Page;
-}
+const pageOf =
+  (method: Page['method']) =>
+  <Who extends keyof Visitors>(
+    path: string,
+    access: Who,
+    handle: (visit: Visitors[Who]) => Promise<Answer>,
+  ): Page => ({ method, path, access, handle });
+
+export const get = pageOf('GET');
+export const post = pageOf('POST');
 
 /** 303: the browser opens the page with a GET, so a reload posts nothing again. */
 export function redirect(to: string, done?: string): Redirect {

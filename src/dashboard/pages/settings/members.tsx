@@ -171,7 +171,7 @@ function Invitations({ base, count }: { base: string; count: number }) {
   return (
     <>
       <h2>Invite a person</h2>
-      <p>Tidings sends no e-mail. You get a link and send it to the person. It works once, within 7 days.</p>
+      <p>Tidings sends no email. You get a link and send it to the person. It works once, within 7 days.</p>
       <Form to={`${base}/settings/members/invitations`} problem={null} button="Create invitation link" isOnce>
         <Choice
           label="Role"
