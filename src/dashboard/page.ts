@@ -74,7 +74,7 @@ export interface Redirect {
 }
 
 /** Whom a page is for: everybody, people who are signed in, members of the organization in the path, its owners. */
-interface Visitors {
+export interface Visitors {
   anyone: Visit;
   user: UserVisit;
   member: MemberVisit;
@@ -102,9 +102,4 @@ export const post = pageOf('POST');
 /** 303: the browser opens the page with a GET, so a reload posts nothing again. */
 export function redirect(to: string, done?: string): Redirect {
   return { kind: 'redirect', to, done };
-}
-
-/** A one-time token travels in the query or the form. Never in a path, which is logged. */
-export function tokenOf({ form, url }: Visit): string {
-  return form.get('token') ?? url.searchParams.get('token') ?? '';
 }

@@ -4,7 +4,7 @@ import { AppError } from '../lib/app-error.ts';
 import { randomToken } from '../lib/ids.ts';
 import { readUpload, UNVERIFIED_UPLOAD_MS, UploadError, type UploadProblem } from '../lib/upload.ts';
 import { requireValid } from '../lib/validation.ts';
-import type { Answer, Visit } from './page.ts';
+import { type Answer, type Page, post, type Visit, type Visitors } from './page.ts';
 
 /** With a session: a post of 200,000 characters several times, at 256 kbit/s. Without: an email address and a password. */
 const LIMITS = {
@@ -157,6 +157,24 @@ export async function submit<Schema extends TObject>(
     if (!(error instanceof AppError) || ![400, 409, 429].includes(error.status)) throw error;
     return again(error);
   }
+}
+
+/** A form of a page. `again` shows the page with the error, as in `submit`. */
+export function postForm<Who extends keyof Visitors, Schema extends TObject>(
+  path: string,
+  access: Who,
+  schema: Schema,
+  again: (visit: Visitors[Who], error: AppError) => Answer | Promise<Answer>,
+  work: (visit: Visitors[Who], values: Static<Schema>) => Promise<Answer>,
+): Page {
+  return post(path, access, (visit) =>
+    submit(
+      visit,
+      schema,
+      (values) => work(visit, values),
+      (error) => again(visit, error),
+    ),
+  );
 }
 
 /** How many marks are remembered before the oldest is forgotten. */

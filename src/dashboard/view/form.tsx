@@ -18,25 +18,73 @@ export function Form({
   problem: string | null;
   /** The button's label. */
   button: string;
-  kind?: '' | 'go';
+  kind?: '' | 'go' | 'bad' | 'link';
   layout?: string;
   /** The response shows something once, so sending the form again must do nothing. */
   isOnce?: boolean;
   /** The button's label while the response takes its time. The script sets it. */
   busy?: string;
   id?: string;
-  children: ComponentChildren;
+  children?: ComponentChildren;
 }) {
   return (
     <form method="post" action={to} class={layout} id={id} data-once={isOnce ? '' : undefined}>
       <FormError error={problem} />
       {isOnce ? <input type="hidden" name="mark" value={newMark()} /> : null}
       {children}
-      <button type="submit" class={`button ${kind}`.trim()} data-busy={busy}>
+      <button type="submit" class={kind === 'link' ? 'link' : `button ${kind}`.trim()} data-busy={busy}>
         {button}
       </button>
     </form>
   );
+}
+
+/** A form of one button, for something that happens at once. */
+export function Action({
+  label,
+  fields = {},
+  kind = '',
+  ...form
+}: Pick<Parameters<typeof Form>[0], 'to' | 'kind' | 'isOnce' | 'busy'> & {
+  label: string;
+  fields?: Readonly<Record<string, string>>;
+}) {
+  return (
+    <Form {...form} kind={kind} button={label} problem={null} layout="inline">
+      <Hidden values={Object.entries(fields)} />
+    </Form>
+  );
+}
+
+/** Explains an action before its button. `about` tells a screen reader which of several it is. */
+export function Danger({
+  label,
+  about,
+  isMild = false,
+  button,
+  children,
+  ...action
+}: Omit<Parameters<typeof Action>[0], 'kind' | 'label'> & {
+  label: string;
+  about?: string | null;
+  isMild?: boolean;
+  button: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <details class={isMild ? 'danger mild' : 'danger'}>
+      <summary>
+        {label}
+        {about ? <span class="hidden"> {about}</span> : null}
+      </summary>
+      <p>{children}</p>
+      <Action {...action} label={button} kind={isMild ? '' : 'bad'} />
+    </details>
+  );
+}
+
+export function Hidden({ values }: { values: readonly (readonly [name: string, value: string])[] }) {
+  return values.map(([name, value]) => <input type="hidden" name={name} value={value} />);
 }
 
 /** Names the hint and the error for screen readers. */
@@ -75,52 +123,40 @@ function Labeled({
   );
 }
 
+/** `id`: for a page with another field of that name. `kind`: a class of the field. */
 export function Field({
   label,
   name,
-  type = 'text',
-  value,
-  min,
-  max,
   hint,
-  error,
-  placeholder,
-  autoComplete = 'off',
-  required = true,
-  autoFocus = false,
+  error = null,
   id = `field-${name}`,
   kind = '',
+  ...input
 }: {
   label: string;
   name: string;
-  /** For a page with another field of that name. */
+  hint?: ComponentChildren;
+  error?: string | null;
   id?: string;
+  kind?: string;
   type?: 'text' | 'email' | 'password' | 'date' | 'search' | 'number';
   value?: string;
   min?: number;
   max?: number;
-  hint?: ComponentChildren;
-  error?: string | null;
   placeholder?: string;
   autoComplete?: string;
   required?: boolean;
   autoFocus?: boolean;
-  /** A class of the field. */
-  kind?: string;
 }) {
   return (
-    <Labeled id={id} label={label} hint={hint} error={error ?? null} kind={kind}>
+    <Labeled id={id} label={label} hint={hint} error={error} kind={kind}>
       <input
         id={id}
         name={name}
-        type={type as 'text'}
-        value={value}
-        min={min}
-        max={max}
-        placeholder={placeholder}
-        required={required}
-        autofocus={autoFocus}
-        autocomplete={autoComplete}
+        type="text"
+        required
+        autoComplete="off"
+        {...(input as { type?: 'text' })}
         {...described(id, hint, error)}
       />
     </Labeled>
@@ -200,35 +236,4 @@ export function FormError({ error }: { error: string | null | undefined }) {
       {error}
     </p>
   ) : null;
-}
-
-/** A form of one button, for something that happens at once. */
-export function Action({
-  to,
-  label,
-  kind = '',
-  fields = {},
-  isOnce = false,
-  busy,
-}: {
-  to: string;
-  label: string;
-  kind?: '' | 'go' | 'bad' | 'link';
-  fields?: Readonly<Record<string, string>>;
-  /** The response shows something once, so sending the form again must do nothing. */
-  isOnce?: boolean;
-  /** The button's label while the response takes its time. The script sets it. */
-  busy?: string;
-}) {
-  return (
-    <form method="post" action={to} class="inline" data-once={isOnce ? '' : undefined}>
-      {isOnce ? <input type="hidden" name="mark" value={newMark()} /> : null}
-      {Object.entries(fields).map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
-      <button type="submit" class={kind === 'link' ? 'link' : `button ${kind}`} data-busy={busy}>
-        {label}
-      </button>
-    </form>
-  );
 }
