@@ -26,7 +26,6 @@ import { DataFolderError } from './operate/data-folder.ts';
 const FAILED = 1;
 const MISUSED = 2;
 
-/** Runs one command and returns its exit code. Throws only errors that nobody expects. */
 export async function runCli(words: readonly string[], context: CliContext): Promise<number> {
   try {
     await buildProgram(context).parseAsync(words, { from: 'user' });

@@ -4,7 +4,6 @@ import { DAY_MS, parseTime } from '../lib/time.ts';
 import { openServices, type Services } from '../main.ts';
 import { print, type Terminal } from './output.ts';
 
-/** The context of every command. */
 export interface CliContext {
   readonly terminal: Terminal;
   /** Absent: the environment of the process. */
@@ -37,7 +36,6 @@ export function flagsOf(command: Command): Record<string, string> {
   );
 }
 
-/** Opens the data folder for `work`, and closes it. */
 export async function withServices<Result>(
   { environment }: CliContext,
   command: Command,

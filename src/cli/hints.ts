@@ -14,7 +14,6 @@ const hints: Readonly<Record<string, string>> = {
   last_owner: ' Use "user add", or --force.',
 };
 
-/** The message of a failed command, with the command or flag that helps. */
 export function explain({ code = '', message, details }: AppError): string {
   if (code === 'organization_not_found' && details.isEmpty === true) {
     return `${message}; this data folder has no organizations yet. "organization create" makes one; --data-dir names another folder`;

@@ -21,7 +21,6 @@ export function print<Value>(
   terminal.write(`${text}\n`);
 }
 
-/** Rows under headings, in columns as wide as their widest cell. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) =>
     Math.max(Bun.stringWidth(heading), ...rows.map((row) => Bun.stringWidth(row[column] ?? ''))),
@@ -31,7 +30,6 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return [headings, ...rows].map((row) => row.map(padded).join('  ').trimEnd()).join('\n');
 }
 
-/** Labels and values, a line each. */
 export function fields(values: Readonly<Record<string, string | null>>): string {
   const rows = Object.entries(values).map(([label, value]) => [label, value ?? '–']);
   return table(['', ''], rows).replace(/^\n/, '');

@@ -108,7 +108,6 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
     };
 }
 
-/** The audit log records changes of this visit as the actor's. */
 function actingAs(deps: DashboardDeps, actor: Actor): DashboardDeps {
   return { ...deps, actor, keys: deps.keys.as(actor) };
 }

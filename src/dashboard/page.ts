@@ -10,11 +10,9 @@ import type { Fragment, View } from './view/document.tsx';
 export { fragment, type View, view } from './view/document.tsx';
 
 export interface DashboardDeps extends Deps {
-  /** Composes the text of a draft, for rehearsals. */
   readonly compose: Compose;
   /** Renders long Markdown in a thread. Rejects with `AppError` when it takes too long. Absent: there is no thread. */
   readonly render?: (markdown: string) => Promise<string>;
-  /** Sends a request to this service without the network. */
   readonly self: Fetch;
   /** The providers' APIs, by provider. Absent: the public ones. */
   readonly providerUrls?: Readonly<Record<string, string>>;
@@ -28,7 +26,6 @@ export interface DashboardDeps extends Deps {
   readonly extendTimeout?: (request: Request) => void;
 }
 
-/** The request as a page gets it. */
 export interface Visit {
   /** `actor` and `keys` record changes as this visitor's. */
   deps: DashboardDeps;
@@ -41,7 +38,6 @@ export interface Visit {
   /** The posted form; empty for a GET. */
   form: URLSearchParams;
   user: User | null;
-  /** The organizations of the user, by name. */
   memberships: Membership[];
   /** The hash of the session's token; empty without a session. */
   sessionHash: string;
@@ -56,7 +52,6 @@ export interface UserVisit extends Visit {
 export interface MemberVisit extends UserVisit {
   organization: Organization;
   role: Role;
-  /** The path that the organization's pages begin with. */
   base: string;
 }
 

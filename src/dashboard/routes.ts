@@ -27,7 +27,6 @@ import { startPages } from './pages/start.tsx';
 import { triggers } from './pages/triggers/create.tsx';
 import { clientScript, styleSheet } from './view/document.tsx';
 
-/** Every page and form of the dashboard. */
 export const pages: readonly Page[] = [
   ...signInPages,
   ...linkPages,
@@ -55,7 +54,6 @@ export const pages: readonly Page[] = [
   ...auditPages,
 ];
 
-/** The dashboard: server-rendered pages and forms. */
 export function dashboard(deps: DashboardDeps) {
   const handler = createHandler(deps, createGuard(deps));
   const app = new Elysia({ name: 'dashboard' });

@@ -94,7 +94,6 @@ export function readFields<Schema extends TObject>(schema: Schema, form: URLSear
   return requireValid(schema, Object.fromEntries(values));
 }
 
-/** The properties of a `Field`, from the form's schema. */
 export interface FieldState extends Pick<FieldOptions, 'hint' | 'autoComplete'> {
   label: string;
   name: string;

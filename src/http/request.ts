@@ -100,10 +100,7 @@ function refuseLargeBody(request: Request): Response | null {
   return pathOf(request).startsWith(READS_BODIES) ? null : errorJson(413, 'Payload too large');
 }
 
-/**
- * Requires a key of the organization with `permission`. Throws `AppError` 401, 403, 429 or 503, in the order of
- * section 7 of the spec.
- */
+/** Requires a key of the organization. Throws `AppError` 401, 403, 429 or 503, in the order of section 7 of the spec. */
 export async function requireApiKey(
   { keys, metrics }: { keys: KeyService; metrics: Pick<Metrics, 'verifications' | 'verificationDurations'> },
   headers: Headers,
@@ -122,18 +119,12 @@ export async function requireApiKey(
     metrics.verificationDurations.observe((performance.now() - startedAt) / 1000);
     metrics.verifications[verdict?.outcome ?? 'unavailable'].value++;
   }
-  switch (verdict.outcome) {
-    case 'invalid':
-      throw unauthorized('INVALID_KEY');
-    case 'limited':
-      throw new AppError(429, verdict.code, { headers: verdict.headers });
-    case 'forbidden':
-      throw new AppError(403, 'Forbidden');
-    case 'valid':
-      if (verdict.organizationId !== organizationId) {
-        throw new AppError(403, 'Forbidden: organization access denied');
-      }
-  }
+  const { outcome } = verdict;
+  if (outcome === 'invalid') throw unauthorized('INVALID_KEY');
+  if (outcome === 'limited') throw new AppError(429, verdict.code, { headers: verdict.headers });
+  if (outcome === 'forbidden') throw new AppError(403, 'Forbidden');
+  if (verdict.organizationId === organizationId) return;
+  throw new AppError(403, 'Forbidden: organization access denied');
 }
 
 /** The token of `Bearer <token>`; the scheme is case-insensitive. Null for anything else. */

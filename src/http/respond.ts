@@ -135,7 +135,6 @@ const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A dashboard page, never cached. */
 export function page(html: string, status: number, cookies: readonly string[], more: object = {}): Response {
   const headers = {
     ...commonHeaders,

@@ -40,7 +40,6 @@ export type KeyWarning =
   | { reason: 'refused'; code: string; permission: string | null }
   | { reason: 'not_verified' };
 
-/** How to reach Unkey. */
 export interface UnkeyConfig {
   rootKey: string;
   apiId?: string | undefined;

@@ -52,10 +52,7 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
 
   function requireApiId(): string {
     if (config.apiId !== undefined) return config.apiId;
-    throw new AppError(
-      400,
-      'UNKEY_API_ID must be set to make or list keys: the id of the Unkey API they belong to',
-    );
+    throw new AppError(400, 'UNKEY_API_ID must be set to create or list keys: the id of their Unkey API');
   }
 
   /** A root key without verify_key creates keys that Unkey never verifies. Null: the key works. */
@@ -105,17 +102,12 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
     },
 
     async listKeys(organizationId) {
-      const apiId = requireApiId();
-      const keys: KeyResponseData[] = [];
-      let cursor: string | undefined;
-      do {
-        const request = { apiId, externalId: organizationId, limit: PAGE_SIZE, ...(cursor && { cursor }) };
-        const { result } = await managed(unkey.apis.listKeys(request, management));
-        keys.push(...result.data);
-        cursor = result.pagination.hasMore ? result.pagination.cursor : undefined;
-      } while (cursor !== undefined);
+      const request = { apiId: requireApiId(), externalId: organizationId, limit: PAGE_SIZE };
+      const listing = unkey.apis.listKeys(request, management);
+      const pages = await managed(listing.then((all) => Array.fromAsync(all)));
       const now = deps.clock.now();
-      return keys.map((key) => toApiKey(key, now)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+      const keys = pages.flatMap(({ result }) => result.data.map((key) => toApiKey(key, now)));
+      return keys.sort((a, b) => b.createdAt.localeCompare(a.createdAt));
     },
 
     async revokeKey(keyId) {

@@ -2,7 +2,6 @@ import { tidings } from '../lib/build.ts';
 import type { KeyWarning } from './model.ts';
 import type { KeyService } from './service.ts';
 
-/** For the person who created the key. */
 export function describeKeyWarning(warning: KeyWarning): string {
   const check = `${tidings} doctor --key KEY`;
   if (warning.reason === 'not_verified') return `Unkey did not verify the new key. Check it: ${check}`;

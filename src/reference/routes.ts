@@ -6,7 +6,6 @@ import { publicContent, redirect, rendered } from '../http/respond.ts';
 import { Pagination, Post, PostList, PostResult } from '../posts/model.ts';
 import { renderReference, styleHash } from './page.tsx';
 
-/** Shared schemas of the OpenAPI document, by name. */
 const models = { Post, Pagination, PostList, PostResult, WebhookReceived, Error: ErrorBody };
 
 const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

@@ -17,7 +17,6 @@ export interface Schema {
   examples?: unknown[];
 }
 
-/** A field or a parameter. */
 export function Field({ name, schema, note }: { name: string; schema: Schema; note: string }) {
   return (
     <>
@@ -34,7 +33,6 @@ export function Field({ name, schema, note }: { name: string; schema: Schema; no
   );
 }
 
-/** The name of a shared schema. */
 export const nameOf = ($ref: string) => $ref.slice($ref.lastIndexOf('/') + 1);
 
 /** The type in words. That of a shared schema links to it. */

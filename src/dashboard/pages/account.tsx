@@ -132,7 +132,6 @@ async function showAccount(visit: UserVisit, errors: { password?: AppError; orga
   );
 }
 
-/** The organizations of a person, and a form for another where they may create one. */
 function Organizations({ visit, error }: { visit: UserVisit; error?: AppError | undefined }) {
   const { deps, form, memberships } = visit;
   const { fields, problem } = formState(OrganizationForm, form, error);
@@ -213,7 +212,6 @@ const systems = {
   Linux: /\bLinux\b/,
 };
 
-/** A browser such as "Firefox on Linux". */
 function browserName(userAgent: string | null): string {
   const nameIn = (patterns: Record<string, RegExp>) =>
     Object.entries(patterns).find(([, pattern]) => pattern.test(userAgent ?? ''))?.[0];

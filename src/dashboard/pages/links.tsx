@@ -11,8 +11,6 @@ import { get, type Page, redirect, type Visit, view } from '../page.ts';
 import { emailField, formState, newPasswordField, postForm } from '../submission.ts';
 import { Field, Form, Hidden } from '../view/form.tsx';
 
-// The pages of one-time links: to set up the service, to choose a password, and to join an organization.
-
 const SETUP = '/setup';
 const PASSWORD = '/dashboard/~/password';
 const INVITATION = '/dashboard/~/invitation';

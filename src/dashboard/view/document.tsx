@@ -23,13 +23,10 @@ export const clientScript = asset('client.js', 'text/javascript; charset=utf-8',
 
 type Section = 'posts' | 'integrations' | 'deliveries' | 'triggers' | 'keys' | 'settings' | 'account';
 
-/** A page to render. */
 export interface View {
   kind: 'view';
-  /** The name of the window. */
   title: string;
   body: VNode;
-  /** The current entry of the navigation. */
   section?: Section;
   status?: number;
   headers?: Readonly<Record<string, string>>;
@@ -58,7 +55,6 @@ export function fragment(body: VNode | VNode[]): Fragment {
   return { kind: 'fragment', body };
 }
 
-/** Frames a page of an organization with its navigation. */
 export interface Frame extends Pick<MemberVisit, 'user' | 'organization' | 'memberships' | 'base'> {
   mayCreateOrganization: boolean;
   drafts: number;
@@ -130,7 +126,6 @@ const entries: [section: Section, path: string, name: string][] = [
   ['settings', 'settings', 'Settings'],
 ];
 
-/** True for the page that is open, as `aria-current` has it. */
 const current = (is: boolean) => (is ? 'page' : undefined);
 
 function Side({ frame, section }: { frame: Frame; section: Section | undefined }) {
@@ -188,7 +183,6 @@ const tabs = {
   'settings/audit': 'Audit log',
 };
 
-/** The heading of a page of the settings, with tabs to the others. */
 export function SettingsHead(props: {
   title: string;
   visit: Pick<MemberVisit, 'base' | 'role'>;
@@ -211,7 +205,6 @@ export function SettingsHead(props: {
   );
 }
 
-/** A page for a failure. */
 export function troublePage(status: number, message: string, headers: View['headers'] = {}): View {
   const isMissing = status === 404;
   return view(

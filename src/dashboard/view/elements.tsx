@@ -22,7 +22,6 @@ export function Table<Row>({
   caption: string;
   columns: readonly (Column<Row> | null)[];
   rows: readonly Row[];
-  /** A class of the table. */
   kind?: string;
 }) {
   const present = columns.filter((column) => column !== null);
@@ -55,14 +54,12 @@ export function Table<Row>({
   );
 }
 
-/** In place of a table without rows. */
 export function Empty({ children }: { children: ComponentChildren }) {
   return <div class="card empty">{children}</div>;
 }
 
 type PageLink = { to: string; label: string } | null;
 
-/** Links to the pages of a list before and after this one. */
 export function Pager(props: { back: PageLink; next: PageLink; children?: ComponentChildren }) {
   const linkTo = (page: PageLink, rel?: 'next') =>
     page && (
@@ -139,7 +136,6 @@ export function Select({
   );
 }
 
-/** A status as a word in its color. */
 export function Status({ status, more = '' }: { status: string; more?: string }) {
   return (
     <span class={`tag ${status}`}>
@@ -163,7 +159,6 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   );
 }
 
-/** A text with a button that copies it. */
 export function ToCopy(props: Parameters<typeof Copy>[0]) {
   return (
     <div class="once">

@@ -16,7 +16,6 @@ export function Form({
 }: {
   to: string;
   problem: string | null;
-  /** The button's label. */
   button: string;
   kind?: '' | 'go' | 'bad' | 'link';
   layout?: string;
@@ -87,32 +86,32 @@ export function Hidden({ values }: { values: readonly (readonly [name: string, v
   return values.map(([name, value]) => <input type="hidden" name={name} value={value} />);
 }
 
-/** Names the hint and the error for screen readers. */
-function described(id: string, hint: unknown, error: unknown) {
-  const by = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
-  return { 'aria-describedby': by || undefined, 'aria-invalid': error ? ('true' as const) : undefined };
-}
-
-/** An input with its label above, and its hint and error below. */
-function Labeled({
-  id,
-  label,
-  hint,
-  error,
-  kind,
-  children,
-}: {
-  id: string;
+/** `id`: for a page with another field of that name. `kind`: a class of the field. */
+interface Labels {
   label: string;
+  name: string;
   hint?: ComponentChildren;
   error?: string | null | undefined;
-  kind?: string;
-  children: ComponentChildren;
-}) {
+  id?: string | undefined;
+  kind?: string | undefined;
+}
+
+/** `children` gets the attributes that join the control with its label, hint and error. */
+function Labeled({
+  label,
+  name,
+  hint,
+  error,
+  id = `field-${name}`,
+  kind,
+  children,
+}: Labels & { children: (attributes: object) => ComponentChildren }) {
+  const by = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  const described = { 'aria-describedby': by || undefined, 'aria-invalid': error ? 'true' : undefined };
   return (
     <div class={['field', kind, error && 'wrong'].filter(Boolean).join(' ')}>
       <label for={id}>{label}</label>
-      {children}
+      {children({ id, name, ...described })}
       {hint ? (
         <p class="hint" id={`${id}-hint`}>
           {hint}
@@ -123,22 +122,15 @@ function Labeled({
   );
 }
 
-/** `id`: for a page with another field of that name. `kind`: a class of the field. */
 export function Field({
   label,
   name,
   hint,
-  error = null,
-  id = `field-${name}`,
-  kind = '',
+  error,
+  id,
+  kind,
   ...input
-}: {
-  label: string;
-  name: string;
-  hint?: ComponentChildren;
-  error?: string | null;
-  id?: string;
-  kind?: string;
+}: Labels & {
   type?: 'text' | 'email' | 'password' | 'date' | 'search' | 'number';
   value?: string;
   min?: number;
@@ -148,49 +140,35 @@ export function Field({
   required?: boolean;
   autoFocus?: boolean;
 }) {
+  const attributes = { type: 'text', required: true, autoComplete: 'off', ...input };
   return (
-    <Labeled id={id} label={label} hint={hint} error={error} kind={kind}>
-      <input
-        id={id}
-        name={name}
-        type="text"
-        required
-        autoComplete="off"
-        {...(input as { type?: 'text' })}
-        {...described(id, hint, error)}
-      />
+    <Labeled label={label} name={name} hint={hint} error={error} id={id} kind={kind}>
+      {(described) => <input {...(attributes as { type: 'text' })} {...described} />}
     </Labeled>
   );
 }
 
 /** A field of several lines. `more`: attributes of the element. */
 export function TextArea({
-  label,
-  name,
   value = '',
-  hint,
-  error,
   more = {},
-}: {
-  label: string;
-  name: string;
+  ...labels
+}: Labels & {
   value?: string;
-  hint?: ComponentChildren;
-  error?: string | null;
   more?: { class?: string; rows?: number; placeholder?: string; 'data-preview'?: string };
 }) {
-  const id = `field-${name}`;
   return (
-    <Labeled id={id} label={label} hint={hint} error={error ?? null}>
-      {/* An HTML parser drops one line break at the beginning: this one, and none of the value. */}
-      <textarea id={id} name={name} {...more} {...described(id, hint, error)}>
-        {`\n${value}`}
-      </textarea>
+    <Labeled {...labels}>
+      {(described) => (
+        // An HTML parser drops one line break at the beginning: this one, and none of the value.
+        <textarea {...more} {...described}>
+          {`\n${value}`}
+        </textarea>
+      )}
     </Labeled>
   );
 }
 
-/** Radio buttons, one for each value. */
 export function Choice<Value extends string>({
   label,
   name,

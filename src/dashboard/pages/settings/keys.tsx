@@ -121,7 +121,7 @@ async function showKeys(
       ) : null}
       {isOwner ? (
         <NewKeyForm
-          visit={visit}
+          base={visit.base}
           values={isSentAgain ? new URLSearchParams() : form}
           error={ofForm}
           isOpen={ofForm !== undefined || isEmpty || outage !== undefined}
@@ -215,7 +215,6 @@ function Expiry({ apiKey: { expiresAt, status }, now }: { apiKey: ApiKey; now: D
   );
 }
 
-/** Revokes an active key; deletes one that has ended. */
 function Ending({ visit, apiKey, now }: { visit: MemberVisit; apiKey: ApiKey; now: Date }) {
   const { id, name, status, lastUsedAt } = apiKey;
   const path = `${visit.base}/settings/keys/${encodeURIComponent(id)}`;

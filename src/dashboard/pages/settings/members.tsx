@@ -90,7 +90,7 @@ function showInvitation(visit: MemberVisit, role: Role, link: string) {
 async function showMembers(visit: MemberVisit, error?: AppError) {
   const { deps, organization, role, user } = visit;
   const { people, invitations } = await readMembers(deps, organization.id);
-  const { fields, problem } = formState(RoleForm, {}, error);
+  const { fields } = formState(RoleForm, {}, error);
   return view(
     'Members',
     <>
@@ -99,7 +99,7 @@ async function showMembers(visit: MemberVisit, error?: AppError) {
         {people.length === 1 ? 'One person works' : `${people.length} people work`} on {organization.name}.
         {role === 'owner' ? '' : ' Owners invite others.'}
       </p>
-      <FormError error={problem ?? fields.role.error} />
+      <FormError error={fields.role.error ?? error?.message} />
       <Table
         caption="Members"
         rows={people}
