@@ -22,15 +22,10 @@ import { withoutControls } from './lib/text.ts';
 import { BackupError } from './operate/backup/archive.ts';
 import { DataFolderError } from './operate/data-folder.ts';
 
-/** The work failed. */
+// Exit codes. Misused: an unknown command, a missing option, an invalid setting.
 const FAILED = 1;
-/** The words were wrong: an unknown command, a missing option, a value that a setting does not take. */
 const MISUSED = 2;
 
-/** Errors that a person can fix, as one line. */
-const mendable = [BackupError, DataFolderError, WrongSecretKey];
-
-/** Runs one command. Returns the exit code; never throws for what a person can mend. */
 export async function runCli(words: readonly string[], context: CliContext): Promise<number> {
   try {
     await buildProgram(context).parseAsync(words, { from: 'user' });
@@ -38,17 +33,44 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
     if (error instanceof WorkFailed) return FAILED;
-    if (error instanceof ConfigError) return fail(context, error.message, MISUSED);
-    if (error instanceof AppError) return fail(context, `${explain(error)}${integrationHint(error)}`, FAILED);
-    if (mendable.some((kind) => error instanceof kind))
-      return fail(context, (error as Error).message, FAILED);
-    const trouble = describeSystemTrouble(error);
-    if (trouble !== null) return fail(context, trouble, FAILED);
-    if (hasCode(error, 'EADDRINUSE', 'EACCES')) {
-      return fail(context, `${error.message} PORT names another port; 0 picks a free one.`, FAILED);
-    }
-    throw error;
+    const message = messageOf(error);
+    if (message === undefined) throw error;
+    context.terminal.writeError(`error: ${withoutControls(message)}\n`);
+    return error instanceof ConfigError ? MISUSED : FAILED;
   }
+}
+
+/** What to tell the person; undefined for an unexpected error. */
+function messageOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof AppError) return `${explain(error)}${integrationHint(error)}`;
+  if (plainErrors.some((kind) => error instanceof kind)) return error.message;
+  const [, advice] = systemErrors.find(([codes]) => codes.test(codeOf(error))) ?? [];
+  return advice?.(error.message);
+}
+
+/** Errors whose message says what to do. */
+const plainErrors = [ConfigError, BackupError, DataFolderError, WrongSecretKey];
+
+const systemErrors: readonly [codes: RegExp, advice: (message: string) => string][] = [
+  [
+    /^(ENOSPC|SQLITE_FULL)$/,
+    () => 'The disk is full and nothing was written. Make room, and run the command again',
+  ],
+  [
+    /^SQLITE_BUSY/,
+    () => 'The database is busy: another process has been writing to it for 5 seconds. Run the command again',
+  ],
+  [
+    /^SQLITE_CORRUPT/,
+    (message) =>
+      `The database is damaged (${message}). Restore a backup with --force, which keeps the damaged file beside the new one`,
+  ],
+  [/^(EADDRINUSE|EACCES)$/, (message) => `${message} PORT names another port; 0 picks a free one.`],
+];
+
+function codeOf(error: object): string {
+  return 'code' in error ? String(error.code) : '';
 }
 
 function buildProgram(context: CliContext): Command {
@@ -85,26 +107,16 @@ function buildProgram(context: CliContext): Command {
   return program;
 }
 
-/** Commander does not tell in its help which options a command cannot do without. */
+/** Commander's help does not mark required options. */
 function describeOption(option: Option): string {
   const description = Help.prototype.optionDescription(option);
   return option.mandatory ? `${description} (required)` : description;
 }
 
-function fail({ terminal }: CliContext, message: string, exitCode: number): number {
-  terminal.writeError(`error: ${withoutControls(message)}\n`);
-  return exitCode;
-}
-
-/** True for a system error with one of these codes. */
-function hasCode(error: unknown, ...codes: string[]): error is Error {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
-}
-
 if (import.meta.main) {
   process.stdout.on('error', (error) => {
     // The reader closed the pipe, as `head` does.
-    if (!hasCode(error, 'EPIPE')) throw error;
+    if (codeOf(error) !== 'EPIPE') throw error;
   });
   process.exitCode = await runCli(Bun.argv.slice(2), {
     terminal: {
@@ -113,22 +125,4 @@ if (import.meta.main) {
       isInteractive: process.stderr.isTTY === true,
     },
   });
-}
-
-/**
- * The system's error as a line that says what to do: a full disk, a database that somebody else
- * keeps busy, or a damaged one. Null for every other error.
- */
-function describeSystemTrouble(error: unknown): string | null {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ENOSPC' || code === 'SQLITE_FULL') {
-    return 'The disk is full, and what was to be written is not there. Make room, and run the command again';
-  }
-  if (code.startsWith('SQLITE_BUSY')) {
-    return 'The database is busy: another process has been writing to it for 5 seconds. Run the command again';
-  }
-  if (code.startsWith('SQLITE_CORRUPT')) {
-    return 'The database is damaged (database disk image is malformed). Restore a backup with --force, which keeps the file as it is beside the new one';
-  }
-  return null;
 }

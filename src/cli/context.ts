@@ -2,9 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Environment, readConfig, settings } from '../config.ts';
 import { DAY_MS, parseTime } from '../lib/time.ts';
 import { openServices, type Services } from '../main.ts';
-import type { Terminal } from './output.ts';
+import { print, type Terminal } from './output.ts';
 
-/** The context of every command. */
 export interface CliContext {
   readonly terminal: Terminal;
   /** Absent: the environment of the process. */
@@ -16,10 +15,9 @@ export class WorkFailed extends Error {
   override readonly name = 'WorkFailed';
 }
 
-/** Every setting as an option, for a command that is about the server. */
+/** Adds every setting as an option. --data-dir belongs to every command. */
 export function addSettings(command: Command): Command {
   for (const [name, setting] of Object.entries(settings)) {
-    // --data-dir belongs to every command.
     if (name === 'DATA_DIR') continue;
     const byDefault = 'default' in setting ? ` (default: ${setting.default})` : '';
     command.addOption(new Option(setting.flag, `${setting.help}${byDefault} [${name}]`));
@@ -30,16 +28,14 @@ export function addSettings(command: Command): Command {
   );
 }
 
-/** The flags that a command was given, by the variable that each stands for. */
+/** The given flags, by the environment variable of each. */
 export function flagsOf(command: Command): Record<string, string> {
-  const flags: Record<string, string> = {};
-  for (const [name, value] of Object.entries(command.optsWithGlobals())) {
-    if (typeof value === 'string') flags[name.replaceAll(/[A-Z]/g, '_$&').toUpperCase()] = value;
-  }
-  return flags;
+  const given = Object.entries(command.optsWithGlobals()).filter(([, value]) => typeof value === 'string');
+  return Object.fromEntries(
+    given.map(([name, value]) => [name.replaceAll(/[A-Z]/g, '_$&').toUpperCase(), value]),
+  );
 }
 
-/** Opens the data folder, does the work, and closes it whatever comes. */
 export async function withServices<Result>(
   { environment }: CliContext,
   command: Command,
@@ -53,9 +49,23 @@ export async function withServices<Result>(
   }
 }
 
-// Readers of option values. A value that is wrong is words that are wrong: exit code 2.
+/** The action of a command that does `work` on the data folder and prints its result, for people in `words`. */
+export function printing<Args extends unknown[], Value>(
+  context: CliContext,
+  work: (services: Services, ...args: Args) => Promise<Value>,
+  words: (value: Value, services: Services, args: NoInfer<Args>) => string,
+) {
+  return async (...all: unknown[]): Promise<void> => {
+    const [command, args] = [all.at(-1) as Command, all as Args];
+    await withServices(context, command, async (services) => {
+      const value = await work(services, ...args);
+      print(context.terminal, command, value, () => words(value, services, args));
+    });
+  };
+}
 
-/** A whole number within bounds. */
+// Parsers of option values. An invalid value exits with 2.
+
 export function whole(minimum: number, maximum: number) {
   return (text: string): number => {
     const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
@@ -86,17 +96,7 @@ export function sinceWhen(text: string, now: Date): Date {
   return parseTime(text) ?? new Date(now.getTime() - Number(amount) * (SPAN_MS[unit] ?? 0));
 }
 
-/** How much of standard input may be a token, in characters. */
-const MAX_INPUT = 10_000;
-
-/** A token as it was given, or what standard input says for `-`: so that it stands in no list of processes. */
+/** A token as given, or from standard input for `-`, which keeps it out of the list of processes. */
 export async function readToken(given: string): Promise<string> {
-  if (given !== '-') return given;
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of Bun.stdin.stream()) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > MAX_INPUT) break;
-  }
-  return text;
+  return given === '-' ? Bun.stdin.text() : given;
 }

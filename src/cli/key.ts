@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { type ApiKey, type CreatedKey, READ_PERMISSION } from '../keys/model.ts';
-import { describeKeyWarning } from '../keys/words.ts';
+import { READ_PERMISSION } from '../keys/model.ts';
+import { describeKeyWarning, describeRevocation } from '../keys/words.ts';
 import { tidings } from '../lib/build.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { type CliContext, withServices } from './context.ts';
+import { type CliContext, printing, withServices } from './context.ts';
 import { fields, oneLine, print, table } from './output.ts';
 
 interface CreateOptions {
@@ -14,13 +14,13 @@ interface CreateOptions {
 }
 
 export function addKeyCommands(program: Command, context: CliContext): void {
-  const group = program.command('key').description('make, list, revoke and delete API keys');
+  const group = program.command('key').description('create, list, revoke and delete API keys');
 
   group
     .command('create')
-    .description('make an API key; its value is shown this once')
-    .requiredOption('--organization <id>', 'the organization that it reads for')
-    .requiredOption('--name <name>', 'what it is for, such as "Website, production"')
+    .description('create an API key and show its value once')
+    .requiredOption('--organization <id>', 'the organization whose posts it reads')
+    .requiredOption('--name <name>', 'its purpose, such as "Website, production"')
     .option('--permission <permission>', 'what it may do; repeatable', (each, all: string[] = []) => [
       ...all,
       each,
@@ -39,7 +39,16 @@ export function addKeyCommands(program: Command, context: CliContext): void {
           expiresAt: expires ?? null,
         }),
       );
-      print(context.terminal, command, created, describeCreated);
+      const description = fields({
+        Key: created.key,
+        ID: created.id,
+        Name: oneLine(name),
+        Organization: organization,
+        Permissions: created.permissions.join(', '),
+        Expires: created.expiresAt ?? 'never',
+      });
+      const advice = 'Copy the key now. It is shown only once: Tidings keeps a fingerprint of it.';
+      print(context.terminal, command, created, () => `${description}\n\n${advice}`);
       if (warning !== undefined) context.terminal.writeError(`warning: ${describeKeyWarning(warning)}\n`);
     });
 
@@ -47,72 +56,53 @@ export function addKeyCommands(program: Command, context: CliContext): void {
     .command('list')
     .description('list the keys of an organization, newest first')
     .requiredOption('--organization <id>', 'the organization')
-    .action(async ({ organization }: { organization: string }, command: Command) => {
-      const listed = await withServices(context, command, async ({ db, keys }) => {
-        await db.read((tx) => getOrganization(tx, organization));
-        return keys.listKeys(organization);
-      });
-      print(context.terminal, command, listed, (all) =>
-        all.length === 0
-          ? `No key yet. Make one: ${tidings} key create --organization ${organization} --name "Website"`
-          : table(['ID', 'NAME', 'KEY', 'STATUS', 'CREATED', 'LAST USED', 'EXPIRES'], all.map(row)),
-      );
-    });
+    .action(
+      printing(
+        context,
+        async ({ db, keys }, { organization }: { organization: string }) => {
+          await db.read((tx) => getOrganization(tx, organization));
+          return keys.listKeys(organization);
+        },
+        (all, _, [{ organization }]) =>
+          all.length === 0
+            ? `No keys yet. Create one: ${tidings} key create --organization ${organization} --name "Website"`
+            : table(
+                ['ID', 'NAME', 'KEY', 'STATUS', 'CREATED', 'LAST USED', 'EXPIRES'],
+                all.map(({ id, name, prefix, status, createdAt, lastUsedAt, expiresAt }) => [
+                  ...[id, oneLine(name, 32), `${prefix}…`, status, createdAt.slice(0, 10)],
+                  ...[minute(lastUsedAt), minute(expiresAt)],
+                ]),
+              ),
+      ),
+    );
 
   group
     .command('revoke')
     .description('revoke a key, and keep it in the list')
     .argument('<id>', 'the id of the key, not its value')
-    .action(async (id: string, _options: object, command: Command) => {
-      const { key, revocationDelay } = await withServices(context, command, async ({ keys }) => ({
-        key: await keys.revokeKey(id),
-        revocationDelay: keys.revocationDelay,
-      }));
-      print(
-        context.terminal,
-        command,
-        key,
-        ({ name }) => `Revoked: ${oneLine(name)} (${id})\n${revocationDelay}`,
-      );
-    });
+    .action(
+      printing(
+        context,
+        ({ keys }, id: string) => keys.revokeKey(id),
+        ({ id, name }, { keys }) => `Revoked: ${oneLine(name)} (${id})\n${describeRevocation(keys)}`,
+      ),
+    );
 
   group
     .command('delete')
     .description('delete a key: revoke it, and remove it from the list')
     .argument('<id>', 'the id of the key, not its value')
-    .action(async (id: string, _options: object, command: Command) => {
-      const revocationDelay = await withServices(context, command, async ({ keys }) => {
-        await keys.deleteKey(id);
-        return keys.revocationDelay;
-      });
-      print(context.terminal, command, { id, deleted: true }, () => `Deleted: ${id}\n${revocationDelay}`);
-    });
+    .action(
+      printing(
+        context,
+        async ({ keys }, id: string) => {
+          await keys.deleteKey(id);
+          return { id, deleted: true };
+        },
+        ({ id }, { keys }) => `Deleted: ${id}\n${describeRevocation(keys)}`,
+      ),
+    );
 }
 
-function describeCreated(created: CreatedKey): string {
-  const description = fields({
-    Key: created.key,
-    ID: created.id,
-    Name: oneLine(created.name),
-    Organization: created.organizationId,
-    Permissions: created.permissions.join(', '),
-    Expires: created.expiresAt ?? 'never',
-  });
-  return `${description}\n\nCopy the key now: it is shown this once, and only a fingerprint is kept.`;
-}
-
-function row(key: ApiKey): string[] {
-  return [
-    key.id,
-    oneLine(key.name, 32),
-    `${key.prefix}…`,
-    key.status,
-    key.createdAt.slice(0, 10),
-    minute(key.lastUsedAt),
-    minute(key.expiresAt),
-  ];
-}
-
-function minute(time: string | null): string {
-  return time === null ? 'never' : `${time.slice(0, 16).replace('T', ' ')} UTC`;
-}
+const minute = (time: string | null) =>
+  time === null ? 'never' : `${time.slice(0, 16).replace('T', ' ')} UTC`;

@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
 import { escapeControls, onOneLine, withoutControls } from '../lib/text.ts';
 
-// How commands speak: one JSON value on standard output with `--json`, words for people without.
-
 /** Output of a command. Tests pass their own. */
 export interface Terminal {
   write(text: string): void;
@@ -11,7 +9,7 @@ export interface Terminal {
   readonly isInteractive: boolean;
 }
 
-/** Prints the value as JSON when `--json` was given, and otherwise what `forPeople` makes of it. */
+/** Prints the value: as one JSON value with `--json`, otherwise as the text that `forPeople` returns. */
 export function print<Value>(
   terminal: Terminal,
   command: Command,
@@ -23,30 +21,18 @@ export function print<Value>(
   terminal.write(`${text}\n`);
 }
 
-/** Rows under headings, in columns as wide as their widest cell. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) =>
     Math.max(Bun.stringWidth(heading), ...rows.map((row) => Bun.stringWidth(row[column] ?? ''))),
   );
-  return [headings, ...rows]
-    .map((row) =>
-      row
-        .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - Bun.stringWidth(cell)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const padded = (cell: string, column: number) =>
+    cell + ' '.repeat((widths[column] ?? 0) - Bun.stringWidth(cell));
+  return [headings, ...rows].map((row) => row.map(padded).join('  ').trimEnd()).join('\n');
 }
 
-/** Labels and values, a line each. */
 export function fields(values: Readonly<Record<string, string | null>>): string {
-  return table(
-    ['', ''],
-    Object.entries(values).map(([label, value]) => [label, value ?? '–']),
-  )
-    .split('\n')
-    .slice(1)
-    .join('\n');
+  const rows = Object.entries(values).map(([label, value]) => [label, value ?? '–']);
+  return table(['', ''], rows).replace(/^\n/, '');
 }
 
 /** A title or a message for one row, cut to `maxWidth` columns. */
@@ -57,7 +43,7 @@ export function oneLine(text: string, maxWidth = 60): string {
 
 const WIDTH = 30;
 
-/** A bar that fills on standard error while somebody watches; nothing otherwise. `done` takes it away. */
+/** A progress bar on standard error, when that is a terminal. `done` removes it. */
 export function progressBar(terminal: Terminal, label: string) {
   let shownPercent = -1;
   return {

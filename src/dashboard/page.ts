@@ -9,17 +9,10 @@ import type { Fragment, View } from './view/document.tsx';
 
 export { fragment, type View, view } from './view/document.tsx';
 
-// A page is a method, a path, who may open it, and a handler that returns an `Answer`.
-
-/** Everybody, people who are signed in, members of the organization in the path, or its owners. */
-export type Access = 'anyone' | 'user' | 'member' | 'owner';
-
 export interface DashboardDeps extends Deps {
-  /** Composes the text of a draft, for rehearsals. */
   readonly compose: Compose;
   /** Renders long Markdown in a thread. Rejects with `AppError` when it takes too long. Absent: there is no thread. */
   readonly render?: (markdown: string) => Promise<string>;
-  /** Sends a request to this service without the network. */
   readonly self: Fetch;
   /** The providers' APIs, by provider. Absent: the public ones. */
   readonly providerUrls?: Readonly<Record<string, string>>;
@@ -33,7 +26,6 @@ export interface DashboardDeps extends Deps {
   readonly extendTimeout?: (request: Request) => void;
 }
 
-/** The request as a page gets it. */
 export interface Visit {
   /** `actor` and `keys` record changes as this visitor's. */
   deps: DashboardDeps;
@@ -46,7 +38,6 @@ export interface Visit {
   /** The posted form; empty for a GET. */
   form: URLSearchParams;
   user: User | null;
-  /** The organizations of the user, by name. */
   memberships: Membership[];
   /** The hash of the session's token; empty without a session. */
   sessionHash: string;
@@ -61,7 +52,6 @@ export interface UserVisit extends Visit {
 export interface MemberVisit extends UserVisit {
   organization: Organization;
   role: Role;
-  /** The path that the organization's pages begin with. */
   base: string;
 }
 
@@ -78,31 +68,33 @@ export interface Redirect {
   remember?: User;
 }
 
-interface Handlers {
-  anyone: (visit: Visit) => Promise<Answer>;
-  user: (visit: UserVisit) => Promise<Answer>;
-  member: (visit: MemberVisit) => Promise<Answer>;
-  owner: (visit: MemberVisit) => Promise<Answer>;
+/** Whom a page is for: everybody, people who are signed in, members of the organization in the path, its owners. */
+export interface Visitors {
+  anyone: Visit;
+  user: UserVisit;
+  member: MemberVisit;
+  owner: MemberVisit;
 }
 
-export type Page = {
-  [Who in Access]: { method: 'GET' | 'POST'; path: string; access: Who; handle: Handlers[Who] };
-}[Access];
-
-export function get<Who extends Access>(path: string, access: Who, handle: Handlers[Who]): Page {
-  return { method: 'GET', path, access, handle } as Page;
+export interface Page {
+  method: 'GET' | 'POST';
+  path: string;
+  access: keyof Visitors;
+  handle: (visit: never) => Promise<Answer>;
 }
 
-export function post<Who extends Access>(path: string, access: Who, handle: Handlers[Who]): Page {
-  return { method: 'POST', path, access, handle } as Page;
-}
+const pageOf =
+  (method: Page['method']) =>
+  <Who extends keyof Visitors>(
+    path: string,
+    access: Who,
+    handle: (visit: Visitors[Who]) => Promise<Answer>,
+  ): Page => ({ method, path, access, handle });
+
+export const get = pageOf('GET');
+export const post = pageOf('POST');
 
 /** 303: the browser opens the page with a GET, so a reload posts nothing again. */
 export function redirect(to: string, done?: string): Redirect {
   return { kind: 'redirect', to, done };
-}
-
-/** A one-time token travels in the query or the form. Never in a path, which is logged. */
-export function tokenOf({ form, url }: Visit): string {
-  return form.get('token') ?? url.searchParams.get('token') ?? '';
 }

@@ -27,7 +27,6 @@ import { startPages } from './pages/start.tsx';
 import { triggers } from './pages/triggers/create.tsx';
 import { clientScript, styleSheet } from './view/document.tsx';
 
-/** Every page and form of the dashboard. */
 export const pages: readonly Page[] = [
   ...signInPages,
   ...linkPages,
@@ -55,11 +54,11 @@ export const pages: readonly Page[] = [
   ...auditPages,
 ];
 
-/** The dashboard: server-rendered pages and forms. */
 export function dashboard(deps: DashboardDeps) {
   const handler = createHandler(deps, createGuard(deps));
   const app = new Elysia({ name: 'dashboard' });
-  for (const each of [styleSheet, clientScript]) app.get(each.path, ({ request }) => asset(request, each));
+  for (const each of [styleSheet, clientScript])
+    app.get(each.path, ({ request }) => asset(request, each.content, each.type));
   for (const page of pages) app.route(page.method, page.path, handler(page), { parse: 'none' });
   return app;
 }

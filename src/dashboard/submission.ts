@@ -1,21 +1,19 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
-import type { Database } from '../../db/client.ts';
+import type { Storage } from '../../db/storage.ts';
 import { AppError } from '../lib/app-error.ts';
 import { randomToken } from '../lib/ids.ts';
 import { readUpload, UNVERIFIED_UPLOAD_MS, UploadError, type UploadProblem } from '../lib/upload.ts';
 import { requireValid } from '../lib/validation.ts';
-import type { Answer, Visit } from './page.ts';
+import { type Answer, type Page, post, type Visit, type Visitors } from './page.ts';
 
-// A posted form: where it comes from, how large it may be, its fields, and sending it once.
-
-/** Fits a post of 200,000 characters several times. Without a session: an e-mail address, a password and a token. */
-const MAX_BYTES = { user: 2 * 1024 * 1024, anyone: 16 * 1024 };
-
-/** 2 MiB at 256 kbit/s. */
-const USER_UPLOAD_MS = 70_000;
+/** With a session: a post of 200,000 characters several times, at 256 kbit/s. Without: an email address and a password. */
+const LIMITS = {
+  user: { maxBytes: 2 * 1024 * 1024, timeoutMs: 70_000 },
+  anyone: { maxBytes: 16 * 1024, timeoutMs: UNVERIFIED_UPLOAD_MS },
+};
 
 const uploadFailures: Readonly<Record<UploadProblem, [status: number, message: string]>> = {
-  too_large: [413, 'The form is larger than'],
+  too_large: [413, 'The form is too large. Nothing was saved. Shorten its text, then send it again.'],
   aborted: [400, 'The form did not arrive completely. Nothing was saved. Send it again.'],
   too_slow: [408, 'The form took too long to arrive. Nothing was saved. Send it again.'],
   no_room: [503, 'Tidings is busy. Nothing was saved. Wait a few seconds, then send the form again.'],
@@ -39,26 +37,17 @@ export function requireSameOrigin({ headers }: Request): void {
 export async function readBody(from: 'user' | 'anyone', { request, deps }: Visit): Promise<URLSearchParams> {
   const type = request.headers.get('content-type') ?? '';
   if (!type.startsWith('application/x-www-form-urlencoded')) throw new AppError(415, 'This is no form.');
-  const maxBytes = MAX_BYTES[from];
-  const limits =
-    from === 'user'
-      ? { maxBytes, timeoutMs: USER_UPLOAD_MS }
-      : { maxBytes, timeoutMs: UNVERIFIED_UPLOAD_MS, budget: deps.uploadBudget };
+  const limits = { ...LIMITS[from], ...(from === 'anyone' && { budget: deps.uploadBudget }) };
   try {
     return new URLSearchParams(new TextDecoder().decode(await readUpload(request, limits)));
   } catch (error) {
     if (!(error instanceof UploadError)) throw error;
     const [status, message] = uploadFailures[error.problem];
-    const limit = from === 'user' ? '2 MiB' : '16 KiB';
-    throw new AppError(status, status === 413 ? `${message} ${limit}. Nothing was saved.` : message, {
-      isRefusal: true,
-    });
+    throw new AppError(status, message, { isRefusal: true });
   }
 }
 
-/**
- * Options of a field in a form's schema, beside TypeBox's own. A field that the page shows needs a `label`.
- */
+/** Options of a field in a form's schema, beside TypeBox's own. A field that the page shows needs a `label`. */
 export interface FieldOptions {
   label?: string;
   hint?: string;
@@ -73,7 +62,7 @@ export interface FieldOptions {
 }
 
 export const emailField = Type.String({
-  label: 'E-mail address',
+  label: 'Email',
   subject: 'The address',
   inputType: 'email',
   autoComplete: 'username',
@@ -105,7 +94,6 @@ export function readFields<Schema extends TObject>(schema: Schema, form: URLSear
   return requireValid(schema, Object.fromEntries(values));
 }
 
-/** The properties of a `Field`, from the form's schema. */
 export interface FieldState extends Pick<FieldOptions, 'hint' | 'autoComplete'> {
   label: string;
   name: string;
@@ -114,45 +102,38 @@ export interface FieldState extends Pick<FieldOptions, 'hint' | 'autoComplete'> 
   error: string | null;
 }
 
-export interface FormState<Name extends string> {
-  fields: Record<Name, FieldState>;
-  /** A problem of the form as a whole, as a sentence. */
-  problem: string | null;
-}
-
-/** How to show a form: with these values, and the error that it was refused with. A password is never shown again. */
+/**
+ * How to show a form: with these values, and the error that it was refused with. `problem` is about the form as a
+ * whole. A password is never shown again.
+ */
 export function formState<Schema extends TObject>(
   schema: Schema,
   values: URLSearchParams | Readonly<Record<string, string>>,
   error?: AppError | null,
-): FormState<Extract<keyof Static<Schema>, string>> {
-  const typed: Readonly<Record<string, string>> =
-    values instanceof URLSearchParams ? Object.fromEntries(values) : values;
-  let isAboutField = false;
-  const states = Object.entries(schema.properties as Record<string, FieldOptions>).map(
-    ([name, field]): [string, FieldState] => {
-      const { label = '', hint, inputType, autoComplete, subject, problem, serviceField = name } = field;
-      const wrong = error?.fields[serviceField] ?? error?.fields[name];
-      if (wrong !== undefined) isAboutField = true;
-      const sentence = problem ?? asSentence(`${subject ?? `The ${label.toLowerCase()}`} ${wrong}`);
-      return [
-        name,
-        {
-          label,
-          name,
-          error: wrong === undefined ? null : sentence,
-          ...(hint !== undefined && { hint }),
-          ...(inputType !== undefined && { type: inputType }),
-          ...(autoComplete !== undefined && { autoComplete }),
-          ...(inputType !== 'password' && typed[name] !== undefined && { value: typed[name] }),
-        },
-      ];
-    },
-  );
-  return {
-    fields: Object.fromEntries(states) as FormState<Extract<keyof Static<Schema>, string>>['fields'],
-    problem: error == null || isAboutField ? null : asSentence(error.message),
+) {
+  const typed = new URLSearchParams(values);
+  const stateOf = (name: string, field: FieldOptions): FieldState => {
+    const { label = '', hint, inputType, autoComplete, subject, problem, serviceField = name } = field;
+    const wrong = error?.fields[serviceField] ?? error?.fields[name];
+    const sentence = problem ?? asSentence(`${subject ?? `The ${label.toLowerCase()}`} ${wrong}`);
+    const value = inputType === 'password' ? null : typed.get(name);
+    return {
+      label,
+      name,
+      error: wrong === undefined ? null : sentence,
+      ...(hint !== undefined && { hint }),
+      ...(inputType !== undefined && { type: inputType }),
+      ...(autoComplete !== undefined && { autoComplete }),
+      ...(value !== null && { value }),
+    };
   };
+  const states = Object.entries(schema.properties as Record<string, FieldOptions>).map(([name, field]) => [
+    name,
+    stateOf(name, field),
+  ]);
+  const fields: Record<Extract<keyof Static<Schema>, string>, FieldState> = Object.fromEntries(states);
+  const isAboutField = Object.values<FieldState>(fields).some((field) => field.error !== null);
+  return { fields, problem: error == null || isAboutField ? null : asSentence(error.message) };
 }
 
 function asSentence(text: string): string {
@@ -177,20 +158,38 @@ export async function submit<Schema extends TObject>(
   }
 }
 
+/** A form of a page. `again` shows the page with the error, as in `submit`. */
+export function postForm<Who extends keyof Visitors, Schema extends TObject>(
+  path: string,
+  access: Who,
+  schema: Schema,
+  again: (visit: Visitors[Who], error: AppError) => Answer | Promise<Answer>,
+  work: (visit: Visitors[Who], values: Static<Schema>) => Promise<Answer>,
+): Page {
+  return post(path, access, (visit) =>
+    submit(
+      visit,
+      schema,
+      (values) => work(visit, values),
+      (error) => again(visit, error),
+    ),
+  );
+}
+
 /** How many marks are remembered before the oldest is forgotten. */
 const MAX_MARKS = 10_000;
 
 /** In memory: after a restart the browser's own question about sending a form again remains. */
-const sent = new WeakMap<Database, Set<string>>();
+const sent = new WeakMap<Storage, Set<string>>();
 
 /** A mark for a form whose response shows a secret, so that reloading the response does not do the work again. */
 export function newMark(): string {
   return randomToken(16);
 }
 
-/** Does the work of a form with a mark; null when it was done before, or is in progress. Failed work can be sent again. */
+/** Does the work of a form with a mark; null when it was done before or is in progress. Failed work can be sent again. */
 export async function once<Result>(
-  db: Database,
+  db: Storage,
   mark: string | null,
   work: () => Promise<Result>,
 ): Promise<Result | null> {

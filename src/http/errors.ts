@@ -4,44 +4,28 @@ import type { Logger } from '../lib/log.ts';
 import { pathOf, requestIdOf } from './request.ts';
 import { errorJson } from './respond.ts';
 
-/**
- * Turns every failure into a response. An unknown error is logged in full, and the response has only its request id.
- * Must be used first: Elysia calls handlers in the order of their registration.
- */
+/** Turns every failure into a response. Must be used first: Elysia calls handlers in the order of registration. */
 export function errorHandling(log: Logger, routes: RouteTable) {
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
-    if (error instanceof AppError) {
-      if (error.isRefusal) return errorJson(error.status, error.message, error.headers);
-      logFailure(log, request, error);
-      return errorJson(error.status, error.message, {
-        ...error.headers,
-        'x-request-id': requestIdOf(request),
-      });
+    const known = error instanceof AppError ? error : null;
+    if (known?.isRefusal) return errorJson(known.status, known.message, known.headers);
+    if (code === 'PARSE') return errorJson(400, 'Invalid body');
+    if (code === 'NOT_FOUND') {
+      const allowed = allowedMethods(routes(), pathOf(request));
+      if (allowed.length === 0 || allowed.includes(request.method)) return errorJson(404, 'Not found');
+      return errorJson(405, 'Method not allowed', { allow: allowed.join(', ') });
     }
-    switch (code) {
-      case 'NOT_FOUND': {
-        const allowed = allowedMethods(routes(), pathOf(request));
-        if (allowed.length === 0 || allowed.includes(request.method)) return errorJson(404, 'Not found');
-        return errorJson(405, 'Method not allowed', { allow: allowed.join(', ') });
-      }
-      case 'PARSE':
-        return errorJson(400, 'Invalid body');
-      default: {
-        logFailure(log, request, error);
-        return errorJson(500, 'Internal server error', { 'x-request-id': requestIdOf(request) });
-      }
-    }
+    const requestId = requestIdOf(request);
+    log.error({ requestId, method: request.method, err: error }, 'request failed');
+    const headers = { ...known?.headers, 'x-request-id': requestId };
+    return errorJson(known?.status ?? 500, known?.message ?? 'Internal server error', headers);
   });
 }
 
-function logFailure(log: Logger, request: Request, error: unknown): void {
-  log.error({ requestId: requestIdOf(request), method: request.method, err: error }, 'request failed');
-}
-
-/** The app's routes. A function, because features are added after the error handler. */
+/** A function, because features are added after the error handler. */
 type RouteTable = () => readonly { method: string; path: string }[];
 
-/** The methods of a path, for `Allow`; none when no route has the path. `GET` implies `HEAD`. */
+/** For `Allow`; none when no route has the path. `GET` implies `HEAD`. */
 function allowedMethods(routes: ReturnType<RouteTable>, pathname: string): string[] {
   const methods = routes
     .filter((route) => new URLPattern({ pathname: route.path }).test({ pathname }))

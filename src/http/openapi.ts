@@ -1,5 +1,5 @@
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
-import { type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { Kind, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { version } from '../lib/build.ts';
 import { providers } from '../providers/index.ts';
 
@@ -39,29 +39,19 @@ export interface Documentation {
   security?: Record<string, string[]>[];
 }
 
-const PARAMS = 'x-params';
-const QUERY = 'x-query';
-const HEADERS = 'x-headers';
-const BODY = 'x-body';
-
 /**
  * A route's `detail`. Its parameters stay out of Elysia's own validation: the contract checks the key before the path
  * and the query, and is stricter than Elysia.
  */
-export function documented({ params, query, headers, body, ...operation }: Documentation) {
-  return { ...operation, [PARAMS]: params, [QUERY]: query, [HEADERS]: headers, [BODY]: body } as Record<
-    string,
-    unknown
-  >;
+export function documented(documentation: Documentation) {
+  return documentation as unknown as Record<string, unknown>;
 }
 
 const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema });
 const always = (description: string, schema?: object) => ({ ...header(description, schema), required: true });
 
 const etagHeader = {
-  ETag: always(
-    'The tag of this representation. Send it as `If-None-Match` to get a 304 while nothing changed.',
-  ),
+  ETag: always('The tag of this representation. `If-None-Match` with it gets a 304 while nothing changed.'),
 };
 
 const requestId = 'The id of the request in the log: the `X-Request-Id` that it came with, or a new one.';
@@ -76,12 +66,22 @@ export const notModified: ResponseDocumentation = {
   headers: etagHeader,
 };
 
+const wholeNumber = { type: 'integer', minimum: 0 };
+
+/** Section 8 of the spec. */
+const limitHeaders = {
+  'Retry-After': header('Seconds to wait.', wholeNumber),
+  'X-RateLimit-Limit': header('Requests that Unkey allows in a window.', wholeNumber),
+  'X-RateLimit-Remaining': header('Requests or credits that are left at Unkey.', wholeNumber),
+  'X-RateLimit-Reset': header('When the window ends, in Unix seconds.', wholeNumber),
+};
+
 /** The refusals of every content endpoint, with all messages; `badRequest` is the endpoint's own. */
 export function refusals(badRequest: string): Record<number, ResponseDocumentation> {
   return {
     400: refusal('A path or query parameter is invalid.', [badRequest]),
     401: refusal(
-      'The key is missing, or it is unknown, revoked or expired.',
+      'The key is missing, unknown, revoked or expired.',
       ['Missing API key', 'INVALID_KEY'],
       bearerChallenge,
     ),
@@ -90,11 +90,11 @@ export function refusals(badRequest: string): Record<number, ResponseDocumentati
       'Forbidden: organization access denied',
     ]),
     429: refusal(
-      'The key ran into a limit that Unkey keeps for it. Tidings has no limits of its own.',
+      'The key ran into a limit at Unkey. Tidings has no limits of its own.',
       ['RATE_LIMITED', 'USAGE_EXCEEDED'],
       limitHeaders,
     ),
-    500: internalError('Our fault. The log holds the cause under the `X-Request-Id` of the answer.'),
+    500: internalError('Tidings failed. The log has the cause under the `X-Request-Id` of the response.'),
     503: refusal(
       'Keys cannot be checked right now. Try again after 1, 2 and 4 seconds.',
       ['Authentication service unavailable'],
@@ -102,26 +102,6 @@ export function refusals(badRequest: string): Record<number, ResponseDocumentati
     ),
   };
 }
-
-function internalError(description: string): ResponseDocumentation {
-  return refusal(description, ['Internal server error'], { 'X-Request-Id': always(requestId) });
-}
-
-const wholeNumber = { type: 'integer', minimum: 0 };
-
-/** Section 8 of the spec. */
-const limitHeaders = {
-  'Retry-After': header('Seconds to wait.', wholeNumber),
-  'X-RateLimit-Limit': header(
-    'Requests that Unkey allows in a window, where it reports a limit.',
-    wholeNumber,
-  ),
-  'X-RateLimit-Remaining': header(
-    'Requests or credits that are left, where Unkey reports them.',
-    wholeNumber,
-  ),
-  'X-RateLimit-Reset': header('When the window ends, in Unix seconds, where Unkey reports it.', wholeNumber),
-};
 
 /** The refusals of the webhook receiver (section 7 of the spec). */
 export const webhookRefusals: Record<number, ResponseDocumentation> = {
@@ -132,10 +112,10 @@ export const webhookRefusals: Record<number, ResponseDocumentation> = {
     'Upload aborted',
   ]),
   401: refusal("The signature was not made with the integration's secret.", ['Invalid webhook signature']),
-  403: refusal(
-    'The integration is disabled, or the repository of the URL or of the payload is not one of its own.',
-    ['Integration is disabled', 'Repository does not belong to the integration'],
-  ),
+  403: refusal('The integration is disabled, or has no such repository.', [
+    'Integration is disabled',
+    'Repository does not belong to the integration',
+  ]),
   404: refusal('There is no such integration or repository.', [
     'Integration not found',
     'Repository not found',
@@ -144,11 +124,15 @@ export const webhookRefusals: Record<number, ResponseDocumentation> = {
   413: refusal('The body has more than 25 MiB.', ['Payload too large']),
   500: internalError('It could not be processed. Nothing was claimed: a redelivery is processed.'),
   503: refusal(
-    'Unfinished uploads of unverified senders fill the memory set aside for them. Try again after `Retry-After`.',
+    'Unfinished uploads fill the memory for unverified senders. Try again after `Retry-After`.',
     ['Too many uploads'],
     { 'Retry-After': always('Seconds to wait.', wholeNumber) },
   ),
 };
+
+function internalError(description: string): ResponseDocumentation {
+  return refusal(description, ['Internal server error'], { 'X-Request-Id': always(requestId) });
+}
 
 /** A refusal with all its messages as examples. */
 export function refusal(
@@ -160,37 +144,28 @@ export function refusal(
     messages.map((error) => [error.replaceAll(/\W+/g, '_'), { value: { error } }]),
   );
   const content = { 'application/json': { schema: reference('Error'), examples } };
-  return { description, ...(headers === undefined ? {} : { headers }), content };
+  return { description, ...(headers && { headers }), content };
 }
 
 export interface DocumentedApp {
   routes: readonly { method: string; path: string; hooks?: { detail?: Record<string, unknown> } }[];
 }
 
+export type OpenApi = ReturnType<typeof buildOpenApi>;
+
 /** Documents all routes with a `detail`. `models` are the shared schemas, by name. */
 export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>, serverUrl: string) {
   const routes = app.routes.flatMap((route) => {
-    const detail = route.hooks?.detail;
-    if (detail?.operationId === undefined) return [];
-    const {
-      [PARAMS]: params,
-      [QUERY]: query,
-      [HEADERS]: headers,
-      [BODY]: body,
-      responses,
-      ...operation
-    } = detail;
-    const hooks = {
-      detail: {
-        ...operation,
-        ...(body === undefined ? {} : { requestBody: describeBody(body as Record<string, TSchema>) }),
-        responses: describeResponses(responses as Documentation['responses']),
-      },
-      params: params === undefined ? undefined : jsonSchema(params),
-      query: query === undefined ? undefined : jsonSchema(query),
-      headers: headers === undefined ? undefined : jsonSchema(headers),
+    if (route.hooks?.detail?.operationId === undefined) return [];
+    const documentation = route.hooks.detail as unknown as Documentation;
+    const { params, query, headers, body, responses, ...operation } = documentation;
+    const content = body && mapValues(body, (schema) => ({ schema: jsonSchema(schema) }));
+    const detail = {
+      ...operation,
+      ...(content && { requestBody: { required: true, content } }),
+      responses: describeResponses(responses),
     };
-    return [{ ...route, hooks }];
+    return [{ ...route, hooks: { detail, ...mapValues({ params, query, headers }, jsonSchema) } }];
   });
   const source = {
     getGlobalRoutes: () => routes,
@@ -208,9 +183,9 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
     info: {
       title: 'Tidings',
       version,
-      summary: "Read an organization's posts, and take what providers deliver.",
+      summary: "Read an organization's posts, and receive webhooks.",
       description:
-        'A small, read-only API for what a team ships. Ask from a server: a key in a browser is a key that everybody has. Retry a 5xx after 1, 2 and 4 seconds; do not retry a 4xx.',
+        'A small, read-only API for what a team ships. Call it from a server: everybody can read a key in a browser. Retry a 5xx after 1, 2 and 4 seconds; do not retry a 4xx.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: serverUrl }],
@@ -234,24 +209,16 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
   };
 }
 
-function describeBody(body: Record<string, TSchema>) {
-  return { required: true, content: mapValues(body, (schema) => ({ schema: jsonSchema(schema) })) };
-}
-
 /** A route that can respond with 304 has an `ETag`. */
 function describeResponses(responses: Documentation['responses']): Record<string, ResponseDocumentation> {
   return mapValues(responses, (response) => {
     if (typeof response === 'string') {
       const content = { 'application/json': { schema: reference(response) } };
-      return { description: 'OK', ...(304 in responses ? { headers: etagHeader } : {}), content };
+      return { description: 'OK', ...(304 in responses && { headers: etagHeader }), content };
     }
-    if (isSchema(response)) {
-      return {
-        description: response.description ?? 'OK',
-        content: { 'text/plain': { schema: jsonSchema(response) } },
-      };
-    }
-    return response;
+    if (!(Kind in response)) return response as ResponseDocumentation;
+    const content = { 'text/plain': { schema: jsonSchema(response) } };
+    return { description: response.description ?? 'OK', content };
   });
 }
 
@@ -259,13 +226,8 @@ function reference(name: string) {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-const isSchema = (value: object): value is TSchema => Symbol.for('TypeBox.Kind') in value;
-
-/** TypeBox's pattern for `Type.Record(Type.String(), …)`. Some generators know only `additionalProperties`. */
-const ANY_KEY = '^(.*)$';
-
 /**
- * TypeBox's JSON Schema as OpenAPI 3.1 wants it: choices as `enum`, null as a type, free-form objects with
+ * TypeBox's JSON Schema as generators of clients know it: choices as `enum`, null as a type, free-form objects with
  * `additionalProperties`, references by path.
  */
 function jsonSchema(schema: unknown): unknown {
@@ -274,10 +236,7 @@ function jsonSchema(schema: unknown): unknown {
   const { $ref, anyOf, patternProperties, ...rest } = schema as Record<string, unknown>;
   if (typeof $ref === 'string') return reference($ref);
   const mapped = mapValues(rest, jsonSchema);
-  if (patternProperties !== undefined) {
-    const values = jsonSchema((patternProperties as Record<string, unknown>)[ANY_KEY]) as object;
-    return { ...mapped, additionalProperties: Object.keys(values).length === 0 ? true : values };
-  }
+  if (patternProperties !== undefined) return { ...mapped, additionalProperties: true };
   if (!Array.isArray(anyOf)) return mapped;
   const choices = anyOf as Record<string, unknown>[];
   if (choices.every((choice) => 'const' in choice)) {

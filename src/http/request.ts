@@ -7,9 +7,6 @@ import type { Count, Durations, Metrics } from '../lib/metrics.ts';
 import { declaresTooMuch, MAX_BODY_BYTES } from '../lib/upload.ts';
 import { errorJson } from './respond.ts';
 
-// Around every request: refuse a bad Host or an announced body that is too large, measure and log. For the API's routes:
-// require a key.
-
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
 /** The path of the URL, which is relative when `Host` is missing or invalid. */
@@ -22,23 +19,17 @@ const requestIds = new WeakMap<Request, string>();
 /** Long enough for every tracer's ids, and too narrow for a sentence. */
 const GIVEN_ID = /^[A-Za-z0-9_.:-]{8,128}$/;
 
-/**
- * Joins a request's log lines and its response: its `X-Request-Id` when that is well formed, or a new id. Created at
- * the first call, because most requests need none.
- */
+/** Joins a request's log lines and its response: its well-formed `X-Request-Id`, or a new id at the first call. */
 export function requestIdOf(request: Request): string {
-  let id = requestIds.get(request);
-  if (id === undefined) {
-    const given = request.headers.get('x-request-id');
-    id = given !== null && GIVEN_ID.test(given) ? given : `req_${Bun.randomUUIDv7('base64url')}`;
-    requestIds.set(request, id);
-  }
+  const given = request.headers.get('x-request-id') ?? '';
+  if (GIVEN_ID.test(given)) return given;
+  const id = requestIds.get(request) ?? `req_${Bun.randomUUIDv7('base64url')}`;
+  requestIds.set(request, id);
   return id;
 }
 
-/** The route of the present request. Elysia sets it before `fetch` returns its promise. */
+/** The route of the current request, null until one matches. Elysia sets it before `fetch` returns its promise. */
 export interface MatchedRoute {
-  /** Null until a route matches. */
   current: string | null;
 }
 
@@ -109,10 +100,7 @@ function refuseLargeBody(request: Request): Response | null {
   return pathOf(request).startsWith(READS_BODIES) ? null : errorJson(413, 'Payload too large');
 }
 
-/**
- * Requires a key of the organization with `permission`. Throws `AppError` 401, 403, 429 or 503, in the order of
- * section 7 of the spec.
- */
+/** Requires a key of the organization. Throws `AppError` 401, 403, 429 or 503, in the order of section 7 of the spec. */
 export async function requireApiKey(
   { keys, metrics }: { keys: KeyService; metrics: Pick<Metrics, 'verifications' | 'verificationDurations'> },
   headers: Headers,
@@ -131,18 +119,12 @@ export async function requireApiKey(
     metrics.verificationDurations.observe((performance.now() - startedAt) / 1000);
     metrics.verifications[verdict?.outcome ?? 'unavailable'].value++;
   }
-  switch (verdict.outcome) {
-    case 'invalid':
-      throw unauthorized('INVALID_KEY');
-    case 'limited':
-      throw new AppError(429, verdict.code, { headers: verdict.headers });
-    case 'forbidden':
-      throw new AppError(403, 'Forbidden');
-    case 'valid':
-      if (verdict.organizationId !== organizationId) {
-        throw new AppError(403, 'Forbidden: organization access denied');
-      }
-  }
+  const { outcome } = verdict;
+  if (outcome === 'invalid') throw unauthorized('INVALID_KEY');
+  if (outcome === 'limited') throw new AppError(429, verdict.code, { headers: verdict.headers });
+  if (outcome === 'forbidden') throw new AppError(403, 'Forbidden');
+  if (verdict.organizationId === organizationId) return;
+  throw new AppError(403, 'Forbidden: organization access denied');
 }
 
 /** The token of `Bearer <token>`; the scheme is case-insensitive. Null for anything else. */
@@ -156,40 +138,24 @@ function unauthorized(message: string): AppError {
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** The route label of every request without a route: clients must not be able to create labels. */
-const NO_ROUTE = 'none';
-
-/** Counts requests. `route` is the matched pattern. Keeps each series, because every request comes here. */
+/** Counts requests. Hot path: keeps the series of each matched route, method and status. */
 function createRecorder(metrics: Pick<Metrics, 'requests' | 'requestDurations'>) {
-  interface Series {
-    durations: Durations;
-    statuses: Map<number, Count>;
-  }
-  const series = new Map<string | null, Map<string, Series>>();
+  const series = new Map<string, { durations: Durations; count: Count }>();
 
-  function open(route: string | null, method: string): Series {
-    const durations = metrics.requestDurations(routeLabel(route), methodLabel(method));
-    const opened = { durations, statuses: new Map<number, Count>() };
-    const methods = series.get(route) ?? new Map<string, Series>();
-    series.set(route, methods.set(methodLabel(method), opened));
+  function open(key: string, route: string | null, method: string, status: number) {
+    // Clients must not be able to create labels.
+    const path = route?.replaceAll(/:(\w+)/g, '{$1}') ?? 'none';
+    const name = METHODS.has(method) ? method : 'other';
+    const durations = metrics.requestDurations(path, name);
+    const opened = { durations, count: metrics.requests(path, name, String(status)) };
+    if (name === method) series.set(key, opened);
     return opened;
   }
 
   return (route: string | null, method: string, status: number, seconds: number) => {
-    const { durations, statuses } = series.get(route)?.get(method) ?? open(route, method);
+    const key = `${method} ${status} ${route}`;
+    const { durations, count } = series.get(key) ?? open(key, route, method, status);
     durations.observe(seconds);
-    let count = statuses.get(status);
-    if (count === undefined) {
-      count = metrics.requests(routeLabel(route), methodLabel(method), String(status));
-      statuses.set(status, count);
-    }
     count.value++;
   };
-}
-
-const methodLabel = (method: string) => (METHODS.has(method) ? method : 'other');
-
-/** As in the OpenAPI document: `/v1/{organizationId}/posts`. */
-function routeLabel(route: string | null): string {
-  return route?.replaceAll(/:(\w+)/g, '{$1}') ?? NO_ROUTE;
 }

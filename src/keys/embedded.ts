@@ -1,25 +1,16 @@
 import type { WriteTx } from '../../db/storage.ts';
 import { type AuditAction, quote } from '../audit/model.ts';
 import { type AuditContext, recordAudit } from '../audit/store.ts';
-import { notFound } from '../lib/app-error.ts';
 import { randomToken } from '../lib/ids.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type ApiKey, KEY_BYTES, KEY_PREFIX, NewKey } from './model.ts';
 import type { KeyDeps, KeyService } from './service.ts';
-import {
-  deleteKey,
-  findKey,
-  findKeyByHash,
-  insertKey,
-  type KeyRow,
-  listKeyRows,
-  updateKey,
-} from './store.ts';
+import { deleteKey, findKeyByHash, getKey, insertKey, type KeyRow, listKeyRows, updateKey } from './store.ts';
 
-/** The start of a key that people see again: `tdk_` and four more characters. */
-const VISIBLE_CHARACTERS = 8;
+/** `tdk_` and four more characters, to tell keys apart. */
+const PREFIX_LENGTH = 8;
 
 /** Keys in our own table: the default. A request costs one SHA-256 and one lookup. */
 export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService {
@@ -27,7 +18,7 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
 
   return {
     as: (actor) => embeddedKeys({ ...deps, actor }, usage),
-    revocationDelay: 'A revoked or deleted key stops working at once.',
+    revocationDelayS: 0,
 
     async verifyKey(key, permission) {
       const row = await db.read((tx) => findKeyByHash(tx, sha256(key)));
@@ -45,22 +36,18 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
       return await db.write(async (tx) => {
         await getOrganization(tx, organizationId);
         const expiresAt = requireFuture(input.expiresAt, now);
-        const key = `${KEY_PREFIX}_${randomToken(KEY_BYTES)}`;
-        const id = ids.newId('key');
+        const value = `${KEY_PREFIX}_${randomToken(KEY_BYTES)}`;
+        const key = { id: ids.newId('key'), name, organizationId, permissions, expiresAt };
         await insertKey(tx, {
-          id,
-          organizationId,
-          name,
-          hash: sha256(key),
-          prefix: key.slice(0, VISIBLE_CHARACTERS),
-          permissions,
+          ...key,
+          hash: sha256(value),
+          prefix: value.slice(0, PREFIX_LENGTH),
           createdAt: now.toISOString(),
-          expiresAt,
           revokedAt: null,
           lastUsedAt: null,
         });
-        await recordKey(tx, deps, 'key.created', { id, organizationId, name });
-        return { id, key, name, organizationId, permissions, expiresAt };
+        await recordKey(tx, deps, 'key.created', key);
+        return { ...key, key: value };
       });
     },
 
@@ -73,8 +60,7 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
     async revokeKey(keyId) {
       const now = clock.now();
       return await db.write(async (tx) => {
-        const row = await findKey(tx, keyId);
-        if (row === null) throw notFound('key', keyId);
+        const row = await getKey(tx, keyId);
         if (row.revokedAt === null) {
           row.revokedAt = now.toISOString();
           await updateKey(tx, keyId, { revokedAt: row.revokedAt });
@@ -86,10 +72,8 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
 
     async deleteKey(keyId) {
       await db.write(async (tx) => {
-        const row = await findKey(tx, keyId);
-        if (row === null) throw notFound('key', keyId);
+        await recordKey(tx, deps, 'key.deleted', await getKey(tx, keyId));
         await deleteKey(tx, keyId);
-        await recordKey(tx, deps, 'key.deleted', row);
       });
     },
 
@@ -108,16 +92,18 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
   };
 }
 
-const keyVerbs = { 'key.created': 'created', 'key.revoked': 'revoked', 'key.deleted': 'deleted' } as const;
+export type KeyChange = [
+  action: Extract<AuditAction, `key.${string}`>,
+  key: Pick<ApiKey, 'id' | 'organizationId' | 'name'>,
+];
 
 /** In the transaction of the change. */
 export async function recordKey(
   tx: WriteTx,
   deps: AuditContext,
-  action: Extract<AuditAction, `key.${string}`>,
-  { id, organizationId, name }: Pick<ApiKey, 'id' | 'organizationId' | 'name'>,
+  ...[action, { id, organizationId, name }]: KeyChange
 ): Promise<void> {
-  const summary = `${keyVerbs[action]} the API key ${quote(name)}`;
+  const summary = `${action.replace('key.', '')} the API key ${quote(name)}`;
   await recordAudit(tx, deps, { organizationId, action, target: { type: 'key', id }, summary });
 }
 
@@ -133,10 +119,8 @@ function statusOf(
   return expiresAt !== null && expiresAt <= now.toISOString() ? 'expired' : 'active';
 }
 
-function toApiKey(row: KeyRow, now: Date): ApiKey {
-  const { id, name, organizationId, prefix, permissions, createdAt, lastUsedAt, expiresAt } = row;
-  const status = statusOf(row, now);
-  return { id, name, organizationId, prefix, permissions, createdAt, lastUsedAt, expiresAt, status };
+function toApiKey({ hash, revokedAt, ...key }: KeyRow, now: Date): ApiKey {
+  return { ...key, status: statusOf({ revokedAt, ...key }, now) };
 }
 
 /** The least time between two stored uses of a key: the precision of "last used". */
@@ -156,12 +140,9 @@ export class KeyUsage {
 
   /** The uses to write now, `all` or those that are due. They stay due until `markWritten`. */
   due(now: Date, { all = false }: { all?: boolean | undefined } = {}): Map<string, Date> {
-    const due = new Map<string, Date>();
-    for (const [keyId, at] of this.#pending) {
-      const writtenAt = this.#written.get(keyId) ?? Number.NEGATIVE_INFINITY;
-      if (all || now.getTime() - writtenAt >= GRAIN_MS) due.set(keyId, at);
-    }
-    return due;
+    const isDue = (keyId: string) =>
+      now.getTime() - (this.#written.get(keyId) ?? Number.NEGATIVE_INFINITY) >= GRAIN_MS;
+    return new Map([...this.#pending].filter(([keyId]) => all || isDue(keyId)));
   }
 
   markWritten(uses: ReadonlyMap<string, Date>, now: Date): void {

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import type { KeyRow } from './store.ts';
 
 /** The permission that every read of the content API needs (section 5 of the spec). */
 export const READ_PERMISSION = 'api.read';
@@ -26,38 +27,19 @@ export const NewKey = Type.Object({
 });
 export type NewKey = Static<typeof NewKey>;
 
-/** A key without its value, which nothing can restore. */
-export interface ApiKey {
-  id: string;
-  name: string;
-  organizationId: string;
-  /** The first characters of the value, to tell keys apart. */
-  prefix: string;
-  permissions: string[];
-  createdAt: string;
-  lastUsedAt: string | null;
-  expiresAt: string | null;
+/** A key without its value. `prefix` is the start of the value, to tell keys apart. */
+export interface ApiKey extends Omit<KeyRow, 'hash' | 'revokedAt'> {
   status: 'active' | 'expired' | 'revoked';
 }
 
-/** A new key, the only time with its value. */
-export interface CreatedKey {
-  id: string;
-  key: string;
-  name: string;
-  organizationId: string;
-  permissions: string[];
-  expiresAt: string | null;
-  /** Set when the API may refuse the key. Not part of the output of `key create --json`. */
-  warning?: KeyWarning;
-}
+/** A new key with its value. `warning` is set when the API may refuse it. */
+export type CreatedKey = NewKey & { id: string; key: string; warning?: KeyWarning };
 
 /** `refused`: Unkey answered `code` for the new key; `permission` is missing from the root key. */
 export type KeyWarning =
   | { reason: 'refused'; code: string; permission: string | null }
   | { reason: 'not_verified' };
 
-/** How to reach Unkey, from the environment. */
 export interface UnkeyConfig {
   rootKey: string;
   apiId?: string | undefined;

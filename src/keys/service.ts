@@ -12,8 +12,8 @@ export type KeyDeps = AuditDeps & { readonly ids: Ids };
  * Every call throws `KeyServiceUnavailable` when Unkey cannot be reached or its response makes no sense.
  */
 export interface KeyService {
-  /** How soon a revoked or deleted key stops working, as a sentence. */
-  readonly revocationDelay: string;
+  /** How long a revoked or deleted key can still work; in rare cases longer, unless it is 0. */
+  readonly revocationDelayS: number;
   /** The same keys, with changes recorded as this actor's. */
   as(actor: Actor): KeyService;
   /** Checks a key of 1 to 512 characters for `permission`. Never cached. */
@@ -26,10 +26,7 @@ export interface KeyService {
   revokeKey(keyId: string): Promise<ApiKey>;
   /** Removes the key from the list too. Throws `AppError` 404. */
   deleteKey(keyId: string): Promise<void>;
-  /**
-   * Stores the times of last use that are due; `all`: every one. `giveUpMs`: how long to wait while another process
-   * writes.
-   */
+  /** Stores the times of last use that are due, or `all`. `giveUpMs` bounds the wait for another process's write. */
   flush(options?: { all?: boolean; giveUpMs?: number }): Promise<void>;
 }
 
@@ -40,7 +37,7 @@ export class KeyServiceUnavailable extends AppError {
   }
 }
 
-/** A key without a call for this many days counts as unused. */
+/** A key without a call for so long counts as unused. */
 const QUIET_DAYS = 30;
 
 /** Throws `AppError` 404 when the organization has no key of this id. */
@@ -57,10 +54,7 @@ export async function getOwnKey(
 }
 
 /** Days since the last call or, before the first, since its creation; null for a key that is in use or not active. */
-export function quietDays(
-  { status, lastUsedAt, createdAt }: Pick<ApiKey, 'status' | 'lastUsedAt' | 'createdAt'>,
-  now: Date,
-): number | null {
+export function quietDays({ status, lastUsedAt, createdAt }: ApiKey, now: Date): number | null {
   const days = Math.floor((now.getTime() - Date.parse(lastUsedAt ?? createdAt)) / DAY_MS);
   return status === 'active' && days >= QUIET_DAYS ? days : null;
 }

@@ -1,14 +1,12 @@
-import { count, desc, eq, isNotNull, lte, or, sql } from 'drizzle-orm';
+import { desc, eq, isNotNull, lte, or, sql } from 'drizzle-orm';
 import { apiKeys } from '../../db/schema/organizations.ts';
 import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
+import { notFound } from '../lib/app-error.ts';
 
 export type KeyRow = typeof apiKeys.$inferSelect;
 
-/** The columns that a verdict needs. */
-type VerifiableKey = Pick<KeyRow, 'id' | 'organizationId' | 'permissions' | 'expiresAt' | 'revokedAt'>;
-
-/** By the SHA-256 of the key's value. */
-export async function findKeyByHash(tx: ReadTx, hash: Buffer): Promise<VerifiableKey | null> {
+/** What a verdict needs of the key, by the SHA-256 of its value. */
+export async function findKeyByHash(tx: ReadTx, hash: Buffer) {
   return byHash(tx).get({ hash }) ?? null;
 }
 
@@ -27,8 +25,11 @@ const byHash = prepared((db) =>
     .prepare(),
 );
 
-export async function findKey(tx: ReadTx, id: string): Promise<KeyRow | null> {
-  return tx.select().from(apiKeys).where(eq(apiKeys.id, id)).get() ?? null;
+/** Throws `AppError` 404. */
+export async function getKey(tx: ReadTx, id: string): Promise<KeyRow> {
+  const key = tx.select().from(apiKeys).where(eq(apiKeys.id, id)).get();
+  if (key === undefined) throw notFound('key', id);
+  return key;
 }
 
 /** Newest first. */
@@ -44,8 +45,7 @@ export async function listKeyRows(tx: ReadTx, organizationId: string): Promise<K
 /** Counts all keys, and those that are revoked or, at `now`, expired. */
 export async function countKeys(tx: ReadTx, now: Date): Promise<{ all: number; ended: number }> {
   const isEnded = or(isNotNull(apiKeys.revokedAt), lte(apiKeys.expiresAt, now.toISOString()));
-  const all = tx.select({ keys: count() }).from(apiKeys).get()?.keys ?? 0;
-  return { all, ended: tx.select({ keys: count() }).from(apiKeys).where(isEnded).get()?.keys ?? 0 };
+  return { all: await tx.$count(apiKeys), ended: await tx.$count(apiKeys, isEnded) };
 }
 
 export async function insertKey(tx: WriteTx, key: KeyRow): Promise<void> {

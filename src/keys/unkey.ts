@@ -1,15 +1,17 @@
-import { Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import { Unkey } from '@unkey/api';
 import { HTTPClient } from '@unkey/api/lib/http.js';
-import type { KeyResponseData, V2KeysVerifyKeyResponseData } from '@unkey/api/models/components';
+import type {
+  BadRequestErrorDetails,
+  KeyResponseData,
+  V2KeysVerifyKeyResponseData,
+} from '@unkey/api/models/components';
 import { UnkeyError } from '@unkey/api/models/errors';
 import { AppError, notFound } from '../lib/app-error.ts';
 import { fetchWithoutRedirects } from '../lib/network.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { recordKey } from './embedded.ts';
+import { type KeyChange, recordKey } from './embedded.ts';
 import {
   type ApiKey,
   KEY_BYTES,
@@ -40,7 +42,7 @@ export function openUnkey({ rootKey, timeoutMs, baseUrl }: Omit<UnkeyConfig, 'ap
     timeoutMs,
     retryConfig: { strategy: 'none' },
     httpClient: new HTTPClient({ fetcher: fetchWithoutRedirects }),
-    ...(baseUrl === undefined ? {} : { serverURL: baseUrl }),
+    ...(baseUrl !== undefined && { serverURL: baseUrl }),
   });
 }
 
@@ -50,10 +52,7 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
 
   function requireApiId(): string {
     if (config.apiId !== undefined) return config.apiId;
-    throw new AppError(
-      400,
-      'UNKEY_API_ID must be set to make or list keys: the id of the Unkey API they belong to',
-    );
+    throw new AppError(400, 'UNKEY_API_ID must be set to create or list keys: the id of their Unkey API');
   }
 
   /** A root key without verify_key creates keys that Unkey never verifies. Null: the key works. */
@@ -70,67 +69,45 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
 
   return {
     as: (actor) => unkeyKeys({ ...deps, actor }, config, unkey),
-    revocationDelay:
-      'Unkey caches keys: a revoked or deleted key can work for 10 more seconds, in rare cases for 10 minutes.',
+    // How long Unkey caches a key.
+    revocationDelayS: 10,
 
-    async verifyKey(key, permission) {
-      const { data } = await unkey.keys
-        .verifyKey({ key, permissions: permission })
-        .catch((error: unknown) => {
-          throw new KeyServiceUnavailable(error, limitOf(error, deps.clock.now()));
-        });
-      return verdictOf(data, deps.clock.now());
+    async verifyKey(key, permissions) {
+      try {
+        return verdictOf((await unkey.keys.verifyKey({ key, permissions })).data, deps.clock.now());
+      } catch (error) {
+        throw new KeyServiceUnavailable(error, limitOf(error, deps.clock.now()));
+      }
     },
 
     async createKey(input) {
       const { organizationId, name, permissions } = requireValid(NewKey, input);
       await deps.db.read((tx) => getOrganization(tx, organizationId));
       const expiresAt = requireFuture(input.expiresAt, deps.clock.now());
-      const { data } = await managed(
-        unkey.keys.createKey(
-          {
-            apiId: requireApiId(),
-            prefix: KEY_PREFIX,
-            byteLength: KEY_BYTES,
-            name,
-            externalId: organizationId,
-            permissions,
-            recoverable: false,
-            ...(expiresAt === null ? {} : { expires: Date.parse(expiresAt) }),
-          },
-          management,
-        ),
-      );
+      const request = {
+        apiId: requireApiId(),
+        prefix: KEY_PREFIX,
+        byteLength: KEY_BYTES,
+        name,
+        externalId: organizationId,
+        permissions,
+        recoverable: false,
+        ...(expiresAt !== null && { expires: Date.parse(expiresAt) }),
+      };
+      const { data } = await managed(unkey.keys.createKey(request, management));
       const { keyId: id, key } = data;
       const warning = await checkNewKey(key);
       await recordChange(deps, 'key.created', { id, organizationId, name });
-      return {
-        ...{ id, key, name, organizationId, permissions, expiresAt },
-        ...(warning === null ? {} : { warning }),
-      };
+      return { id, key, name, organizationId, permissions, expiresAt, ...(warning && { warning }) };
     },
 
     async listKeys(organizationId) {
-      const apiId = requireApiId();
-      const keys: KeyResponseData[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await managed(
-          unkey.apis.listKeys(
-            {
-              apiId,
-              externalId: organizationId,
-              limit: PAGE_SIZE,
-              ...(cursor === undefined ? {} : { cursor }),
-            },
-            management,
-          ),
-        );
-        keys.push(...page.result.data);
-        cursor = page.result.pagination.hasMore ? page.result.pagination.cursor : undefined;
-      } while (cursor !== undefined);
+      const request = { apiId: requireApiId(), externalId: organizationId, limit: PAGE_SIZE };
+      const listing = unkey.apis.listKeys(request, management);
+      const pages = await managed(listing.then((all) => Array.fromAsync(all)));
       const now = deps.clock.now();
-      return keys.map((key) => toApiKey(key, now)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+      const keys = pages.flatMap(({ result }) => result.data.map((key) => toApiKey(key, now)));
+      return keys.sort((a, b) => b.createdAt.localeCompare(a.createdAt));
     },
 
     async revokeKey(keyId) {
@@ -167,15 +144,11 @@ export function rootKeyPermissions(apiId = 'UNKEY_API_ID'): string[] {
  * Records a change after Unkey made it, because the two share no transaction. A failing write must not hide a new key's
  * value, so it goes to the log instead.
  */
-async function recordChange(
-  deps: KeyDeps,
-  action: Parameters<typeof recordKey>[2],
-  key: Parameters<typeof recordKey>[3],
-): Promise<void> {
+async function recordChange(deps: KeyDeps, ...change: KeyChange): Promise<void> {
   try {
-    await deps.db.write((tx) => recordKey(tx, deps, action, key));
+    await deps.db.write((tx) => recordKey(tx, deps, ...change));
   } catch (error) {
-    const { id, organizationId } = key;
+    const [action, { id, organizationId }] = change;
     deps.log.error({ err: error, action, id, organizationId }, 'a change to a key is not in the audit log');
   }
 }
@@ -184,11 +157,7 @@ async function recordChange(
 export function verdictOf(data: V2KeysVerifyKeyResponseData, now: Date): Verdict {
   switch (data.code) {
     case 'VALID':
-      if (!data.valid || data.keyId === undefined) {
-        throw new KeyServiceUnavailable(
-          new Error('Unkey answered VALID for a key that it does not name as valid'),
-        );
-      }
+      if (!data.valid || data.keyId === undefined) throw new Error('Unkey answers VALID for an invalid key');
       return { outcome: 'valid', keyId: data.keyId, organizationId: data.identity?.externalId ?? null };
     case 'INSUFFICIENT_PERMISSIONS':
     case 'FORBIDDEN':
@@ -211,49 +180,37 @@ interface Limit {
 /** The exceeded limit that resets last, or the credits when they are used up. */
 function exceededLimit({ code, ratelimits = [], credits }: V2KeysVerifyKeyResponseData, now: Date): Limit {
   if (code === 'USAGE_EXCEEDED') return { remaining: credits };
-  const exceeded = ratelimits.filter((each) => each.exceeded).sort((a, b) => b.reset - a.reset);
-  if (exceeded[0] === undefined) return {};
-  const { limit, remaining, reset } = exceeded[0];
+  const [last] = ratelimits.filter((each) => each.exceeded).sort((a, b) => b.reset - a.reset);
+  if (last === undefined) return {};
   // Unkey documents a duration and sends a timestamp, both in milliseconds.
-  const isDuration = reset < Date.UTC(2000);
-  return { limit, remaining, resetsInMs: isDuration ? reset : reset - now.getTime() };
+  const resetsInMs = last.reset < Date.UTC(2000) ? last.reset : last.reset - now.getTime();
+  return { limit: last.limit, remaining: last.remaining, resetsInMs };
 }
 
-/** The headers of section 8 of the spec for a 429 of Unkey itself, which limits the whole workspace. */
+/** The headers for a 429 of Unkey itself, which limits the whole workspace. */
 function limitOf(error: unknown, now: Date): Record<string, string> {
   if (!(error instanceof UnkeyError) || error.statusCode !== 429) return {};
   const read = (name: string) => {
     const value = error.headers.get(name) ?? '';
     return /^\d{1,9}$/.test(value) ? Number(value) : undefined;
   };
-  const reset = read('ratelimit-reset');
-  return limitHeaders(
-    {
-      limit: read('ratelimit-limit'),
-      remaining: read('ratelimit-remaining'),
-      resetsInMs: reset === undefined ? undefined : reset * 1000,
-      retryAfterS: read('retry-after'),
-    },
-    now,
-  );
+  const [limit, remaining, resetS] = ['limit', 'remaining', 'reset'].map((name) => read(`ratelimit-${name}`));
+  const resetsInMs = resetS && resetS * 1000;
+  return limitHeaders({ limit, remaining, resetsInMs, retryAfterS: read('retry-after') }, now);
 }
 
 /** Section 8 of the spec. Tidings has no limits of its own and forwards Unkey's. */
-function limitHeaders(
-  { limit, remaining, resetsInMs, retryAfterS }: Limit,
-  now: Date,
-): Record<string, string> {
-  const inS = (ms: number) => Math.ceil(ms / 1000);
-  const waitS = retryAfterS ?? (resetsInMs === undefined ? undefined : inS(resetsInMs));
-  const values = {
+function limitHeaders({ limit, remaining, resetsInMs, retryAfterS }: Limit, now: Date) {
+  const waitS = retryAfterS ?? (resetsInMs && Math.ceil(resetsInMs / 1000));
+  const headers = {
     'retry-after': waitS === undefined ? undefined : Math.max(1, waitS),
     'x-ratelimit-limit': limit,
     'x-ratelimit-remaining': remaining === undefined ? undefined : Math.max(0, remaining),
-    'x-ratelimit-reset': resetsInMs === undefined ? undefined : inS(now.getTime() + resetsInMs),
+    'x-ratelimit-reset':
+      resetsInMs === undefined ? undefined : Math.ceil((now.getTime() + resetsInMs) / 1000),
   };
-  return Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, `${value}`]])),
-  );
+  const known = Object.entries(headers).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known.map(([name, value]) => [name, String(value)]));
 }
 
 /** Turns errors that a person can fix, such as a refused root key or an unknown id, into `AppError` 4xx or 502. */
@@ -267,7 +224,9 @@ async function managed<Result>(call: Promise<Result>, keyId?: string): Promise<R
     }
     // An id that no key could have is a 400 at Unkey.
     if (keyId !== undefined && [400, 404].includes(error.statusCode)) throw notFound('key', keyId);
-    const hint = error.statusCode === 404 ? ` ${MASKED}` : '';
+    // Unkey hides APIs from root keys that lack a permission on them.
+    const hint =
+      error.statusCode === 404 ? ' Unkey also answers 404 when the root key lacks a permission.' : '';
     throw new AppError(502, `Unkey refused the request (${error.statusCode})${reasonOf(error)}${hint}`, {
       code: 'unkey_refused',
       details: { status: error.statusCode },
@@ -276,36 +235,19 @@ async function managed<Result>(call: Promise<Result>, keyId?: string): Promise<R
   }
 }
 
-/** Unkey hides APIs from root keys that lack a permission on them. */
-const MASKED = 'Unkey also answers 404 when the root key lacks a permission.';
-
-/** Unkey's form of an error; `errors` names the fields that a 400 is about. */
-const Failure = Type.Object({
-  error: Type.Object({
-    detail: Type.String(),
-    errors: Type.Optional(Type.Array(Type.Object({ location: Type.String(), message: Type.String() }))),
-  }),
-});
-
-/** Unkey's own message. The HTML page of a proxy is left out. */
+/** Unkey's own message, with the invalid fields of a 400. The page of a proxy is left out. */
 function reasonOf({ body }: UnkeyError): string {
-  const failure = parsed(body);
-  if (!Value.Check(Failure, failure)) return ' without saying why';
-  const { detail, errors = [] } = failure.error;
-  return [`: ${detail}`, ...errors.map(({ location, message }) => `${location} ${message}`)].join('; ');
-}
-
-function parsed(json: string): unknown {
   try {
-    return JSON.parse(json);
+    const { detail, errors = [] }: BadRequestErrorDetails = JSON.parse(body).error;
+    return [`: ${detail}`, ...errors.map(({ location, message }) => `${location} ${message}`)].join('; ');
   } catch {
-    return undefined;
+    return ' without saying why';
   }
 }
 
 function toApiKey(key: KeyResponseData, now: Date): ApiKey {
-  const expiresAt = key.expires === undefined ? null : new Date(key.expires).toISOString();
-  const expired = key.expires !== undefined && key.expires <= now.getTime();
+  const { expires, lastUsedAt = 0 } = key;
+  const isUsed = lastUsedAt > key.createdAt + FIRST_CHECK_MS;
   return {
     id: key.keyId,
     name: key.name ?? '',
@@ -313,12 +255,12 @@ function toApiKey(key: KeyResponseData, now: Date): ApiKey {
     prefix: key.start,
     permissions: key.permissions ?? [],
     createdAt: new Date(key.createdAt).toISOString(),
-    lastUsedAt: wasUsed(key) ? new Date(key.lastUsedAt).toISOString() : null,
-    expiresAt,
-    status: key.enabled ? (expired ? 'expired' : 'active') : 'revoked',
+    lastUsedAt: isUsed ? new Date(lastUsedAt).toISOString() : null,
+    expiresAt: expires === undefined ? null : new Date(expires).toISOString(),
+    status: !key.enabled
+      ? 'revoked'
+      : expires !== undefined && expires <= now.getTime()
+        ? 'expired'
+        : 'active',
   };
-}
-
-function wasUsed(key: KeyResponseData): key is KeyResponseData & { lastUsedAt: number } {
-  return key.lastUsedAt !== undefined && key.lastUsedAt > key.createdAt + FIRST_CHECK_MS;
 }

@@ -2,23 +2,19 @@ import { Elysia } from 'elysia';
 import { WebhookReceived } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { buildOpenApi, type DocumentedApp, ErrorBody } from '../http/openapi.ts';
-import { publicContent, type Rendered, redirect, rendered } from '../http/respond.ts';
+import { publicContent, redirect, rendered } from '../http/respond.ts';
 import { Pagination, Post, PostList, PostResult } from '../posts/model.ts';
 import { renderReference, styleHash } from './page.tsx';
 
-/** Shared schemas of the OpenAPI document, by name. */
 const models = { Post, Pagination, PostList, PostResult, WebhookReceived, Error: ErrorBody };
 
 const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/**
- * `GET /openapi.json` and `GET /docs`, the same document for people as one HTML page, which works offline and without
- * scripts. Both are built at the first request and kept.
- */
+/** `GET /openapi.json`, and `GET /docs` for people. Both are built at the first request and kept. */
 export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, app: () => DocumentedApp) {
   const document = once(() => buildOpenApi(app(), models, publicUrl()));
-  const json = once(() => renderedText(JSON.stringify(document(), null, 2)));
-  const page = once(() => renderedText(renderReference(document())));
+  const json = once(() => rendered(Buffer.from(JSON.stringify(document(), null, 2))));
+  const page = once(() => rendered(Buffer.from(renderReference(document()))));
 
   return new Elysia({ name: 'docs' })
     .get('/', () => redirect('/dashboard'))
@@ -33,14 +29,10 @@ export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, app: () => Document
     );
 }
 
-function renderedText(text: string): Rendered {
-  return rendered(new TextEncoder().encode(text));
-}
-
-function once<Value>(make: () => Value): () => Value {
-  let made: { value: Value } | undefined;
+function once<Value extends object>(make: () => Value): () => Value {
+  let made: Value | undefined;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    made ??= make();
+    return made;
   };
 }

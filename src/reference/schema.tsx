@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import type { ComponentChild } from 'preact';
 
 /** The displayed part of a JSON Schema. */
 export interface Schema {
@@ -16,7 +17,6 @@ export interface Schema {
   examples?: unknown[];
 }
 
-/** A field or a parameter. */
 export function Field({ name, schema, note }: { name: string; schema: Schema; note: string }) {
   return (
     <>
@@ -33,56 +33,39 @@ export function Field({ name, schema, note }: { name: string; schema: Schema; no
   );
 }
 
-/** A named type links to its schema. */
-export function TypeName({ schema }: { schema: Schema }) {
-  if (schema.$ref !== undefined) {
-    const name = schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1);
-    return <a href={`#schema-${name}`}>{name}</a>;
-  }
-  if (schema.enum !== undefined) {
-    return (
-      <>
-        {schema.enum.map((choice, index) => (
-          <span key={String(choice)}>
-            {index > 0 ? ' or ' : ''}
-            <code>{String(choice)}</code>
-          </span>
-        ))}
-      </>
-    );
-  }
-  if (schema.anyOf !== undefined) {
-    return (
-      <>
-        {schema.anyOf.map((choice, index) => (
-          <span key={JSON.stringify(choice)}>
-            {index > 0 ? ' or ' : ''}
-            <TypeName schema={choice} />
-          </span>
-        ))}
-      </>
-    );
-  }
-  if (schema.items !== undefined) {
-    return (
-      <>
-        list of <TypeName schema={schema.items} />
-      </>
-    );
-  }
-  return <>{[schema.type ?? 'anything'].flat().join(' or ')}</>;
+export const nameOf = ($ref: string) => $ref.slice($ref.lastIndexOf('/') + 1);
+
+/** The type in words. That of a shared schema links to it. */
+export function TypeName({ schema: { $ref, enum: choices, anyOf, items, type } }: { schema: Schema }) {
+  if ($ref !== undefined) return <a href={`#schema-${nameOf($ref)}`}>{nameOf($ref)}</a>;
+  if (choices !== undefined) return <>{joined(choices.map(inCode), ' or ')}</>;
+  const types = anyOf?.map((each) => <TypeName schema={each} />);
+  if (types !== undefined) return <>{joined(types, ' or ')}</>;
+  if (items === undefined) return <>{[type ?? 'anything'].flat().join(' or ')}</>;
+  return (
+    <>
+      list of <TypeName schema={items} />
+    </>
+  );
 }
 
-function bounds({ minimum, maximum, default: byDefault }: Schema): string {
-  const parts: string[] = [];
-  if (minimum !== undefined && maximum !== undefined)
-    parts.push(`${minimum} to ${maximum.toLocaleString('en')}`);
-  else if (minimum !== undefined && minimum > 0) parts.push(`at least ${minimum}`);
-  if (byDefault !== undefined) parts.push(`default ${[byDefault].flat().join(', ')}`);
-  return parts.length === 0 ? '' : `, ${parts.join(', ')}`;
+export const inCode = (text: unknown) => <code>{String(text)}</code>;
+
+export function joined(parts: readonly ComponentChild[], separator: string): ComponentChild[] {
+  return parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part]));
+}
+
+function bounds({ minimum = 0, maximum, default: byDefault }: Schema): string {
+  const range =
+    maximum !== undefined
+      ? `, ${minimum} to ${maximum.toLocaleString('en')}`
+      : minimum > 0
+        ? `, at least ${minimum}`
+        : '';
+  return byDefault === undefined ? range : `${range}, default ${[byDefault].flat().join(', ')}`;
 }
 
 /** Renders `code` in back quotes, the only Markdown in descriptions. */
-export function words(text: string) {
-  return text.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part));
+export function words(text: string): ComponentChild[] {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? inCode(part) : part));
 }

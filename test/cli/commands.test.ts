@@ -91,7 +91,7 @@ describe('organization', () => {
 
   test('speaks to people without --json', async () => {
     expect((await run('organization', 'list')).stdout).toStartWith(
-      `No organization yet. Make one: ${tidings} organization create`,
+      `No organizations yet. Create one: ${tidings} organization create`,
     );
     expect((await run('organization', 'create', '--name', 'Acme', '--id', 'acme')).stdout).toContain('Acme');
     expect((await run('organization', 'list')).stdout).toMatch(
@@ -101,7 +101,7 @@ describe('organization', () => {
 
   test('where there is none, a command that needs one says so', async () => {
     expect(await fails(1, 'key', 'list', '--organization', 'acme')).toBe(
-      'error: Organization acme not found; this data folder holds none yet. "organization create" makes one; --data-dir names another folder\n',
+      'error: Organization acme not found; this data folder has no organizations yet. "organization create" makes one; --data-dir names another folder\n',
     );
   });
 
@@ -398,7 +398,7 @@ describe('words that are wrong', () => {
     });
     expect((await run('serve', '--help')).stdout).toContain('UNKEY_TIMEOUT_MS');
     const ofKey = (await run('key', 'create', '--help')).stdout;
-    expect(ofKey).toMatch(/--organization <id> +the organization that it reads for\s+\(required\)/);
+    expect(ofKey).toMatch(/--organization <id> +the organization whose posts it reads\s+\(required\)/);
     expect(ofKey.match(/\(required\)/g)).toHaveLength(2);
   });
 });
@@ -431,7 +431,7 @@ test.skipIf(!mayMount)(
     ]);
     expect([exitCode, stderr]).toEqual([
       1,
-      'error: The disk is full, and what was to be written is not there. Make room, and run the command again\n',
+      'error: The disk is full and nothing was written. Make room, and run the command again\n',
     ]);
   },
   300_000,

@@ -38,7 +38,7 @@ test.each([
   ],
   [
     ['reset-password', '--email', 'ben@acme.example'],
-    'There is no user ben@acme.example; "user create" makes one',
+    'There is no user ben@acme.example; "user list" shows those there are',
   ],
 ])('user %p is refused', async (words, message) => {
   expect(await run('user', ...words)).toEqual({ exitCode: 1, stdout: '', stderr: `error: ${message}\n` });
@@ -87,13 +87,13 @@ describe('accounts', () => {
     const refused = await text('disable', 'ben@acme.example');
     expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
     expect(refused.stderr).toContain(
-      'is the last owner of beta. Make another owner with "user add", or use --force',
+      'is the last owner of beta. Make another owner first. Use "user add", or --force.',
     );
     await json('add', 'ann@acme.example', '--organization', 'beta', '--role', 'owner');
     const disabled = await json('disable', 'ben@acme.example');
     expect(disabled).toMatchObject({ email: 'ben@acme.example', disabledAt: expect.stringMatching(/Z$/) });
     const { stdout } = await text('list');
-    expect(stdout).toMatch(/^E-MAIL +STATUS +CREATED +ORGANIZATIONS$/m);
+    expect(stdout).toMatch(/^EMAIL +STATUS +CREATED +ORGANIZATIONS$/m);
     expect(stdout).toMatch(/^ann@acme\.example +active +\d{4}-\d\d-\d\d +acme \(owner\), beta \(owner\)$/m);
     expect(stdout).toMatch(/^ben@acme\.example +disabled +\d{4}-\d\d-\d\d +beta \(owner\)$/m);
     expect((await text('reset-password', '--email', 'ben@acme.example')).stderr).toBe(

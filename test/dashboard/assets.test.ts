@@ -5,7 +5,8 @@ import { createTestApp } from '../support/test-app.ts';
 
 test.each([styleSheet, clientScript])(
   '$path is kept for good, and sent in gzip to who takes it',
-  async ({ path, type, body }) => {
+  async ({ path, type, content }) => {
+    const body = new TextDecoder().decode(content.body);
     const app = createTestApp();
     const plain = await app.request(path);
     expect(plain.headers.get('content-type')).toBe(type);

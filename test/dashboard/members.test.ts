@@ -182,7 +182,7 @@ describe('a member', () => {
     const remove = () => visit(`${MEMBERS}/${visit.user.id}/remove`, form());
     const refused = await remove();
     expect([refused.status, await refused.text()]).toEqual([
-      400,
+      409,
       expect.stringContaining('is the last owner'),
     ]);
     await signedIn(app, { organizationId: 'org_a', email: 'cyd@acme.example' });
@@ -248,7 +248,7 @@ describe('a role', () => {
     const before = allRows(app.db);
     const refused = await visit(...role(visit.user.id, 'member'));
     expect([refused.status, await refused.text()]).toEqual([
-      400,
+      409,
       expect.stringContaining('ann@acme.example is the last owner'),
     ]);
     expect(allRows(app.db)).toEqual(before);

@@ -204,7 +204,7 @@ describe('full, with something to see:', () => {
       await expectFine(guest, said);
       await guest.getByRole('link', { name: 'Sign in first' }).click();
       await expectFine(guest, said);
-      await guest.getByLabel('E-mail address').fill('nobody@acme.example');
+      await guest.getByLabel('Email').fill('nobody@acme.example');
       await guest.getByLabel('Password').fill('nothing of the sort');
       await guest.getByRole('button', { name: 'Sign in' }).click();
       await guest.getByRole('alert').waitFor();

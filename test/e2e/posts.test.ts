@@ -20,7 +20,7 @@ beforeAll(async () => {
   const page = await person.newPage();
   const link = /\/setup\?token=\S+/.exec(server.stdout())?.[0] ?? '';
   await page.goto(`${server.url}${link}`);
-  await page.getByLabel('E-mail address').fill('ann@acme.example');
+  await page.getByLabel('Email').fill('ann@acme.example');
   await page.getByLabel('Password').fill('correct horse battery');
   await page.getByLabel('Your team or product').fill('Acme Rockets');
   await page.getByRole('button', { name: 'Create account' }).click();

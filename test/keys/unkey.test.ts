@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { describeRevocation } from '../../src/keys/words.ts';
 import { allRows } from '../support/rows.ts';
 import { bearer } from '../support/test-app.ts';
 import type { Verification } from '../support/unkey/keys.ts';
@@ -162,7 +163,7 @@ test('a revoked key can pass at another node of Unkey, as the service says', asy
   expect(await statusOf()).toBe(200);
   app.clock.advance(500_000);
   expect([await statusOf(), await statusOf()]).toEqual([200, 401]);
-  expect(app.deps.keys.revocationDelay).toContain('10 more seconds, in rare cases for 10 minutes');
+  expect(describeRevocation(app.deps.keys)).toContain('10 more seconds, in rare cases for 10 minutes');
 });
 
 test.each([

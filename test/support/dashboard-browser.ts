@@ -59,7 +59,7 @@ export function setUpLink(server: ServerProcess): string {
 /** Opens that link, and becomes the owner. Returns the address that the organization's pages begin with. */
 export async function setUp(page: Page, server: ServerProcess): Promise<string> {
   await page.goto(setUpLink(server));
-  await page.getByLabel('E-mail address').fill(owner.email);
+  await page.getByLabel('Email').fill(owner.email);
   await page.getByLabel('Password').fill(owner.password);
   const organization = page.getByLabel('Your team or product');
   if ((await organization.count()) > 0) await organization.fill('Acme Rockets');
@@ -70,7 +70,7 @@ export async function setUp(page: Page, server: ServerProcess): Promise<string> 
 
 /** Fills in the form of the sign-in that is open. */
 export async function signIn(page: Page): Promise<void> {
-  await page.getByLabel('E-mail address').fill(owner.email);
+  await page.getByLabel('Email').fill(owner.email);
   await page.getByLabel('Password').fill(owner.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }

@@ -6,11 +6,9 @@ import { createOwnOrganization } from '../../users/members.ts';
 import { endAllSessions, endSession, mayCreateOrganization } from '../../users/sessions.ts';
 import { listSessions, type Session } from '../../users/store.ts';
 import { get, type Page, post, redirect, type UserVisit, view } from '../page.ts';
-import { formState, newPasswordField, submit } from '../submission.ts';
+import { formState, newPasswordField, postForm } from '../submission.ts';
 import { When } from '../view/elements.tsx';
 import { Action, Field, Form } from '../view/form.tsx';
-
-// A person's own pages: the way to their organizations, their password, and their sessions.
 
 const PATH = '/dashboard/~/account';
 const SIGN_IN = '/dashboard/~/sign-in';
@@ -47,31 +45,27 @@ export const accountPages: readonly Page[] = [
 
   get(PATH, 'user', (visit) => showAccount(visit)),
 
-  post('/dashboard/~/organizations', 'user', (visit) =>
-    submit(
-      visit,
-      OrganizationForm,
-      async (values) => {
-        const { deps, user } = visit;
-        const { id, name } = await createOwnOrganization(deps, user, values.name, deps.organizationCreation);
-        return redirect(`/dashboard/${id}/start`, `Created ${name}. You own it.`);
-      },
-      (error) => showAccount(visit, { organization: error }),
-    ),
+  postForm(
+    '/dashboard/~/organizations',
+    'user',
+    OrganizationForm,
+    (visit, error) => showAccount(visit, { organization: error }),
+    async ({ deps, user }, values) => {
+      const { id, name } = await createOwnOrganization(deps, user, values.name, deps.organizationCreation);
+      return redirect(`/dashboard/${id}/start`, `Created ${name}. You own it.`);
+    },
   ),
 
-  post(`${PATH}/password`, 'user', (visit) =>
-    submit(
-      visit,
-      PasswordForm,
-      async (values) => {
-        const { deps, user, sessionHash: keepHash, guard, request } = visit;
-        await changePassword(deps, user, { ...values, keepHash, guard, signal: request.signal });
-        const done = 'Your password is changed. You are signed out everywhere else.';
-        return { ...redirect(PATH, done), remember: user };
-      },
-      (error) => showAccount(visit, { password: error }),
-    ),
+  postForm(
+    `${PATH}/password`,
+    'user',
+    PasswordForm,
+    (visit, error) => showAccount(visit, { password: error }),
+    async ({ deps, user, sessionHash: keepHash, guard, request }, values) => {
+      await changePassword(deps, user, { ...values, keepHash, guard, signal: request.signal });
+      const done = 'Your password is changed. You are signed out everywhere else.';
+      return { ...redirect(PATH, done), remember: user };
+    },
   ),
 
   post(`${PATH}/sessions/end`, 'user', async ({ deps, user, form, sessionHash }) => {
@@ -137,14 +131,8 @@ async function showAccount(visit: UserVisit, errors: { password?: AppError; orga
   );
 }
 
-/** The organizations of a person, and a form for another where they may create one. */
-function Organizations({
-  visit: { deps, form, memberships },
-  error,
-}: {
-  visit: UserVisit;
-  error?: AppError | undefined;
-}) {
+function Organizations({ visit, error }: { visit: UserVisit; error?: AppError | undefined }) {
+  const { deps, form, memberships } = visit;
   const { fields, problem } = formState(OrganizationForm, form, error);
   return (
     <>
@@ -152,7 +140,7 @@ function Organizations({
       {memberships.length === 0 ? <p>You are in none yet.</p> : null}
       <ul class="plain">
         {memberships.map(({ organization: { id, name }, role }) => (
-          <li key={id}>
+          <li>
             <a href={`/dashboard/${id}`}>{name}</a> <span class="dim">{role}</span>
           </li>
         ))}
@@ -172,16 +160,8 @@ function Organizations({
   );
 }
 
-function Sessions({
-  sessions,
-  current,
-  now,
-}: {
-  sessions: readonly Session[];
-  /** The hash of this browser's session. */
-  current: string;
-  now: Date;
-}) {
+/** `current`: the hash of this browser's session. */
+function Sessions({ sessions, current, now }: { sessions: Session[]; current: string; now: Date }) {
   return (
     <>
       <h2 id="sessions">Sessions</h2>
@@ -191,16 +171,14 @@ function Sessions({
       </p>
       <ul class="card rows">
         {sessions.map(({ hash, userAgent, address, lastUsedAt, createdAt }) => (
-          <li key={hash} data-session>
+          <li data-session>
             <div class="grow">
               <strong title={userAgent ?? undefined}>{browserName(userAgent)}</strong>
               {hash === current ? <span class="tag active">This browser</span> : null}
               {address === null ? null : <div class="hint">{address}</div>}
               <div class="hint">
-                Last used <When at={new Date(lastUsedAt).toISOString()} now={now} />
-              </div>
-              <div class="hint">
-                Signed in <When at={createdAt} now={now} />
+                Last used <When at={new Date(lastUsedAt).toISOString()} now={now} />, signed in{' '}
+                <When at={createdAt} now={now} />
               </div>
             </div>
             <Action to={`${PATH}/sessions/end`} label="Sign out" fields={{ session: hash }} />
@@ -215,27 +193,27 @@ function Sessions({
 }
 
 // The first match counts: most browsers also name those that they descend from.
-const browsers: readonly [name: string, pattern: RegExp][] = [
-  ['Edge', /\bEdg(?:e|A|iOS)?\//],
-  ['Opera', /\bOPR\//],
-  ['Samsung Internet', /\bSamsungBrowser\//],
-  ['Firefox', /\b(?:Firefox|FxiOS)\//],
-  ['Chrome', /(?:Chrome|CriOS)\//],
-  ['Safari', /\bSafari\//],
-];
-const systems: readonly [name: string, pattern: RegExp][] = [
-  ['iPhone', /\biPhone\b/],
-  ['iPad', /\biPad\b/],
-  ['Android', /\bAndroid\b/],
-  ['ChromeOS', /\bCrOS\b/],
-  ['Windows', /\bWindows\b/],
-  ['macOS', /\bMac OS X\b/],
-  ['Linux', /\bLinux\b/],
-];
+const browsers = {
+  Edge: /\bEdg(?:e|A|iOS)?\//,
+  Opera: /\bOPR\//,
+  'Samsung Internet': /\bSamsungBrowser\//,
+  Firefox: /\b(?:Firefox|FxiOS)\//,
+  Chrome: /(?:Chrome|CriOS)\//,
+  Safari: /\bSafari\//,
+};
+const systems = {
+  iPhone: /\biPhone\b/,
+  iPad: /\biPad\b/,
+  Android: /\bAndroid\b/,
+  ChromeOS: /\bCrOS\b/,
+  Windows: /\bWindows\b/,
+  macOS: /\bMac OS X\b/,
+  Linux: /\bLinux\b/,
+};
 
-/** A browser such as "Firefox on Linux". */
 function browserName(userAgent: string | null): string {
-  const nameIn = (names: typeof browsers) => names.find(([, pattern]) => pattern.test(userAgent ?? ''))?.[0];
+  const nameIn = (patterns: Record<string, RegExp>) =>
+    Object.entries(patterns).find(([, pattern]) => pattern.test(userAgent ?? ''))?.[0];
   const system = nameIn(systems);
   return `${nameIn(browsers) ?? 'Unknown browser'}${system === undefined ? '' : ` on ${system}`}`;
 }

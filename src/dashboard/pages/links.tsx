@@ -6,14 +6,10 @@ import type { Organization } from '../../organizations/model.ts';
 import { findOrganization, listOrganizations } from '../../organizations/store.ts';
 import { acceptInvitation, choosePassword, requireLink, setUp } from '../../users/links.ts';
 import { roleNoun } from '../../users/members.ts';
-import type { Role } from '../../users/model.ts';
-import type { OneTimeLink } from '../../users/store.ts';
 import { failure } from '../../users/words.ts';
-import { get, type Page, post, redirect, tokenOf, type Visit, view } from '../page.ts';
-import { emailField, formState, newPasswordField, submit } from '../submission.ts';
-import { Field, Form } from '../view/form.tsx';
-
-// The pages of one-time links: to set up the service, to choose a password, and to join an organization.
+import { get, type Page, redirect, type Visit, view } from '../page.ts';
+import { emailField, formState, newPasswordField, postForm } from '../submission.ts';
+import { Field, Form, Hidden } from '../view/form.tsx';
 
 const SETUP = '/setup';
 const PASSWORD = '/dashboard/~/password';
@@ -38,80 +34,55 @@ export const linkPages: readonly Page[] = [
     return showSetup(visit);
   }),
 
-  post(SETUP, 'anyone', (visit) =>
-    submit(
-      visit,
-      SetupForm,
-      async (values) => {
-        const input = { ...values, ...guarded(visit) };
-        const { session, organizationId } = await setUp(visit.deps, tokenOf(visit), input);
-        return { ...redirect(`/dashboard/${organizationId}/start`), session };
-      },
-      (error) => showSetup(visit, error),
-    ),
-  ),
+  postForm(SETUP, 'anyone', SetupForm, showSetup, async (visit, values) => {
+    const { session, organizationId } = await setUp(visit.deps, tokenOf(visit), guarded(visit, values));
+    return { ...redirect(`/dashboard/${organizationId}/start`), session };
+  }),
 
   get(PASSWORD, 'anyone', async (visit) => {
     await requireLink(visit.deps, tokenOf(visit), 'password');
     return showPassword(visit);
   }),
 
-  post(PASSWORD, 'anyone', (visit) =>
-    submit(
-      visit,
-      PasswordForm,
-      async (values) => {
-        const input = { ...values, ...guarded(visit) };
-        const token = await choosePassword(visit.deps, tokenOf(visit), input);
-        return { ...redirect('/dashboard', 'Your password is changed.'), session: token };
-      },
-      (error) => showPassword(visit, error),
-    ),
-  ),
-
-  get(INVITATION, 'anyone', async (visit) => {
-    const invitation = await requireInvitation(visit);
-    return invitation.givesNothing ? alreadyIn(invitation) : showInvitation(visit, invitation);
+  postForm(PASSWORD, 'anyone', PasswordForm, showPassword, async (visit, values) => {
+    const token = await choosePassword(visit.deps, tokenOf(visit), guarded(visit, values));
+    return { ...redirect('/dashboard', 'Your password is changed.'), session: token };
   }),
 
-  post(INVITATION, 'anyone', async (visit) => {
-    const invitation = await requireInvitation(visit);
-    if (invitation.givesNothing) return alreadyIn(invitation);
-    return submit(
-      visit,
-      InvitationForm,
-      async (values) => {
-        const by = visit.user ?? { ...values, ...guarded(visit) };
-        const { organizationId, session } = await acceptInvitation(visit.deps, tokenOf(visit), by);
-        const name = invitation.organization.name.slice(0, 100);
-        const done = invitation.current === null ? `Welcome to ${name}.` : `You are an owner of ${name} now.`;
-        const to = redirect(`/dashboard/${organizationId}`, done);
-        return session === null ? to : { ...to, session };
-      },
-      (error) => showInvitation(visit, invitation, error),
-    );
+  get(INVITATION, 'anyone', (visit) => showInvitation(visit)),
+
+  postForm(INVITATION, 'anyone', InvitationForm, showInvitation, async (visit, values) => {
+    const { organization, current, givesNothing } = await requireInvitation(visit);
+    if (givesNothing) return alreadyIn(organization);
+    const by = visit.user ?? guarded(visit, values);
+    const { organizationId, session } = await acceptInvitation(visit.deps, tokenOf(visit), by);
+    const { name } = organization;
+    const done = current === null ? `Welcome to ${name}.` : `You are an owner of ${name} now.`;
+    return { ...redirect(`/dashboard/${organizationId}`, done), ...(session !== null && { session }) };
   }),
 ];
 
-function guarded({ guard, request }: Visit) {
-  return { guard, signal: request.signal };
-}
+const guarded = <Values,>({ guard, request }: Visit, values: Values) => ({
+  ...values,
+  guard,
+  signal: request.signal,
+});
 
-/** Keeps the token in the form, and never in the path of the form, which is logged. */
-function Token({ visit }: { visit: Visit }) {
-  return <input type="hidden" name="token" value={tokenOf(visit)} />;
+/** A one-time token travels in the query or the form. Never in a path, which is logged. */
+function tokenOf({ form, url }: Visit): string {
+  return form.get('token') ?? url.searchParams.get('token') ?? '';
 }
 
 async function showSetup(visit: Visit, error?: AppError) {
   const { fields, problem } = formState(SetupForm, visit.form, error);
-  const existing = await listOrganizations(visit.deps.db);
+  const existing = await visit.deps.db.read(listOrganizations);
   return view(
     'Set up Tidings',
     <>
       <h1>Set up Tidings</h1>
       <p class="lede">You are the first here. This makes you the owner.</p>
       <Form to={SETUP} problem={problem} button="Create account">
-        <Token visit={visit} />
+        <Hidden values={[['token', tokenOf(visit)]]} />
         <Field {...fields.email} autoFocus />
         <Field {...fields.password} />
         {existing.length === 0 ? (
@@ -133,7 +104,7 @@ function showPassword(visit: Visit, error?: AppError) {
       <h1>Choose a password</h1>
       <p class="lede">This signs you in here, and out everywhere else.</p>
       <Form to={PASSWORD} problem={problem} button="Save password">
-        <Token visit={visit} />
+        <Hidden values={[['token', tokenOf(visit)]]} />
         <Field {...fields.password} autoFocus />
       </Form>
     </>,
@@ -141,24 +112,15 @@ function showPassword(visit: Visit, error?: AppError) {
   );
 }
 
-interface Invitation {
-  link: OneTimeLink;
-  organization: Organization;
-  /** The role that the visitor has already. */
-  current: Role | null;
-  /** The visitor has the role of the invitation, or a higher one. */
-  givesNothing: boolean;
-}
-
 /** Guessing slows down only wrong links: a link that works is never refused for others' guesses. */
-async function requireInvitation(visit: Visit): Promise<Invitation> {
+async function requireInvitation(visit: Visit) {
   const { deps, guard, clientAddress, memberships } = visit;
   try {
-    const link = await requireLink(deps, tokenOf(visit), 'invitation');
-    const organization = await findOrganization(deps.db, link.organizationId ?? '');
+    const { role, organizationId } = await requireLink(deps, tokenOf(visit), 'invitation');
+    const organization = await deps.db.read((tx) => findOrganization(tx, organizationId ?? ''));
     if (organization === null) throw failure('organization_gone');
     const current = memberships.find((each) => each.organization.id === organization.id)?.role ?? null;
-    return { link, organization, current, givesNothing: current === 'owner' || current === link.role };
+    return { role, organization, current, givesNothing: current === 'owner' || current === role };
   } catch (error) {
     guard.count(`invitation ${addressGroup(clientAddress)}`);
     throw error;
@@ -166,14 +128,13 @@ async function requireInvitation(visit: Visit): Promise<Invitation> {
 }
 
 /** Leaves the link for the person that it was meant for. */
-function alreadyIn({ organization: { id, name } }: Invitation) {
-  return redirect(
-    `/dashboard/${id}`,
-    `You are in ${name.slice(0, 100)} already. The link still works for somebody else.`,
-  );
+function alreadyIn({ id, name }: Organization) {
+  return redirect(`/dashboard/${id}`, `You are in ${name} already. The link still works for somebody else.`);
 }
 
-function showInvitation(visit: Visit, { link, organization, current }: Invitation, error?: AppError) {
+async function showInvitation(visit: Visit, error?: AppError) {
+  const { role, organization, current, givesNothing } = await requireInvitation(visit);
+  if (givesNothing) return alreadyIn(organization);
   const { user, form } = visit;
   const { fields, problem } = formState(InvitationForm, form, error);
   const isTaken = error?.code === 'address_taken';
@@ -185,7 +146,7 @@ function showInvitation(visit: Visit, { link, organization, current }: Invitatio
       <h1>{title}</h1>
       <p class="lede">
         {current === null
-          ? `You are invited as ${roleNoun(link.role ?? 'member')}.`
+          ? `You are invited as ${roleNoun(role ?? 'member')}.`
           : 'You are a member already. As an owner you also manage keys, integrations, members and settings.'}
         {user === null ? '' : ` You are signed in as ${user.email}.`}
       </p>
@@ -194,7 +155,7 @@ function showInvitation(visit: Visit, { link, organization, current }: Invitatio
         problem={isTaken ? null : problem}
         button={user === null ? 'Create account and join' : current === null ? 'Join' : 'Become an owner'}
       >
-        <Token visit={visit} />
+        <Hidden values={[['token', tokenOf(visit)]]} />
         {user === null ? (
           <>
             <Field {...fields.email} {...(isTaken && { error: problem })} />

@@ -8,7 +8,7 @@ import { endSession, signIn } from '../../users/sessions.ts';
 import { hasUsers } from '../../users/store.ts';
 import { get, type Page, post, redirect, type Visit, view } from '../page.ts';
 import { emailField, formState, readFields } from '../submission.ts';
-import { Field, Form } from '../view/form.tsx';
+import { Field, Form, Hidden } from '../view/form.tsx';
 
 const PATH = '/dashboard/~/sign-in';
 
@@ -22,25 +22,17 @@ export const signInPages: readonly Page[] = [
   get(PATH, 'anyone', async (visit) => (visit.user === null ? showSignIn(visit) : redirect('/dashboard'))),
 
   post(PATH, 'anyone', async (visit) => {
-    const { deps, form, request, clientAddress, guard, knownBrowser: browser } = visit;
-    const source = addressGroup(clientAddress);
+    const { deps, form, clientAddress, guard, knownBrowser: browser } = visit;
+    const about = { source: addressGroup(clientAddress), browser, guard, signal: visit.request.signal };
     try {
       const { to, ...credentials } = readFields(SignInForm, form);
-      const token = await signIn(deps, {
-        ...credentials,
-        source,
-        browser,
-        guard,
-        signal: request.signal,
-      });
+      const token = await signIn(deps, { ...credentials, ...about });
       return { ...redirect(wayBack(to)), session: token };
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       // Only a refusal after a hash is written at once: the queue of hashes bounds how often.
       if (error.status === 429) guard.countRefusal(clientAddress);
-      else if (error.isRefusal) {
-        await deps.db.write((tx) => countRefusedSignIn(tx, deps, clientAddress));
-      }
+      else if (error.isRefusal) await deps.db.write((tx) => countRefusedSignIn(tx, deps, clientAddress));
       return showSignIn(visit, error);
     }
   }),
@@ -62,12 +54,12 @@ async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
         <p class="note">Nobody has an account yet. Open the setup link that Tidings prints when it starts.</p>
       ) : null}
       <Form to={PATH} problem={problem} button="Sign in">
-        <input type="hidden" name="to" value={form.get('to') ?? url.searchParams.get('to') ?? ''} />
+        <Hidden values={[['to', form.get('to') ?? url.searchParams.get('to') ?? '']]} />
         <Field {...fields.email} autoFocus />
         <Field {...fields.password} />
       </Form>
       <p class="hint">
-        Forgot it? The administrator of this service makes a link for you:{' '}
+        Forgot it? The administrator of this service creates a link for you:{' '}
         <code>{tidings} user reset-password --email …</code>
       </p>
     </>,
@@ -75,12 +67,10 @@ async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
   );
 }
 
-const MAX_WAY_BACK_LENGTH = 2_000;
-
 /** The page to return to. Only pages of the dashboard: another address could lead to another site. */
 function wayBack(to: string): string {
   const here = 'http://localhost';
-  const url = to.length > MAX_WAY_BACK_LENGTH ? null : URL.parse(to, here);
+  const url = to.length > 2_000 ? null : URL.parse(to, here);
   if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';
   return url.pathname + url.search + url.hash;
 }

@@ -1,40 +1,32 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { type ComponentChildren, h, Fragment as Pieces, type VNode } from 'preact';
+import { h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
-import type { Asset } from '../../http/respond.ts';
+import { rendered } from '../../http/respond.ts';
 import type { AppError } from '../../lib/app-error.ts';
-import type { Organization } from '../../organizations/model.ts';
-import type { Membership, User } from '../../users/model.ts';
 import script from '../page.client.js' with { type: 'text' };
+import type { MemberVisit } from '../page.ts';
 import css from '../style.css' with { type: 'text' };
+import { counted } from './elements.tsx';
+import { Form, Hidden } from './form.tsx';
 
-function asset(name: string, extension: string, type: string, body: string): Asset & { path: string } {
-  let zipped: Uint8Array<ArrayBuffer> | undefined;
+/** Browsers keep it forever: the name changes with the content. */
+function asset(name: string, type: string, body: string) {
   return {
-    // Browsers keep it for good: the name changes with the content.
-    path: `/dashboard/~/${name}-${Bun.hash(body).toString(36)}.${extension}`,
+    path: `/dashboard/~/${Bun.hash(body).toString(36)}-${name}`,
     type,
-    body,
-    // Compress on the first request, so that starting does not wait for it.
-    get zipped() {
-      zipped ??= Bun.gzipSync(body, { level: 9 });
-      return zipped;
-    },
+    content: rendered(Buffer.from(body), undefined, 9),
   };
 }
 
-export const styleSheet = asset('style', 'css', 'text/css; charset=utf-8', css);
-export const clientScript = asset('client', 'js', 'text/javascript; charset=utf-8', script);
+export const styleSheet = asset('style.css', 'text/css; charset=utf-8', css);
+export const clientScript = asset('client.js', 'text/javascript; charset=utf-8', script);
 
 type Section = 'posts' | 'integrations' | 'deliveries' | 'triggers' | 'keys' | 'settings' | 'account';
 
-/** A page to render. */
 export interface View {
   kind: 'view';
-  /** The name of the window. */
   title: string;
   body: VNode;
-  /** The current entry of the navigation. */
   section?: Section;
   status?: number;
   headers?: Readonly<Record<string, string>>;
@@ -55,38 +47,21 @@ export function view(
     ...more
   }: Pick<View, 'section' | 'status' | 'headers'> & { error?: AppError | null | undefined } = {},
 ): View {
-  const { status, headers } = error ?? {};
-  return {
-    kind: 'view',
-    title,
-    body,
-    ...(status !== undefined && { status }),
-    ...(headers !== undefined && { headers }),
-    ...more,
-  };
+  const ofError = error && { status: error.status, headers: error.headers };
+  return { kind: 'view', title, body, ...ofError, ...more };
 }
 
 export function fragment(body: VNode | VNode[]): Fragment {
   return { kind: 'fragment', body };
 }
 
-/** Frames a page of an organization with its navigation. */
-export interface Frame {
-  user: User;
-  organization: Organization;
-  memberships: readonly Membership[];
+export interface Frame extends Pick<MemberVisit, 'user' | 'organization' | 'memberships' | 'base'> {
   mayCreateOrganization: boolean;
-  /** The path that the organization's pages begin with. */
-  base: string;
   drafts: number;
 }
 
 /** A page as HTML. Without a frame it is a sheet in the middle. */
-export function renderPage(
-  { title, body, section }: View,
-  frame: Frame | null,
-  notice: string | null,
-): string {
+export function renderPage({ title, body, section }: View, frame: Frame | null, notice: string | null) {
   const content = (
     <main id="main">
       <div role="status" class="notices">
@@ -134,33 +109,27 @@ export function renderFragment({ body }: Fragment): string {
   return toHtml(h(Pieces, {}, body));
 }
 
-/** Bidirectional overrides, embeddings and isolates, which reorder the text outside their element. */
-const REORDERING = /[\u202a-\u202e\u2066-\u2069]/;
-
-/** HTML without characters that reorder the text beside them. Forms keep every character that they hold. */
+/**
+ * HTML without bidirectional overrides, embeddings and isolates, which reorder the text outside their element. Forms
+ * keep every character that they hold.
+ */
 function toHtml(node: VNode): string {
-  const html = render(node);
-  if (!REORDERING.test(html)) return html;
-  return html.replaceAll(/<textarea\b[^>]*>[^<]*|\bvalue="[^"]*"|[\u202a-\u202e\u2066-\u2069]/g, (each) =>
-    each.length > 1 ? each : '',
-  );
+  const reordering = /<textarea\b[^>]*>[^<]*|\bvalue="[^"]*"|[\u202a-\u202e\u2066-\u2069]/g;
+  return render(node).replaceAll(reordering, (each) => (each.length > 1 ? each : ''));
 }
 
-const entries: { section: Section; path: string; name: string }[] = [
-  { section: 'posts', path: 'posts', name: 'Posts' },
-  { section: 'integrations', path: 'integrations', name: 'Integrations' },
-  { section: 'deliveries', path: 'deliveries', name: 'Deliveries' },
-  { section: 'keys', path: 'settings/keys', name: 'API keys' },
-  { section: 'settings', path: 'settings', name: 'Settings' },
+const entries: [section: Section, path: string, name: string][] = [
+  ['posts', 'posts', 'Posts'],
+  ['integrations', 'integrations', 'Integrations'],
+  ['deliveries', 'deliveries', 'Deliveries'],
+  ['keys', 'settings/keys', 'API keys'],
+  ['settings', 'settings', 'Settings'],
 ];
 
-function Side({
-  frame: { user, organization, memberships, mayCreateOrganization, base, drafts },
-  section,
-}: {
-  frame: Frame;
-  section: Section | undefined;
-}) {
+const current = (is: boolean) => (is ? 'page' : undefined);
+
+function Side({ frame, section }: { frame: Frame; section: Section | undefined }) {
+  const { user, organization, memberships, mayCreateOrganization, base, drafts } = frame;
   const others = memberships.filter((each) => each.organization.id !== organization.id);
   return (
     <header class="side">
@@ -188,24 +157,18 @@ function Side({
             </ul>
           </details>
           <nav aria-label="Dashboard">
-            {entries.map((entry) => (
-              <a href={`${base}/${entry.path}`} aria-current={entry.section === section ? 'page' : undefined}>
-                <span>{entry.name}</span>
-                {entry.section === 'posts' && drafts > 0 ? (
-                  <small>{drafts === 1 ? '1 draft' : `${drafts.toLocaleString('en')} drafts`}</small>
-                ) : null}
+            {entries.map(([each, path, name]) => (
+              <a href={`${base}/${path}`} aria-current={current(each === section)}>
+                <span>{name}</span>
+                {each === 'posts' && drafts > 0 ? <small>{counted(drafts, 'draft')}</small> : null}
               </a>
             ))}
           </nav>
           <div class="me">
-            <a href="/dashboard/~/account" aria-current={section === 'account' ? 'page' : undefined}>
+            <a href="/dashboard/~/account" aria-current={current(section === 'account')}>
               {user.email}
             </a>
-            <form method="post" action="/dashboard/~/sign-out">
-              <button class="link" type="submit">
-                Sign out
-              </button>
-            </form>
+            <Form to="/dashboard/~/sign-out" problem={null} button="Sign out" kind="link" layout="" />
           </div>
         </div>
       </details>
@@ -213,45 +176,36 @@ function Side({
   );
 }
 
-const tabs = [
-  { path: 'settings', name: 'Organization', isForOwners: false },
-  { path: 'settings/keys', name: 'API keys', isForOwners: false },
-  { path: 'settings/members', name: 'Members', isForOwners: false },
-  { path: 'settings/audit', name: 'Audit log', isForOwners: true },
-] as const;
+const tabs = {
+  settings: 'Organization',
+  'settings/keys': 'API keys',
+  'settings/members': 'Members',
+  'settings/audit': 'Audit log',
+};
 
-/** The heading of a page of the settings, with tabs to the others. */
-export function SettingsHead({
-  title,
-  visit: { base, role },
-  current,
-}: {
+export function SettingsHead(props: {
   title: string;
-  visit: { base: string; role: Membership['role'] };
-  current: (typeof tabs)[number]['path'];
+  visit: Pick<MemberVisit, 'base' | 'role'>;
+  current: keyof typeof tabs;
 }) {
+  const { base, role } = props.visit;
   return (
     <>
-      <h1>{title}</h1>
+      <h1>{props.title}</h1>
       <nav class="tabs" aria-label="Settings">
-        {tabs
-          .filter(({ isForOwners }) => role === 'owner' || !isForOwners)
-          .map(({ path, name }) => (
-            <a class="tab" href={`${base}/${path}`} aria-current={path === current ? 'page' : undefined}>
+        {Object.entries(tabs).map(([path, name]) =>
+          path === 'settings/audit' && role !== 'owner' ? null : (
+            <a class="tab" href={`${base}/${path}`} aria-current={current(path === props.current)}>
               {name}
             </a>
-          ))}
+          ),
+        )}
       </nav>
     </>
   );
 }
 
-/** A page for a failure. */
-export function troublePage(
-  status: number,
-  message: string,
-  headers: Readonly<Record<string, string>> = {},
-): View {
+export function troublePage(status: number, message: string, headers: View['headers'] = {}): View {
   const isMissing = status === 404;
   return view(
     isMissing ? 'Not found' : 'That did not work',
@@ -271,14 +225,10 @@ export function troublePage(
 /** Fields that no page repeats, even to send a form again. */
 const SECRETS = new Set(['password', 'current', 'apiToken']);
 
-/**
- * For a form that arrived after its session had ended. The page carries the form, so that its text is not lost. `form`
- * is null when it is too large to read without a session.
- */
+/** For a form whose session had ended. The page carries its fields; null: it is too large to read without a session. */
 export function signedOutPage(path: string, form: URLSearchParams | null): View {
-  const fields = [...(form ?? [])];
-  const isKept = form !== null && !fields.some(([name]) => SECRETS.has(name));
-  const elsewhere: ComponentChildren = (
+  const isSecret = form !== null && [...form.keys()].some((name) => SECRETS.has(name));
+  const elsewhere = (
     <a href="/dashboard/~/sign-in" target="_blank" rel="noopener">
       sign in in another tab
     </a>
@@ -288,29 +238,22 @@ export function signedOutPage(path: string, form: URLSearchParams | null): View 
     <>
       <h1>You are signed out</h1>
       <p class="lede">Your session has ended, so Tidings did not process the form.</p>
-      {isKept ? (
-        <>
-          <p>Your text is not lost: {elsewhere}, come back here, and send it again.</p>
-          <form method="post" action={path}>
-            {fields.map(([name, value]) => (
-              <input type="hidden" name={name} value={value} />
-            ))}
-            <button type="submit" class="button go">
-              Send it again
-            </button>
-          </form>
-        </>
-      ) : form === null ? (
+      {form === null ? (
         <p>
           Your text is too long to keep on this page, but your browser still has it: {elsewhere}, come back
           here, and reload this page. When your browser asks, confirm that it sends the form again.
         </p>
-      ) : (
+      ) : isSecret ? (
         <p>
           <a class="button go" href="/dashboard/~/sign-in">
             Sign in
           </a>
         </p>
+      ) : (
+        <Form to={path} problem={null} button="Send it again" layout="">
+          <p>Your text is not lost: {elsewhere}, come back here, and send it again.</p>
+          <Hidden values={[...form]} />
+        </Form>
       )}
     </>,
     { status: 401 },

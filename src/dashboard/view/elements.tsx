@@ -2,8 +2,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { DAY_MS } from '../../lib/time.ts';
 
-// Elements of pages: tables with filters and pages, times, statuses, and texts to copy.
-
 export interface Column<Row> {
   title: string;
   /** Only screen readers read the title. */
@@ -24,7 +22,6 @@ export function Table<Row>({
   caption: string;
   columns: readonly (Column<Row> | null)[];
   rows: readonly Row[];
-  /** A class of the table. */
   kind?: string;
 }) {
   const present = columns.filter((column) => column !== null);
@@ -46,13 +43,8 @@ export function Table<Row>({
             <tr>
               {present.map(({ title, isLabeled, class: kind, cell }) => {
                 const content = cell(row);
-                return content === null ? (
-                  <td />
-                ) : (
-                  <td class={kind} data-label={isLabeled ? title : undefined}>
-                    {content}
-                  </td>
-                );
+                const about = { class: kind, 'data-label': isLabeled ? title : undefined };
+                return <td {...(content !== null && about)}>{content}</td>;
               })}
             </tr>
           ))}
@@ -62,37 +54,24 @@ export function Table<Row>({
   );
 }
 
-/** In place of a table without rows. */
 export function Empty({ children }: { children: ComponentChildren }) {
   return <div class="card empty">{children}</div>;
 }
 
-interface PageLink {
-  to: string;
-  label: string;
-}
+type PageLink = { to: string; label: string } | null;
 
-/** Links to the pages of a list before and after this one. */
-export function Pager({
-  back,
-  next,
-  children,
-}: {
-  back: PageLink | null;
-  next: PageLink | null;
-  children?: ComponentChildren;
-}) {
+export function Pager(props: { back: PageLink; next: PageLink; children?: ComponentChildren }) {
+  const linkTo = (page: PageLink, rel?: 'next') =>
+    page && (
+      <a href={page.to} rel={rel}>
+        {page.label}
+      </a>
+    );
   return (
     <nav class="pages" aria-label="Pages">
-      <span>{back === null ? null : <a href={back.to}>{back.label}</a>}</span>
-      <span class="dim">{children}</span>
-      <span>
-        {next === null ? null : (
-          <a href={next.to} rel="next">
-            {next.label}
-          </a>
-        )}
-      </span>
+      <span>{linkTo(props.back)}</span>
+      <span class="dim">{props.children}</span>
+      <span>{linkTo(props.next, 'next')}</span>
     </nav>
   );
 }
@@ -157,7 +136,6 @@ export function Select({
   );
 }
 
-/** A status as a word in its color. */
 export function Status({ status, more = '' }: { status: string; more?: string }) {
   return (
     <span class={`tag ${status}`}>
@@ -181,25 +159,23 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   );
 }
 
-/** A text with a button that copies it. */
-export function ToCopy({ text, label = 'Copy' }: { text: string; label?: string }) {
+export function ToCopy(props: Parameters<typeof Copy>[0]) {
   return (
     <div class="once">
-      <code>{text}</code>
-      <Copy text={text} label={label} />
+      <code>{props.text}</code>
+      <Copy {...props} />
     </div>
   );
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
+/** Units of times within a day, each up to the next. */
+const units: readonly [name: string, ms: number, belowMs: number][] = [
+  ['s', 1_000, 60_000],
+  ['min', 60_000, 3_600_000],
+  ['h', 3_600_000, DAY_MS],
+];
 
-const day = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  timeZone: 'UTC',
-});
+const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 
 /** A time such as "12 s ago", "yesterday", "18 Nov 2026" or "in 3 days", with the exact time as its title. */
 export function When({ at, now }: { at: string; now: Date }): VNode {
@@ -219,19 +195,13 @@ export function exactly(time: Date): string {
 
 function relative(time: Date, now: Date): string {
   const ms = now.getTime() - time.getTime();
-  const amount = amountOf(Math.abs(ms));
-  if (Math.abs(ms) < 1_000) return 'just now';
-  if (amount !== null) return ms > 0 ? `${amount} ago` : `in ${amount}`;
-  if (ms > 0) return ms < 2 * DAY_MS ? 'yesterday' : day.format(time);
-  const days = Math.round(-ms / DAY_MS);
+  const distance = Math.abs(ms);
+  if (distance < 1_000) return 'just now';
+  const [name, unitMs = 1] = units.find(([, , belowMs]) => distance < belowMs) ?? [];
+  const amount = `${Math.floor(distance / unitMs)} ${name}`;
+  if (name !== undefined) return ms > 0 ? `${amount} ago` : `in ${amount}`;
+  const days = Math.round(distance / DAY_MS);
+  if (ms > 0) return distance < 2 * DAY_MS ? 'yesterday' : day.format(time);
   if (days > 30) return day.format(time);
   return days === 1 ? 'tomorrow' : `in ${days} days`;
-}
-
-/** Less than a day in its largest unit. */
-function amountOf(ms: number): string | null {
-  if (ms < MINUTE_MS) return `${Math.floor(ms / 1_000)} s`;
-  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;
-  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h`;
-  return null;
 }

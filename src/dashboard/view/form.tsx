@@ -16,55 +16,102 @@ export function Form({
 }: {
   to: string;
   problem: string | null;
-  /** The button's label. */
   button: string;
-  kind?: '' | 'go';
+  kind?: '' | 'go' | 'bad' | 'link';
   layout?: string;
   /** The response shows something once, so sending the form again must do nothing. */
   isOnce?: boolean;
   /** The button's label while the response takes its time. The script sets it. */
   busy?: string;
   id?: string;
-  children: ComponentChildren;
+  children?: ComponentChildren;
 }) {
   return (
     <form method="post" action={to} class={layout} id={id} data-once={isOnce ? '' : undefined}>
       <FormError error={problem} />
       {isOnce ? <input type="hidden" name="mark" value={newMark()} /> : null}
       {children}
-      <button type="submit" class={`button ${kind}`.trim()} data-busy={busy}>
+      <button type="submit" class={kind === 'link' ? 'link' : `button ${kind}`.trim()} data-busy={busy}>
         {button}
       </button>
     </form>
   );
 }
 
-/** Names the hint and the error for screen readers. */
-function described(id: string, hint: unknown, error: unknown) {
-  const by = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
-  return { 'aria-describedby': by || undefined, 'aria-invalid': error ? ('true' as const) : undefined };
+/** A form of one button, for something that happens at once. */
+export function Action({
+  label,
+  fields = {},
+  kind = '',
+  ...form
+}: Pick<Parameters<typeof Form>[0], 'to' | 'kind' | 'isOnce' | 'busy'> & {
+  label: string;
+  fields?: Readonly<Record<string, string>>;
+}) {
+  return (
+    <Form {...form} kind={kind} button={label} problem={null} layout="inline">
+      <Hidden values={Object.entries(fields)} />
+    </Form>
+  );
 }
 
-/** An input with its label above, and its hint and error below. */
-function Labeled({
-  id,
+/** Explains an action before its button. `about` tells a screen reader which of several it is. */
+export function Danger({
   label,
-  hint,
-  error,
-  kind,
+  about,
+  isMild = false,
+  button,
   children,
-}: {
-  id: string;
+  ...action
+}: Omit<Parameters<typeof Action>[0], 'kind' | 'label'> & {
   label: string;
-  hint?: ComponentChildren;
-  error?: string | null | undefined;
-  kind?: string;
+  about?: string | null;
+  isMild?: boolean;
+  button: string;
   children: ComponentChildren;
 }) {
   return (
+    <details class={isMild ? 'danger mild' : 'danger'}>
+      <summary>
+        {label}
+        {about ? <span class="hidden"> {about}</span> : null}
+      </summary>
+      <p>{children}</p>
+      <Action {...action} label={button} kind={isMild ? '' : 'bad'} />
+    </details>
+  );
+}
+
+export function Hidden({ values }: { values: readonly (readonly [name: string, value: string])[] }) {
+  return values.map(([name, value]) => <input type="hidden" name={name} value={value} />);
+}
+
+/** `id`: for a page with another field of that name. `kind`: a class of the field. */
+interface Labels {
+  label: string;
+  name: string;
+  hint?: ComponentChildren;
+  error?: string | null | undefined;
+  id?: string | undefined;
+  kind?: string | undefined;
+}
+
+/** `children` gets the attributes that join the control with its label, hint and error. */
+function Labeled({
+  label,
+  name,
+  hint,
+  error,
+  id = `field-${name}`,
+  kind,
+  children,
+}: Labels & { children: (attributes: object) => ComponentChildren }) {
+  const by = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  const described = { 'aria-describedby': by || undefined, 'aria-invalid': error ? 'true' : undefined };
+  return (
     <div class={['field', kind, error && 'wrong'].filter(Boolean).join(' ')}>
       <label for={id}>{label}</label>
-      {children}
+      {children({ id, name, ...described })}
       {hint ? (
         <p class="hint" id={`${id}-hint`}>
           {hint}
@@ -78,83 +125,50 @@ function Labeled({
 export function Field({
   label,
   name,
-  type = 'text',
-  value,
-  min,
-  max,
   hint,
   error,
-  placeholder,
-  autoComplete = 'off',
-  required = true,
-  autoFocus = false,
-  id = `field-${name}`,
-  kind = '',
-}: {
-  label: string;
-  name: string;
-  /** For a page with another field of that name. */
-  id?: string;
+  id,
+  kind,
+  ...input
+}: Labels & {
   type?: 'text' | 'email' | 'password' | 'date' | 'search' | 'number';
   value?: string;
   min?: number;
   max?: number;
-  hint?: ComponentChildren;
-  error?: string | null;
   placeholder?: string;
   autoComplete?: string;
   required?: boolean;
   autoFocus?: boolean;
-  /** A class of the field. */
-  kind?: string;
 }) {
+  const attributes = { type: 'text', required: true, autoComplete: 'off', ...input };
   return (
-    <Labeled id={id} label={label} hint={hint} error={error ?? null} kind={kind}>
-      <input
-        id={id}
-        name={name}
-        type={type as 'text'}
-        value={value}
-        min={min}
-        max={max}
-        placeholder={placeholder}
-        required={required}
-        autofocus={autoFocus}
-        autocomplete={autoComplete}
-        {...described(id, hint, error)}
-      />
+    <Labeled label={label} name={name} hint={hint} error={error} id={id} kind={kind}>
+      {(described) => <input {...(attributes as { type: 'text' })} {...described} />}
     </Labeled>
   );
 }
 
 /** A field of several lines. `more`: attributes of the element. */
 export function TextArea({
-  label,
-  name,
   value = '',
-  hint,
-  error,
   more = {},
-}: {
-  label: string;
-  name: string;
+  ...labels
+}: Labels & {
   value?: string;
-  hint?: ComponentChildren;
-  error?: string | null;
   more?: { class?: string; rows?: number; placeholder?: string; 'data-preview'?: string };
 }) {
-  const id = `field-${name}`;
   return (
-    <Labeled id={id} label={label} hint={hint} error={error ?? null}>
-      {/* An HTML parser drops one line break at the beginning: this one, and none of the value. */}
-      <textarea id={id} name={name} {...more} {...described(id, hint, error)}>
-        {`\n${value}`}
-      </textarea>
+    <Labeled {...labels}>
+      {(described) => (
+        // An HTML parser drops one line break at the beginning: this one, and none of the value.
+        <textarea {...more} {...described}>
+          {`\n${value}`}
+        </textarea>
+      )}
     </Labeled>
   );
 }
 
-/** Radio buttons, one for each value. */
 export function Choice<Value extends string>({
   label,
   name,
@@ -200,35 +214,4 @@ export function FormError({ error }: { error: string | null | undefined }) {
       {error}
     </p>
   ) : null;
-}
-
-/** A form of one button, for something that happens at once. */
-export function Action({
-  to,
-  label,
-  kind = '',
-  fields = {},
-  isOnce = false,
-  busy,
-}: {
-  to: string;
-  label: string;
-  kind?: '' | 'go' | 'bad' | 'link';
-  fields?: Readonly<Record<string, string>>;
-  /** The response shows something once, so sending the form again must do nothing. */
-  isOnce?: boolean;
-  /** The button's label while the response takes its time. The script sets it. */
-  busy?: string;
-}) {
-  return (
-    <form method="post" action={to} class="inline" data-once={isOnce ? '' : undefined}>
-      {isOnce ? <input type="hidden" name="mark" value={newMark()} /> : null}
-      {Object.entries(fields).map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
-      <button type="submit" class={kind === 'link' ? 'link' : `button ${kind}`} data-busy={busy}>
-        {label}
-      </button>
-    </form>
-  );
 }

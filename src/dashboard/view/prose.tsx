@@ -7,23 +7,24 @@ import type { DashboardDeps } from '../page.ts';
 /** Longer texts are rendered in the thread: 200,000 characters may take a second. */
 const MAX_HERE = 10_000;
 
-/** Renders short Markdown in this thread. */
-export function Prose({ markdown }: { markdown: string }) {
-  return <Rendered html={renderMarkdown(markdown)} />;
+export function Prose({
+  markdown = '',
+  html = renderMarkdown(markdown),
+}: {
+  markdown?: string;
+  html?: string;
+}) {
+  // The one place for it: the renderer lets nothing active through.
+  return <div class="prose" dangerouslySetInnerHTML={{ __html: html }} />;
 }
 
 /** Renders Markdown of any length, or says why there is no preview. */
 export async function proseOf({ render }: Pick<DashboardDeps, 'render'>, markdown: string): Promise<VNode> {
   if (render === undefined || markdown.length <= MAX_HERE) return <Prose markdown={markdown} />;
   try {
-    return <Rendered html={await render(markdown)} />;
+    return <Prose html={await render(markdown)} />;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return <p class="error">No preview: {error.message}.</p>;
   }
-}
-
-function Rendered({ html }: { html: string }) {
-  // The one place for it: the renderer lets nothing active through.
-  return <div class="prose" dangerouslySetInnerHTML={{ __html: html }} />;
 }

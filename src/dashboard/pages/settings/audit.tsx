@@ -42,17 +42,14 @@ export const auditPages: readonly Page[] = [
 async function showAudit(visit: MemberVisit): Promise<View> {
   const { deps, organization, base, url } = visit;
   const { group, actor, before, filter } = readFilter(url.searchParams);
-  const found = await listOrganizationAudit(deps.db, organization.id, filter, PAGE_SIZE + 1);
-  const members = await deps.db.read((tx) => listMembers(tx, organization.id));
+  const { found, members } = await deps.db.read(async (tx) => ({
+    found: await listOrganizationAudit(tx, organization.id, filter, PAGE_SIZE + 1),
+    members: await listMembers(tx, organization.id),
+  }));
   const events = found.slice(0, PAGE_SIZE);
   const next = found.length > PAGE_SIZE ? events.at(-1)?.id : undefined;
   const path = `${base}/settings/audit`;
-  const pageFrom = (id?: number) => {
-    const query = new URLSearchParams(
-      Object.entries({ group, actor, before: String(id ?? '') }).filter(([, value]) => value !== ''),
-    );
-    return query.size === 0 ? path : `${path}?${query}`;
-  };
+  const pageFrom = (id: number | '') => `${path}?${new URLSearchParams({ group, actor, before: `${id}` })}`;
   const isFiltered = group !== '' || actor !== '';
   return view(
     'Audit log',
@@ -68,10 +65,10 @@ async function showAudit(visit: MemberVisit): Promise<View> {
           name="group"
           isLabelHidden
           value={group}
-          options={[
-            { value: '', label: 'All events' },
-            ...Object.entries(groupNames).map(([value, label]) => ({ value, label })),
-          ]}
+          options={Object.entries({ '': 'All events', ...groupNames }).map(([value, label]) => ({
+            value,
+            label,
+          }))}
         />
         <Select
           label="Actor"
@@ -83,20 +80,19 @@ async function showAudit(visit: MemberVisit): Promise<View> {
       </FilterBar>
       {events.length > 0 ? (
         <Events events={events} path={path} now={deps.clock.now()} />
-      ) : !isFiltered && before === undefined ? (
-        <Empty>
-          <p>No events yet. Changes to posts, keys, integrations, triggers and members appear here.</p>
-        </Empty>
       ) : (
         <Empty>
-          <p>{isFiltered ? 'No event matches these filters.' : 'There are no older events.'}</p>
-          <a class="button" href={path}>
-            Show all events
-          </a>
+          <p>
+            {isFiltered
+              ? 'No event matches these filters.'
+              : before === undefined
+                ? 'No events yet. Changes to posts, keys, integrations, triggers and members appear here.'
+                : 'There are no older events.'}
+          </p>
         </Empty>
       )}
       <Pager
-        back={before === undefined ? null : { to: pageFrom(), label: 'Newest' }}
+        back={before === undefined ? null : { to: pageFrom(''), label: 'Newest' }}
         next={next === undefined ? null : { to: pageFrom(next), label: 'Older' }}
       />
     </>,
@@ -108,8 +104,8 @@ async function showAudit(visit: MemberVisit): Promise<View> {
 function readFilter(query: URLSearchParams) {
   const group = query.get('group') ?? '';
   const actor = query.get('actor') ?? '';
-  const beforeText = query.get('before') ?? '';
-  const before = /^\d{1,15}$/.test(beforeText) ? Number(beforeText) : undefined;
+  const id = query.get('before') ?? '';
+  const before = /^\d{1,15}$/.test(id) ? Number(id) : undefined;
   const filter: AuditFilter = {
     actions: Object.hasOwn(auditGroups, group) ? auditGroups[group as AuditGroup] : undefined,
     actor: Object.hasOwn(machines, actor) ? machines[actor] : isId(actor) ? { id: actor } : undefined,
@@ -137,23 +133,17 @@ function Events({ events, path, now }: { events: readonly AuditEvent[]; path: st
       columns={[
         {
           title: 'Event',
-          cell: ({ actor, summary }) => (
-            <>
-              {actor.type === 'user' && actor.id !== null ? (
-                <a href={`${path}?actor=${encodeURIComponent(actor.id)}`}>{describeActor(actor)}</a>
-              ) : (
-                <strong>{describeActor(actor)}</strong>
-              )}{' '}
-              {summary}
-            </>
-          ),
+          cell: ({ actor, summary }) => [
+            actor.type === 'user' && actor.id !== null ? (
+              <a href={`${path}?actor=${encodeURIComponent(actor.id)}`}>{describeActor(actor)}</a>
+            ) : (
+              <strong>{describeActor(actor)}</strong>
+            ),
+            ` ${summary}`,
+          ],
         },
         { title: 'Address', isLabeled: true, class: 'short', cell: ({ address }) => address },
-        {
-          title: 'Time',
-          class: 'end dim',
-          cell: ({ createdAt }) => <When at={createdAt} now={now} />,
-        },
+        { title: 'Time', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
       ]}
     />
   );

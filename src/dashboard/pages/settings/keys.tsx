@@ -1,15 +1,23 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
 import { type ApiKey, type CreatedKey, READ_PERMISSION } from '../../../keys/model.ts';
-import { getOwnKey, KeyServiceUnavailable, quietDays } from '../../../keys/service.ts';
-import { describeKeyWarning } from '../../../keys/words.ts';
+import { getOwnKey, type KeyService, KeyServiceUnavailable, quietDays } from '../../../keys/service.ts';
+import { describeKeyWarning, describeRevocation } from '../../../keys/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
-import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import {
+  type Answer,
+  get,
+  type MemberVisit,
+  type Page,
+  post,
+  redirect,
+  type View,
+  view,
+} from '../../page.ts';
 import { once, readFields } from '../../submission.ts';
 import { SettingsHead } from '../../view/document.tsx';
 import { Pager, Table, When } from '../../view/elements.tsx';
-import { Action } from '../../view/form.tsx';
+import { Danger } from '../../view/form.tsx';
 import { createdKeyPage, expiryOf, NewKey, NewKeyForm } from './new-key.tsx';
 
 const PATH = '/dashboard/:organizationId/settings/keys';
@@ -18,39 +26,31 @@ const PAGE_SIZE = 50;
 /** A key that expires within this time stands out. */
 const SOON_MS = 14 * DAY_MS;
 
-const REFUSED = 'the key service refused a change';
-
 export const keyPages: readonly Page[] = [
   get(PATH, 'member', (visit) => showKeys(visit)),
 
   // The response shows the key's value, once. A redirect would need to carry it in a URL or a cookie.
-  post(PATH, 'owner', async (visit) => {
-    const { deps, form } = visit;
-    try {
+  post(PATH, 'owner', (visit) =>
+    change(visit, async () => {
+      const { deps, form } = visit;
       const created = await once(deps.db, form.get('mark'), () => createKey(visit));
       if (created === null) return showKeys(visit, { isSentAgain: true });
-      if (created.warning !== undefined)
-        deps.log.warn({ keyId: created.id }, describeKeyWarning(created.warning));
+      const { id, warning } = created;
+      if (warning !== undefined) deps.log.warn({ keyId: id }, describeKeyWarning(warning));
       return createdKeyPage(visit, created);
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      if (error instanceof KeyServiceUnavailable) return showOutage(visit, error);
-      if (error.status >= 500) deps.log.warn({ err: error }, REFUSED);
-      return showKeys(visit, { error });
-    }
-  }),
+    }),
+  ),
 
   post(`${PATH}/:keyId/revoke`, 'owner', (visit) =>
-    changeKey(visit, async ({ id, name }) => {
-      const { keys } = visit.deps;
+    changeKey(visit, async ({ id, name }, keys) => {
       await keys.revokeKey(id);
-      return `“${name}” is revoked. ${keys.revocationDelay}`;
+      return `“${name}” is revoked. ${describeRevocation(keys)}`;
     }),
   ),
 
   post(`${PATH}/:keyId/delete`, 'owner', (visit) =>
-    changeKey(visit, async ({ id, name }) => {
-      await visit.deps.keys.deleteKey(id);
+    changeKey(visit, async ({ id, name }, keys) => {
+      await keys.deleteKey(id);
       return `“${name}” is deleted.`;
     }),
   ),
@@ -66,59 +66,39 @@ function createKey({ deps, organization, form }: MemberVisit): Promise<CreatedKe
   });
 }
 
-/** Changes a key of the organization. A refusal and an outage show the page with an explanation. */
-async function changeKey(visit: MemberVisit, change: (key: ApiKey) => Promise<string>) {
+function changeKey(visit: MemberVisit, work: (key: ApiKey, keys: KeyService) => Promise<string>) {
   const { deps, organization, params, base } = visit;
-  try {
+  return change(visit, async () => {
     const key = await getOwnKey(deps, organization.id, params.keyId ?? '');
-    return redirect(`${base}/settings/keys`, await change(key));
-  } catch (error) {
-    if (error instanceof KeyServiceUnavailable) return showOutage(visit, error);
-    if (!(error instanceof AppError) || error.status < 500) throw error;
-    deps.log.warn({ err: error }, REFUSED);
-    return showKeys(visit, { refusal: error });
-  }
+    return redirect(`${base}/settings/keys`, await work(key, deps.keys));
+  });
 }
 
-/** `error`: of the form. `refusal`: of a change to a key. */
-interface Outcome {
-  error?: AppError;
-  refusal?: AppError;
-  isSentAgain?: boolean;
-}
-
-async function showKeys(visit: MemberVisit, outcome: Outcome = {}): Promise<View> {
-  const { deps, organization } = visit;
+/** Shows the page again, with an explanation, for an invalid form, a refusal of Unkey and an outage. */
+async function change(visit: MemberVisit, work: () => Promise<Answer>): Promise<Answer> {
   try {
-    return keysPage(visit, { keys: await deps.keys.listKeys(organization.id), ...outcome });
+    return await work();
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    deps.log.warn({ err: error }, 'the keys could not be listed');
-    return keysPage(visit, { trouble: error, ...outcome });
+    if (!(error instanceof AppError) || error.status === 404) throw error;
+    if (error.status >= 500) visit.deps.log.warn({ err: error }, 'a key could not be changed');
+    return showKeys(visit, error instanceof KeyServiceUnavailable ? { outage: error } : { error });
   }
 }
 
-/** Does not list the keys: the key service has just failed to respond. */
-function showOutage(visit: MemberVisit, error: AppError): View {
-  visit.deps.log.warn({ err: error }, 'a key could not be changed');
-  return keysPage(visit, { trouble: error, isChange: true });
-}
-
-function keysPage(
+/** Shows the keys. `error`: a change was refused. `outage`: Unkey did not respond to a change. */
+async function showKeys(
   visit: MemberVisit,
-  {
-    keys,
-    trouble,
-    isChange = false,
-    error,
-    refusal,
-    isSentAgain = false,
-  }: Outcome & { keys?: readonly ApiKey[]; trouble?: AppError; isChange?: boolean },
-): View {
-  const { role, form } = visit;
+  { error, outage, isSentAgain = false }: { error?: AppError; outage?: AppError; isSentAgain?: boolean } = {},
+): Promise<View> {
+  const { role, form, deps, organization, params } = visit;
+  // Unkey has just failed to respond: do not ask it again.
+  const keys = outage ?? (await deps.keys.listKeys(organization.id).catch(toTrouble));
+  if (keys instanceof AppError && keys !== outage) {
+    deps.log.warn({ err: keys }, 'the keys could not be listed');
+  }
   const isOwner = role === 'owner';
-  const isEmpty = keys?.length === 0;
-  const status = isChange ? 503 : isSentAgain ? 409 : ((error ?? refusal)?.status ?? 200);
+  const isEmpty = Array.isArray(keys) && keys.length === 0;
+  const ofForm = params.keyId === undefined ? error : undefined;
   return view(
     'API keys',
     <>
@@ -128,9 +108,9 @@ function keysPage(
         {isEmpty && isOwner ? ' There is none yet: create the first here.' : ''}
         {isOwner ? '' : ' Owners create and revoke them.'}
       </p>
-      {refusal === undefined ? null : (
+      {error === undefined || error === ofForm ? null : (
         <p class="note" role="alert">
-          <strong>The key was not changed.</strong> {refusal.message}
+          <strong>The key was not changed.</strong> {error.message}
         </p>
       )}
       {isSentAgain ? (
@@ -141,20 +121,25 @@ function keysPage(
       ) : null}
       {isOwner ? (
         <NewKeyForm
-          visit={visit}
+          base={visit.base}
           values={isSentAgain ? new URLSearchParams() : form}
-          error={error}
-          isOpen={error !== undefined || isEmpty || isChange}
+          error={ofForm}
+          isOpen={ofForm !== undefined || isEmpty || outage !== undefined}
         />
       ) : null}
-      {trouble === undefined ? (
-        <Keys visit={visit} keys={keys ?? []} />
+      {keys instanceof AppError ? (
+        <Outage trouble={keys} isChange={outage !== undefined} />
       ) : (
-        <Outage trouble={trouble} isChange={isChange} />
+        <Keys visit={visit} keys={keys} />
       )}
     </>,
-    { section: 'keys', status },
+    { section: 'keys', error: error ?? outage, ...(isSentAgain && { status: 409 }) },
   );
+}
+
+function toTrouble(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
 }
 
 function Keys({ visit, keys }: { visit: MemberVisit; keys: readonly ApiKey[] }) {
@@ -174,21 +159,14 @@ function Keys({ visit, keys }: { visit: MemberVisit; keys: readonly ApiKey[] }) 
         columns={[
           {
             title: 'Name',
-            cell: (key) => (
-              <>
-                <strong>{key.name}</strong>
-                <Advice apiKey={key} now={now} />
-              </>
-            ),
+            cell: (key) => [<strong>{key.name}</strong>, <Advice apiKey={key} now={now} />],
           },
           {
             title: 'Key',
-            cell: ({ prefix, permissions }) => (
-              <>
-                <code>{prefix}…</code>
-                <div class="hint">{permissions.join(', ')}</div>
-              </>
-            ),
+            cell: ({ prefix, permissions }) => [
+              <code>{prefix}…</code>,
+              <div class="hint">{permissions.join(', ')}</div>,
+            ],
           },
           { title: 'Created', isLabeled: true, cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
           {
@@ -223,11 +201,8 @@ function Keys({ visit, keys }: { visit: MemberVisit; keys: readonly ApiKey[] }) 
 function Advice({ apiKey, now }: { apiKey: ApiKey; now: Date }) {
   const days = quietDays(apiKey, now);
   if (days === null) return null;
-  return (
-    <div class="hint">
-      {apiKey.lastUsedAt === null ? `Never used in ${days} days` : `No call for ${days} days`}: safe to revoke
-    </div>
-  );
+  const quiet = apiKey.lastUsedAt === null ? `Never used in ${days} days` : `No call for ${days} days`;
+  return <div class="hint">{quiet}: safe to revoke</div>;
 }
 
 function Expiry({ apiKey: { expiresAt, status }, now }: { apiKey: ApiKey; now: Date }) {
@@ -240,38 +215,18 @@ function Expiry({ apiKey: { expiresAt, status }, now }: { apiKey: ApiKey; now: D
   );
 }
 
-/** Revokes an active key; deletes one that has ended. */
 function Ending({ visit, apiKey, now }: { visit: MemberVisit; apiKey: ApiKey; now: Date }) {
   const { id, name, status, lastUsedAt } = apiKey;
   const path = `${visit.base}/settings/keys/${encodeURIComponent(id)}`;
-  if (status !== 'active') {
-    return (
-      <details class="danger">
-        <summary>
-          Delete<span class="hidden"> {name}</span>
-        </summary>
-        <p>The key is already {status}. Deleting it removes it from this list for good.</p>
-        <Action to={`${path}/delete`} label="Delete this key" kind="bad" />
-      </details>
-    );
-  }
-  return (
-    <details class="danger">
-      <summary>
-        Revoke<span class="hidden"> {name}</span>
-      </summary>
-      <p>
-        Sites that read posts with “{name}” get 401. {visit.deps.keys.revocationDelay} You can't undo this.{' '}
-        {lastUsedAt === null ? (
-          'It has not been used yet.'
-        ) : (
-          <>
-            Its last call: <When at={lastUsedAt} now={now} />.
-          </>
-        )}
-      </p>
-      <Action to={`${path}/revoke`} label="Revoke this key" kind="bad" />
-    </details>
+  return status === 'active' ? (
+    <Danger label="Revoke" about={name} to={`${path}/revoke`} button="Revoke this key">
+      Sites that read posts with “{name}” get 401. {describeRevocation(visit.deps.keys)} You can't undo this.
+      Last call: {lastUsedAt === null ? 'never' : <When at={lastUsedAt} now={now} />}.
+    </Danger>
+  ) : (
+    <Danger label="Delete" about={name} to={`${path}/delete`} button="Delete this key">
+      The key is already {status}. Deleting it removes it from this list for good.
+    </Danger>
   );
 }
 
@@ -281,11 +236,9 @@ function Outage({ trouble, isChange }: { trouble: AppError; isChange: boolean })
     <div class="note" role="alert">
       <p>
         <strong>
-          {isDown ? 'Unkey, which keeps the keys, does not respond just now.' : 'The keys cannot be shown.'}
+          {isDown ? 'Unkey, which keeps the keys, does not respond.' : 'The keys cannot be shown.'}
         </strong>{' '}
-        {isDown
-          ? 'No key is lost: all keys work again as soon as it responds.'
-          : trouble.message.replace(/\.?$/, '.')}
+        {isDown ? 'No key is lost: all keys work again as soon as it responds.' : trouble.message}
       </p>
       <p>
         {isChange

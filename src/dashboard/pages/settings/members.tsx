@@ -1,15 +1,15 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
-import { AppError } from '../../../lib/app-error.ts';
+import type { AppError } from '../../../lib/app-error.ts';
 import { invite } from '../../../users/links.ts';
 import { readMembers, removeMember, roleNoun, setRole, withdrawInvitations } from '../../../users/members.ts';
 import { type Member, Role } from '../../../users/model.ts';
 import { failure } from '../../../users/words.ts';
-import { type Answer, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { formState, once, readFields } from '../../submission.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { formState, once, postForm } from '../../submission.ts';
 import { SettingsHead } from '../../view/document.tsx';
 import { counted, Status, Table, ToCopy } from '../../view/elements.tsx';
-import { Action, Choice, Form, FormError } from '../../view/form.tsx';
+import { Action, Choice, Danger, Form, FormError } from '../../view/form.tsx';
 
 const PATH = '/dashboard/:organizationId/settings/members';
 
@@ -26,57 +26,36 @@ export const memberPages: readonly Page[] = [
   get(PATH, 'member', (visit) => showMembers(visit)),
 
   // The response shows the link: its token must not be in a URL of ours or a cookie.
-  post(`${PATH}/invitations`, 'owner', (visit) =>
-    change(visit, async () => {
-      const { deps, organization, form, base } = visit;
-      const { role } = readFields(RoleForm, form);
-      const path = await once(deps.db, form.get('mark'), () => invite(deps, organization.id, role));
-      return path === null
-        ? redirect(
-            `${base}/settings/members`,
-            'The link was shown before. Create another one if you need it.',
-          )
-        : showInvitation(visit, role, `${deps.publicUrl()}${path}`);
-    }),
-  ),
+  postForm(`${PATH}/invitations`, 'owner', RoleForm, showMembers, async (visit, { role }) => {
+    const { deps, organization, form, base } = visit;
+    const path = await once(deps.db, form.get('mark'), () => invite(deps, organization.id, role));
+    if (path !== null) return showInvitation(visit, role, `${deps.publicUrl()}${path}`);
+    const done = 'The link was shown before. Create another one if you need it.';
+    return redirect(`${base}/settings/members`, done);
+  }),
 
   post(`${PATH}/invitations/withdraw`, 'owner', async ({ deps, organization, base }) => {
     await withdrawInvitations(deps, organization.id);
     return redirect(`${base}/settings/members`, 'No invitation link works any more.');
   }),
 
-  post(`${PATH}/:userId/remove`, 'owner', (visit) =>
-    change(visit, async () => {
-      const { deps, organization, user, base } = visit;
-      const { id, email } = await requireMember(visit);
-      await removeMember(deps, id, organization.id);
-      return id === user.id
-        ? redirect('/dashboard', `You have left ${organization.name.slice(0, 100)}.`)
-        : redirect(`${base}/settings/members`, `${email.slice(0, 200)} is no longer a member.`);
-    }),
-  ),
+  postForm(`${PATH}/:userId/remove`, 'owner', Type.Object({}), showMembers, async (visit) => {
+    const { deps, organization, user, base } = visit;
+    const { id, email } = await requireMember(visit);
+    await removeMember(deps, id, organization.id);
+    return id === user.id
+      ? redirect('/dashboard', `You have left ${organization.name}.`)
+      : redirect(`${base}/settings/members`, `${email} is no longer a member.`);
+  }),
 
-  post(`${PATH}/:userId/role`, 'owner', (visit) =>
-    change(visit, async () => {
-      const { deps, organization, user, form, base } = visit;
-      const { id, email } = await requireMember(visit);
-      const { role } = readFields(RoleForm, form);
-      await setRole(deps, id, organization.id, role);
-      const subject = id === user.id ? 'You are' : `${email.slice(0, 200)} is`;
-      return redirect(`${base}/settings/members`, `${subject} ${roleNoun(role)} now.`);
-    }),
-  ),
+  postForm(`${PATH}/:userId/role`, 'owner', RoleForm, showMembers, async (visit, { role }) => {
+    const { deps, organization, user, base } = visit;
+    const { id, email } = await requireMember(visit);
+    await setRole(deps, id, organization.id, role);
+    const subject = id === user.id ? 'You are' : `${email} is`;
+    return redirect(`${base}/settings/members`, `${subject} ${roleNoun(role)} now.`);
+  }),
 ];
-
-/** Shows the page again when a form is invalid, or would leave no owner. */
-async function change(visit: MemberVisit, work: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof AppError) || ![400, 409].includes(error.status)) throw error;
-    return showMembers(visit, error);
-  }
-}
 
 /** The person in the path. Throws `AppError` 404, also for somebody of another organization. */
 async function requireMember({ deps, organization, params }: MemberVisit): Promise<Member> {
@@ -111,8 +90,7 @@ function showInvitation(visit: MemberVisit, role: Role, link: string) {
 async function showMembers(visit: MemberVisit, error?: AppError) {
   const { deps, organization, role, user } = visit;
   const { people, invitations } = await readMembers(deps, organization.id);
-  const { fields, problem } = formState(RoleForm, {}, error);
-  const isLastOwner = error?.code === 'last_owner';
+  const { fields } = formState(RoleForm, {}, error);
   return view(
     'Members',
     <>
@@ -121,13 +99,7 @@ async function showMembers(visit: MemberVisit, error?: AppError) {
         {people.length === 1 ? 'One person works' : `${people.length} people work`} on {organization.name}.
         {role === 'owner' ? '' : ' Owners invite others.'}
       </p>
-      <FormError
-        error={
-          isLastOwner
-            ? `${error.details.email} is the last owner. Make another owner first.`
-            : (problem ?? fields.role.error)
-        }
-      />
+      <FormError error={fields.role.error ?? error?.message} />
       <Table
         caption="Members"
         rows={people}
@@ -151,19 +123,19 @@ async function showMembers(visit: MemberVisit, error?: AppError) {
               </>
             ),
           },
-          role !== 'owner'
-            ? null
-            : {
+          role === 'owner'
+            ? {
                 title: 'Actions',
                 isTitleHidden: true,
                 class: 'end',
                 cell: (person) => <Actions visit={visit} person={person} people={people} />,
-              },
+              }
+            : null,
         ]}
       />
       {role === 'owner' ? <Invitations base={visit.base} count={invitations} /> : null}
     </>,
-    { section: 'settings', error, ...(isLastOwner && { status: 400 }) },
+    { section: 'settings', error },
   );
 }
 
@@ -171,7 +143,7 @@ function Invitations({ base, count }: { base: string; count: number }) {
   return (
     <>
       <h2>Invite a person</h2>
-      <p>Tidings sends no e-mail. You get a link and send it to the person. It works once, within 7 days.</p>
+      <p>Tidings sends no email. You get a link and send it to the person. It works once, within 7 days.</p>
       <Form to={`${base}/settings/members/invitations`} problem={null} button="Create invitation link" isOnce>
         <Choice
           label="Role"
@@ -199,45 +171,32 @@ function Invitations({ base, count }: { base: string; count: number }) {
 function Actions({ visit, person, people }: { visit: MemberVisit; person: Member; people: Member[] }) {
   const { base, user, organization } = visit;
   const { id, email, role } = person;
-  const isSelf = id === user.id;
   const hasOtherOwner = people.some(
     (each) => each.id !== id && each.role === 'owner' && each.disabledAt === null,
   );
   if (role === 'owner' && !hasOtherOwner) return <span class="dim">The last owner can't be removed</span>;
   const path = `${base}/settings/members/${encodeURIComponent(id)}`;
   const next = role === 'owner' ? 'member' : 'owner';
+  const isSelf = id === user.id;
+  const [who, about] = isSelf ? ['You', null] : [email, email];
   const label = `${isSelf ? 'Become' : 'Make'} ${roleNoun(next)}`;
   const links = 'Invitation links that were not used yet stop working.';
   return (
     <>
-      <details class="danger mild">
-        <summary>
-          {label}
-          {isSelf ? null : <span class="hidden">: {email}</span>}
-        </summary>
-        <p>
-          {next === 'owner'
-            ? `${email} can then do everything that you can: manage keys, integrations and settings, and invite and remove people, including you.`
-            : `${isSelf ? 'You keep' : `${email} keeps`} writing and publishing posts, and no longer ${isSelf ? 'manage' : 'manages'} keys, integrations, members and settings. ${isSelf ? 'Only another owner can make you one again. ' : ''}${links}`}
-        </p>
-        <Action to={`${path}/role`} label={label} fields={{ role: next }} />
-      </details>
-      <details class="danger">
-        <summary>
-          {isSelf ? 'Leave' : 'Remove'}
-          {isSelf ? null : <span class="hidden"> {email}</span>}
-        </summary>
-        <p>
-          {isSelf ? 'You lose' : `${email} loses`} access to {organization.name} at once.{' '}
-          {isSelf ? 'Your' : 'Their'} posts stay. {links} API keys keep working: revoke those that{' '}
-          {isSelf ? 'you know' : 'the person knows'}.
-        </p>
-        <Action
-          to={`${path}/remove`}
-          label={isSelf ? 'Leave this organization' : 'Remove from the organization'}
-          kind="bad"
-        />
-      </details>
+      <Danger label={label} about={about} isMild to={`${path}/role`} button={label} fields={{ role: next }}>
+        {next === 'owner'
+          ? `${who} can then do everything that you can: manage keys, integrations and settings, and invite and remove people, including you.`
+          : `${who} can still write and publish posts, but no longer manage keys, integrations, members and settings. ${isSelf ? 'Only another owner can make you one again. ' : ''}${links}`}
+      </Danger>
+      <Danger
+        label={isSelf ? 'Leave' : 'Remove'}
+        about={about}
+        to={`${path}/remove`}
+        button={isSelf ? 'Leave this organization' : 'Remove from the organization'}
+      >
+        {who} can no longer open {organization.name}. {isSelf ? 'Your' : 'Their'} posts stay. {links} API keys
+        keep working: revoke those that {isSelf ? 'you know' : 'the person knows'}.
+      </Danger>
     </>
   );
 }

@@ -1,5 +1,4 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
 import { type Static, Type } from '@sinclair/typebox';
 import { type CreatedKey, READ_PERMISSION } from '../../../keys/model.ts';
 import { describeKeyWarning } from '../../../keys/words.ts';
@@ -37,29 +36,22 @@ export const NewKey = Type.Object({
 /** The expiry for the key service, which refuses a text that is no time and a time that has passed. */
 export function expiryOf({ expiry, date }: Static<typeof NewKey>, now: Date): string | null {
   if (expiry === '') return null;
-  const days = Number(expiry);
-  if (days > 0 && expiries.some(({ value }) => value === expiry)) {
-    return new Date(now.getTime() + days * DAY_MS).toISOString();
-  }
-  return date;
+  const days = expiries.some(({ value }) => value === expiry) ? Number(expiry) : 0;
+  return days > 0 ? new Date(now.getTime() + days * DAY_MS).toISOString() : date;
 }
 
-export function NewKeyForm({
-  visit: { base },
-  values,
-  error,
-  isOpen,
-}: {
-  visit: MemberVisit;
+export function NewKeyForm(props: {
+  base: string;
   values: URLSearchParams;
   error: AppError | undefined;
   isOpen: boolean;
 }) {
-  const { fields, problem } = formState(NewKey, values, error);
+  const { fields, problem } = formState(NewKey, props.values, props.error);
+  const to = `${props.base}/settings/keys`;
   return (
-    <details class="create" open={isOpen}>
+    <details class="create" open={props.isOpen}>
       <summary class="button go">Create New API Key</summary>
-      <Form to={`${base}/settings/keys`} problem={problem} button="Create key" layout="stack card pad" isOnce>
+      <Form to={to} problem={problem} button="Create key" layout="stack card pad" isOnce>
         <Field {...fields.name} />
         <Select {...fields.expiry} options={expiries} />
         <div class="on-date">

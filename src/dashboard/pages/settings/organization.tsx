@@ -5,14 +5,14 @@ import { forecastLog, type LogForecast } from '../../../deliveries/count-store.t
 import type { AppError } from '../../../lib/app-error.ts';
 import { Plan } from '../../../organizations/model.ts';
 import { changeOrganization } from '../../../organizations/service.ts';
-import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { formState, submit } from '../../submission.ts';
+import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
+import { formState, postForm } from '../../submission.ts';
 import { SettingsHead } from '../../view/document.tsx';
-import { When } from '../../view/elements.tsx';
+import { counted, When } from '../../view/elements.tsx';
 import { Choice, Field, Form } from '../../view/form.tsx';
 
 const PATH = '/dashboard/:organizationId/settings';
-const planNames: Readonly<Record<Plan, string>> = { free: 'Free', pro: 'Pro' };
+const planNames: Record<Plan, string> = { free: 'Free', pro: 'Pro' };
 
 const SettingsForm = Type.Object({
   name: Type.String({ label: 'Name' }),
@@ -22,20 +22,12 @@ const SettingsForm = Type.Object({
 export const organizationPages: readonly Page[] = [
   get(PATH, 'member', (visit) => showSettings(visit)),
 
-  post(PATH, 'owner', (visit) =>
-    submit(
-      visit,
-      SettingsForm,
-      async (values) => {
-        const { deps, organization, base } = visit;
-        const { plan } = await changeOrganization(deps, organization.id, values);
-        const isOther = plan !== organization.plan;
-        const then = isOther ? ` New log entries are kept for ${retentionDaysOf[plan]} days.` : '';
-        return redirect(`${base}/settings`, `Saved.${then}`);
-      },
-      (error) => showSettings(visit, error),
-    ),
-  ),
+  postForm(PATH, 'owner', SettingsForm, showSettings, async ({ deps, organization, base }, values) => {
+    const { plan } = await changeOrganization(deps, organization.id, values);
+    const isOther = plan !== organization.plan;
+    const then = isOther ? ` New log entries are kept for ${retentionDaysOf[plan]} days.` : '';
+    return redirect(`${base}/settings`, `Saved.${then}`);
+  }),
 ];
 
 async function showSettings(visit: MemberVisit, error?: AppError) {
@@ -54,17 +46,11 @@ async function showSettings(visit: MemberVisit, error?: AppError) {
   );
 }
 
-function Settings({
-  visit: { organization, form, base },
-  log,
-  error,
-}: {
-  visit: MemberVisit;
-  log: LogForecast;
-  error: AppError | undefined;
-}) {
+function Settings(props: { visit: MemberVisit; log: LogForecast; error: AppError | undefined }) {
+  const { organization, form, base } = props.visit;
   const { name, plan } = organization;
-  const { fields, problem } = formState(SettingsForm, { name, plan, ...Object.fromEntries(form) }, error);
+  const typed = { name, plan, ...Object.fromEntries(form) };
+  const { fields, problem } = formState(SettingsForm, typed, props.error);
   return (
     <Form to={`${base}/settings`} problem={problem ?? fields.plan.error} button="Save settings">
       <Field
@@ -80,7 +66,7 @@ function Settings({
         options={Plan.anyOf.map(({ const: value }) => ({
           value,
           label: retention(value),
-          hint: forecast(log, retentionDaysOf[value]),
+          hint: forecast(props.log, retentionDaysOf[value]),
         }))}
       >
         <p class="hint">A change applies to new deliveries. Posts are kept for good.</p>
@@ -112,14 +98,12 @@ function Facts({ visit: { organization } }: { visit: MemberVisit }) {
 }
 
 function LogSize({ log, now, retentionDays }: { log: LogForecast; now: Date; retentionDays: number }) {
-  if (log.oldest === null) {
-    return <p class="dim">It is empty. Each delivery becomes an entry.</p>;
-  }
-  const entries = `${log.isCapped ? 'more than ' : ''}${log.entries.toLocaleString('en')}`;
+  if (log.oldest === null) return <p class="dim">It is empty. Each delivery becomes an entry.</p>;
   return (
     <p>
-      It holds {entries} {log.entries === 1 ? 'entry,' : 'entries, the oldest'} from{' '}
-      <When at={log.oldest} now={now} />. It will hold {forecast(log, retentionDays)}.
+      It holds {log.isCapped ? 'more than ' : ''}
+      {counted(log.entries, 'entry', 'entries')}, the oldest from <When at={log.oldest} now={now} />. It will
+      hold {forecast(log, retentionDays)}.
     </p>
   );
 }
@@ -128,5 +112,5 @@ function LogSize({ log, now, retentionDays }: { log: LogForecast; now: Date; ret
 function forecast({ perDay }: LogForecast, days: number): string {
   const entries = Math.ceil(Number((perDay * days).toPrecision(2)));
   if (entries === 0) return 'nothing, at the current rate';
-  return `about ${entries.toLocaleString('en')} ${entries === 1 ? 'entry' : 'entries'} at the current rate`;
+  return `about ${counted(entries, 'entry', 'entries')} at the current rate`;
 }
