@@ -1,0 +1,71 @@
+import { type Command, Option } from 'commander';
+import { AppError } from '../lib/app-error.ts';
+import type { Services } from '../main.ts';
+import { type CliContext, timeOrSpan, whole, withServices } from './context.ts';
+import { print } from './output.ts';
+
+// What the groups of commands share: how one runs, its argument, its options, its input files.
+
+type Work = (services: Services, ...words: never[]) => Promise<unknown>;
+type ResultOf<Given extends Work> = Awaited<ReturnType<Given>>;
+type WordsOf<Given extends Work> = Parameters<Given> extends [Services, ...infer Words] ? Words : [];
+
+/**
+ * Makes the action of a command on the data folder. `work` and `describe` get the arguments and options as the person
+ * gave them. `toJson`: what `--json` prints of the result; default, all.
+ */
+export function answering(context: CliContext) {
+  return <Given extends Work>(
+    work: Given,
+    describe: (result: ResultOf<Given>, ...words: WordsOf<Given>) => string,
+    toJson: (result: ResultOf<Given>) => unknown = (result) => result,
+  ) =>
+    async (...given: unknown[]): Promise<void> => {
+      const command = given.at(-1) as Command;
+      const result = await withServices(context, command, (services) =>
+        work(services, ...(given as never[])),
+      );
+      const words = given as WordsOf<Given>;
+      print(context.terminal, command, toJson(result as ResultOf<Given>), () =>
+        describe(result as ResultOf<Given>, ...words),
+      );
+    };
+}
+
+/** Adds a command about one thing of the group, which its id names. */
+export const aboutOne = (group: Command, thing: string) => (name: string, description: string) =>
+  group.command(name).description(description).argument('<id>', thing);
+
+/** Work on one thing that leaves no result. */
+export const done =
+  (past: 'deleted' | 'dismissed', work: (services: Services, id: string) => Promise<void>) =>
+  async (services: Services, id: string) => {
+    await work(services, id);
+    return { id, [past]: true };
+  };
+
+export const ofOrganization = new Option('--organization <id>', 'only of this organization');
+export const ofIntegration = new Option('--integration <id>', 'only of this integration');
+export const ofEvent = new Option('--event <name>', "only of this event, by the provider's name for it");
+export const sinceThen = new Option(
+  '--since <time>',
+  'only since then: ISO 8601, or back from now as in 90m, 24h, 30d',
+).argParser(timeOrSpan);
+
+export const limitTo = (rows: string) =>
+  new Option('--limit <number>', `${rows}, 1 to 1000`).argParser(whole(1, 1000)).default(50);
+export const pageNumber = new Option('--page <number>', 'page number')
+  .argParser(whole(1, 1_000_000_000))
+  .default(1);
+
+/** Throws `AppError` 400. */
+export async function readText(path: string): Promise<string> {
+  const file = Bun.file(path);
+  if (!(await file.exists())) throw new AppError(400, `${path}: no such file`);
+  return file.text();
+}
+
+/** To the second, in UTC. */
+export function clockTime(iso: string): string {
+  return iso.slice(0, 19).replace('T', ' ');
+}
