@@ -1,4 +1,5 @@
 import { get, type IncomingMessage } from 'node:http';
+import { isIPv6 } from 'node:net';
 import { type Command, Option } from 'commander';
 import { readConfig, settings } from '../config.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -7,10 +8,12 @@ import { systemClock } from '../lib/time.ts';
 import type { Result } from '../operate/doctor/check.ts';
 import { admit, examine } from '../operate/doctor/examine.ts';
 import { planSweep, sweep } from '../operate/jobs.ts';
-import { addSettings, type CliContext, flagsOf, isoTime, WorkFailed, withServices } from './context.ts';
+import { answering } from './command.ts';
+import { addSettings, type CliContext, flagsOf, isoTime, WorkFailed } from './context.ts';
 import { oneLine, print } from './output.ts';
 
 export function addSweepCommand(program: Command, context: CliContext): void {
+  const answer = answering(context);
   program
     .command('sweep')
     .description(
@@ -18,19 +21,16 @@ export function addSweepCommand(program: Command, context: CliContext): void {
     )
     .option('--as-of <time>', 'what has expired by then, as ISO 8601 (default: now)', isoTime)
     .option('--dry-run', 'tell what would be removed, and remove nothing')
-    .action(async ({ asOf, dryRun }: { asOf?: string; dryRun?: true }, command: Command) => {
-      const swept = await withServices(context, command, (services) => {
-        const at = asOf === undefined ? services.clock.now() : new Date(asOf);
-        return dryRun ? planSweep(services, at) : sweep(services, at);
-      });
-      print(
-        context.terminal,
-        command,
-        swept,
-        ({ deliveryIds, logs }) =>
+    .action(
+      answer(
+        (services, { asOf, dryRun }: { asOf?: string; dryRun?: true }) => {
+          const at = asOf === undefined ? services.clock.now() : new Date(asOf);
+          return dryRun ? planSweep(services, at) : sweep(services, at);
+        },
+        ({ deliveryIds, logs }, { dryRun }) =>
           `${dryRun ? 'Would remove' : 'Removed'} ${deliveryIds} delivery ids and ${logs} log entries.`,
-      );
-    });
+      ),
+    );
 }
 
 const MARKS = { ok: '✓', warning: '!', failed: '✗' } as const;
@@ -57,7 +57,7 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Cl
       async ({ offline = false, full = false, key }: { offline?: boolean; full?: boolean; key?: string }) => {
         const { patient, close } = admit({
           clock: systemClock,
-          fetch: (request) => fetchWithoutRedirects(request),
+          fetch: fetchWithoutRedirects,
           flags: flagsOf(command),
           environment,
           isOffline: offline,
@@ -82,20 +82,11 @@ const TIMEOUT_MS = 1_000;
 /** The addresses that mean "every address of this machine", and the one to ask instead. */
 const loopback: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1', '[::]': '::1' };
 
-interface Health {
-  /** The requested URL, such as `http://127.0.0.1:3000/ping`. */
-  url: string;
-  status: number;
-}
-
-/**
- * Asks the server that listens on `host` and `port` whether it answers. Throws `AppError` 503 when it does not
- * within a second, or not with 200, and 400 for the port 0, which says nothing of where it listens.
- */
-async function checkHealth({ host, port }: { host: string; port: number }): Promise<Health> {
+/** Throws `AppError` 503 unless the server answers with 200 within a second, and 400 for the port 0. */
+async function checkHealth({ host, port }: { host: string; port: number }) {
   if (port === 0) throw new AppError(400, 'PORT is 0, so the port is not known: name it with --port');
   const address = loopback[host] ?? host;
-  const url = `http://${address.includes(':') && !address.startsWith('[') ? `[${address}]` : address}:${port}/ping`;
+  const url = `http://${isIPv6(address) ? `[${address}]` : address}:${port}/ping`;
   const status = await statusOf(url);
   if (status !== 200) throw new AppError(503, `${url} answered ${status}, not 200`);
   return { url, status };
@@ -108,18 +99,15 @@ async function statusOf(url: string): Promise<number> {
   request.on('error', reject);
   try {
     return (await promise).statusCode ?? 0;
-  } catch (error) {
-    throw new AppError(503, `${url}: ${reasonOf(error)}`, { cause: error });
+  } catch (cause) {
+    const { code, name, message } = cause as NodeJS.ErrnoException;
+    const isLate = name === 'AbortError' || name === 'TimeoutError';
+    const reason = isLate ? `not answered within ${TIMEOUT_MS / 1000} s` : message;
+    const isRefused = code === 'ECONNREFUSED';
+    throw new AppError(503, `${url}: ${isRefused ? 'nothing listens there' : reason}`, { cause });
   } finally {
     request.destroy();
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if ('code' in error && error.code === 'ECONNREFUSED') return 'nothing listens there';
-  const isLate = error.name === 'AbortError' || error.name === 'TimeoutError';
-  return isLate ? `not answered within ${TIMEOUT_MS / 1000} s` : error.message;
 }
 
 export function addHealthcheckCommand(program: Command, context: CliContext): void {
