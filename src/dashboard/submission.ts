@@ -134,7 +134,7 @@ export function formState<Schema extends TObject>(
       const { label = '', hint, inputType, autoComplete, subject, problem, serviceField = name } = field;
       const wrong = error?.fields[serviceField] ?? error?.fields[name];
       if (wrong !== undefined) isAboutField = true;
-      const sentence = problem ?? asSentence(`${subject ?? `The ${label.toLowerCase()}`} ${wrong}`);
+      const sentence = problem ?? asSentence(`${subject ?? `The ${label.toLowerCase()}`} ${wrong}`.trim());
       return [
         name,
         {
@@ -156,7 +156,7 @@ export function formState<Schema extends TObject>(
 }
 
 function asSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? '' : '.'}`;
 }
 
 /**

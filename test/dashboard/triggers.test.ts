@@ -148,7 +148,7 @@ describe('a trigger', () => {
   });
 
   test('is rehearsed on the log, which changes nothing', async () => {
-    expect(await textOf(`${one}?rehearse=yes`)).toContain('None. No delivery in the log');
+    expect(await textOf(`${one}?rehearse=yes`)).toContain('No posts. No delivery in the log');
     await visit(`${path}/test`, { event: 'release' });
     const before = allRows(app.db);
     const html = await textOf(`${one}?rehearse=yes`);

@@ -5,7 +5,6 @@ import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import {
   ContentType,
-  contentTypes,
   MAX_LINKEDIN_LENGTH,
   type OwnedPost,
   type Post,
@@ -25,9 +24,9 @@ import {
 } from '../../page.ts';
 import { type FieldState, formState, readFields, submit } from '../../submission.ts';
 import { Select, Status, When } from '../../view/elements.tsx';
-import { Field, Form, FormError, TextArea } from '../../view/form.tsx';
+import { Action, Field, Form, FormError, TextArea } from '../../view/form.tsx';
 import { proseOf } from '../../view/prose.tsx';
-import { originOf, originWords, typeNames } from './list.tsx';
+import { describeOrigin, originOf, typeNames, typeOptions } from './list.tsx';
 import { Conflict, findSuggestion, requirePost, SuggestionNote } from './suggestion.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
@@ -115,10 +114,7 @@ async function showNew(visit: MemberVisit, error?: AppError): Promise<View> {
       <p class="lede">It becomes a draft. Publish it when you are ready.</p>
       <Form to={`${base}/posts/~/new`} problem={problem} layout="post" button="Save draft">
         <TextFields base={base} fields={fields} preview={await previewOf(deps, values)} autoFocus>
-          <Select
-            {...fields.contentType}
-            options={contentTypes.map((value) => ({ value, label: typeNames[value] }))}
-          />
+          <Select {...fields.contentType} options={typeOptions} />
         </TextFields>
       </Form>
       <p>
@@ -246,13 +242,13 @@ function EditorBar({ post: { status, contentType } }: { post: Post }) {
 }
 
 /** The log entry of the delivery that a post was made from, while the log has it. */
-async function findSource({ db }: DashboardDeps, post: OwnedPost): Promise<string | null> {
+async function findSource({ db }: DashboardDeps, post: OwnedPost): Promise<string | undefined> {
   const { deliveryId: referenceId } = originOf(post);
-  if (referenceId === null) return null;
+  if (referenceId === null) return undefined;
   // A delivery may have arrived more than once: take the first that was processed.
   const page = { limit: 20, page: 1 };
-  const entries = await listDeliveries(db, post.organizationId, { referenceId }, page);
-  return (entries.findLast(({ status }) => status === 'processed') ?? entries.at(-1))?.id ?? null;
+  const entries = await db.read((tx) => listDeliveries(tx, post.organizationId, { referenceId }, page));
+  return (entries.findLast(({ status }) => status === 'processed') ?? entries.at(-1))?.id;
 }
 
 function OriginLine({
@@ -263,25 +259,25 @@ function OriginLine({
 }: {
   post: OwnedPost;
   base: string;
-  source: string | null;
+  source: string | undefined;
   now: Date;
 }) {
-  const origin = originOf(post);
-  const words = originWords(origin);
+  const { url, author } = originOf(post);
+  const words = describeOrigin(post);
   return (
     <p class="dim origin">
       <span>{typeNames[post.contentType]}</span>
       <span>
-        {origin.url === null ? (
+        {url === null ? (
           (words ?? 'written or imported by hand')
         ) : (
-          <a href={origin.url} rel="noopener nofollow">
+          <a href={url} rel="noopener nofollow">
             {words ?? 'the source'}
           </a>
         )}
       </span>
-      {origin.author === null ? null : <span>by {origin.author}</span>}
-      {source === null ? null : (
+      {author === null ? null : <span>by {author}</span>}
+      {source === undefined ? null : (
         <span>
           <a href={`${base}/deliveries/${source}`}>the delivery</a>
         </span>
@@ -303,16 +299,12 @@ function DeletePost({ base, post }: { base: string; post: Post }) {
   return (
     <details class="danger">
       <summary>Delete this post</summary>
-      <form method="post" action={`${base}/posts/${id}/delete`}>
-        <p>
-          This deletes <strong>{title}</strong> for good.{' '}
-          {status === 'published' ? 'The API stops returning it at once. ' : ''}
-          {originOf(post).deliveryId === null ? '' : 'Its events do not create it again.'}
-        </p>
-        <button type="submit" class="button bad">
-          Delete for good
-        </button>
-      </form>
+      <p>
+        This deletes <strong>{title}</strong> for good.{' '}
+        {status === 'published' ? 'The API stops returning it at once. ' : ''}
+        {originOf(post).deliveryId === null ? '' : 'Its events do not create it again.'}
+      </p>
+      <Action to={`${base}/posts/${id}/delete`} label="Delete for good" kind="bad" />
     </details>
   );
 }

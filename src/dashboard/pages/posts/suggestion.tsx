@@ -49,7 +49,7 @@ export const suggestionPages: readonly Page[] = [
 
 /** The post in the path. Throws `AppError` 404, also for another organization's. */
 export async function requirePost({ deps, organization, params }: MemberVisit): Promise<OwnedPost> {
-  const found = await readPost(deps.db, params.postId ?? '');
+  const found = await deps.db.read((tx) => readPost(tx, params.postId ?? ''));
   if (found?.organizationId !== organization.id) {
     throw new AppError(404, 'There is no such post. It may have been deleted.');
   }
@@ -130,47 +130,43 @@ const MAX_LINES = 1_000;
 /** A longer difference is folded: it would push the editor away. */
 const MAX_OPEN = 40;
 
-type Piece = SuggestedLine | { kind: 'skipped'; lines: SuggestedLine[] };
+const elements = { added: 'ins', removed: 'del', same: 'span' } as const;
 
 /** The changes from one text to another, line by line. */
 function Difference({ label, lines }: { label: string; lines: readonly SuggestedLine[] }) {
-  const all = withoutLongSame(lines);
-  const pieces = all.slice(0, MAX_LINES);
+  const shown = withoutLongSame(lines);
   return (
-    <details open={all.length <= MAX_OPEN}>
+    <details open={shown.length <= MAX_OPEN}>
       <summary>{label}</summary>
       <pre class="difference">
-        {pieces.map((piece) => (
-          <Line piece={piece} />
-        ))}
-        {all.length > pieces.length ? <span class="dim">… and so on</span> : null}
+        {shown.slice(0, MAX_LINES).map((piece) => {
+          if (typeof piece === 'string') return <span class="dim">{piece}</span>;
+          const Line = elements[piece.kind];
+          // An empty line keeps its height.
+          return <Line>{piece.line || ' '}</Line>;
+        })}
+        {shown.length > MAX_LINES ? <span class="dim">… and so on</span> : null}
       </pre>
     </details>
   );
 }
 
-function Line({ piece }: { piece: Piece }) {
-  if (piece.kind === 'skipped') return <span class="dim">{`… ${piece.lines.length} unchanged lines`}</span>;
-  // An empty line keeps its height.
-  const text = piece.line === '' ? ' ' : piece.line;
-  if (piece.kind === 'added') return <ins>{text}</ins>;
-  if (piece.kind === 'removed') return <del>{text}</del>;
-  return <span>{text}</span>;
-}
-
-function withoutLongSame(lines: readonly SuggestedLine[]): Piece[] {
-  const isNearChange = lines.map(() => false);
-  lines.forEach(({ kind }, index) => {
-    if (kind === 'same') return;
-    isNearChange.fill(true, Math.max(0, index - CONTEXT), index + CONTEXT + 1);
-  });
-  const pieces: Piece[] = [];
-  lines.forEach((line, index) => {
-    const last = pieces.at(-1);
-    if (isNearChange[index]) pieces.push(line);
-    else if (last?.kind === 'skipped') last.lines.push(line);
-    else pieces.push({ kind: 'skipped', lines: [line] });
-  });
-  // A single line takes no more room than the words for it.
-  return pieces.flatMap((each) => (each.kind === 'skipped' && each.lines.length === 1 ? each.lines : [each]));
+/** Each change with its context; a text for the unchanged lines in between. */
+function withoutLongSame(lines: readonly SuggestedLine[]): (SuggestedLine | string)[] {
+  const pieces: (SuggestedLine | string)[] = [];
+  let left: SuggestedLine[] = [];
+  const flush = () => {
+    // A single line takes no more room than the words for it.
+    pieces.push(...(left.length > 1 ? [`… ${left.length} unchanged lines`] : left));
+    left = [];
+  };
+  for (const [index, line] of lines.entries()) {
+    const context = lines.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1);
+    if (context.some(({ kind }) => kind !== 'same')) {
+      flush();
+      pieces.push(line);
+    } else left.push(line);
+  }
+  flush();
+  return pieces;
 }

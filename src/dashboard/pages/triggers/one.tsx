@@ -2,56 +2,102 @@
 
 import { builtInTemplates } from '../../../drafts/built-in.ts';
 import { type Integration, integrationName } from '../../../integrations/model.ts';
+import { getIntegration } from '../../../integrations/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { contentTypes } from '../../../posts/model.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { listRuns, retryRuns } from '../../../triggers/queue-store.ts';
-import { changeTrigger, deleteTrigger, findTriggers, switchTrigger } from '../../../triggers/service.ts';
+import { changeTrigger, deleteTrigger, switchTrigger } from '../../../triggers/service.ts';
+import { findTrigger } from '../../../triggers/store.ts';
+import { describeFilters } from '../../../triggers/words.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import { readFields, submit } from '../../submission.ts';
 import { Select, Status, When } from '../../view/elements.tsx';
-import { requireIntegration } from '../integrations/card.tsx';
-import {
-  contentTypeOf,
-  contentWords,
-  eventWords,
-  formOf,
-  makes,
-  problemOf,
-  readRule,
-  TriggerForm,
-  whatOnly,
-} from './form.tsx';
-import { Runs, Switches } from './list.tsx';
+import { Action, Form } from '../../view/form.tsx';
+import { typeOptions } from '../posts/list.tsx';
+import { RuleFields, ruleOf, TriggerForm, triggerFormState, valuesOf } from './form.tsx';
+import { Crumbs, describePosts, eventWords, Runs } from './list.tsx';
 import { Preview, preview, Rehearsal, rehearse } from './preview.tsx';
 
-/** One trigger: what it makes of what, and what it would have made. */
-export const triggerPage: Page = get(
-  '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId',
-  'member',
-  (visit) => showTrigger(visit),
-);
+const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId';
 
-/** The page of a trigger; after a change that was refused, with what was typed. */
-async function showTrigger(visit: MemberVisit, refused?: RefusedChange): Promise<View> {
+/** The page of one trigger, and its changes. */
+export const onePages: readonly Page[] = [
+  get(PATH, 'member', (visit) => showTrigger(visit)),
+
+  post(PATH, 'owner', (visit) =>
+    submit(
+      visit,
+      TriggerForm,
+      async (values) => {
+        const { trigger, path } = await requireTrigger(visit);
+        await changeTrigger(visit.deps, trigger.id, ruleOf(values, kinds[trigger.event]));
+        return redirect(path, 'Saved. Existing drafts change with their next event.');
+      },
+      (error) => showTrigger(visit, error),
+    ),
+  ),
+
+  ...(['enable', 'disable'] as const).map((name) =>
+    post(`${PATH}/${name}`, 'owner', async (visit) => {
+      const { trigger, path } = await requireTrigger(visit);
+      await switchTrigger(visit.deps, trigger.id, name === 'enable');
+      return redirect(
+        path,
+        name === 'enable' ? 'Trigger enabled.' : 'Trigger disabled. It makes no posts until you enable it.',
+      );
+    }),
+  ),
+
+  post(`${PATH}/delete`, 'owner', async (visit) => {
+    const { trigger, integrationPath } = await requireTrigger(visit);
+    await deleteTrigger(visit.deps, trigger.id);
+    return redirect(integrationPath, 'Trigger deleted. Its posts stay.');
+  }),
+
+  post(`${PATH}/retry`, 'member', async (visit) => {
+    const { db, clock } = visit.deps;
+    const { trigger, path } = await requireTrigger(visit);
+    const retried = await db.write((tx) => retryRuns(tx, trigger.id, clock.now()));
+    return redirect(path, retried === 0 ? 'Nothing to retry.' : 'Retrying now.');
+  }),
+];
+
+/** The trigger of the path. Throws `AppError` 404, also for another organization's. */
+async function requireTrigger({ deps, organization, params, base }: MemberVisit) {
+  const { triggerId = '', integrationId } = params;
+  return deps.db.read(async (tx) => {
+    const trigger = await findTrigger(tx, triggerId);
+    if (trigger?.organizationId !== organization.id || trigger.integrationId !== integrationId) {
+      throw new AppError(404, 'There is no such trigger. It may have been deleted.');
+    }
+    const integrationPath = `${base}/integrations/${integrationId}`;
+    return {
+      trigger,
+      integration: await getIntegration(tx, integrationId),
+      runs: await listRuns(tx, { integrationId }),
+      integrationPath,
+      path: `${integrationPath}/triggers/${triggerId}`,
+    };
+  });
+}
+
+/** Shows the trigger or, with an error, the posted form. */
+async function showTrigger(visit: MemberVisit, error?: AppError): Promise<View> {
   const { deps, base, role, url } = visit;
-  const { trigger, integration, path } = await requireTrigger(visit);
-  const runs = await deps.db.read((tx) => listRuns(tx, { integrationId: integration.id }));
+  const { trigger, integration, runs, path, integrationPath } = await requireTrigger(visit);
   const now = deps.clock.now();
+  const isOwner = role === 'owner';
   const previewed = await preview(visit, trigger);
   const rehearsed = url.searchParams.has('rehearse') ? await rehearse(deps, trigger.id) : null;
-  const integrationPath = `${base}/integrations/${integration.id}`;
   return view(
     eventWords[trigger.event],
     <>
-      <p class="crumbs">
-        <a href={`${base}/integrations`}>Integrations</a> /{' '}
-        <a href={integrationPath}>{integrationName(integration)}</a>
-      </p>
+      <Crumbs base={base} integration={integration} />
       <h1>{eventWords[trigger.event]}</h1>
       <p class="bar">
         <Status status={trigger.enabled ? 'active' : 'disabled'} />
-        <span class="dim">{makes(trigger)}</span>
+        <span class="dim">{describePosts(trigger)}</span>
       </p>
       <Runs
         runs={runs.filter(({ triggerId }) => triggerId === trigger.id)}
@@ -60,33 +106,33 @@ async function showTrigger(visit: MemberVisit, refused?: RefusedChange): Promise
         now={now}
       />
       <Facts trigger={trigger} integration={integration} now={now} />
-      {role === 'owner' ? (
-        <EditTrigger trigger={trigger} path={path} refused={refused} />
+      {isOwner ? (
+        <EditTrigger trigger={trigger} path={path} posted={visit.form} error={error} />
       ) : (
         <Templates trigger={trigger} />
       )}
-      <Preview previewed={previewed} path={path} integrationPath={integrationPath} now={now} />
+      <Preview {...previewed} path={path} integrationPath={integrationPath} now={now} />
       <Rehearsal rehearsed={rehearsed} path={path} now={now} />
-      {role === 'owner' ? <Switches trigger={trigger} path={path} /> : null}
+      {isOwner ? <Switches trigger={trigger} path={path} /> : null}
     </>,
-    { section: 'integrations', ...(refused === undefined ? {} : { status: refused.error.status }) },
+    { section: 'integrations', error },
   );
 }
 
 function Facts({ trigger, integration, now }: { trigger: Trigger; integration: Integration; now: Date }) {
-  const { id, repositoryId, createdAt } = trigger;
+  const { id, repositoryId, filters, createdAt } = trigger;
   const repository = integration.repositories.find((each) => each.id === repositoryId);
   return (
     <dl class="facts card">
-      <dt>Of</dt>
+      <dt>Source</dt>
       <dd>{repository?.fullName ?? integrationName(integration)}</dd>
-      <dt>Only</dt>
-      <dd>{whatOnly(trigger)}</dd>
-      <dt>Made</dt>
+      <dt>Filters</dt>
+      <dd>{describeFilters(filters)}</dd>
+      <dt>Created</dt>
       <dd>
         <When at={createdAt} now={now} />
       </dd>
-      <dt>Trigger</dt>
+      <dt>Trigger ID</dt>
       <dd>
         <code>{id}</code>
       </dd>
@@ -94,70 +140,36 @@ function Facts({ trigger, integration, now }: { trigger: Trigger; integration: I
   );
 }
 
-/** The trigger of the path and its integration. Throws `AppError` 404, also for another organization's. */
-async function requireTrigger(
-  visit: MemberVisit,
-): Promise<{ trigger: Trigger; integration: Integration; path: string }> {
-  const integration = await requireIntegration(visit);
-  const all = await findTriggers(visit.deps, { integrationId: integration.id });
-  const trigger = all.find(({ id }) => id === visit.params.triggerId);
-  if (trigger === undefined) throw new AppError(404, 'There is no such trigger. It may have been deleted.');
-  return {
-    trigger,
-    integration,
-    path: `${visit.base}/integrations/${integration.id}/triggers/${trigger.id}`,
-  };
-}
-
-/** A rejected change, with the form as it was typed. */
-interface RefusedChange {
-  form: URLSearchParams;
-  error: AppError;
-}
-
+/** With an error, the form as it was posted. */
 function EditTrigger({
   trigger,
   path,
-  refused,
+  posted,
+  error,
 }: {
   trigger: Trigger;
   path: string;
-  refused: RefusedChange | undefined;
+  posted: URLSearchParams;
+  error: AppError | undefined;
 }) {
-  const form = refused?.form ?? formOf(trigger);
-  const contentType = contentTypeOf(form.get('contentType'), trigger.contentType);
+  const { event } = trigger;
+  const { contentType = trigger.contentType } = readFields(TriggerForm, posted);
+  const { fields, problem } = triggerFormState(error === undefined ? valuesOf(trigger) : posted, error);
+  const builtIn = builtInTemplates(event, trigger.contentType);
   return (
     <section aria-labelledby="rule">
       <h2 id="rule">Filters and templates</h2>
-      <TriggerForm
-        kind={kinds[trigger.event]}
-        contentType={contentType}
-        path={path}
-        form={form}
-        problem={problemOf(refused?.error)}
-        submit="Save"
-      >
-        <Select
-          label="Makes"
-          name="contentType"
-          value={contentType}
-          options={contentTypes.map((value) => ({ value, label: contentWords[value] }))}
-        />
-      </TriggerForm>
-      <BuiltIn trigger={trigger} />
+      <Form to={path} problem={problem} button="Save" layout="stack wide">
+        <Select {...fields.contentType} value={contentType} options={typeOptions} />
+        <RuleFields kind={kinds[event]} contentType={contentType} fields={fields} />
+      </Form>
+      {/* To copy and start from. */}
+      <details class="more">
+        <summary>Built-in templates</summary>
+        <pre class="wrap">{builtIn.title}</pre>
+        <pre class="wrap">{builtIn.body}</pre>
+      </details>
     </section>
-  );
-}
-
-/** The built-in templates as text to copy and start from. */
-function BuiltIn({ trigger: { event, contentType } }: { trigger: Trigger }) {
-  const { title, body } = builtInTemplates(event, contentType);
-  return (
-    <details class="more">
-      <summary>The built-in templates</summary>
-      <pre class="wrap">{title}</pre>
-      <pre class="wrap">{body}</pre>
-    </details>
   );
 }
 
@@ -175,43 +187,30 @@ function Templates({ trigger: { event, contentType, titleTemplate, bodyTemplate 
   );
 }
 
-const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId';
-
-export const changes: readonly Page[] = [
-  post(PATH, 'owner', async (visit) => {
-    const { deps, form } = visit;
-    const { trigger, path } = await requireTrigger(visit);
-    const contentType = contentTypeOf(form.get('contentType'), trigger.contentType);
-    try {
-      await changeTrigger(deps, trigger.id, readRule(form, kinds[trigger.event], contentType));
-      return redirect(path, 'Saved. Existing drafts change with their next event.');
-    } catch (error) {
-      if (!(error instanceof AppError) || error.status >= 500) throw error;
-      return showTrigger(visit, { form, error });
-    }
-  }),
-
-  ...(['enable', 'disable'] as const).map((name) =>
-    post(`${PATH}/${name}`, 'owner', async (visit) => {
-      const { trigger, path } = await requireTrigger(visit);
-      await switchTrigger(visit.deps, trigger.id, name === 'enable');
-      return redirect(
-        path,
-        name === 'enable' ? 'Trigger enabled.' : 'Trigger disabled. It makes no posts until you enable it.',
-      );
-    }),
-  ),
-
-  post(`${PATH}/delete`, 'owner', async (visit) => {
-    const { trigger, integration } = await requireTrigger(visit);
-    await deleteTrigger(visit.deps, trigger.id);
-    return redirect(`${visit.base}/integrations/${integration.id}`, 'Trigger deleted. Its posts stay.');
-  }),
-
-  post(`${PATH}/retry`, 'member', async (visit) => {
-    const { db, clock } = visit.deps;
-    const { trigger, path } = await requireTrigger(visit);
-    const retried = await db.write((tx) => retryRuns(tx, trigger.id, clock.now()));
-    return redirect(path, retried === 0 ? 'Nothing to retry.' : 'Retrying now.');
-  }),
-];
+function Switches({ trigger: { event, enabled }, path }: { trigger: Trigger; path: string }) {
+  return (
+    <section aria-labelledby="switches">
+      <h2 id="switches">{enabled ? 'Disable or delete' : 'Enable or delete'}</h2>
+      <div class="bar">
+        {enabled ? (
+          <Action to={`${path}/disable`} label="Disable" />
+        ) : (
+          <Action to={`${path}/enable`} label="Enable" kind="go" />
+        )}
+        <span class="dim">
+          {enabled
+            ? 'A disabled trigger makes no posts.'
+            : 'An enabled trigger first does the runs that wait.'}
+        </span>
+      </div>
+      <details class="danger">
+        <summary>Delete</summary>
+        <p>
+          {eventWords[event]} no longer become posts through this trigger. Its posts stay, without further
+          updates.
+        </p>
+        <Action to={`${path}/delete`} label="Delete trigger" kind="bad" />
+      </details>
+    </section>
+  );
+}

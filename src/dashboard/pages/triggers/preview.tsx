@@ -9,14 +9,11 @@ import type { Trigger } from '../../../triggers/model.ts';
 import { previewTrigger, type RehearsedPost, rehearseTrigger } from '../../../triggers/rehearse.ts';
 import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
 import type { DashboardDeps, MemberVisit } from '../../page.ts';
-import { exactly, Select, Status, When } from '../../view/elements.tsx';
+import { counted, exactly, Select, Status, When } from '../../view/elements.tsx';
 import { FormError } from '../../view/form.tsx';
 import { Prose } from '../../view/prose.tsx';
 import { findEntry } from '../deliveries/one.tsx';
-import { contentWords } from './form.tsx';
-
-/** Shows the beginning of a post, in characters. */
-const MAX_SHOWN_LENGTH = 10_000;
+import { typeNames } from '../posts/list.tsx';
 
 /** The time limit of a preview or a rehearsal, in milliseconds. */
 const TIME_LIMIT_MS = 10_000;
@@ -32,75 +29,12 @@ function withinTime(compose: Compose): Compose {
   };
 }
 
-/** A post that a trigger would make, rendered for readers. */
-function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
-  const { title, contentType, status, subject, createdAt } = post;
-  const markdown = cut(post.markdown);
-  return (
-    <article class="card pad trial">
-      <h3 class="flat">{title}</h3>
-      <p class="bar dim">
-        <Status status={status} /> {contentWords[contentType]}, {subject}, <When at={createdAt} now={now} />
-      </p>
-      {contentType === 'linkedin_post' ? (
-        <div class="prose plain">{cut(post.content)}</div>
-      ) : (
-        <Prose markdown={markdown} />
-      )}
-      <details class="more">
-        <summary>
-          Markdown<span class="hidden">: {title}</span>
-        </summary>
-        <pre class="wrap">{markdown}</pre>
-      </details>
-    </article>
-  );
-}
-
-/** Cuts at the end of a line, so that no link or fence is cut in two. */
-function cut(text: string): string {
-  if (text.length <= MAX_SHOWN_LENGTH) return text;
-  const end = text.lastIndexOf('\n', MAX_SHOWN_LENGTH);
-  return `${text.slice(0, end > 0 ? end : MAX_SHOWN_LENGTH).toWellFormed()}\n\n…`;
-}
-
-/** Offers this many of the newest deliveries. */
-const MAX_OFFERED = 20;
-const MAX_TITLE_LENGTH = 80;
-
+/** `why`: the reason for no post. */
 type Outcome = { posts: RehearsedPost[] } | { why: string } | { error: string };
 
-/** The deliveries to choose from, and the result for the chosen one. */
-interface Previewed {
-  deliveries: Delivery[];
-  chosen: Delivery | null;
-  outcome: Outcome | null;
-}
-
-/** With `?preview=ID`, the posts that this delivery makes or changes now. */
-export async function preview(visit: MemberVisit, trigger: Trigger): Promise<Previewed> {
-  const { deps, organization, url } = visit;
-  const filter = { integrationId: trigger.integrationId, status: 'processed' } as const;
-  const newest = await listDeliveries(deps.db, organization.id, filter, { limit: MAX_OFFERED, page: 1 });
-  // A ping has no event, and a replay has the event of the delivery that it repeats.
-  const deliveries = newest.filter(({ payload, replayOf }) => payload.data !== null && replayOf === null);
-  const id = url.searchParams.get('preview');
-  if (id === null) return { deliveries, chosen: null, outcome: null };
-  const chosen = await findEntry(visit, id);
-  if (chosen === null) {
-    return { deliveries, chosen, outcome: { error: 'This delivery is no longer in the log.' } };
-  }
-  const isOffered = deliveries.some((each) => each.id === chosen.id);
-  return {
-    deliveries: isOffered ? deliveries : [chosen, ...deliveries],
-    chosen,
-    outcome: await outcomeOf(visit, trigger, chosen),
-  };
-}
-
-async function outcomeOf({ deps }: MemberVisit, { id }: Trigger, delivery: Delivery): Promise<Outcome> {
+async function outcomeOf(work: Promise<RehearsedPost[]>): Promise<Outcome> {
   try {
-    return { posts: await previewTrigger(deps, withinTime(deps.compose), id, delivery) };
+    return { posts: await work };
   } catch (error) {
     if (isRefusal(error, 'no_post')) return { why: describeNoPost(error.details) };
     if (error instanceof AppError) return { error: error.message };
@@ -108,17 +42,46 @@ async function outcomeOf({ deps }: MemberVisit, { id }: Trigger, delivery: Deliv
   }
 }
 
+/** Offers this many of the newest deliveries. */
+const MAX_OFFERED = 20;
+const MAX_TITLE_LENGTH = 80;
+
+/** The deliveries to choose from, and the result for the chosen one. */
+interface Previewed {
+  deliveries: Delivery[];
+  chosen?: Delivery;
+  outcome?: Outcome;
+}
+
+/** With `?preview=ID`, the posts that this delivery makes or changes now. */
+export async function preview(visit: MemberVisit, trigger: Trigger): Promise<Previewed> {
+  const { deps, organization, url } = visit;
+  const filter = { integrationId: trigger.integrationId, status: 'processed' } as const;
+  const newest = await deps.db.read((tx) =>
+    listDeliveries(tx, organization.id, filter, { limit: MAX_OFFERED, page: 1 }),
+  );
+  // A ping has no event, and a replay has the event of the delivery that it repeats.
+  const deliveries = newest.filter(({ payload, replayOf }) => payload.data !== null && replayOf === null);
+  const id = url.searchParams.get('preview');
+  if (id === null) return { deliveries };
+  const chosen = await findEntry(visit, id);
+  if (chosen === null) return { deliveries, outcome: { error: 'This delivery is no longer in the log.' } };
+  const isOffered = deliveries.some((each) => each.id === chosen.id);
+  return {
+    deliveries: isOffered ? deliveries : [chosen, ...deliveries],
+    chosen,
+    outcome: await outcomeOf(previewTrigger(deps, withinTime(deps.compose), trigger.id, chosen)),
+  };
+}
+
 export function Preview({
-  previewed: { deliveries, chosen, outcome },
+  deliveries,
+  chosen,
+  outcome,
   path,
   integrationPath,
   now,
-}: {
-  previewed: Previewed;
-  path: string;
-  integrationPath: string;
-  now: Date;
-}) {
+}: Previewed & { path: string; integrationPath: string; now: Date }) {
   return (
     <section aria-labelledby="preview">
       <h2 id="preview">Preview</h2>
@@ -140,55 +103,26 @@ export function Preview({
           </button>
         </form>
       )}
-      {outcome === null ? null : <Result outcome={outcome} now={now} />}
+      {outcome && <Result outcome={outcome} now={now} />}
     </section>
-  );
-}
-
-function Result({ outcome, now }: { outcome: Outcome; now: Date }) {
-  if ('error' in outcome) return <FormError error={outcome.error} />;
-  if ('why' in outcome) return <p class="note">No post: {outcome.why}.</p>;
-  return (
-    <>
-      {outcome.posts.map((post) => (
-        <TrialPost post={post} now={now} />
-      ))}
-    </>
   );
 }
 
 function nameOf({ title, createdAt }: Delivery): string {
   const name =
     title.length > MAX_TITLE_LENGTH ? `${title.slice(0, MAX_TITLE_LENGTH).toWellFormed()}…` : title;
-  return `${name || 'Without a title'} (${exactly(new Date(createdAt))})`;
+  return `${name || 'Untitled'} (${exactly(new Date(createdAt))})`;
 }
 
+/** How far back a rehearsal goes. */
 const DAYS = 30;
-const MAX_SHOWN = 20;
 
-/** The posts of a rehearsal, newest first. */
-type Rehearsed = { posts: RehearsedPost[] } | { error: string };
-
-export async function rehearse(deps: DashboardDeps, triggerId: string): Promise<Rehearsed> {
+export async function rehearse(deps: DashboardDeps, triggerId: string): Promise<Outcome> {
   const since = new Date(deps.clock.now().getTime() - DAYS * DAY_MS);
-  try {
-    const posts = await rehearseTrigger(deps, withinTime(deps.compose), triggerId, since);
-    return { posts: posts.reverse() };
-  } catch (error) {
-    if (error instanceof AppError) return { error: error.message };
-    throw error;
-  }
+  return outcomeOf(rehearseTrigger(deps, withinTime(deps.compose), triggerId, since));
 }
 
-export function Rehearsal({
-  rehearsed,
-  path,
-  now,
-}: {
-  rehearsed: Rehearsed | null;
-  path: string;
-  now: Date;
-}) {
+export function Rehearsal({ rehearsed, path, now }: { rehearsed: Outcome | null; path: string; now: Date }) {
   return (
     <section aria-labelledby="rehearsal">
       <h2 id="rehearsal">Rehearsal</h2>
@@ -202,26 +136,71 @@ export function Rehearsal({
             Rehearse
           </a>
         </p>
-      ) : 'error' in rehearsed ? (
-        <FormError error={rehearsed.error} />
       ) : (
-        <Posts posts={rehearsed.posts} now={now} />
+        <>
+          {'posts' in rehearsed && rehearsed.posts.length > 0 ? (
+            <p>{counted(rehearsed.posts.length, 'post')}, newest first.</p>
+          ) : null}
+          <Result outcome={rehearsed} now={now} />
+        </>
       )}
     </section>
   );
 }
 
-function Posts({ posts, now }: { posts: readonly RehearsedPost[]; now: Date }) {
-  if (posts.length === 0) {
-    return <p class="note">None. No delivery in the log matches this trigger.</p>;
-  }
+/** Limits the posts on the page. */
+const MAX_SHOWN = 20;
+
+/** Newest first. */
+function Result({ outcome, now }: { outcome: Outcome; now: Date }) {
+  if ('error' in outcome) return <FormError error={outcome.error} />;
+  if ('why' in outcome) return <p class="note">No post: {outcome.why}.</p>;
+  const { posts } = outcome;
+  if (posts.length === 0) return <p class="note">No posts. No delivery in the log matches this trigger.</p>;
   return (
     <>
-      <p>{posts.length === 1 ? '1 post' : `${posts.length.toLocaleString('en')} posts`}, newest first.</p>
-      {posts.slice(0, MAX_SHOWN).map((post) => (
-        <TrialPost post={post} now={now} />
-      ))}
+      {posts
+        .toReversed()
+        .slice(0, MAX_SHOWN)
+        .map((post) => (
+          <TrialPost post={post} now={now} />
+        ))}
       {posts.length > MAX_SHOWN ? <p class="hint">…and {posts.length - MAX_SHOWN} older ones.</p> : null}
     </>
   );
+}
+
+/** A post that a trigger would make, rendered for readers. */
+function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
+  const { title, contentType, status, subject, createdAt } = post;
+  const markdown = cut(post.markdown);
+  return (
+    <article class="card pad trial">
+      <h3 class="flat">{title}</h3>
+      <p class="bar dim">
+        <Status status={status} /> {typeNames[contentType]}, {subject}, <When at={createdAt} now={now} />
+      </p>
+      {contentType === 'linkedin_post' ? (
+        <div class="prose plain">{cut(post.content)}</div>
+      ) : (
+        <Prose markdown={markdown} />
+      )}
+      <details class="more">
+        <summary>
+          Markdown<span class="hidden">: {title}</span>
+        </summary>
+        <pre class="wrap">{markdown}</pre>
+      </details>
+    </article>
+  );
+}
+
+/** In characters. */
+const MAX_SHOWN_LENGTH = 10_000;
+
+/** Shows the beginning of a post, cut at the end of a line, so that no link or fence is cut in two. */
+function cut(text: string): string {
+  if (text.length <= MAX_SHOWN_LENGTH) return text;
+  const end = text.lastIndexOf('\n', MAX_SHOWN_LENGTH);
+  return `${text.slice(0, end > 0 ? end : MAX_SHOWN_LENGTH).toWellFormed()}\n\n…`;
 }
