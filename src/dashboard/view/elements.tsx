@@ -130,6 +130,7 @@ export function Select({
   label,
   name,
   options,
+  all,
   value,
   isLabelHidden = false,
   id = `field-${name}`,
@@ -137,6 +138,8 @@ export function Select({
   label: string;
   name: string;
   options: readonly Option[];
+  /** An option before the others, for no choice among them. */
+  all?: string;
   value?: string | undefined;
   isLabelHidden?: boolean;
   id?: string;
@@ -147,6 +150,7 @@ export function Select({
         {label}
       </label>
       <select id={id} name={name}>
+        {all === undefined ? null : <option value="">{all}</option>}
         {options.map((option) => (
           <option value={option.value} selected={option.value === value}>
             {option.label}

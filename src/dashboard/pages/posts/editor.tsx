@@ -23,11 +23,11 @@ import {
   view,
 } from '../../page.ts';
 import { type FieldState, formState, readFields, submit } from '../../submission.ts';
-import { Select, Status, When } from '../../view/elements.tsx';
+import { Copy, Select, Status, When } from '../../view/elements.tsx';
 import { Action, Field, Form, FormError, TextArea } from '../../view/form.tsx';
 import { proseOf } from '../../view/prose.tsx';
 import { describeOrigin, originOf, typeNames, typeOptions } from './list.tsx';
-import { Conflict, findSuggestion, requirePost, SuggestionNote } from './suggestion.tsx';
+import { Conflict, findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
 const NEW = '/dashboard/:organizationId/posts/~/new';
@@ -73,23 +73,23 @@ export const editorPages: readonly Page[] = [
     return fragment(await previewOf(deps, { ...values, markdown: shown }));
   }),
 
-  get(POST, 'member', async (visit) => showEditor(visit, await requirePost(visit))),
+  get(POST, 'member', (visit) => showEditor(visit)),
 
-  post(POST, 'member', async (visit) => {
-    const { id, status: before } = await requirePost(visit);
-    return submit(
+  post(POST, 'member', (visit) =>
+    submit(
       visit,
       EditForm,
       async (values) => {
-        const { status: after } = await editPost(visit.deps, id, values);
-        return redirect(`${visit.base}/posts/${id}`, resultOf(before, after));
+        const { post, path } = await requirePost(visit);
+        const { status } = await editPost(visit.deps, post.id, values);
+        return redirect(path, resultOf(post.status, status));
       },
-      async (error) => showEditor(visit, await requirePost(visit), error),
-    );
-  }),
+      (error) => showEditor(visit, error),
+    ),
+  ),
 
   post(`${POST}/delete`, 'member', async (visit) => {
-    const { id, title } = await requirePost(visit);
+    const { id, title } = (await requirePost(visit)).post;
     await deletePost(visit.deps, id);
     const short = title.length > 80 ? `${title.slice(0, 79)}…` : title;
     return redirect(`${visit.base}/posts`, `Deleted “${short.toWellFormed()}”.`);
@@ -117,17 +117,15 @@ async function showNew(visit: MemberVisit, error?: AppError): Promise<View> {
           <Select {...fields.contentType} options={typeOptions} />
         </TextFields>
       </Form>
-      <p>
-        <a href={`${base}/posts`}>Back to the posts</a>
-      </p>
     </>,
     { section: 'posts', error },
   );
 }
 
 /** Shows the post or, with an error, the posted text. */
-async function showEditor(visit: MemberVisit, post: OwnedPost, error?: AppError): Promise<View> {
+async function showEditor(visit: MemberVisit, error?: AppError): Promise<View> {
   const { base, deps, form } = visit;
+  const { post, path } = await requirePost(visit);
   const now = deps.clock.now();
   const posted = readFields(EditForm, form);
   const text = { title: posted.title ?? post.title, markdown: posted.markdown ?? post.markdown };
@@ -142,17 +140,15 @@ async function showEditor(visit: MemberVisit, post: OwnedPost, error?: AppError)
       <h1 class="hidden">{`Edit ${post.title}`}</h1>
       <EditorBar post={post} />
       <OriginLine post={post} base={base} source={await findSource(deps, post)} now={now} />
-      {suggestion === null ? null : (
-        <SuggestionNote base={base} post={post} suggestion={suggestion} now={now} />
-      )}
-      {isConflict ? <Conflict base={base} post={post} typed={text} /> : null}
-      <form method="post" action={`${base}/posts/${post.id}`} id="post" class="post">
+      {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} now={now} />}
+      {isConflict ? <Conflict post={post} path={path} typed={text} /> : null}
+      <form method="post" action={path} id="post" class="post">
         <FormError error={isConflict ? null : problem} />
         <input type="hidden" name="seen" value={post.updatedAt} />
         <input type="hidden" name="contentType" value={post.contentType} />
         <TextFields base={base} fields={fields} preview={preview} />
       </form>
-      <DeletePost base={base} post={post} />
+      <DeletePost post={post} path={path} />
     </>,
     { section: 'posts', error },
   );
@@ -220,11 +216,7 @@ function EditorBar({ post: { status, contentType } }: { post: Post }) {
     <div class="bar editor-bar">
       <Status status={status} />
       <span class="grow" />
-      {contentType === 'linkedin_post' ? (
-        <button type="button" class="button" data-copy="plain-text" data-script hidden>
-          Copy the text
-        </button>
-      ) : null}
+      {contentType === 'linkedin_post' ? <Copy text="plain-text" label="Copy the text" /> : null}
       <button type="submit" form="post" class={isDraft ? 'button' : 'button go'}>
         Save
       </button>
@@ -257,45 +249,36 @@ function OriginLine({
   source,
   now,
 }: {
-  post: OwnedPost;
+  post: Post;
   base: string;
   source: string | undefined;
   now: Date;
 }) {
   const { url, author } = originOf(post);
   const words = describeOrigin(post);
-  return (
-    <p class="dim origin">
-      <span>{typeNames[post.contentType]}</span>
-      <span>
-        {url === null ? (
-          (words ?? 'written or imported by hand')
-        ) : (
-          <a href={url} rel="noopener nofollow">
-            {words ?? 'the source'}
-          </a>
-        )}
-      </span>
-      {author === null ? null : <span>by {author}</span>}
-      {source === undefined ? null : (
-        <span>
-          <a href={`${base}/deliveries/${source}`}>the delivery</a>
-        </span>
-      )}
-      <span>
-        <When at={post.createdAt} now={now} />
-      </span>
-      {post.updatedAt === post.createdAt ? null : (
-        <span>
-          changed <When at={post.updatedAt} now={now} />
-        </span>
-      )}
-    </p>
-  );
+  const parts = [
+    typeNames[post.contentType],
+    url === null ? (
+      (words ?? 'written or imported by hand')
+    ) : (
+      <a href={url} rel="noopener nofollow">
+        {words ?? 'the source'}
+      </a>
+    ),
+    author && `by ${author}`,
+    source && <a href={`${base}/deliveries/${source}`}>the delivery</a>,
+    <When at={post.createdAt} now={now} />,
+    post.updatedAt !== post.createdAt && (
+      <>
+        changed <When at={post.updatedAt} now={now} />
+      </>
+    ),
+  ];
+  return <p class="dim origin">{parts.map((part) => part && <span>{part}</span>)}</p>;
 }
 
-function DeletePost({ base, post }: { base: string; post: Post }) {
-  const { id, title, status } = post;
+function DeletePost({ post, path }: Shown) {
+  const { title, status } = post;
   return (
     <details class="danger">
       <summary>Delete this post</summary>
@@ -304,7 +287,7 @@ function DeletePost({ base, post }: { base: string; post: Post }) {
         {status === 'published' ? 'The API stops returning it at once. ' : ''}
         {originOf(post).deliveryId === null ? '' : 'Its events do not create it again.'}
       </p>
-      <Action to={`${base}/posts/${id}/delete`} label="Delete for good" kind="bad" />
+      <Action to={`${path}/delete`} label="Delete for good" kind="bad" />
     </details>
   );
 }

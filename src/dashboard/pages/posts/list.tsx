@@ -52,6 +52,11 @@ export const typeNames: Readonly<Record<ContentType, string>> = {
 
 export const typeOptions = contentTypes.map((value) => ({ value, label: typeNames[value] }));
 
+const statusOptions: Record<'value' | 'label', string>[] = [
+  { value: 'draft', label: 'Draft' },
+  { value: 'published', label: 'Published' },
+];
+
 const PER_PAGE = 25;
 
 export const listPages: readonly Page[] = [
@@ -153,19 +158,17 @@ function Filters({ base, filter: { q, status, contentType } }: { base: string; f
         label="Status"
         name="status"
         isLabelHidden
+        all="All statuses"
         value={status}
-        options={[
-          { value: '', label: 'All statuses' },
-          { value: 'draft', label: 'Draft' },
-          { value: 'published', label: 'Published' },
-        ]}
+        options={statusOptions}
       />
       <Select
         label="Type"
         name="contentType"
         isLabelHidden
+        all="All types"
         value={contentType}
-        options={[{ value: '', label: 'All types' }, ...typeOptions]}
+        options={typeOptions}
       />
     </FilterBar>
   );

@@ -81,10 +81,8 @@ async function showForm(visit: MemberVisit, values: URLSearchParams, error?: App
         {repositories.length < 2 ? null : (
           <Select
             {...fields.repository}
-            options={[
-              { value: '', label: 'All repositories' },
-              ...repositories.map((each) => ({ value: each.id, label: each.fullName })),
-            ]}
+            all="All repositories"
+            options={repositories.map((each) => ({ value: each.id, label: each.fullName }))}
           />
         )}
         <RuleFields kind={kind} contentType={contentType} fields={fields} />
