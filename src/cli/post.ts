@@ -38,28 +38,18 @@ export function addPostCommands(program: Command, context: CliContext): void {
   const group = program.command('post').description('import, list, edit, publish and export posts');
   const command = aboutOne(group, 'the post');
   const answer = answering(context);
+  const ofNew = (flags: string) => new Option(flags, 'of new posts that do not say');
+  const format = new Option('--format <format>', "what the files are (default: by each file's name)");
 
   group
     .command('import')
     .description('read posts from files; all of a file or nothing of it')
     .argument('<file...>', 'a JSON array, JSON Lines, Markdown with front matter, or a CHANGELOG.md')
     .requiredOption('--organization <id>', 'the organization that the posts belong to')
-    .addOption(
-      new Option('--status <status>', 'of new posts that do not say')
-        .choices(postStatuses)
-        .default('published'),
-    )
-    .addOption(
-      new Option('--content-type <type>', 'of new posts that do not say')
-        .choices(contentTypes)
-        .default('changelog'),
-    )
+    .addOption(ofNew('--status <status>').choices(postStatuses).default('published'))
+    .addOption(ofNew('--content-type <type>').choices(contentTypes).default('changelog'))
     .option('--date <time>', 'createdAt for records that have none, as ISO 8601', isoTime)
-    .addOption(
-      new Option('--format <format>', "what the files are (default: by each file's name)").choices(
-        importFormats,
-      ),
-    )
+    .addOption(format.choices(importFormats))
     .option(
       '--source <name>',
       "what the files are from, for posts without an id (default: each file's folder and name)",
@@ -157,14 +147,9 @@ function addSuggestionCommands(posts: Command, context: CliContext): void {
   const command = aboutOne(group, 'the post');
   const answer = answering(context);
 
-  command('show', 'show the suggested text').action(
-    answer((services, id: string) => getSuggestion(services, id), describeSuggestion),
-  );
+  command('show', 'show the suggested text').action(answer(getSuggestion, describeSuggestion));
   command('take', 'put the suggested text into the post').action(
-    answer(
-      (services, id: string) => takeSuggestion(services, id),
-      ({ id, title }) => `Taken: ${oneLine(title)} (${id})`,
-    ),
+    answer(takeSuggestion, ({ id, title }) => `Taken: ${oneLine(title)} (${id})`),
   );
   command('dismiss', 'turn the suggested text down').action(
     answer(done('dismissed', dismissSuggestion), ({ id }) => `Dismissed: ${id}`),
@@ -224,12 +209,11 @@ async function exportPosts(
 }
 
 function selecting(command: Command): Command {
+  const types = new Option('--content-type <type...>', 'only these (default: every type)');
   return command
     .requiredOption('--organization <id>', 'the organization')
     .addOption(new Option('--status <status...>', 'only these (default: every status)').choices(postStatuses))
-    .addOption(
-      new Option('--content-type <type...>', 'only these (default: every type)').choices(contentTypes),
-    )
+    .addOption(types.choices(contentTypes))
     .addOption(new Option('--sort <order>', 'by creation date').choices(['asc', 'desc']).default('desc'));
 }
 
@@ -270,13 +254,10 @@ function describePage(
       ? 'No post is like that.'
       : `No posts yet. Import some: ${tidings} post import --organization ${organization} CHANGELOG.md`;
   }
-  const rows = posts.map((post) => [
-    post.id,
-    post.status,
-    post.contentType,
-    post.createdAt.slice(0, 10),
-    oneLine(post.title),
-  ]);
+  const rows = posts.map((post) => {
+    const day = post.createdAt.slice(0, 10);
+    return [post.id, post.status, post.contentType, day, oneLine(post.title)];
+  });
   const more = totalItems > page * limit ? ` --page ${page + 1} shows more.` : '';
   return `${table(['ID', 'STATUS', 'TYPE', 'CREATED', 'TITLE'], rows)}\n\n${posts.length} of ${totalItems}.${more}`;
 }

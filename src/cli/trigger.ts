@@ -13,11 +13,11 @@ import {
   createTrigger,
   deleteTrigger,
   findTriggerById,
-  findTriggers,
   type NewTrigger,
   switchTrigger,
   type TriggerChanges,
 } from '../triggers/service.ts';
+import { listTriggers } from '../triggers/store.ts';
 import { describeFilters } from '../triggers/words.ts';
 import { aboutOne, answering, done, ofIntegration, ofOrganization, readText } from './command.ts';
 import { type CliContext, whole } from './context.ts';
@@ -111,14 +111,12 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
     .addOption(ofIntegration)
     .action(
       answer(
-        async (services, owner: { organization?: string; integration?: string }) => {
-          const { organization: organizationId, integration: integrationId } = owner;
-          await services.db.read(async (tx) => {
-            if (organizationId !== undefined) await getOrganization(tx, organizationId);
-            if (integrationId !== undefined) await getIntegration(tx, integrationId);
-          });
-          return findTriggers(services, { organizationId, integrationId });
-        },
+        ({ db }, { organization, integration }: { organization?: string; integration?: string }) =>
+          db.read(async (tx) => {
+            if (organization !== undefined) await getOrganization(tx, organization);
+            if (integration !== undefined) await getIntegration(tx, integration);
+            return listTriggers(tx, { organizationId: organization, integrationId: integration });
+          }),
         (all) =>
           all.length === 0
             ? `No triggers yet. Make one: ${tidings} trigger create --integration ID --event release --content-type changelog`

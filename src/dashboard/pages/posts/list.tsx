@@ -52,7 +52,7 @@ export const typeNames: Readonly<Record<ContentType, string>> = {
 
 export const typeOptions = contentTypes.map((value) => ({ value, label: typeNames[value] }));
 
-const statusOptions: Record<'value' | 'label', string>[] = [
+const statusOptions = [
   { value: 'draft', label: 'Draft' },
   { value: 'published', label: 'Published' },
 ];
@@ -86,7 +86,12 @@ export const listPages: readonly Page[] = [
             </p>
             <Filters base={base} filter={filter} />
             {found.totalItems === 0 ? (
-              <NoMatch base={base} filter={filter} />
+              <Empty>
+                <p>No posts match.</p>
+                <a class="button" href={`${base}/posts`}>
+                  Show all posts
+                </a>
+              </Empty>
             ) : (
               <Posts base={base} filter={filter} found={found} now={deps.clock.now()} />
             )}
@@ -221,19 +226,6 @@ function Posts({
           : `${counted(totalItems, 'post')}${pages > 1 ? position : ''}`}
       </Pager>
     </>
-  );
-}
-
-function NoMatch({ base, filter: { q, status, contentType } }: { base: string; filter: Filter }) {
-  const words = q.length > 100 ? `${q.slice(0, 100).toWellFormed()}…` : q;
-  const filters = (status ?? contentType) ? ' with these filters' : '';
-  return (
-    <Empty>
-      <p>{q === '' ? `No posts${filters}.` : `No posts contain “${words}”${filters}.`}</p>
-      <a class="button" href={`${base}/posts`}>
-        Show all posts
-      </a>
-    </Empty>
   );
 }
 

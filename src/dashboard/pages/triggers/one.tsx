@@ -1,11 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import { builtInTemplates } from '../../../drafts/built-in.ts';
-import { type Integration, integrationName } from '../../../integrations/model.ts';
+import { integrationName } from '../../../integrations/model.ts';
 import { getIntegration } from '../../../integrations/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
-import type { Trigger } from '../../../triggers/model.ts';
 import { listRuns, retryRuns } from '../../../triggers/queue-store.ts';
 import { changeTrigger, deleteTrigger, switchTrigger } from '../../../triggers/service.ts';
 import { findTrigger } from '../../../triggers/store.ts';
@@ -17,7 +16,7 @@ import { Action, Form } from '../../view/form.tsx';
 import { typeOptions } from '../posts/list.tsx';
 import { RuleFields, ruleOf, TriggerForm, triggerFormState, valuesOf } from './form.tsx';
 import { Crumbs, describePosts, eventWords, Runs } from './list.tsx';
-import { Preview, preview, Rehearsal, rehearse } from './preview.tsx';
+import { renderPreview, renderRehearsal } from './preview.tsx';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId';
 
@@ -63,6 +62,8 @@ export const onePages: readonly Page[] = [
   }),
 ];
 
+export type FoundTrigger = Awaited<ReturnType<typeof requireTrigger>>;
+
 /** The trigger of the path. Throws `AppError` 404, also for another organization's. */
 async function requireTrigger({ deps, organization, params, base }: MemberVisit) {
   const { triggerId = '', integrationId } = params;
@@ -72,10 +73,11 @@ async function requireTrigger({ deps, organization, params, base }: MemberVisit)
       throw new AppError(404, 'There is no such trigger. It may have been deleted.');
     }
     const integrationPath = `${base}/integrations/${integrationId}`;
+    const runs = await listRuns(tx, { integrationId });
     return {
       trigger,
       integration: await getIntegration(tx, integrationId),
-      runs: await listRuns(tx, { integrationId }),
+      runs: runs.filter((run) => run.triggerId === triggerId),
       integrationPath,
       path: `${integrationPath}/triggers/${triggerId}`,
     };
@@ -84,57 +86,45 @@ async function requireTrigger({ deps, organization, params, base }: MemberVisit)
 
 /** Shows the trigger or, with an error, the posted form. */
 async function showTrigger(visit: MemberVisit, error?: AppError): Promise<View> {
-  const { deps, base, role, url } = visit;
-  const { trigger, integration, runs, path, integrationPath } = await requireTrigger(visit);
-  const now = deps.clock.now();
-  const isOwner = role === 'owner';
-  const previewed = await preview(visit, trigger);
-  const rehearsed = url.searchParams.has('rehearse') ? await rehearse(deps, trigger.id) : null;
+  const found = await requireTrigger(visit);
+  const { trigger, integration, runs, integrationPath } = found;
+  const now = visit.deps.clock.now();
+  const isOwner = visit.role === 'owner';
   return view(
     eventWords[trigger.event],
     <>
-      <Crumbs base={base} integration={integration} />
+      <Crumbs base={visit.base} integration={integration} />
       <h1>{eventWords[trigger.event]}</h1>
       <p class="bar">
         <Status status={trigger.enabled ? 'active' : 'disabled'} />
         <span class="dim">{describePosts(trigger)}</span>
       </p>
-      <Runs
-        runs={runs.filter(({ triggerId }) => triggerId === trigger.id)}
-        triggers={[trigger]}
-        path={integrationPath}
-        now={now}
-      />
-      <Facts trigger={trigger} integration={integration} now={now} />
-      {isOwner ? (
-        <EditTrigger trigger={trigger} path={path} posted={visit.form} error={error} />
-      ) : (
-        <Templates trigger={trigger} />
-      )}
-      <Preview {...previewed} path={path} integrationPath={integrationPath} now={now} />
-      <Rehearsal rehearsed={rehearsed} path={path} now={now} />
-      {isOwner ? <Switches trigger={trigger} path={path} /> : null}
+      <Runs runs={runs} triggers={[trigger]} path={integrationPath} now={now} />
+      <Facts {...found} now={now} />
+      {isOwner ? <EditTrigger {...found} posted={visit.form} error={error} /> : <Templates {...found} />}
+      {await renderPreview(visit, found)}
+      {await renderRehearsal(visit, found)}
+      {isOwner ? <Switches {...found} /> : null}
     </>,
     { section: 'integrations', error },
   );
 }
 
-function Facts({ trigger, integration, now }: { trigger: Trigger; integration: Integration; now: Date }) {
-  const { id, repositoryId, filters, createdAt } = trigger;
-  const repository = integration.repositories.find((each) => each.id === repositoryId);
+function Facts({ trigger, integration, now }: FoundTrigger & { now: Date }) {
+  const repository = integration.repositories.find(({ id }) => id === trigger.repositoryId);
   return (
     <dl class="facts card">
       <dt>Source</dt>
       <dd>{repository?.fullName ?? integrationName(integration)}</dd>
       <dt>Filters</dt>
-      <dd>{describeFilters(filters)}</dd>
+      <dd>{describeFilters(trigger.filters)}</dd>
       <dt>Created</dt>
       <dd>
-        <When at={createdAt} now={now} />
+        <When at={trigger.createdAt} now={now} />
       </dd>
       <dt>Trigger ID</dt>
       <dd>
-        <code>{id}</code>
+        <code>{trigger.id}</code>
       </dd>
     </dl>
   );
@@ -146,12 +136,7 @@ function EditTrigger({
   path,
   posted,
   error,
-}: {
-  trigger: Trigger;
-  path: string;
-  posted: URLSearchParams;
-  error: AppError | undefined;
-}) {
+}: FoundTrigger & { posted: URLSearchParams; error: AppError | undefined }) {
   const { event } = trigger;
   const { contentType = trigger.contentType } = readFields(TriggerForm, posted);
   const { fields, problem } = triggerFormState(error === undefined ? valuesOf(trigger) : posted, error);
@@ -174,41 +159,31 @@ function EditTrigger({
 }
 
 /** The templates in use, for members who cannot change them. */
-function Templates({ trigger: { event, contentType, titleTemplate, bodyTemplate } }: { trigger: Trigger }) {
-  const builtIn = builtInTemplates(event, contentType);
+function Templates({ trigger }: FoundTrigger) {
+  const builtIn = builtInTemplates(trigger.event, trigger.contentType);
   return (
     <section aria-labelledby="templates">
       <h2 id="templates">Templates</h2>
-      <p class="label">Title, {titleTemplate === null ? 'built in' : 'your own'}</p>
-      <pre class="wrap">{titleTemplate ?? builtIn.title}</pre>
-      <p class="label">Body, {bodyTemplate === null ? 'built in' : 'your own'}</p>
-      <pre class="wrap">{bodyTemplate ?? builtIn.body}</pre>
+      <pre class="wrap">{trigger.titleTemplate ?? builtIn.title}</pre>
+      <pre class="wrap">{trigger.bodyTemplate ?? builtIn.body}</pre>
     </section>
   );
 }
 
-function Switches({ trigger: { event, enabled }, path }: { trigger: Trigger; path: string }) {
+function Switches({ trigger: { enabled }, path }: FoundTrigger) {
+  const [name, label] = enabled ? ['disable', 'Disable'] : ['enable', 'Enable'];
   return (
     <section aria-labelledby="switches">
-      <h2 id="switches">{enabled ? 'Disable or delete' : 'Enable or delete'}</h2>
+      <h2 id="switches">{`${label} or delete`}</h2>
       <div class="bar">
-        {enabled ? (
-          <Action to={`${path}/disable`} label="Disable" />
-        ) : (
-          <Action to={`${path}/enable`} label="Enable" kind="go" />
-        )}
+        <Action to={`${path}/${name}`} label={label} />
         <span class="dim">
-          {enabled
-            ? 'A disabled trigger makes no posts.'
-            : 'An enabled trigger first does the runs that wait.'}
+          {enabled ? 'A disabled trigger makes no posts.' : 'An enabled trigger first does its waiting runs.'}
         </span>
       </div>
       <details class="danger">
         <summary>Delete</summary>
-        <p>
-          {eventWords[event]} no longer become posts through this trigger. Its posts stay, without further
-          updates.
-        </p>
+        <p>This trigger makes no more posts. Its posts stay, without further updates.</p>
         <Action to={`${path}/delete`} label="Delete trigger" kind="bad" />
       </details>
     </section>

@@ -5,15 +5,15 @@ import type { Delivery } from '../../../deliveries/model.ts';
 import type { Compose } from '../../../drafts/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
-import type { Trigger } from '../../../triggers/model.ts';
 import { previewTrigger, type RehearsedPost, rehearseTrigger } from '../../../triggers/rehearse.ts';
 import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
-import type { DashboardDeps, MemberVisit } from '../../page.ts';
+import type { MemberVisit } from '../../page.ts';
 import { counted, exactly, Select, Status, When } from '../../view/elements.tsx';
 import { FormError } from '../../view/form.tsx';
 import { Prose } from '../../view/prose.tsx';
 import { findEntry } from '../deliveries/one.tsx';
 import { typeNames } from '../posts/list.tsx';
+import type { FoundTrigger } from './one.tsx';
 
 /** The time limit of a preview or a rehearsal, in milliseconds. */
 const TIME_LIMIT_MS = 10_000;
@@ -29,64 +29,27 @@ function withinTime(compose: Compose): Compose {
   };
 }
 
-/** `why`: the reason for no post. */
-type Outcome = { posts: RehearsedPost[] } | { why: string } | { error: string };
-
-async function outcomeOf(work: Promise<RehearsedPost[]>): Promise<Outcome> {
-  try {
-    return { posts: await work };
-  } catch (error) {
-    if (isRefusal(error, 'no_post')) return { why: describeNoPost(error.details) };
-    if (error instanceof AppError) return { error: error.message };
-    throw error;
-  }
-}
-
 /** Offers this many of the newest deliveries. */
 const MAX_OFFERED = 20;
 const MAX_TITLE_LENGTH = 80;
 
-/** The deliveries to choose from, and the result for the chosen one. */
-interface Previewed {
-  deliveries: Delivery[];
-  chosen?: Delivery;
-  outcome?: Outcome;
-}
-
 /** With `?preview=ID`, the posts that this delivery makes or changes now. */
-export async function preview(visit: MemberVisit, trigger: Trigger): Promise<Previewed> {
+export async function renderPreview(visit: MemberVisit, { trigger, path, integrationPath }: FoundTrigger) {
   const { deps, organization, url } = visit;
   const filter = { integrationId: trigger.integrationId, status: 'processed' } as const;
   const newest = await deps.db.read((tx) =>
     listDeliveries(tx, organization.id, filter, { limit: MAX_OFFERED, page: 1 }),
   );
-  // A ping has no event, and a replay has the event of the delivery that it repeats.
-  const deliveries = newest.filter(({ payload, replayOf }) => payload.data !== null && replayOf === null);
   const id = url.searchParams.get('preview');
-  if (id === null) return { deliveries };
-  const chosen = await findEntry(visit, id);
-  if (chosen === null) return { deliveries, outcome: { error: 'This delivery is no longer in the log.' } };
-  const isOffered = deliveries.some((each) => each.id === chosen.id);
-  return {
-    deliveries: isOffered ? deliveries : [chosen, ...deliveries],
-    chosen,
-    outcome: await outcomeOf(previewTrigger(deps, withinTime(deps.compose), trigger.id, chosen)),
-  };
-}
-
-export function Preview({
-  deliveries,
-  chosen,
-  outcome,
-  path,
-  integrationPath,
-  now,
-}: Previewed & { path: string; integrationPath: string; now: Date }) {
+  const chosen = id === null ? null : await findEntry(visit, id);
+  // A ping has no event, and a replay has the event of the delivery that it repeats.
+  const offered = newest.filter(({ payload, replayOf }) => payload.data !== null && replayOf === null);
+  if (chosen !== null && !offered.some((each) => each.id === chosen.id)) offered.unshift(chosen);
   return (
     <section aria-labelledby="preview">
       <h2 id="preview">Preview</h2>
       <p class="hint">See the posts that a delivery would make or change now. Nothing is saved.</p>
-      {deliveries.length === 0 ? (
+      {offered.length === 0 ? (
         <p>
           No deliveries yet. <a href={integrationPath}>Send a test event</a> to preview it here.
         </p>
@@ -96,14 +59,18 @@ export function Preview({
             label="Delivery"
             name="preview"
             value={chosen?.id}
-            options={deliveries.map((each) => ({ value: each.id, label: nameOf(each) }))}
+            options={offered.map((each) => ({ value: each.id, label: nameOf(each) }))}
           />
           <button type="submit" class="button">
             Preview
           </button>
         </form>
       )}
-      {outcome && <Result outcome={outcome} now={now} />}
+      {chosen !== null ? (
+        await renderPosts(visit, (compose) => previewTrigger(deps, compose, trigger.id, chosen))
+      ) : id !== null ? (
+        <FormError error="This delivery is no longer in the log." />
+      ) : null}
     </section>
   );
 }
@@ -117,12 +84,10 @@ function nameOf({ title, createdAt }: Delivery): string {
 /** How far back a rehearsal goes. */
 const DAYS = 30;
 
-export async function rehearse(deps: DashboardDeps, triggerId: string): Promise<Outcome> {
+/** With `?rehearse`, the posts that the trigger would have made. */
+export async function renderRehearsal(visit: MemberVisit, { trigger, path }: FoundTrigger) {
+  const { deps, url } = visit;
   const since = new Date(deps.clock.now().getTime() - DAYS * DAY_MS);
-  return outcomeOf(rehearseTrigger(deps, withinTime(deps.compose), triggerId, since));
-}
-
-export function Rehearsal({ rehearsed, path, now }: { rehearsed: Outcome | null; path: string; now: Date }) {
   return (
     <section aria-labelledby="rehearsal">
       <h2 id="rehearsal">Rehearsal</h2>
@@ -130,19 +95,14 @@ export function Rehearsal({ rehearsed, path, now }: { rehearsed: Outcome | null;
         See the posts that this trigger would have made of the deliveries of the last {DAYS} days. Nothing is
         saved.
       </p>
-      {rehearsed === null ? (
+      {url.searchParams.has('rehearse') ? (
+        await renderPosts(visit, (compose) => rehearseTrigger(deps, compose, trigger.id, since))
+      ) : (
         <p>
           <a class="button" href={`${path}?rehearse=yes#rehearsal`}>
             Rehearse
           </a>
         </p>
-      ) : (
-        <>
-          {'posts' in rehearsed && rehearsed.posts.length > 0 ? (
-            <p>{counted(rehearsed.posts.length, 'post')}, newest first.</p>
-          ) : null}
-          <Result outcome={rehearsed} now={now} />
-        </>
       )}
     </section>
   );
@@ -151,23 +111,25 @@ export function Rehearsal({ rehearsed, path, now }: { rehearsed: Outcome | null;
 /** Limits the posts on the page. */
 const MAX_SHOWN = 20;
 
-/** Newest first. */
-function Result({ outcome, now }: { outcome: Outcome; now: Date }) {
-  if ('error' in outcome) return <FormError error={outcome.error} />;
-  if ('why' in outcome) return <p class="note">No post: {outcome.why}.</p>;
-  const { posts } = outcome;
-  if (posts.length === 0) return <p class="note">No posts. No delivery in the log matches this trigger.</p>;
-  return (
-    <>
-      {posts
-        .toReversed()
-        .slice(0, MAX_SHOWN)
-        .map((post) => (
-          <TrialPost post={post} now={now} />
+/** The result of a preview or a rehearsal: posts, or why there are none. */
+async function renderPosts({ deps }: MemberVisit, work: (compose: Compose) => Promise<RehearsedPost[]>) {
+  try {
+    const posts = (await work(withinTime(deps.compose))).reverse();
+    if (posts.length === 0) return <p class="note">No posts. No delivery in the log matches this trigger.</p>;
+    return (
+      <>
+        <p>{counted(posts.length, 'post')}, newest first.</p>
+        {posts.slice(0, MAX_SHOWN).map((post) => (
+          <TrialPost post={post} now={deps.clock.now()} />
         ))}
-      {posts.length > MAX_SHOWN ? <p class="hint">…and {posts.length - MAX_SHOWN} older ones.</p> : null}
-    </>
-  );
+        {posts.length > MAX_SHOWN ? <p class="hint">…and {posts.length - MAX_SHOWN} older ones.</p> : null}
+      </>
+    );
+  } catch (error) {
+    if (isRefusal(error, 'no_post')) return <p class="note">No post: {describeNoPost(error.details)}.</p>;
+    if (error instanceof AppError) return <FormError error={error.message} />;
+    throw error;
+  }
 }
 
 /** A post that a trigger would make, rendered for readers. */
