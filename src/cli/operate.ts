@@ -87,27 +87,20 @@ async function checkHealth({ host, port }: { host: string; port: number }) {
   if (port === 0) throw new AppError(400, 'PORT is 0, so the port is not known: name it with --port');
   const address = loopback[host] ?? host;
   const url = `http://${isIPv6(address) ? `[${address}]` : address}:${port}/ping`;
-  const status = await statusOf(url);
-  if (status !== 200) throw new AppError(503, `${url} answered ${status}, not 200`);
-  return { url, status };
-}
-
-/** By `node:http`, as `fetch` would ask the proxy that a container is often given in `HTTP_PROXY`. */
-async function statusOf(url: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  // By `node:http`, as `fetch` would ask the proxy that a container is often given in `HTTP_PROXY`.
   const request = get(url, { agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) }, resolve);
   request.on('error', reject);
-  try {
-    return (await promise).statusCode ?? 0;
-  } catch (cause) {
-    const { code, name, message } = cause as NodeJS.ErrnoException;
-    const isLate = name === 'AbortError' || name === 'TimeoutError';
-    const reason = isLate ? `not answered within ${TIMEOUT_MS / 1000} s` : message;
-    const isRefused = code === 'ECONNREFUSED';
-    throw new AppError(503, `${url}: ${isRefused ? 'nothing listens there' : reason}`, { cause });
-  } finally {
-    request.destroy();
-  }
+  const { statusCode } = await promise
+    .catch((cause: NodeJS.ErrnoException) => {
+      const isLate = cause.name === 'AbortError' || cause.name === 'TimeoutError';
+      const reason = isLate ? `not answered within ${TIMEOUT_MS / 1000} s` : cause.message;
+      const isRefused = cause.code === 'ECONNREFUSED';
+      throw new AppError(503, `${url}: ${isRefused ? 'nothing listens there' : reason}`, { cause });
+    })
+    .finally(() => request.destroy());
+  if (statusCode !== 200) throw new AppError(503, `${url} answered ${statusCode}, not 200`);
+  return { url, status: statusCode };
 }
 
 export function addHealthcheckCommand(program: Command, context: CliContext): void {

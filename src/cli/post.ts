@@ -7,13 +7,7 @@ import { escapeControls } from '../lib/text.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import type { SourceFile } from '../posts/import/files.ts';
-import {
-  type ImportOptions,
-  type ImportResult,
-  importFile,
-  importFormats,
-  MAX_FILE_BYTES,
-} from '../posts/import/service.ts';
+import { type ImportResult, importFile, importFormats, MAX_FILE_BYTES } from '../posts/import/service.ts';
 import { contentTypes, type PageSelection, type Post, postStatuses } from '../posts/model.ts';
 import { deletePost, editPost, setPostStatus } from '../posts/service.ts';
 import { getPost, listPostPage, parsePost } from '../posts/store.ts';
@@ -22,7 +16,10 @@ import { type CliContext, isoTime, withServices } from './context.ts';
 import { explain } from './hints.ts';
 import { fields, oneLine, print, progressBar, table } from './output.ts';
 
-type ImportFlags = Pick<ImportOptions, 'status' | 'contentType' | 'date' | 'format' | 'source'> & {
+type ImportFlags = Pick<
+  Parameters<typeof importFile>[2],
+  'status' | 'contentType' | 'date' | 'format' | 'source'
+> & {
   organization: string;
 };
 

@@ -3,7 +3,6 @@ import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Services } from '../main.ts';
 import { type IntegrationType, providers, sampleEvents, sampleFor } from '../providers/index.ts';
-import type { Provider } from '../providers/provider.ts';
 import { type SentDelivery, sendDelivery } from '../receiver/send.ts';
 import { readText } from './command.ts';
 import { type CliContext, withServices } from './context.ts';
@@ -37,7 +36,7 @@ export function addSendCommand(program: Command, context: CliContext): void {
       .option('--url <url>', 'where the service is (default: PUBLIC_URL, or http://localhost:PORT)')
       .action(async (event: string, options: SendOptions, command: Command) => {
         const sent = await withServices(context, command, (services) =>
-          send(services, provider, event, options),
+          send(services, provider.id, event, options),
         );
         const [only] = sent;
         print(context.terminal, command, options.twice ? sent : only, () => sent.map(describe).join('\n\n'));
@@ -51,7 +50,7 @@ export function addSendCommand(program: Command, context: CliContext): void {
 
 async function send(
   services: Services,
-  provider: Provider<IntegrationType>,
+  type: IntegrationType,
   event: string,
   options: SendOptions,
 ): Promise<SentDelivery[]> {
@@ -61,8 +60,7 @@ async function send(
     repositoryId: repository,
     event,
     deliveryId: delivery ?? services.ids.newUuid(),
-    body:
-      payload === undefined ? await sampleBody(services, provider, event, options) : await readText(payload),
+    body: payload === undefined ? await sampleBody(services, type, event, options) : await readText(payload),
     hasBadSignature: badSignature,
     baseUrl: url?.replace(/\/+$/, '') ?? services.publicUrl(),
   };
@@ -73,19 +71,19 @@ async function send(
 
 async function sampleBody(
   { db, clock }: Services,
-  { id }: Provider<IntegrationType>,
+  type: IntegrationType,
   event: string,
   { integration: integrationId, repository: repositoryId, action }: SendOptions,
 ): Promise<string> {
   const integration = await db.read((tx) => getIntegration(tx, integrationId));
-  if (integration.type !== id) {
-    throw new AppError(400, `Integration ${integrationId} is one of ${integration.type}, not of ${id}`);
+  if (integration.type !== type) {
+    throw new AppError(400, `Integration ${integrationId} is one of ${integration.type}, not of ${type}`);
   }
   const sample = sampleFor(integration, event, { now: clock.now(), action, repositoryId });
   if (sample !== null && (action === undefined || sample.action === action)) return JSON.stringify(sample);
   const missing =
     action === undefined
-      ? `There is no sample of ${event}. There are ${sampleEvents(id).join(', ')}`
+      ? `There is no sample of ${event}. There are ${sampleEvents(type).join(', ')}`
       : `There is no sample of ${event} with the action ${action}`;
   throw new AppError(400, `${missing}; --payload FILE sends anything.`);
 }

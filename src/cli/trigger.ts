@@ -12,12 +12,11 @@ import {
   changeTrigger,
   createTrigger,
   deleteTrigger,
-  findTriggerById,
   type NewTrigger,
   switchTrigger,
   type TriggerChanges,
 } from '../triggers/service.ts';
-import { listTriggers } from '../triggers/store.ts';
+import { getTrigger, listTriggers } from '../triggers/store.ts';
 import { describeFilters } from '../triggers/words.ts';
 import { aboutOne, answering, done, ofIntegration, ofOrganization, readText } from './command.ts';
 import { type CliContext, whole } from './context.ts';
@@ -96,7 +95,7 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
     .action(
       answer(
         async (services, id: string, flags: RuleFlags) => {
-          const { filters } = await findTriggerById(services, id);
+          const { filters } = await services.db.read((tx) => getTrigger(tx, id));
           return withNames(services, changeTrigger(services, id, await changesOf(flags, filters)));
         },
         describe,
@@ -126,7 +125,11 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
 
   command('show', 'show a trigger, with the templates that it uses').action(
     answer(
-      (services, id: string) => withNames(services, findTriggerById(services, id)),
+      (services, id: string) =>
+        withNames(
+          services,
+          services.db.read((tx) => getTrigger(tx, id)),
+        ),
       describeWhole,
       ({ trigger }) => trigger,
     ),

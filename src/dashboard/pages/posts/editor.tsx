@@ -3,25 +3,9 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { ComponentChildren, VNode } from 'preact';
 import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import {
-  ContentType,
-  MAX_LINKEDIN_LENGTH,
-  type OwnedPost,
-  type Post,
-  PostStatus,
-} from '../../../posts/model.ts';
+import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../../posts/model.ts';
 import { createPost, deletePost, editPost, plainTextFor } from '../../../posts/service.ts';
-import {
-  type DashboardDeps,
-  fragment,
-  get,
-  type MemberVisit,
-  type Page,
-  post,
-  redirect,
-  type View,
-  view,
-} from '../../page.ts';
+import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { type FieldState, formState, readFields, submit } from '../../submission.ts';
 import { Copy, Select, Status, When } from '../../view/elements.tsx';
 import { Action, Field, Form, FormError, TextArea } from '../../view/form.tsx';
@@ -103,7 +87,7 @@ function resultOf(before: PostStatus, after: PostStatus): string {
     : 'Back to a draft. The API no longer returns it.';
 }
 
-async function showNew(visit: MemberVisit, error?: AppError): Promise<View> {
+async function showNew(visit: MemberVisit, error?: AppError) {
   const { base, form, deps } = visit;
   const values = readFields(NewPostForm, form);
   const { fields, problem } = formState(NewPostForm, values, error);
@@ -123,7 +107,7 @@ async function showNew(visit: MemberVisit, error?: AppError): Promise<View> {
 }
 
 /** Shows the post or, with an error, the posted text. */
-async function showEditor(visit: MemberVisit, error?: AppError): Promise<View> {
+async function showEditor(visit: MemberVisit, error?: AppError) {
   const { base, deps, form } = visit;
   const { post, path } = await requirePost(visit);
   const now = deps.clock.now();
@@ -139,7 +123,7 @@ async function showEditor(visit: MemberVisit, error?: AppError): Promise<View> {
     <>
       <h1 class="hidden">{`Edit ${post.title}`}</h1>
       <EditorBar post={post} />
-      <OriginLine post={post} base={base} source={await findSource(deps, post)} now={now} />
+      <OriginLine post={post} source={await findSource(visit, post)} now={now} />
       {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} now={now} />}
       {isConflict ? <Conflict post={post} path={path} typed={text} /> : null}
       <form method="post" action={path} id="post" class="post">
@@ -189,7 +173,7 @@ function TextFields({
 
 /** A post as readers see it: rendered, or for LinkedIn as plain text. `content`: the stored plain text. */
 async function previewOf(
-  deps: Pick<DashboardDeps, 'render'>,
+  deps: MemberVisit['deps'],
   { contentType, markdown, content }: Static<typeof PreviewForm> & { content?: string },
 ): Promise<VNode> {
   if (markdown.trim() === '') return <p class="dim">The preview of your text appears here.</p>;
@@ -233,27 +217,18 @@ function EditorBar({ post: { status, contentType } }: { post: Post }) {
   );
 }
 
-/** The log entry of the delivery that a post was made from, while the log has it. */
-async function findSource({ db }: DashboardDeps, post: OwnedPost): Promise<string | undefined> {
+/** The path of the delivery that a post was made from, while the log has it. */
+async function findSource({ deps, organization, base }: MemberVisit, post: Post) {
   const { deliveryId: referenceId } = originOf(post);
   if (referenceId === null) return undefined;
   // A delivery may have arrived more than once: take the first that was processed.
   const page = { limit: 20, page: 1 };
-  const entries = await db.read((tx) => listDeliveries(tx, post.organizationId, { referenceId }, page));
-  return (entries.findLast(({ status }) => status === 'processed') ?? entries.at(-1))?.id;
+  const entries = await deps.db.read((tx) => listDeliveries(tx, organization.id, { referenceId }, page));
+  const source = entries.findLast(({ status }) => status === 'processed') ?? entries.at(-1);
+  return source && `${base}/deliveries/${source.id}`;
 }
 
-function OriginLine({
-  post,
-  base,
-  source,
-  now,
-}: {
-  post: Post;
-  base: string;
-  source: string | undefined;
-  now: Date;
-}) {
+function OriginLine({ post, source, now }: { post: Post; source: string | undefined; now: Date }) {
   const { url, author } = originOf(post);
   const words = describeOrigin(post);
   const parts = [
@@ -266,7 +241,7 @@ function OriginLine({
       </a>
     ),
     author && `by ${author}`,
-    source && <a href={`${base}/deliveries/${source}`}>the delivery</a>,
+    source && <a href={source}>the delivery</a>,
     <When at={post.createdAt} now={now} />,
     post.updatedAt !== post.createdAt && (
       <>

@@ -2,13 +2,7 @@
 
 import type { ReadTx } from '../../../../db/storage.ts';
 import { tidings } from '../../../lib/build.ts';
-import {
-  type ContentType,
-  contentTypes,
-  type PageSelection,
-  type Post,
-  postStatuses,
-} from '../../../posts/model.ts';
+import { type ContentType, contentTypes, type Post, postStatuses } from '../../../posts/model.ts';
 import { type Found, searchPosts } from '../../../posts/search.ts';
 import { countDrafts, listPostPage, parsePost, tallyPosts } from '../../../posts/store.ts';
 import { providers } from '../../../providers/index.ts';
@@ -131,12 +125,12 @@ async function findPage(
   organizationId: string,
   { status, contentType, q, page }: Filter,
 ): Promise<Found> {
-  const selection: PageSelection = {
+  const selection = {
     statuses: status ? [status] : everything.statuses,
     contentTypes: contentType ? [contentType] : everything.contentTypes,
     limit: PER_PAGE,
     page,
-    sort: 'desc',
+    sort: 'desc' as const,
   };
   if (q !== '') return searchPosts(tx, organizationId, q, selection);
   const { posts, totalItems } = await listPostPage(tx, organizationId, selection);
@@ -179,17 +173,8 @@ function Filters({ base, filter: { q, status, contentType } }: { base: string; f
   );
 }
 
-function Posts({
-  base,
-  filter,
-  found: { posts, totalItems, isCut },
-  now,
-}: {
-  base: string;
-  filter: Filter;
-  found: Found;
-  now: Date;
-}) {
+function Posts({ base, filter, found, now }: { base: string; filter: Filter; found: Found; now: Date }) {
+  const { posts, totalItems, isCut } = found;
   const { page } = filter;
   const pages = Math.max(1, Math.ceil(totalItems / PER_PAGE));
   const to = (target: number) => addressOf(base, { ...filter, page: target });

@@ -7,7 +7,7 @@ import { kindsFor } from '../../../triggers/kinds/index.ts';
 import { MAX_LAST } from '../../../triggers/model.ts';
 import { countRequests } from '../../../triggers/queue-store.ts';
 import { createTrigger } from '../../../triggers/service.ts';
-import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { readFields, submit } from '../../submission.ts';
 import { counted, Select } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
@@ -52,7 +52,7 @@ export const triggers: readonly Page[] = [
   ...onePages,
 ];
 
-async function showForm(visit: MemberVisit, values: URLSearchParams, error?: AppError): Promise<View> {
+async function showForm(visit: MemberVisit, values: URLSearchParams, error?: AppError) {
   const integration = await requireIntegration(visit);
   const { id, type, repositories } = integration;
   const { event, contentType = 'changelog' } = readFields(TriggerForm, values);
@@ -85,7 +85,7 @@ async function showForm(visit: MemberVisit, values: URLSearchParams, error?: App
             options={repositories.map((each) => ({ value: each.id, label: each.fullName }))}
           />
         )}
-        <RuleFields kind={kind} contentType={contentType} fields={fields} />
+        <RuleFields kind={kind} type={contentType} fields={fields} />
         {releases.length === 0 ? null : (
           <Field {...fields.last} type="number" min={0} max={MAX_LAST} required={false} />
         )}

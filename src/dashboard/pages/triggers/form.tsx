@@ -120,17 +120,11 @@ export function triggerFormState(values: Parameters<typeof formState>[1], error:
   );
 }
 
+type Fields = ReturnType<typeof triggerFormState>['fields'];
+
 /** The filters, templates and publishing of a trigger. */
-export function RuleFields({
-  kind,
-  contentType,
-  fields,
-}: {
-  kind: TriggerKind;
-  contentType: ContentType;
-  fields: Record<keyof Static<typeof TriggerForm>, FieldState>;
-}) {
-  const builtIn = builtInTemplates(kind.event, contentType);
+export function RuleFields({ kind, type, fields }: { kind: TriggerKind; type: ContentType; fields: Fields }) {
+  const builtIn = builtInTemplates(kind.event, type);
   return (
     <>
       {listFiltersOf(kind).map((name) => {

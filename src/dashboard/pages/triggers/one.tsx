@@ -9,7 +9,7 @@ import { listRuns, retryRuns } from '../../../triggers/queue-store.ts';
 import { changeTrigger, deleteTrigger, switchTrigger } from '../../../triggers/service.ts';
 import { findTrigger } from '../../../triggers/store.ts';
 import { describeFilters } from '../../../triggers/words.ts';
-import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { readFields, submit } from '../../submission.ts';
 import { Select, Status, When } from '../../view/elements.tsx';
 import { Action, Form } from '../../view/form.tsx';
@@ -85,7 +85,7 @@ async function requireTrigger({ deps, organization, params, base }: MemberVisit)
 }
 
 /** Shows the trigger or, with an error, the posted form. */
-async function showTrigger(visit: MemberVisit, error?: AppError): Promise<View> {
+async function showTrigger(visit: MemberVisit, error?: AppError) {
   const found = await requireTrigger(visit);
   const { trigger, integration, runs, integrationPath } = found;
   const now = visit.deps.clock.now();
@@ -146,7 +146,7 @@ function EditTrigger({
       <h2 id="rule">Filters and templates</h2>
       <Form to={path} problem={problem} button="Save" layout="stack wide">
         <Select {...fields.contentType} value={contentType} options={typeOptions} />
-        <RuleFields kind={kinds[event]} contentType={contentType} fields={fields} />
+        <RuleFields kind={kinds[event]} type={contentType} fields={fields} />
       </Form>
       {/* To copy and start from. */}
       <details class="more">
