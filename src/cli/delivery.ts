@@ -98,19 +98,8 @@ async function replay(services: Services, ids: readonly string[], options: Filte
 }
 
 /** Newest first. Throws `AppError` 404 when there is no such organization. */
-function findDeliveries(
-  { db, clock }: Services,
-  {
-    organization,
-    integration,
-    status,
-    event,
-    delivery,
-    since,
-    limit,
-    page,
-  }: Filters & { limit: number; page: number },
-): Promise<Delivery[]> {
+function findDeliveries({ db, clock }: Services, options: Filters & { limit: number; page: number }) {
+  const { organization, integration, status, event, delivery, since, limit, page } = options;
   const filter = {
     integrationId: integration,
     status,
@@ -132,13 +121,8 @@ function row(entry: Delivery): string[] {
   const { createdAt, status, statusCode, payload, title, count, reason, replayOf, id } = entry;
   const times = replayOf !== null ? ' (replay)' : count > 1 ? ` (${count} times)` : '';
   const why = status === 'ignored' || status === 'failed' ? `: ${reason}` : '';
-  return [
-    clockTime(createdAt),
-    `${status} ${statusCode}`,
-    payload.event ?? '–',
-    oneLine(`${title}${times}${why}`, 70),
-    id,
-  ];
+  const what = oneLine(`${title}${times}${why}`, 70);
+  return [clockTime(createdAt), `${status} ${statusCode}`, payload.event ?? '–', what, id];
 }
 
 function describeDelivery(entry: Delivery): string {

@@ -1,6 +1,6 @@
 import { get, type IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { readConfig, settings } from '../config.ts';
 import { AppError } from '../lib/app-error.ts';
 import { fetchWithoutRedirects } from '../lib/network.ts';
@@ -16,9 +16,7 @@ export function addSweepCommand(program: Command, context: CliContext): void {
   const answer = answering(context);
   program
     .command('sweep')
-    .description(
-      'remove expired delivery ids, log entries and audit events; the service does it every five minutes',
-    )
+    .description('remove expired entries of the logs; the service does it every five minutes')
     .option('--as-of <time>', 'what has expired by then, as ISO 8601 (default: now)', isoTime)
     .option('--dry-run', 'tell what would be removed, and remove nothing')
     .action(
@@ -42,28 +40,16 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Cl
   const command = program
     .command('doctor')
     .description('look for what is wrong with the configuration, the data folder and the running server')
-    .option(
-      '--offline',
-      'ask no server but our own and Unkey; otherwise providers are asked, for webhooks and the time',
-    )
+    .option('--offline', 'send requests only to the running server and Unkey, not to providers')
     .option('--full', 'check every index of the database too, as a backup does; takes longer')
     .option('--key <key>', 'an API key that should work: shows whether Unkey lets the root key verify');
   addSettings(command)
-    .addHelpText(
-      'after',
-      'Nothing is changed. Exit code 1: something failed; 0: nothing did, or only warnings.',
-    )
+    .addHelpText('after', 'Changes nothing. Exits with 1 when a check failed, and with 0 on warnings.')
     .action(
       async ({ offline = false, full = false, key }: { offline?: boolean; full?: boolean; key?: string }) => {
-        const { patient, close } = admit({
-          clock: systemClock,
-          fetch: fetchWithoutRedirects,
-          flags: flagsOf(command),
-          environment,
-          isOffline: offline,
-          isFull: full,
-          key,
-        });
+        const tools = { clock: systemClock, fetch: fetchWithoutRedirects };
+        const asked = { flags: flagsOf(command), environment, isOffline: offline, isFull: full, key };
+        const { patient, close } = admit({ ...tools, ...asked });
         const report = await examine(patient).finally(close);
         print(terminal, command, report, ({ checks }) => checks.map(describe).join('\n'));
         if (!report.ok) throw new WorkFailed();
@@ -107,12 +93,8 @@ export function addHealthcheckCommand(program: Command, context: CliContext): vo
   program
     .command('healthcheck')
     .description('ask whether the service answers: exit 0 when it does within a second, 1 when not')
-    .addOption(
-      new Option(settings.HOST.flag, `address that it listens on (default: ${settings.HOST.default}) [HOST]`),
-    )
-    .addOption(
-      new Option(settings.PORT.flag, `port that it listens on (default: ${settings.PORT.default}) [PORT]`),
-    )
+    .option(settings.HOST.flag, `address that it listens on (default: ${settings.HOST.default}) [HOST]`)
+    .option(settings.PORT.flag, `port that it listens on (default: ${settings.PORT.default}) [PORT]`)
     .action(async (_options: object, command: Command) => {
       const health = await checkHealth(readConfig(flagsOf(command), context.environment));
       print(context.terminal, command, health, ({ url }) => `${url} answers`);

@@ -213,14 +213,9 @@ function contentTypeOption(): Option {
 
 function row(trigger: Trigger): string[] {
   const { id, event, action, contentType, publish, filters, enabled, integrationId } = trigger;
-  return [
-    id,
-    `${event} ${action}`,
-    publish ? `${contentType}, published` : contentType,
-    describeFilters(filters),
-    enabled ? 'enabled' : 'disabled',
-    integrationId,
-  ];
+  const posts = publish ? `${contentType}, published` : contentType;
+  const status = enabled ? 'enabled' : 'disabled';
+  return [id, `${event} ${action}`, posts, describeFilters(filters), status, integrationId];
 }
 
 function describe({ trigger, names }: NamedTrigger): string {

@@ -128,11 +128,15 @@ export function formState<Schema extends TObject>(
 ): FormState<Extract<keyof Static<Schema>, string>> {
   const typed: Readonly<Record<string, string>> =
     values instanceof URLSearchParams ? Object.fromEntries(values) : values;
+  // The path of a value in a list leads into its field: `tag.0`.
+  const problems: Record<string, string> = Object.fromEntries(
+    Object.entries(error?.fields ?? {}).map(([path, text]) => [path.split('.')[0], text]),
+  );
   let isAboutField = false;
   const states = Object.entries(schema.properties as Record<string, FieldOptions>).map(
     ([name, field]): [string, FieldState] => {
       const { label = '', hint, inputType, autoComplete, subject, problem, serviceField = name } = field;
-      const wrong = error?.fields[serviceField] ?? error?.fields[name];
+      const wrong = problems[serviceField] ?? problems[name];
       if (wrong !== undefined) isAboutField = true;
       const sentence = problem ?? asSentence(`${subject ?? `The ${label.toLowerCase()}`} ${wrong}`.trim());
       return [

@@ -217,14 +217,14 @@ function EditorBar({ post: { status, contentType } }: { post: Post }) {
   );
 }
 
-/** The path of the delivery that a post was made from, while the log has it. */
+/** The path of the newest arrival of a post's delivery, while the log has it. */
 async function findSource({ deps, organization, base }: MemberVisit, post: Post) {
   const { deliveryId: referenceId } = originOf(post);
   if (referenceId === null) return undefined;
-  // A delivery may have arrived more than once: take the first that was processed.
-  const page = { limit: 20, page: 1 };
-  const entries = await deps.db.read((tx) => listDeliveries(tx, organization.id, { referenceId }, page));
-  const source = entries.findLast(({ status }) => status === 'processed') ?? entries.at(-1);
+  const filter = { referenceId, status: 'processed' } as const;
+  const [source] = await deps.db.read((tx) =>
+    listDeliveries(tx, organization.id, filter, { limit: 1, page: 1 }),
+  );
   return source && `${base}/deliveries/${source.id}`;
 }
 

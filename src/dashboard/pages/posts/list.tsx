@@ -17,19 +17,18 @@ const MAX_URL_LENGTH = 2_000;
  * or https URL, and the provider's id of the delivery behind the post.
  */
 export function originOf({ sourceMetadata }: Pick<Post, 'sourceMetadata'>) {
-  const platform = textOf(sourceMetadata, 'platform');
+  const { platform, repository, version, author, url, deliveryId } = sourceMetadata ?? {};
   return {
-    platform: providers.find(({ id }) => id === platform)?.name ?? platform,
-    repository: textOf(sourceMetadata, 'repository'),
-    version: textOf(sourceMetadata, 'version'),
-    author: textOf(sourceMetadata, 'author'),
-    url: webAddress(sourceMetadata?.url),
-    deliveryId: textOf(sourceMetadata, 'deliveryId'),
+    platform: providers.find(({ id }) => id === platform)?.name ?? textOf(platform),
+    repository: textOf(repository),
+    version: textOf(version),
+    author: textOf(author),
+    url: webAddress(url),
+    deliveryId: textOf(deliveryId),
   };
 }
 
-function textOf(metadata: Post['sourceMetadata'], field: string): string | null {
-  const value = metadata !== null && Object.hasOwn(metadata, field) ? metadata[field] : null;
+function textOf(value: unknown): string | null {
   const text = typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
   return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH).toWellFormed()}…` : text || null;
 }
@@ -79,16 +78,7 @@ export const listPages: readonly Page[] = [
               {all === drafts ? 'nothing is published yet.' : `${counted(all - drafts, 'post')} published.`}
             </p>
             <Filters base={base} filter={filter} />
-            {found.totalItems === 0 ? (
-              <Empty>
-                <p>No posts match.</p>
-                <a class="button" href={`${base}/posts`}>
-                  Show all posts
-                </a>
-              </Empty>
-            ) : (
-              <Posts base={base} filter={filter} found={found} now={deps.clock.now()} />
-            )}
+            <Posts base={base} filter={filter} found={found} now={deps.clock.now()} />
           </>
         )}
       </>,
@@ -120,11 +110,8 @@ function addressOf(base: string, { status, contentType, q, page }: Filter): stri
 
 const everything = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
 
-async function findPage(
-  tx: ReadTx,
-  organizationId: string,
-  { status, contentType, q, page }: Filter,
-): Promise<Found> {
+async function findPage(tx: ReadTx, organizationId: string, filter: Filter): Promise<Found> {
+  const { status, contentType, q, page } = filter;
   const selection = {
     statuses: status ? [status] : everything.statuses,
     contentTypes: contentType ? [contentType] : everything.contentTypes,
@@ -144,14 +131,7 @@ function Filters({ base, filter: { q, status, contentType } }: { base: string; f
         <label for="field-q" class="hidden">
           Search
         </label>
-        <input
-          id="field-q"
-          name="q"
-          type="search"
-          value={q}
-          maxLength={200}
-          placeholder="Search titles and text"
-        />
+        <input id="field-q" name="q" type="search" value={q} placeholder="Search titles and text" />
       </div>
       <Select
         label="Status"
@@ -176,6 +156,16 @@ function Filters({ base, filter: { q, status, contentType } }: { base: string; f
 function Posts({ base, filter, found, now }: { base: string; filter: Filter; found: Found; now: Date }) {
   const { posts, totalItems, isCut } = found;
   const { page } = filter;
+  if (totalItems === 0) {
+    return (
+      <Empty>
+        <p>No posts match.</p>
+        <a class="button" href={`${base}/posts`}>
+          Show all posts
+        </a>
+      </Empty>
+    );
+  }
   const pages = Math.max(1, Math.ceil(totalItems / PER_PAGE));
   const to = (target: number) => addressOf(base, { ...filter, page: target });
   const position = `, page ${page.toLocaleString('en')} of ${pages.toLocaleString('en')}`;

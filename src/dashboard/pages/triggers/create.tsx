@@ -8,11 +8,11 @@ import { MAX_LAST } from '../../../triggers/model.ts';
 import { countRequests } from '../../../triggers/queue-store.ts';
 import { createTrigger } from '../../../triggers/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { readFields, submit } from '../../submission.ts';
+import { formState, readFields, submit } from '../../submission.ts';
 import { counted, Select } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
 import { requireIntegration } from '../integrations/card.tsx';
-import { RuleFields, ruleOf, TriggerForm, triggerFormState } from './form.tsx';
+import { RuleFields, ruleOf, TriggerForm } from './form.tsx';
 import { Crumbs, eventWords } from './list.tsx';
 import { onePages } from './one.tsx';
 
@@ -57,7 +57,7 @@ async function showForm(visit: MemberVisit, values: URLSearchParams, error?: App
   const { id, type, repositories } = integration;
   const { event, contentType = 'changelog' } = readFields(TriggerForm, values);
   const kind = requireKind(type, event);
-  const { fields, problem } = triggerFormState(values, error);
+  const { fields, problem } = formState(TriggerForm, values, error);
   const repositoryIds = repositories.map((each) => each.id);
   const releases =
     kind.event === 'release' ? await visit.deps.db.read((tx) => listReleases(tx, id, repositoryIds)) : [];

@@ -1,13 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type Static, Type } from '@sinclair/typebox';
 import { builtInTemplates } from '../../../drafts/built-in.ts';
-import { AppError } from '../../../lib/app-error.ts';
 import { ContentType } from '../../../posts/model.ts';
 import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
 import { MAX_LAST, type Trigger, type TriggerFilters } from '../../../triggers/model.ts';
 import type { TriggerChanges } from '../../../triggers/service.ts';
-import { isRefusal } from '../../../triggers/words.ts';
-import { type FieldState, formState } from '../../submission.ts';
+import type { FieldState, formState } from '../../submission.ts';
 import { Field, TextArea } from '../../view/form.tsx';
 
 // The form of a new trigger and of one that is changed.
@@ -105,22 +103,7 @@ export function writeValues(values: readonly string[]): string {
     .join(', ');
 }
 
-/** As `formState`, with the errors of a trigger. */
-export function triggerFormState(values: Parameters<typeof formState>[1], error: AppError | undefined) {
-  if (error === undefined) return formState(TriggerForm, values);
-  const message = isRefusal(error, 'trigger_exists')
-    ? 'Another trigger has the same rule. Choose other filters, or delete that one first.'
-    : error.message;
-  // The path of a value leads into its filter: `tag.0`.
-  const fields = Object.entries(error.fields).map(([path, text]) => [path.split('.')[0], text]);
-  return formState(
-    TriggerForm,
-    values,
-    new AppError(error.status, message, { fields: Object.fromEntries(fields) }),
-  );
-}
-
-type Fields = ReturnType<typeof triggerFormState>['fields'];
+type Fields = ReturnType<typeof formState<typeof TriggerForm>>['fields'];
 
 /** The filters, templates and publishing of a trigger. */
 export function RuleFields({ kind, type, fields }: { kind: TriggerKind; type: ContentType; fields: Fields }) {

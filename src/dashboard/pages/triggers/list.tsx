@@ -120,9 +120,9 @@ export function Runs({
               )}
               <a href={`${path}/triggers/${triggerId}`}>{events.get(triggerId)}</a>
               <span class="dim">
-                {attempts === 0 ? null : `tried ${attempts === 1 ? 'once' : `${attempts} times`}, `}
+                {attempts > 0 && `tried ${attempts === 1 ? 'once' : `${attempts} times`}, `}
                 queued <When at={queuedAt} now={now} />
-                {nextAttemptAt === null ? null : (
+                {nextAttemptAt && (
                   <>
                     , next try <When at={nextAttemptAt} now={now} />
                   </>

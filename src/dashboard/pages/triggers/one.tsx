@@ -10,11 +10,11 @@ import { changeTrigger, deleteTrigger, switchTrigger } from '../../../triggers/s
 import { findTrigger } from '../../../triggers/store.ts';
 import { describeFilters } from '../../../triggers/words.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { readFields, submit } from '../../submission.ts';
+import { formState, readFields, submit } from '../../submission.ts';
 import { Select, Status, When } from '../../view/elements.tsx';
 import { Action, Form } from '../../view/form.tsx';
 import { typeOptions } from '../posts/list.tsx';
-import { RuleFields, ruleOf, TriggerForm, triggerFormState, valuesOf } from './form.tsx';
+import { RuleFields, ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import { Crumbs, describePosts, eventWords, Runs } from './list.tsx';
 import { renderPreview, renderRehearsal } from './preview.tsx';
 
@@ -139,7 +139,7 @@ function EditTrigger({
 }: FoundTrigger & { posted: URLSearchParams; error: AppError | undefined }) {
   const { event } = trigger;
   const { contentType = trigger.contentType } = readFields(TriggerForm, posted);
-  const { fields, problem } = triggerFormState(error === undefined ? valuesOf(trigger) : posted, error);
+  const { fields, problem } = formState(TriggerForm, error ? posted : valuesOf(trigger), error);
   const builtIn = builtInTemplates(event, trigger.contentType);
   return (
     <section aria-labelledby="rule">
