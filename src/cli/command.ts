@@ -4,7 +4,7 @@ import type { Services } from '../main.ts';
 import { type CliContext, timeOrSpan, whole, withServices } from './context.ts';
 import { print } from './output.ts';
 
-// What the groups of commands share: how one runs, its argument, its options, its input files.
+// Shared by the groups of commands: actions, arguments, options and input files.
 
 type Work = (services: Services, ...words: never[]) => Promise<unknown>;
 type ResultOf<Given extends Work> = Awaited<ReturnType<Given>>;

@@ -230,7 +230,7 @@ function NoPosts({ base, organizationId }: { base: string; organizationId: strin
   );
 }
 
-/** The origin of a post, such as `2.4.0 of acme/rocket on GitHub`; null when it is unknown. */
+/** The origin of a post, such as `2.4.0 of acme/rocket`; null when it is unknown. */
 export function describeOrigin(post: Pick<Post, 'sourceMetadata'>): string | null {
   const { platform, repository, version } = originOf(post);
   const source = [version, repository].filter((each) => each !== null).join(' of ');

@@ -9,7 +9,7 @@ import { Select, Status, Table, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { typeNames, typeOptions } from '../posts/list.tsx';
 
-// What the page of an integration shows of its triggers.
+// The triggers of an integration on its page, and their failed runs.
 
 /** The events that a trigger acts on. */
 export const eventWords: Readonly<Record<EventType, string>> = {
