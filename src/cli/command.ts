@@ -22,13 +22,9 @@ export function answering(context: CliContext) {
   ) =>
     async (...given: unknown[]): Promise<void> => {
       const command = given.at(-1) as Command;
-      const result = await withServices(context, command, (services) =>
-        work(services, ...(given as never[])),
-      );
-      const words = given as WordsOf<Given>;
-      print(context.terminal, command, toJson(result as ResultOf<Given>), () =>
-        describe(result as ResultOf<Given>, ...words),
-      );
+      const run = (services: Services) => work(services, ...(given as never[])) as ReturnType<Given>;
+      const result: ResultOf<Given> = await withServices(context, command, run);
+      print(context.terminal, command, toJson(result), () => describe(result, ...(given as WordsOf<Given>)));
     };
 }
 

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { getDelivery } from '../deliveries/log-store.ts';
+import type { Compose } from '../drafts/model.ts';
 import { threadedComposer } from '../drafts/thread.ts';
 import type { Services } from '../main.ts';
 import type { RunStatus, TriggerRun } from '../triggers/model.ts';
@@ -83,9 +84,7 @@ export function addRunCommands(group: Command, context: CliContext): void {
 }
 
 /** Composes drafts as the server does, in a thread with a time limit. */
-async function withComposer<Result>(
-  work: (compose: ReturnType<typeof threadedComposer>['compose']) => Promise<Result>,
-): Promise<Result> {
+async function withComposer<Result>(work: (compose: Compose) => Promise<Result>): Promise<Result> {
   const composer = threadedComposer();
   try {
     return await work(composer.compose);

@@ -74,10 +74,8 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
           const made = await withNames(services, createTrigger(services, given));
           return { ...made, requested: await services.db.read((tx) => countRequests(tx, made.trigger.id)) };
         },
-        ({ requested, ...made }, { last }) =>
-          last === undefined
-            ? describe(made)
-            : `${describe(made)}\n\n${describeLast(requested, made.trigger.enabled)}`,
+        ({ requested, ...made }, { last, disabled }) =>
+          `${describe(made)}${last === undefined ? '' : describeLast(requested, disabled)}`,
         ({ trigger }) => trigger,
       ),
     );
@@ -233,10 +231,10 @@ function describe({ trigger, names }: NamedTrigger): string {
   });
 }
 
-function describeLast(requested: number, enabled: boolean): string {
-  if (requested === 0) return 'Past releases: none known that match the filters.';
+function describeLast(requested: number, disabled = false): string {
+  if (requested === 0) return '\n\nPast releases: none known that match the filters.';
   const drafts = requested === 1 ? '1 draft' : `${requested} drafts`;
-  return `Past releases: ${drafts} queued${enabled ? '' : ' until the trigger is enabled'}.`;
+  return `\n\nPast releases: ${drafts} queued${disabled ? ' until the trigger is enabled' : ''}.`;
 }
 
 function describeWhole(named: NamedTrigger): string {

@@ -185,10 +185,7 @@ function Posts({ base, filter, found, now }: { base: string; filter: Filter; fou
               </>
             ),
           },
-          {
-            title: 'From',
-            cell: (post) => describeOrigin(post) ?? <span class="dim">By hand</span>,
-          },
+          { title: 'From', cell: (post) => describeOrigin(post) ?? <span class="dim">By hand</span> },
           { title: 'Created', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
         ]}
       />
@@ -206,27 +203,24 @@ function Posts({ base, filter, found, now }: { base: string; filter: Filter; fou
 
 function NoPosts({ base, organizationId }: { base: string; organizationId: string }) {
   return (
-    <>
-      <p class="lede">What your team ships becomes a draft here, for you to edit and publish.</p>
-      <Empty>
-        <p>
-          No posts yet. Connect a repository or an issue tracker, choose the events to write about, and the
-          next release is your first draft.
-        </p>
-        <p>
-          <a class="button go" href={`${base}/integrations`}>
-            Connect an integration
-          </a>
-        </p>
-        <p>
-          Or <a href={`${base}/posts/~/new`}>write one yourself</a>, or import your changelog on the command
-          line:
-        </p>
-        <p>
-          <code>{`${tidings} post import --organization ${organizationId} CHANGELOG.md`}</code>
-        </p>
-      </Empty>
-    </>
+    <Empty>
+      <p>
+        No posts yet. Connect a repository or an issue tracker, choose the events to write about, and the next
+        release is your first draft.
+      </p>
+      <p>
+        <a class="button go" href={`${base}/integrations`}>
+          Connect an integration
+        </a>
+      </p>
+      <p>
+        Or <a href={`${base}/posts/~/new`}>write one yourself</a>, or import your changelog on the command
+        line:
+      </p>
+      <p>
+        <code>{`${tidings} post import --organization ${organizationId} CHANGELOG.md`}</code>
+      </p>
+    </Empty>
   );
 }
 

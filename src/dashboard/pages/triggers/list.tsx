@@ -63,10 +63,7 @@ export function TriggerList({
             { title: 'Events', cell: ({ id, event }) => <a href={`${path}/${id}`}>{eventWords[event]}</a> },
             { title: 'Posts', cell: describePosts },
             { title: 'Filters', class: 'dim', cell: ({ filters }) => describeFilters(filters) },
-            {
-              title: 'Status',
-              cell: ({ enabled }) => <Status status={enabled ? 'active' : 'disabled'} />,
-            },
+            { title: 'Status', cell: ({ enabled }) => <Status status={enabled ? 'active' : 'disabled'} /> },
           ]}
         />
       )}
