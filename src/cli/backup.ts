@@ -20,17 +20,15 @@ export function addBackupCommands(program: Command, context: CliContext): void {
     .argument('<file>', TARGET)
     .option('--force', 'replace the file if it is there')
     .option('--with-key', 'store the secret key in it too: whoever has the file can then read the secrets')
-    .action(async (file: string, { force, withKey }: { force?: true; withKey?: true }, command: Command) => {
+    .action(async (file: string, { force = false, withKey = false }, command: Command) => {
       const { dataDir, secretKey, s3 } = configOf(context, command);
-      const folder = resolve(dataDir);
       process.umask(0o077);
-      const key = withKey ? readSecretKey(folder, secretKey) : undefined;
-      if (key === null)
-        throw new BackupError(
-          `There is no key to store: SECRET_KEY is not set, and ${folder} has no secret.key`,
-        );
-      const source = { dataDir: folder, createdAt: systemClock.now(), key };
-      const backup = await makeBackup(source, file, { force: force === true, s3 });
+      const key = withKey ? readSecretKey(dataDir, secretKey) : undefined;
+      if (key === null) {
+        const missing = `SECRET_KEY is not set, and ${dataDir} has no secret.key`;
+        throw new BackupError(`There is no key to store: ${missing}`);
+      }
+      const backup = await makeBackup({ dataDir, createdAt: systemClock.now(), key }, file, { force, s3 });
       print(context.terminal, command, backup, describeBackup);
     });
 
@@ -40,34 +38,27 @@ export function addBackupCommands(program: Command, context: CliContext): void {
     .argument('<file>', TARGET)
     .option('--force', 'put it in the place of the database that is there, which is kept beside it')
     .option('--new-key', 'go on without the key of the backup; every integration then needs a new secret')
-    .action(async (file: string, flags: { force?: true; newKey?: true }, command: Command) => {
+    .action(async (file: string, { force = false, newKey = false }, command: Command) => {
       const { dataDir, secretKey, s3 } = configOf(context, command);
       process.umask(0o077);
-      const options = { force: flags.force === true, newKey: flags.newKey === true };
-      const now = systemClock.now();
-      const restored = await restoreBackup({ dataDir, file, secretKey, s3, now, ...options });
+      const target = { dataDir, file, secretKey, s3, now: systemClock.now() };
+      const restored = await restoreBackup({ ...target, force, newKey });
       print(context.terminal, command, restored, describeRestored);
     });
 }
 
 function configOf({ environment }: CliContext, command: Command) {
-  return readConfig({ DATA_DIR: flagsOf(command).DATA_DIR }, environment);
+  const config = readConfig({ DATA_DIR: flagsOf(command).DATA_DIR }, environment);
+  return { ...config, dataDir: resolve(config.dataDir) };
 }
 
-function describeBackup({ file, bytes, sha256, schema, tables, createdAt, includesKey }: Backup): string {
-  return [
-    fields({
-      File: file,
-      Bytes: String(bytes),
-      'SHA-256': sha256,
-      Schema: String(schema),
-      Rows: rowsOf(tables),
-      Made: createdAt,
-    }),
+function describeBackup({ file, bytes, sha256, includesKey, ...contents }: Backup): string {
+  const facts = { File: file, Bytes: String(bytes), 'SHA-256': sha256, ...factsOf(contents) };
+  return `${fields(facts)}\n${
     includesKey
       ? 'The secret key is in it: keep it as you keep the key.'
-      : 'The secret key is not in it: keep secret.key, or SECRET_KEY, somewhere else too. Without it, stored secrets cannot be read.',
-  ].join('\n');
+      : 'The secret key is not in it: keep secret.key, or SECRET_KEY, somewhere else too. Without it, stored secrets cannot be read.'
+  }`;
 }
 
 const KEY_WORDS: Record<Restored['key'], string> = {
@@ -78,21 +69,14 @@ const KEY_WORDS: Record<Restored['key'], string> = {
   none: 'There are no secrets in it.',
 };
 
-function describeRestored({ dataDir, createdAt, schema, tables, keptAs, key }: Restored): string {
-  return [
-    fields({
-      Folder: dataDir,
-      Made: createdAt,
-      Schema: String(schema),
-      Rows: rowsOf(tables),
-      'Former database': keptAs,
-    }),
-    KEY_WORDS[key],
-  ].join('\n');
+function describeRestored({ dataDir, keptAs, key, ...contents }: Restored): string {
+  const facts = { Folder: dataDir, ...factsOf(contents), 'Former database': keptAs };
+  return `${fields(facts)}\n${KEY_WORDS[key]}`;
 }
 
-/** All rows, as people count them: those of the search's own tables are made from the others. */
-function rowsOf(tables: Record<string, number>): string {
+/** Counts rows as people do: those of the search's own tables are made from the others. */
+function factsOf({ schema, tables, createdAt }: Pick<Backup, 'schema' | 'tables' | 'createdAt'>) {
   const counts = Object.entries(tables).filter(([name]) => !name.startsWith('post_search'));
-  return String(counts.reduce((total, [, count]) => total + count, 0));
+  const rows = counts.reduce((total, [, count]) => total + count, 0);
+  return { Schema: String(schema), Rows: String(rows), Made: createdAt };
 }

@@ -1,9 +1,10 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { AppError } from '../lib/app-error.ts';
 import type { Services } from '../main.ts';
-import { type CliContext, withServices } from './context.ts';
+import { type CliContext, timeOrSpan, whole, withServices } from './context.ts';
 import { print } from './output.ts';
 
-// What the groups of commands share: how one runs, and its argument.
+// Shared by the groups of commands: actions, arguments, options and input files.
 
 type Work = (services: Services, ...words: never[]) => Promise<unknown>;
 type ResultOf<Given extends Work> = Awaited<ReturnType<Given>>;
@@ -21,16 +22,46 @@ export function answering(context: CliContext) {
   ) =>
     async (...given: unknown[]): Promise<void> => {
       const command = given.at(-1) as Command;
-      const result = await withServices(context, command, (services) =>
-        work(services, ...(given as never[])),
-      );
-      const words = given as WordsOf<Given>;
-      print(context.terminal, command, toJson(result as ResultOf<Given>), () =>
-        describe(result as ResultOf<Given>, ...words),
-      );
+      const run = (services: Services) => work(services, ...(given as never[])) as ReturnType<Given>;
+      const result: ResultOf<Given> = await withServices(context, command, run);
+      print(context.terminal, command, toJson(result), () => describe(result, ...(given as WordsOf<Given>)));
     };
 }
 
 /** Adds a command about one thing of the group, which its id names. */
 export const aboutOne = (group: Command, thing: string) => (name: string, description: string) =>
   group.command(name).description(description).argument('<id>', thing);
+
+/** Work on one thing that leaves no result. */
+export const done =
+  (past: 'deleted' | 'dismissed', work: (services: Services, id: string) => Promise<void>) =>
+  async (services: Services, id: string) => {
+    await work(services, id);
+    return { id, [past]: true };
+  };
+
+export const ofOrganization = new Option('--organization <id>', 'only of this organization');
+export const ofIntegration = new Option('--integration <id>', 'only of this integration');
+export const ofEvent = new Option('--event <name>', "only of this event, by the provider's name for it");
+export const sinceThen = new Option(
+  '--since <time>',
+  'only since then: ISO 8601, or back from now as in 90m, 24h, 30d',
+).argParser(timeOrSpan);
+
+export const limitTo = (rows: string) =>
+  new Option('--limit <number>', `${rows}, 1 to 1000`).argParser(whole(1, 1000)).default(50);
+export const pageNumber = new Option('--page <number>', 'page number')
+  .argParser(whole(1, 1_000_000_000))
+  .default(1);
+
+/** Throws `AppError` 400. */
+export async function readText(path: string): Promise<string> {
+  const file = Bun.file(path);
+  if (!(await file.exists())) throw new AppError(400, `${path}: no such file`);
+  return file.text();
+}
+
+/** To the second, in UTC. */
+export function clockTime(iso: string): string {
+  return iso.slice(0, 19).replace('T', ' ');
+}

@@ -4,29 +4,22 @@ import { type Delivery, type DeliveryStatus, deliveryStatuses, isReplayable } fr
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { replayDelivery } from '../receiver/replay.ts';
-import { type CliContext, sinceWhen, timeOrSpan, whole, withServices } from './context.ts';
-import { fields, oneLine, print, table } from './output.ts';
+import { answering, clockTime, limitTo, ofEvent, ofIntegration, pageNumber, sinceThen } from './command.ts';
+import { type CliContext, sinceWhen } from './context.ts';
+import { fields, oneLine, table } from './output.ts';
 import { runNow, stillFailing } from './trigger-runs.ts';
 
-interface ListOptions {
+interface Filters {
   organization: string;
   integration?: string;
   status?: DeliveryStatus;
   event?: string;
   delivery?: string;
   since?: string;
-  limit: number;
-  page: number;
-}
-
-interface ReplayOptions {
-  organization?: string;
-  integration?: string;
-  event?: string;
-  since?: string;
 }
 
 export function addDeliveryCommands(program: Command, context: CliContext): void {
+  const answer = answering(context);
   const group = program
     .command('delivery')
     .description('read the log of webhook deliveries, and replay deliveries');
@@ -35,32 +28,26 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
     .command('list')
     .description('list deliveries, newest first')
     .requiredOption('--organization <id>', 'the organization')
-    .option('--integration <id>', 'only of this integration')
+    .addOption(ofIntegration)
     .addOption(new Option('--status <status>', 'only with this status').choices(deliveryStatuses))
-    .option('--event <name>', "only of this event, by the provider's name for it")
+    .addOption(ofEvent)
     .option('--delivery <id>', "only with this delivery id of the provider's")
-    .option('--since <time>', 'only since then: ISO 8601, or back from now as in 90m, 24h, 30d', timeOrSpan)
-    .option('--limit <number>', 'entries per page, 1 to 1000', whole(1, 1000), 50)
-    .option('--page <number>', 'page number', whole(1, 1_000_000), 1)
-    .action(async ({ organization, ...options }: ListOptions, command: Command) => {
-      const entries = await withServices(context, command, (services) =>
-        findDeliveries(services, organization, options, options),
-      );
-      print(context.terminal, command, entries, (all) =>
-        all.length === 0
+    .addOption(sinceThen)
+    .addOption(limitTo('entries per page'))
+    .addOption(pageNumber)
+    .action(
+      answer(findDeliveries, (entries) =>
+        entries.length === 0
           ? 'No deliveries. Each one appears as soon as it arrives; "send" sends a test delivery.'
-          : deliveryTable(all),
-      );
-    });
+          : deliveryTable(entries),
+      ),
+    );
 
   group
     .command('show')
     .description('show one delivery')
     .argument('<id>', "the entry, or the provider's delivery id")
-    .action(async (id: string, _options: object, command: Command) => {
-      const entry = await withServices(context, command, ({ db }) => db.read((tx) => getDelivery(tx, id)));
-      print(context.terminal, command, entry, describeDelivery);
-    });
+    .action(answer(({ db }, id: string) => db.read((tx) => getDelivery(tx, id)), describeDelivery));
 
   group
     .command('replay')
@@ -70,66 +57,49 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
       "entries of the log, or the provider's delivery ids; default: those that match the filters",
     )
     .option('--organization <id>', 'the organization, when there are no ids')
-    .option('--integration <id>', 'only of this integration')
-    .option('--event <name>', "only of this event, by the provider's name for it")
-    .option('--since <time>', 'only since then: ISO 8601, or back from now as in 90m, 24h, 30d', timeOrSpan)
-    .action(async (ids: string[], options: ReplayOptions, command: Command) => {
-      if (ids.length === 0 && options.organization === undefined) {
-        command.error('error: Say which deliveries: their ids, or --organization ID with filters');
+    .addOption(ofIntegration)
+    .addOption(ofEvent)
+    .addOption(sinceThen)
+    .hook('preAction', (given) => {
+      const [filter] = Object.keys(given.opts());
+      if (given.args.length === 0 && given.opts().organization === undefined) {
+        given.error('error: Say which deliveries: their ids, or --organization ID with filters');
       }
-      const [filter] = Object.keys(options);
-      if (ids.length > 0 && filter !== undefined) {
-        command.error(`error: Name deliveries by their ids or choose them by --${filter}, not both`);
+      if (given.args.length > 0 && filter !== undefined) {
+        given.error(`error: Name deliveries by their ids or choose them by --${filter}, not both`);
       }
-      const { entries, failing } = await withServices(context, command, async (services) => ({
-        entries: await replay(services, ids, options),
-        failing: (await runNow(services)).length,
-      }));
-      print(context.terminal, command, entries, (all) =>
-        all.length === 0
-          ? 'No delivery fits: nothing was run.'
-          : `${deliveryTable(all)}\n\nRan ${all.length} again${stillFailing(failing)}.`,
-      );
-    });
+    })
+    .action(
+      answer(
+        async (services, ids: string[], options: Filters) => ({
+          entries: await replay(services, ids, options),
+          failing: await runNow(services),
+        }),
+        ({ entries, failing }) =>
+          entries.length === 0
+            ? 'No delivery fits: nothing was run.'
+            : `${deliveryTable(entries)}\n\nRan ${entries.length} again${stillFailing(failing)}.`,
+        ({ entries }) => entries,
+      ),
+    );
 }
 
 /** Deliveries that one command replays: the newest that match. */
 const MAX_REPLAYED = 1_000;
 
 /** Replays the named deliveries, or those that match the filters, oldest first. */
-async function replay(
-  services: Services,
-  ids: readonly string[],
-  { organization = '', ...options }: ReplayOptions,
-): Promise<Delivery[]> {
-  const entries: Delivery[] = [];
-  for (const delivery of ids.length > 0 ? await named() : await matching()) {
-    entries.push(await replayDelivery(services, delivery));
-  }
-  return entries;
-
-  function named() {
-    return services.db.read(async (tx) => {
-      const found: Delivery[] = [];
-      for (const id of ids) found.push(await getDelivery(tx, id, 'processed'));
-      return found;
-    });
-  }
-
-  async function matching() {
-    const filters = { ...options, status: 'processed' } as const;
-    const found = await findDeliveries(services, organization, filters, { limit: MAX_REPLAYED, page: 1 });
-    return found.filter(isReplayable).reverse();
-  }
+async function replay(services: Services, ids: readonly string[], options: Filters): Promise<Delivery[]> {
+  const filters = { ...options, status: 'processed', limit: MAX_REPLAYED, page: 1 } as const;
+  const chosen =
+    ids.length > 0
+      ? await services.db.read((tx) => Array.fromAsync(ids, (id) => getDelivery(tx, id, 'processed')))
+      : (await findDeliveries(services, filters)).filter(isReplayable).reverse();
+  return Array.fromAsync(chosen, (delivery) => replayDelivery(services, delivery));
 }
 
 /** Newest first. Throws `AppError` 404 when there is no such organization. */
-function findDeliveries(
-  { db, clock }: Services,
-  organizationId: string,
-  { integration, status, event, delivery, since }: Partial<ListOptions>,
-  page: { limit: number; page: number },
-): Promise<Delivery[]> {
+function findDeliveries({ db, clock }: Services, options: Filters & { limit: number; page: number }) {
+  const { organization, integration, status, event, delivery, since, limit, page } = options;
   const filter = {
     integrationId: integration,
     status,
@@ -138,8 +108,8 @@ function findDeliveries(
     since: since === undefined ? undefined : sinceWhen(since, clock.now()),
   };
   return db.read(async (tx) => {
-    await getOrganization(tx, organizationId);
-    return listDeliveries(tx, organizationId, filter, page);
+    await getOrganization(tx, organization);
+    return listDeliveries(tx, organization, filter, { limit, page });
   });
 }
 
@@ -151,13 +121,8 @@ function row(entry: Delivery): string[] {
   const { createdAt, status, statusCode, payload, title, count, reason, replayOf, id } = entry;
   const times = replayOf !== null ? ' (replay)' : count > 1 ? ` (${count} times)` : '';
   const why = status === 'ignored' || status === 'failed' ? `: ${reason}` : '';
-  return [
-    createdAt.slice(0, 19).replace('T', ' '),
-    `${status} ${statusCode}`,
-    payload.event ?? '–',
-    oneLine(`${title}${times}${why}`, 70),
-    id,
-  ];
+  const what = oneLine(`${title}${times}${why}`, 70);
+  return [clockTime(createdAt), `${status} ${statusCode}`, payload.event ?? '–', what, id];
 }
 
 function describeDelivery(entry: Delivery): string {

@@ -1,5 +1,6 @@
 import { get, type IncomingMessage } from 'node:http';
-import { type Command, Option } from 'commander';
+import { isIPv6 } from 'node:net';
+import type { Command } from 'commander';
 import { readConfig, settings } from '../config.ts';
 import { AppError } from '../lib/app-error.ts';
 import { fetchWithoutRedirects } from '../lib/network.ts';
@@ -7,30 +8,27 @@ import { systemClock } from '../lib/time.ts';
 import type { Result } from '../operate/doctor/check.ts';
 import { admit, examine } from '../operate/doctor/examine.ts';
 import { planSweep, sweep } from '../operate/jobs.ts';
-import { addSettings, type CliContext, flagsOf, isoTime, WorkFailed, withServices } from './context.ts';
+import { answering } from './command.ts';
+import { addSettings, type CliContext, flagsOf, isoTime, WorkFailed } from './context.ts';
 import { oneLine, print } from './output.ts';
 
 export function addSweepCommand(program: Command, context: CliContext): void {
+  const answer = answering(context);
   program
     .command('sweep')
-    .description(
-      'remove expired delivery ids, log entries and audit events; the service does it every five minutes',
-    )
+    .description('remove expired entries of the logs; the service does it every five minutes')
     .option('--as-of <time>', 'what has expired by then, as ISO 8601 (default: now)', isoTime)
     .option('--dry-run', 'tell what would be removed, and remove nothing')
-    .action(async ({ asOf, dryRun }: { asOf?: string; dryRun?: true }, command: Command) => {
-      const swept = await withServices(context, command, (services) => {
-        const at = asOf === undefined ? services.clock.now() : new Date(asOf);
-        return dryRun ? planSweep(services, at) : sweep(services, at);
-      });
-      print(
-        context.terminal,
-        command,
-        swept,
-        ({ deliveryIds, logs }) =>
+    .action(
+      answer(
+        (services, { asOf, dryRun }: { asOf?: string; dryRun?: true }) => {
+          const at = asOf === undefined ? services.clock.now() : new Date(asOf);
+          return dryRun ? planSweep(services, at) : sweep(services, at);
+        },
+        ({ deliveryIds, logs }, { dryRun }) =>
           `${dryRun ? 'Would remove' : 'Removed'} ${deliveryIds} delivery ids and ${logs} log entries.`,
-      );
-    });
+      ),
+    );
 }
 
 const MARKS = { ok: '✓', warning: '!', failed: '✗' } as const;
@@ -42,28 +40,16 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Cl
   const command = program
     .command('doctor')
     .description('look for what is wrong with the configuration, the data folder and the running server')
-    .option(
-      '--offline',
-      'ask no server but our own and Unkey; otherwise providers are asked, for webhooks and the time',
-    )
+    .option('--offline', 'send requests only to the running server and Unkey, not to providers')
     .option('--full', 'check every index of the database too, as a backup does; takes longer')
     .option('--key <key>', 'an API key that should work: shows whether Unkey lets the root key verify');
   addSettings(command)
-    .addHelpText(
-      'after',
-      'Nothing is changed. Exit code 1: something failed; 0: nothing did, or only warnings.',
-    )
+    .addHelpText('after', 'Changes nothing. Exits with 1 when a check failed, and with 0 on warnings.')
     .action(
       async ({ offline = false, full = false, key }: { offline?: boolean; full?: boolean; key?: string }) => {
-        const { patient, close } = admit({
-          clock: systemClock,
-          fetch: (request) => fetchWithoutRedirects(request),
-          flags: flagsOf(command),
-          environment,
-          isOffline: offline,
-          isFull: full,
-          key,
-        });
+        const tools = { clock: systemClock, fetch: fetchWithoutRedirects };
+        const asked = { flags: flagsOf(command), environment, isOffline: offline, isFull: full, key };
+        const { patient, close } = admit({ ...tools, ...asked });
         const report = await examine(patient).finally(close);
         print(terminal, command, report, ({ checks }) => checks.map(describe).join('\n'));
         if (!report.ok) throw new WorkFailed();
@@ -82,56 +68,33 @@ const TIMEOUT_MS = 1_000;
 /** The addresses that mean "every address of this machine", and the one to ask instead. */
 const loopback: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1', '[::]': '::1' };
 
-interface Health {
-  /** The requested URL, such as `http://127.0.0.1:3000/ping`. */
-  url: string;
-  status: number;
-}
-
-/**
- * Asks the server that listens on `host` and `port` whether it answers. Throws `AppError` 503 when it does not
- * within a second, or not with 200, and 400 for the port 0, which says nothing of where it listens.
- */
-async function checkHealth({ host, port }: { host: string; port: number }): Promise<Health> {
+/** Throws `AppError` 503 unless the server answers with 200 within a second, and 400 for the port 0. */
+async function checkHealth({ host, port }: { host: string; port: number }) {
   if (port === 0) throw new AppError(400, 'PORT is 0, so the port is not known: name it with --port');
   const address = loopback[host] ?? host;
-  const url = `http://${address.includes(':') && !address.startsWith('[') ? `[${address}]` : address}:${port}/ping`;
-  const status = await statusOf(url);
-  if (status !== 200) throw new AppError(503, `${url} answered ${status}, not 200`);
-  return { url, status };
-}
-
-/** By `node:http`, as `fetch` would ask the proxy that a container is often given in `HTTP_PROXY`. */
-async function statusOf(url: string): Promise<number> {
+  const url = `http://${isIPv6(address) ? `[${address}]` : address}:${port}/ping`;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  // By `node:http`, as `fetch` would ask the proxy that a container is often given in `HTTP_PROXY`.
   const request = get(url, { agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) }, resolve);
   request.on('error', reject);
-  try {
-    return (await promise).statusCode ?? 0;
-  } catch (error) {
-    throw new AppError(503, `${url}: ${reasonOf(error)}`, { cause: error });
-  } finally {
-    request.destroy();
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if ('code' in error && error.code === 'ECONNREFUSED') return 'nothing listens there';
-  const isLate = error.name === 'AbortError' || error.name === 'TimeoutError';
-  return isLate ? `not answered within ${TIMEOUT_MS / 1000} s` : error.message;
+  const { statusCode } = await promise
+    .catch((cause: NodeJS.ErrnoException) => {
+      const isLate = cause.name === 'AbortError' || cause.name === 'TimeoutError';
+      const reason = isLate ? `not answered within ${TIMEOUT_MS / 1000} s` : cause.message;
+      const isRefused = cause.code === 'ECONNREFUSED';
+      throw new AppError(503, `${url}: ${isRefused ? 'nothing listens there' : reason}`, { cause });
+    })
+    .finally(() => request.destroy());
+  if (statusCode !== 200) throw new AppError(503, `${url} answered ${statusCode}, not 200`);
+  return { url, status: statusCode };
 }
 
 export function addHealthcheckCommand(program: Command, context: CliContext): void {
   program
     .command('healthcheck')
     .description('ask whether the service answers: exit 0 when it does within a second, 1 when not')
-    .addOption(
-      new Option(settings.HOST.flag, `address that it listens on (default: ${settings.HOST.default}) [HOST]`),
-    )
-    .addOption(
-      new Option(settings.PORT.flag, `port that it listens on (default: ${settings.PORT.default}) [PORT]`),
-    )
+    .option(settings.HOST.flag, `address that it listens on (default: ${settings.HOST.default}) [HOST]`)
+    .option(settings.PORT.flag, `port that it listens on (default: ${settings.PORT.default}) [PORT]`)
     .action(async (_options: object, command: Command) => {
       const health = await checkHealth(readConfig(flagsOf(command), context.environment));
       print(context.terminal, command, health, ({ url }) => `${url} answers`);

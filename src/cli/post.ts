@@ -1,203 +1,157 @@
 import { type Command, Option } from 'commander';
-import { hasSuggestionFor } from '../drafts/suggestions.ts';
+import type { Suggestion } from '../drafts/model.ts';
+import { dismissSuggestion, getSuggestion, hasSuggestionFor, takeSuggestion } from '../drafts/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import { escapeControls } from '../lib/text.ts';
+import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import type { SourceFile } from '../posts/import/files.ts';
-import {
-  type ImportOptions,
-  type ImportResult,
-  importFile,
-  importFormats,
-  MAX_FILE_BYTES,
-} from '../posts/import/service.ts';
-import { type ContentType, contentTypes, type Post, type PostStatus, postStatuses } from '../posts/model.ts';
+import { type ImportResult, importFile, importFormats, MAX_FILE_BYTES } from '../posts/import/service.ts';
+import { contentTypes, type PageSelection, type Post, postStatuses } from '../posts/model.ts';
 import { deletePost, editPost } from '../posts/service.ts';
 import { getPost, listPostPage, parsePost } from '../posts/store.ts';
-import { type CliContext, isoTime, whole, withServices } from './context.ts';
+import { aboutOne, answering, done, limitTo, pageNumber } from './command.ts';
+import { type CliContext, isoTime, withServices } from './context.ts';
 import { explain } from './hints.ts';
 import { fields, oneLine, print, progressBar, table } from './output.ts';
-import { addSuggestionCommands } from './suggestion.ts';
 
-type ImportFlags = Pick<ImportOptions, 'status' | 'contentType' | 'date' | 'format' | 'source'>;
-
-interface Selection {
+type ImportFlags = Pick<
+  Parameters<typeof importFile>[2],
+  'status' | 'contentType' | 'date' | 'format' | 'source'
+> & {
   organization: string;
-  status?: PostStatus[];
-  contentType?: ContentType[];
-  sort: 'asc' | 'desc';
+};
+
+interface Selection extends Pick<PageSelection, 'sort'> {
+  organization: string;
+  status?: PageSelection['statuses'];
+  contentType?: PageSelection['contentTypes'];
 }
 
-interface ListOptions extends Selection {
-  limit: number;
-  page: number;
-}
+type ListOptions = Selection & Pick<PageSelection, 'limit' | 'page'>;
 
 export function addPostCommands(program: Command, context: CliContext): void {
   const group = program.command('post').description('import, list, edit, publish and export posts');
+  const command = aboutOne(group, 'the post');
+  const answer = answering(context);
+  const ofNew = (flags: string) => new Option(flags, 'of new posts that do not say');
+  const format = new Option('--format <format>', "what the files are (default: by each file's name)");
 
   group
     .command('import')
     .description('read posts from files; all of a file or nothing of it')
     .argument('<file...>', 'a JSON array, JSON Lines, Markdown with front matter, or a CHANGELOG.md')
     .requiredOption('--organization <id>', 'the organization that the posts belong to')
-    .addOption(
-      new Option('--status <status>', 'of new posts that do not say')
-        .choices(postStatuses)
-        .default('published'),
-    )
-    .addOption(
-      new Option('--content-type <type>', 'of new posts that do not say')
-        .choices(contentTypes)
-        .default('changelog'),
-    )
+    .addOption(ofNew('--status <status>').choices(postStatuses).default('published'))
+    .addOption(ofNew('--content-type <type>').choices(contentTypes).default('changelog'))
     .option('--date <time>', 'createdAt for records that have none, as ISO 8601', isoTime)
-    .addOption(
-      new Option('--format <format>', "what the files are (default: by each file's name)").choices(
-        importFormats,
-      ),
-    )
+    .addOption(format.choices(importFormats))
     .option(
       '--source <name>',
       "what the files are from, for posts without an id (default: each file's folder and name)",
     )
     .addHelpText('after', IMPORT_HELP)
-    .action(async (files: string[], options: ImportFlags & { organization: string }, command: Command) => {
-      const { organization: organizationId, ...flags } = options;
-      const results = await withServices(context, command, async (services) => {
-        const done: ImportResult[] = [];
-        const failures: AppError[] = [];
-        for (const path of files) {
-          const bar = progressBar(context.terminal, path);
-          try {
-            done.push(
-              await importFile(services, await readSource(path), {
-                ...flags,
-                organizationId,
-                onProgress: bar.show,
-              }),
-            );
-          } catch (error) {
-            if (!(error instanceof AppError)) throw error;
-            failures.push(error);
-          } finally {
-            bar.done();
-          }
-        }
-        return { done, failures };
-      });
-      if (results.done.length > 0 || results.failures.length === 0) {
-        print(context.terminal, command, results.done, (all) => all.map(describeImport).join('\n'));
+    .action(async (files: string[], flags: ImportFlags, command: Command) => {
+      const { done, failures } = await withServices(context, command, (services) =>
+        importFiles(services, context, files, flags),
+      );
+      if (done.length > 0 || failures.length === 0) {
+        print(context.terminal, command, done, (all) => all.map(describeImport).join('\n'));
       }
-      if (results.failures.length > 0) {
-        const messages = results.failures.map(explain);
-        throw new AppError(
-          400,
-          `${messages.join('\n')}\nNothing of ${messages.length > 1 ? 'these files' : 'this file'} was imported.`,
-        );
+      if (failures.length > 0) {
+        const which = failures.length > 1 ? 'these files' : 'this file';
+        const messages = failures.map(explain).join('\n');
+        throw new AppError(400, `${messages}\nNothing of ${which} was imported.`);
       }
     });
 
   selecting(group.command('list').description('list posts, newest first'))
-    .option('--limit <number>', 'posts per page, 1 to 1000', whole(1, 1000), 50)
-    .option('--page <number>', 'page number', whole(1, 1_000_000_000), 1)
-    .action(async (options: ListOptions, command: Command) => {
-      const { posts, totalItems } = await withServices(context, command, ({ db }) =>
-        db.read(async (tx) => {
-          await getOrganization(tx, options.organization);
-          const page = await listPostPage(tx, options.organization, { ...selectionOf(options), ...options });
-          return { ...page, posts: page.posts.map(parsePost) };
-        }),
-      );
-      print(context.terminal, command, posts, (page) => describePage(page, totalItems, options));
-    });
+    .addOption(limitTo('posts per page'))
+    .addOption(pageNumber)
+    .action(
+      answer(
+        ({ db }, options: ListOptions) =>
+          db.read(async (tx) => {
+            await getOrganization(tx, options.organization);
+            const page = await listPostPage(tx, options.organization, selectionOf(options));
+            return { ...page, posts: page.posts.map(parsePost) };
+          }),
+        describePage,
+        ({ posts }) => posts,
+      ),
+    );
 
-  group
-    .command('show')
-    .description('show a post, drafts included')
-    .argument('<id>', 'the post')
-    .action(async (id: string, _options: object, command: Command) => {
-      const { post, hasSuggestion } = await withServices(context, command, async (services) => ({
+  command('show', 'show a post, drafts included').action(
+    answer(
+      async (services, id: string) => ({
         post: await services.db.read((tx) => getPost(tx, id)),
         hasSuggestion: await hasSuggestionFor(services, id),
-      }));
-      print(context.terminal, command, post, () =>
+      }),
+      ({ post, hasSuggestion }, id) =>
         hasSuggestion
           ? `${describePost(post)}\n\nAn event has a newer text for it: ${tidings} post suggestion show ${id}`
           : describePost(post),
-      );
-    });
+      ({ post }) => post,
+    ),
+  );
 
-  group
-    .command('edit')
-    .description('change the title or the text of a post')
-    .argument('<id>', 'the post')
+  command('edit', 'change the title or the text of a post')
     .option('--title <text>', 'the new title')
     .option('--markdown <file>', 'the file that holds the new text, in Markdown')
+    .hook('preAction', (given) => {
+      if (Object.keys(given.opts()).length > 0) return;
+      given.error('error: Say what to change: --title TEXT, --markdown FILE, or both');
+    })
     .action(
-      async (id: string, { title, markdown }: { title?: string; markdown?: string }, command: Command) => {
-        if (title === undefined && markdown === undefined) {
-          command.error('error: Say what to change: --title TEXT, --markdown FILE, or both');
-        }
-        const text = markdown === undefined ? undefined : (await readSource(markdown)).text;
-        const post = await withServices(context, command, (services) =>
-          editPost(services, id, { title, markdown: text }),
-        );
-        print(context.terminal, command, post, () => `Changed: ${oneLine(post.title)} (${id})`);
-      },
+      answer(
+        async (services, id: string, { title, markdown }: { title?: string; markdown?: string }) => {
+          const text = markdown === undefined ? undefined : (await readSource(markdown)).text;
+          return editPost(services, id, { title, markdown: text });
+        },
+        ({ id, title }) => `Changed: ${oneLine(title)} (${id})`,
+      ),
     );
 
   addSuggestionCommands(group, context);
 
-  for (const [name, status, done] of [
-    ['publish', 'published', 'Published'],
-    ['unpublish', 'draft', 'Back to a draft'],
+  for (const [name, status, past, description] of [
+    ['publish', 'published', 'Published', 'let the API return a post'],
+    ['unpublish', 'draft', 'Back to a draft', 'make a post a draft again'],
   ] as const) {
-    group
-      .command(name)
-      .description(name === 'publish' ? 'let the API return a post' : 'make a post a draft again')
-      .argument('<id>', 'the post')
-      .action(async (id: string, _options: object, command: Command) => {
-        const post = await withServices(context, command, (services) => editPost(services, id, { status }));
-        print(context.terminal, command, post, ({ title }) => `${done}: ${oneLine(title)} (${id})`);
-      });
+    const setStatus = (services: Services, id: string) => editPost(services, id, { status });
+    command(name, description).action(
+      answer(setStatus, ({ id, title }) => `${past}: ${oneLine(title)} (${id})`),
+    );
   }
 
-  group
-    .command('delete')
-    .description('delete a post for good')
-    .argument('<id>', 'the post')
-    .action(async (id: string, _options: object, command: Command) => {
-      await withServices(context, command, (services) => deletePost(services, id));
-      print(context.terminal, command, { id, deleted: true }, () => `Deleted: ${id}`);
-    });
+  command('delete', 'delete a post for good').action(
+    answer(done('deleted', deletePost), ({ id }) => `Deleted: ${id}`),
+  );
 
   selecting(group.command('export').description('print posts as a JSON array that "post import" reads'))
     .option('--jsonl', 'as JSON Lines, a post on each line')
     .action(async (options: Selection & { jsonl?: true }, command: Command) => {
-      const { write } = context.terminal;
-      await withServices(context, command, async ({ db }) => {
-        await db.read((tx) => getOrganization(tx, options.organization));
-        const selection = { ...selectionOf(options), sort: options.sort, limit: EXPORT_BATCH };
-        let separator = '';
-        if (!options.jsonl) write('[');
-        for (let page = 1; ; page++) {
-          const { posts } = await db.read((tx) =>
-            listPostPage(tx, options.organization, { ...selection, page }),
-          );
-          for (const post of posts) {
-            write(`${separator}${escapeControls(new TextDecoder().decode(post))}`);
-            separator = options.jsonl ? '\n' : ',\n';
-          }
-          if (posts.length < EXPORT_BATCH) break;
-        }
-        write(options.jsonl ? (separator === '' ? '' : '\n') : ']\n');
-      });
+      await withServices(context, command, (services) => exportPosts(services, context, options));
     });
 }
 
-const EXPORT_BATCH = 500;
+/** About the newer text that an event has for a post which a person has edited or published. */
+function addSuggestionCommands(posts: Command, context: CliContext): void {
+  const group = posts
+    .command('suggestion')
+    .description('compare, take or dismiss the newer text that an event has for an edited post');
+  const command = aboutOne(group, 'the post');
+  const answer = answering(context);
+
+  command('show', 'show the suggested text').action(answer(getSuggestion, describeSuggestion));
+  command('take', 'put the suggested text into the post').action(
+    answer(takeSuggestion, ({ id, title }) => `Taken: ${oneLine(title)} (${id})`),
+  );
+  command('dismiss', 'turn the suggested text down').action(
+    answer(done('dismissed', dismissSuggestion), ({ id }) => `Dismissed: ${id}`),
+  );
+}
 
 const IMPORT_HELP = `
 A record may have id, title, markdown, content, contentType, status, sourceMetadata, createdAt and updatedAt;
@@ -205,18 +159,63 @@ a title and either text are enough. A record without an id gets one from the org
 title or version, so that importing the same file again updates the posts instead of doubling them. An id that
 another organization has is replaced by one that stays the same at each import.`;
 
+/** Imports each file, or none of its posts. */
+async function importFiles(
+  services: Services,
+  { terminal }: CliContext,
+  files: readonly string[],
+  { organization: organizationId, ...flags }: ImportFlags,
+) {
+  const done: ImportResult[] = [];
+  const failures: AppError[] = [];
+  for (const path of files) {
+    const bar = progressBar(terminal, path);
+    const options = { ...flags, organizationId, onProgress: bar.show };
+    try {
+      done.push(await importFile(services, await readSource(path), options));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      failures.push(error);
+    } finally {
+      bar.done();
+    }
+  }
+  return { done, failures };
+}
+
+const EXPORT_BATCH = 500;
+
+async function exportPosts(
+  { db }: Services,
+  { terminal: { write } }: CliContext,
+  { jsonl, ...options }: Selection & { jsonl?: true },
+): Promise<void> {
+  await db.read((tx) => getOrganization(tx, options.organization));
+  let separator = '';
+  if (!jsonl) write('[');
+  for (let page = 1; ; page++) {
+    const selection = selectionOf({ ...options, limit: EXPORT_BATCH, page });
+    const { posts } = await db.read((tx) => listPostPage(tx, options.organization, selection));
+    for (const post of posts) {
+      write(`${separator}${escapeControls(new TextDecoder().decode(post))}`);
+      separator = jsonl ? '\n' : ',\n';
+    }
+    if (posts.length < EXPORT_BATCH) break;
+  }
+  write(jsonl ? (separator === '' ? '' : '\n') : ']\n');
+}
+
 function selecting(command: Command): Command {
+  const types = new Option('--content-type <type...>', 'only these (default: every type)');
   return command
     .requiredOption('--organization <id>', 'the organization')
     .addOption(new Option('--status <status...>', 'only these (default: every status)').choices(postStatuses))
-    .addOption(
-      new Option('--content-type <type...>', 'only these (default: every type)').choices(contentTypes),
-    )
+    .addOption(types.choices(contentTypes))
     .addOption(new Option('--sort <order>', 'by creation date').choices(['asc', 'desc']).default('desc'));
 }
 
-function selectionOf({ status, contentType }: Selection) {
-  return { statuses: status ?? [...postStatuses], contentTypes: contentType ?? [...contentTypes] };
+function selectionOf({ status, contentType, ...rest }: ListOptions): PageSelection {
+  return { statuses: status ?? [...postStatuses], contentTypes: contentType ?? [...contentTypes], ...rest };
 }
 
 /** Throws `AppError` 400 for a file that is absent, too large or not UTF-8. */
@@ -244,23 +243,18 @@ function describeImport({ file, created, updated, unchanged, reassignedIds, skip
 }
 
 function describePage(
-  posts: Post[],
-  totalItems: number,
+  { posts, totalItems }: { posts: Post[]; totalItems: number },
   { organization, status, contentType, page, limit }: ListOptions,
 ): string {
-  const isFiltered = status !== undefined || contentType !== undefined;
   if (totalItems === 0) {
-    return isFiltered
+    return (status ?? contentType)
       ? 'No post is like that.'
       : `No posts yet. Import some: ${tidings} post import --organization ${organization} CHANGELOG.md`;
   }
-  const rows = posts.map((post) => [
-    post.id,
-    post.status,
-    post.contentType,
-    post.createdAt.slice(0, 10),
-    oneLine(post.title),
-  ]);
+  const rows = posts.map((post) => {
+    const day = post.createdAt.slice(0, 10);
+    return [post.id, post.status, post.contentType, day, oneLine(post.title)];
+  });
   const more = totalItems > page * limit ? ` --page ${page + 1} shows more.` : '';
   return `${table(['ID', 'STATUS', 'TYPE', 'CREATED', 'TITLE'], rows)}\n\n${posts.length} of ${totalItems}.${more}`;
 }
@@ -276,4 +270,10 @@ function describePost(post: Post): string {
     Source: post.sourceMetadata === null ? null : JSON.stringify(post.sourceMetadata),
   });
   return `${description}\n\n${post.markdown}`;
+}
+
+const MARKS = { same: ' ', removed: '-', added: '+' } as const;
+
+function describeSuggestion({ suggestedAt, changes }: Suggestion): string {
+  return `Suggested ${suggestedAt}\n\n${changes.map(({ kind, line }) => `${MARKS[kind]} ${line}`).join('\n')}`;
 }

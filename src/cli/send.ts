@@ -1,10 +1,10 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Services } from '../main.ts';
 import { type IntegrationType, providers, sampleEvents, sampleFor } from '../providers/index.ts';
-import type { Provider } from '../providers/provider.ts';
 import { type SentDelivery, sendDelivery } from '../receiver/send.ts';
+import { readText } from './command.ts';
 import { type CliContext, withServices } from './context.ts';
 import { print } from './output.ts';
 
@@ -33,12 +33,10 @@ export function addSendCommand(program: Command, context: CliContext): void {
       .option('--action <action>', 'the action of the sample, such as edited of release')
       .option('--twice', 'send the same delivery twice')
       .option('--bad-signature', 'sign with another secret')
-      .addOption(
-        new Option('--url <url>', 'where the service is (default: PUBLIC_URL, or http://localhost:PORT)'),
-      )
+      .option('--url <url>', 'where the service is (default: PUBLIC_URL, or http://localhost:PORT)')
       .action(async (event: string, options: SendOptions, command: Command) => {
         const sent = await withServices(context, command, (services) =>
-          send(services, provider, event, options),
+          send(services, provider.id, event, options),
         );
         const [only] = sent;
         print(context.terminal, command, options.twice ? sent : only, () => sent.map(describe).join('\n\n'));
@@ -52,21 +50,18 @@ export function addSendCommand(program: Command, context: CliContext): void {
 
 async function send(
   services: Services,
-  provider: Provider<IntegrationType>,
+  type: IntegrationType,
   event: string,
-  { integration, repository, delivery, payload, action, twice, badSignature, url }: SendOptions,
+  options: SendOptions,
 ): Promise<SentDelivery[]> {
-  const body =
-    payload === undefined
-      ? await sampleBody(services, provider, event, { integration, repository, action })
-      : await readPayload(payload);
+  const { integration, repository, delivery, payload, twice, badSignature = false, url } = options;
   const test = {
     integrationId: integration,
     repositoryId: repository,
     event,
     deliveryId: delivery ?? services.ids.newUuid(),
-    body,
-    hasBadSignature: badSignature ?? false,
+    body: payload === undefined ? await sampleBody(services, type, event, options) : await readText(payload),
+    hasBadSignature: badSignature,
     baseUrl: url?.replace(/\/+$/, '') ?? services.publicUrl(),
   };
   const sent = [await sendDelivery(services, test)];
@@ -76,39 +71,21 @@ async function send(
 
 async function sampleBody(
   { db, clock }: Services,
-  provider: Provider<IntegrationType>,
+  type: IntegrationType,
   event: string,
-  {
-    integration: integrationId,
-    repository,
-    action,
-  }: { integration: string; repository: string | undefined; action: string | undefined },
+  { integration: integrationId, repository: repositoryId, action }: SendOptions,
 ): Promise<string> {
   const integration = await db.read((tx) => getIntegration(tx, integrationId));
-  if (integration.type !== provider.id) {
-    throw new AppError(
-      400,
-      `Integration ${integrationId} is one of ${integration.type}, not of ${provider.id}`,
-    );
+  if (integration.type !== type) {
+    throw new AppError(400, `Integration ${integrationId} is one of ${integration.type}, not of ${type}`);
   }
-  const sample = sampleFor(integration, event, { now: clock.now(), action, repositoryId: repository });
+  const sample = sampleFor(integration, event, { now: clock.now(), action, repositoryId });
   if (sample !== null && (action === undefined || sample.action === action)) return JSON.stringify(sample);
-  if (sample !== null || action !== undefined) {
-    throw new AppError(
-      400,
-      `There is no sample of ${event} with the action ${action}; --payload FILE sends anything.`,
-    );
-  }
-  throw new AppError(
-    400,
-    `There is no sample of ${event}. There are ${sampleEvents(provider.id).join(', ')}; --payload FILE sends anything.`,
-  );
-}
-
-async function readPayload(path: string): Promise<string> {
-  const file = Bun.file(path);
-  if (!(await file.exists())) throw new AppError(400, `${path}: no such file`);
-  return file.text();
+  const missing =
+    action === undefined
+      ? `There is no sample of ${event}. There are ${sampleEvents(type).join(', ')}`
+      : `There is no sample of ${event} with the action ${action}`;
+  throw new AppError(400, `${missing}; --payload FILE sends anything.`);
 }
 
 function describe({ request, status, body, durationMs }: SentDelivery): string {

@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { actorOf, openServices, type Services, startServer } from '../main.ts';
+import { actorOf, openServices, startServer } from '../main.ts';
 import { warnOfModes } from '../operate/data-folder.ts';
 import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../operate/demo/service.ts';
 import { createSetupLink } from '../users/links.ts';
@@ -20,9 +21,12 @@ export function addServeCommand(program: Command, context: CliContext): void {
       const services = await openServices(config, 'server', { newDatabase });
       try {
         warnOfModes(config.dataDir, services.log);
-        const shown = demo ? await openDemo(asPerson(services), join(config.dataDir, 'demo.key')) : null;
+        // The demo is made as a command: a first start should not open with the log of its parts.
+        const actor = actorOf('command');
+        const person = { ...services, actor, keys: services.keys.as(actor) };
+        const shown = demo ? await openDemo(person, join(config.dataDir, 'demo.key')) : null;
         const setup = await createSetupLink(services);
-        const stopped = stopSignal();
+        const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
         const server = await startServer(services, config);
         context.terminal.write(`Listening on ${server.url}\n`);
         if (setup !== null) context.terminal.write(`Set up the dashboard: ${server.publicUrl}${setup}\n`);
@@ -31,23 +35,11 @@ export function addServeCommand(program: Command, context: CliContext): void {
           const delivery = await sendDemoDelivery(services, shown, server.url);
           context.terminal.write(describeDemoDelivery(delivery, server.publicUrl));
         }
-        services.log.info({ signal: await stopped }, 'stopping');
+        const [signal] = await stopped;
+        services.log.info({ signal }, 'stopping');
         await server.stop();
       } finally {
         await services.close();
       }
     });
-}
-
-/** The demo is made by who asked for it: their first start should not open with the log of its parts. */
-function asPerson(services: Services): Services {
-  const actor = actorOf('command');
-  return { ...services, actor, keys: services.keys.as(actor) };
-}
-
-/** The first SIGTERM or SIGINT. */
-function stopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve);
-  });
 }

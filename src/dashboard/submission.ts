@@ -112,10 +112,14 @@ export function formState<Schema extends TObject>(
   error?: AppError | null,
 ) {
   const typed = new URLSearchParams(values);
+  // The path of a value in a list leads into its field: `tag.0`.
+  const problems: Record<string, string> = Object.fromEntries(
+    Object.entries(error?.fields ?? {}).map(([path, text]) => [path.split('.')[0], text]),
+  );
   const stateOf = (name: string, field: FieldOptions): FieldState => {
     const { label = '', hint, inputType, autoComplete, subject, problem, serviceField = name } = field;
-    const wrong = error?.fields[serviceField] ?? error?.fields[name];
-    const sentence = problem ?? asSentence(`${subject ?? `The ${label.toLowerCase()}`} ${wrong}`);
+    const wrong = problems[serviceField] ?? problems[name];
+    const sentence = problem ?? asSentence(`${subject ?? `The ${label.toLowerCase()}`} ${wrong}`.trim());
     const value = inputType === 'password' ? null : typed.get(name);
     return {
       label,
@@ -137,7 +141,7 @@ export function formState<Schema extends TObject>(
 }
 
 function asSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? '' : '.'}`;
 }
 
 /**

@@ -171,7 +171,7 @@ describe('changing a trigger', () => {
     const same = await visit(path, { contentType: 'changelog', tag: 'v*' });
     expect([same.status, await same.text()]).toEqual([
       409,
-      expect.stringContaining('Another trigger has the same rule.'),
+      expect.stringContaining('has the same rule. Change that trigger'),
     ]);
     const publish = await visit(push.path, { publish: 'yes' });
     expect([publish.status, await publish.text()]).toEqual([

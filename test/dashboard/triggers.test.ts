@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import type { WriteTx } from '../../db/storage.ts';
 import { providerOf } from '../../src/providers/index.ts';
 import { kinds } from '../../src/triggers/kinds/index.ts';
-import { delayRun, giveUpRun, listRuns, postponeRun, queueRun } from '../../src/triggers/queue-store.ts';
+import { type DueRun, delayRun, giveUpRun, listRuns, postponeRun, queueRun } from '../../src/triggers/queue-store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { listTriggers } from '../../src/triggers/store.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
@@ -149,7 +150,7 @@ describe('a trigger', () => {
   });
 
   test('is rehearsed on the log, which changes nothing', async () => {
-    expect(await textOf(`${one}?rehearse=yes`)).toContain('None. No delivery in the log');
+    expect(await textOf(`${one}?rehearse=yes`)).toContain('No posts. No delivery in the log');
     await visit(`${path}/test`, { event: 'release' });
     const before = allRows(app.db);
     const html = await textOf(`${one}?rehearse=yes`);
@@ -175,14 +176,21 @@ describe('a trigger', () => {
     expect((await visit(one)).status).toBe(404);
   });
 
-  test('shows the next attempt of a run that failed once', async () => {
+  /** Queues a run, and records how it failed. */
+  async function failRun(
+    { scope = 'main', attempts = 0 },
+    record: (tx: WriteTx, run: DueRun, next: Date) => Promise<void>,
+  ): Promise<void> {
     const now = app.clock.now();
-    const run = { triggerId, scope: 'main', since: now.toISOString(), deliveryId: 'd' };
+    const run = { triggerId, scope, since: now.toISOString(), deliveryId: scope };
     await app.db.write(async (tx) => {
       await queueRun(tx, run, now);
-      const due = { ...run, revision: 1, attempts: 0 } as Parameters<typeof postponeRun>[1];
-      await postponeRun(tx, due, 'no luck', new Date(now.getTime() + 10_000));
+      await record(tx, { ...run, revision: 1, attempts } as DueRun, new Date(now.getTime() + 10_000));
     });
+  }
+
+  test('shows the next attempt of a run that failed once', async () => {
+    await failRun({}, (tx, run, next) => postponeRun(tx, run, 'no luck', next));
     const html = await textOf(one);
     expect(html).toContain('Retrying soon');
     expect(html).toContain('>in 10 s</time>');
@@ -190,13 +198,7 @@ describe('a trigger', () => {
   });
 
   test('shows a failure of the system without counting an attempt', async () => {
-    const now = app.clock.now();
-    const run = { triggerId, scope: 'main', since: now.toISOString(), deliveryId: 'd' };
-    await app.db.write(async (tx) => {
-      await queueRun(tx, run, now);
-      const due = new Date(now.getTime() + 10_000);
-      await delayRun(tx, run as Parameters<typeof delayRun>[1], 'database or disk is full', due);
-    });
+    await failRun({}, (tx, run, next) => delayRun(tx, run, 'database or disk is full', next));
     const html = await textOf(one);
     expect(html).toContain('database or disk is full');
     expect(html).toContain('queued');
@@ -204,13 +206,7 @@ describe('a trigger', () => {
   });
 
   test('shows the error of a run that was given up, and retries it', async () => {
-    const now = app.clock.now();
-    const run = { triggerId, scope: hostile, since: now.toISOString(), deliveryId: hostile };
-    await app.db.write(async (tx) => {
-      await queueRun(tx, run, now);
-      const due = { ...run, revision: 1, attempts: 4 } as Parameters<typeof giveUpRun>[1];
-      await giveUpRun(tx, due, hostile);
-    });
+    await failRun({ scope: hostile, attempts: 4 }, (tx, run) => giveUpRun(tx, run, hostile));
     for (const at of [path, one]) {
       const html = await textOf(at);
       expect(html).toContain('given up');
@@ -220,7 +216,7 @@ describe('a trigger', () => {
     }
     const member = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
     expect((await member(`${one}/retry`, {})).status).toBe(303);
-    expect(await listRuns(app.db, {})).toMatchObject([{ status: 'queued', attempts: 0 }]);
+    expect(await app.db.read((tx) => listRuns(tx, {}))).toMatchObject([{ status: 'queued', attempts: 0 }]);
   });
 
   test.each(['', '/', '/enable', '/disable', '/delete', '/retry'])(
@@ -257,17 +253,8 @@ describe('a trigger', () => {
       contentType: 'changelog',
       titleTemplate: hostile,
       bodyTemplate: hostile,
-      filters: { branch: [hostile], label: [hostile] },
-    }).catch(() =>
-      createTrigger(app.deps, {
-        integrationId,
-        event: 'push',
-        contentType: 'changelog',
-        titleTemplate: hostile,
-        bodyTemplate: hostile,
-        filters: { branch: [hostile] },
-      }),
-    );
+      filters: { branch: [hostile] },
+    });
     await visit(`${path}/test`, { event: 'push' });
     for (const at of [path, `${path}/triggers/${id}?rehearse=yes`]) {
       const html = await textOf(at);

@@ -102,7 +102,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   expect(await page.getByRole('article').count()).toBe(1);
   await link('acme/rocket').click();
 
-  await page.getByLabel('Make posts of').selectOption({ label: 'Releases that are published' });
+  await page.getByLabel('Create posts from').selectOption({ label: 'Published releases' });
   await button('New trigger…').click();
   await button('Create trigger').click();
   await page.getByText('Trigger created.').waitFor();

@@ -135,7 +135,4 @@ export async function* openProviderPages(
   await page.goto(integration);
   await page.getByText('Tidings was not running').waitFor();
   yield 'paused';
-  await page.goto(`${base}/posts`);
-  await page.getByText('Tidings was not running').waitFor();
-  yield 'paused-posts';
 }

@@ -109,6 +109,7 @@ export function Select({
   label,
   name,
   options,
+  all,
   value,
   isLabelHidden = false,
   id = `field-${name}`,
@@ -116,6 +117,8 @@ export function Select({
   label: string;
   name: string;
   options: readonly Option[];
+  /** An option before the others, for no choice among them. */
+  all?: string;
   value?: string | undefined;
   isLabelHidden?: boolean;
   id?: string;
@@ -126,6 +129,7 @@ export function Select({
         {label}
       </label>
       <select id={id} name={name}>
+        {all === undefined ? null : <option value="">{all}</option>}
         {options.map((option) => (
           <option value={option.value} selected={option.value === value}>
             {option.label}

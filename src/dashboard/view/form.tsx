@@ -199,7 +199,7 @@ export function Choice<Value extends string>({
   );
 }
 
-export function FieldError({ id, error }: { id: string; error?: string | null | undefined }) {
+function FieldError({ id, error }: { id: string; error?: string | null | undefined }) {
   return error ? (
     <p class="error" id={id}>
       {error}

@@ -6,7 +6,7 @@ import { deliveryStatuses } from '../../../deliveries/model.ts';
 import type { Deps } from '../../../deps.ts';
 import { COMPARED_MS } from '../../../integrations/missed.ts';
 import { type Integration, integrationName, providerNames, webhookUrl } from '../../../integrations/model.ts';
-import { findMissedCheckedAt, getIntegration, listIntegrations } from '../../../integrations/store.ts';
+import { findMissedCheckedAt, getIntegration } from '../../../integrations/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { findPause, type Pause } from '../../../operate/uptime.ts';
 import { providerOf } from '../../../providers/index.ts';
@@ -214,17 +214,6 @@ export async function findPauses(
     }
   });
   return pauses;
-}
-
-/** For owners: the note about the newest pause, with a link to the integration, or to the list if it is about several. */
-export async function pauseOfAny({ deps, organization, base, role }: MemberVisit) {
-  if (role !== 'owner') return null;
-  const pauses = await findPauses(deps, await deps.db.read((tx) => listIntegrations(tx, organization.id)));
-  const [first, ...others] = pauses;
-  if (first === undefined) return null;
-  const [id, pause] = first;
-  const to = others.length === 0 ? `${base}/integrations/${id}/missed` : `${base}/integrations`;
-  return <PauseNote pause={pause} to={to} isOwner />;
 }
 
 /** Warns that deliveries may be missing. */

@@ -3,32 +3,15 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { ComponentChildren, VNode } from 'preact';
 import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import {
-  ContentType,
-  contentTypes,
-  MAX_LINKEDIN_LENGTH,
-  type OwnedPost,
-  type Post,
-  PostStatus,
-} from '../../../posts/model.ts';
+import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../../posts/model.ts';
 import { createPost, deletePost, editPost, plainTextFor } from '../../../posts/service.ts';
-import {
-  type DashboardDeps,
-  fragment,
-  get,
-  type MemberVisit,
-  type Page,
-  post,
-  redirect,
-  type View,
-  view,
-} from '../../page.ts';
+import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { type FieldState, formState, readFields, submit } from '../../submission.ts';
-import { Select, Status, When } from '../../view/elements.tsx';
-import { Field, Form, FormError, TextArea } from '../../view/form.tsx';
+import { Copy, Select, Status, When } from '../../view/elements.tsx';
+import { Action, Field, Form, FormError, TextArea } from '../../view/form.tsx';
 import { proseOf } from '../../view/prose.tsx';
-import { originOf, originWords, typeNames } from './list.tsx';
-import { Conflict, findSuggestion, requirePost, SuggestionNote } from './suggestion.tsx';
+import { describeOrigin, originOf, typeNames, typeOptions } from './list.tsx';
+import { Conflict, findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
 const NEW = '/dashboard/:organizationId/posts/~/new';
@@ -74,23 +57,23 @@ export const editorPages: readonly Page[] = [
     return fragment(await previewOf(deps, { ...values, markdown: shown }));
   }),
 
-  get(POST, 'member', async (visit) => showEditor(visit, await requirePost(visit))),
+  get(POST, 'member', (visit) => showEditor(visit)),
 
-  post(POST, 'member', async (visit) => {
-    const { id, status: before } = await requirePost(visit);
-    return submit(
+  post(POST, 'member', (visit) =>
+    submit(
       visit,
       EditForm,
       async (values) => {
-        const { status: after } = await editPost(visit.deps, id, values);
-        return redirect(`${visit.base}/posts/${id}`, resultOf(before, after));
+        const { post, path } = await requirePost(visit);
+        const { status } = await editPost(visit.deps, post.id, values);
+        return redirect(path, resultOf(post.status, status));
       },
-      async (error) => showEditor(visit, await requirePost(visit), error),
-    );
-  }),
+      (error) => showEditor(visit, error),
+    ),
+  ),
 
   post(`${POST}/delete`, 'member', async (visit) => {
-    const { id, title } = await requirePost(visit);
+    const { id, title } = (await requirePost(visit)).post;
     await deletePost(visit.deps, id);
     const short = title.length > 80 ? `${title.slice(0, 79)}…` : title;
     return redirect(`${visit.base}/posts`, `Deleted “${short.toWellFormed()}”.`);
@@ -104,7 +87,7 @@ function resultOf(before: PostStatus, after: PostStatus): string {
     : 'Back to a draft. The API no longer returns it.';
 }
 
-async function showNew(visit: MemberVisit, error?: AppError): Promise<View> {
+async function showNew(visit: MemberVisit, error?: AppError) {
   const { base, form, deps } = visit;
   const values = readFields(NewPostForm, form);
   const { fields, problem } = formState(NewPostForm, values, error);
@@ -115,23 +98,18 @@ async function showNew(visit: MemberVisit, error?: AppError): Promise<View> {
       <p class="lede">It becomes a draft. Publish it when you are ready.</p>
       <Form to={`${base}/posts/~/new`} problem={problem} layout="post" button="Save draft">
         <TextFields base={base} fields={fields} preview={await previewOf(deps, values)} autoFocus>
-          <Select
-            {...fields.contentType}
-            options={contentTypes.map((value) => ({ value, label: typeNames[value] }))}
-          />
+          <Select {...fields.contentType} options={typeOptions} />
         </TextFields>
       </Form>
-      <p>
-        <a href={`${base}/posts`}>Back to the posts</a>
-      </p>
     </>,
     { section: 'posts', error },
   );
 }
 
 /** Shows the post or, with an error, the posted text. */
-async function showEditor(visit: MemberVisit, post: OwnedPost, error?: AppError): Promise<View> {
+async function showEditor(visit: MemberVisit, error?: AppError) {
   const { base, deps, form } = visit;
+  const { post, path } = await requirePost(visit);
   const now = deps.clock.now();
   const posted = readFields(EditForm, form);
   const text = { title: posted.title ?? post.title, markdown: posted.markdown ?? post.markdown };
@@ -145,18 +123,16 @@ async function showEditor(visit: MemberVisit, post: OwnedPost, error?: AppError)
     <>
       <h1 class="hidden">{`Edit ${post.title}`}</h1>
       <EditorBar post={post} />
-      <OriginLine post={post} base={base} source={await findSource(deps, post)} now={now} />
-      {suggestion === null ? null : (
-        <SuggestionNote base={base} post={post} suggestion={suggestion} now={now} />
-      )}
-      {isConflict ? <Conflict base={base} post={post} typed={text} /> : null}
-      <form method="post" action={`${base}/posts/${post.id}`} id="post" class="post">
+      <OriginLine post={post} source={await findSource(visit, post)} now={now} />
+      {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} now={now} />}
+      {isConflict ? <Conflict post={post} path={path} typed={text} /> : null}
+      <form method="post" action={path} id="post" class="post">
         <FormError error={isConflict ? null : problem} />
         <input type="hidden" name="seen" value={post.updatedAt} />
         <input type="hidden" name="contentType" value={post.contentType} />
         <TextFields base={base} fields={fields} preview={preview} />
       </form>
-      <DeletePost base={base} post={post} />
+      <DeletePost post={post} path={path} />
     </>,
     { section: 'posts', error },
   );
@@ -197,7 +173,7 @@ function TextFields({
 
 /** A post as readers see it: rendered, or for LinkedIn as plain text. `content`: the stored plain text. */
 async function previewOf(
-  deps: Pick<DashboardDeps, 'render'>,
+  deps: MemberVisit['deps'],
   { contentType, markdown, content }: Static<typeof PreviewForm> & { content?: string },
 ): Promise<VNode> {
   if (markdown.trim() === '') return <p class="dim">The preview of your text appears here.</p>;
@@ -224,11 +200,7 @@ function EditorBar({ post: { status, contentType } }: { post: Post }) {
     <div class="bar editor-bar">
       <Status status={status} />
       <span class="grow" />
-      {contentType === 'linkedin_post' ? (
-        <button type="button" class="button" data-copy="plain-text" data-script hidden>
-          Copy the text
-        </button>
-      ) : null}
+      {contentType === 'linkedin_post' ? <Copy text="plain-text" label="Copy the text" /> : null}
       <button type="submit" form="post" class={isDraft ? 'button' : 'button go'}>
         Save
       </button>
@@ -245,74 +217,52 @@ function EditorBar({ post: { status, contentType } }: { post: Post }) {
   );
 }
 
-/** The log entry of the delivery that a post was made from, while the log has it. */
-async function findSource({ db }: DashboardDeps, post: OwnedPost): Promise<string | null> {
+/** The path of the newest arrival of a post's delivery, while the log has it. */
+async function findSource({ deps, organization, base }: MemberVisit, post: Post) {
   const { deliveryId: referenceId } = originOf(post);
-  if (referenceId === null) return null;
-  // A delivery may have arrived more than once: take the first that was processed.
-  const page = { limit: 20, page: 1 };
-  const entries = await listDeliveries(db, post.organizationId, { referenceId }, page);
-  return (entries.findLast(({ status }) => status === 'processed') ?? entries.at(-1))?.id ?? null;
-}
-
-function OriginLine({
-  post,
-  base,
-  source,
-  now,
-}: {
-  post: OwnedPost;
-  base: string;
-  source: string | null;
-  now: Date;
-}) {
-  const origin = originOf(post);
-  const words = originWords(origin);
-  return (
-    <p class="dim origin">
-      <span>{typeNames[post.contentType]}</span>
-      <span>
-        {origin.url === null ? (
-          (words ?? 'written or imported by hand')
-        ) : (
-          <a href={origin.url} rel="noopener nofollow">
-            {words ?? 'the source'}
-          </a>
-        )}
-      </span>
-      {origin.author === null ? null : <span>by {origin.author}</span>}
-      {source === null ? null : (
-        <span>
-          <a href={`${base}/deliveries/${source}`}>the delivery</a>
-        </span>
-      )}
-      <span>
-        <When at={post.createdAt} now={now} />
-      </span>
-      {post.updatedAt === post.createdAt ? null : (
-        <span>
-          changed <When at={post.updatedAt} now={now} />
-        </span>
-      )}
-    </p>
+  if (referenceId === null) return undefined;
+  const filter = { referenceId, status: 'processed' } as const;
+  const [source] = await deps.db.read((tx) =>
+    listDeliveries(tx, organization.id, filter, { limit: 1, page: 1 }),
   );
+  return source && `${base}/deliveries/${source.id}`;
 }
 
-function DeletePost({ base, post }: { base: string; post: Post }) {
-  const { id, title, status } = post;
+function OriginLine({ post, source, now }: { post: Post; source: string | undefined; now: Date }) {
+  const { url, author } = originOf(post);
+  const words = describeOrigin(post);
+  const parts = [
+    typeNames[post.contentType],
+    url === null ? (
+      (words ?? 'written or imported by hand')
+    ) : (
+      <a href={url} rel="noopener nofollow">
+        {words ?? 'the source'}
+      </a>
+    ),
+    author && `by ${author}`,
+    source && <a href={source}>the delivery</a>,
+    <When at={post.createdAt} now={now} />,
+    post.updatedAt !== post.createdAt && (
+      <>
+        changed <When at={post.updatedAt} now={now} />
+      </>
+    ),
+  ];
+  return <p class="dim origin">{parts.map((part) => part && <span>{part}</span>)}</p>;
+}
+
+function DeletePost({ post, path }: Shown) {
+  const { title, status } = post;
   return (
     <details class="danger">
       <summary>Delete this post</summary>
-      <form method="post" action={`${base}/posts/${id}/delete`}>
-        <p>
-          This deletes <strong>{title}</strong> for good.{' '}
-          {status === 'published' ? 'The API stops returning it at once. ' : ''}
-          {originOf(post).deliveryId === null ? '' : 'Its events do not create it again.'}
-        </p>
-        <button type="submit" class="button bad">
-          Delete for good
-        </button>
-      </form>
+      <p>
+        This deletes <strong>{title}</strong> for good.{' '}
+        {status === 'published' ? 'The API stops returning it at once. ' : ''}
+        {originOf(post).deliveryId === null ? '' : 'Its events do not create it again.'}
+      </p>
+      <Action to={`${path}/delete`} label="Delete for good" kind="bad" />
     </details>
   );
 }

@@ -1,58 +1,36 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import type { Deps } from '../../../deps.ts';
+import type { ReadTx } from '../../../../db/storage.ts';
 import { tidings } from '../../../lib/build.ts';
-import {
-  type ContentType,
-  contentTypes,
-  type PageSelection,
-  type Post,
-  type PostStatus,
-  postStatuses,
-} from '../../../posts/model.ts';
+import { type ContentType, contentTypes, type Post, postStatuses } from '../../../posts/model.ts';
 import { type Found, searchPosts } from '../../../posts/search.ts';
 import { countDrafts, listPostPage, parsePost, tallyPosts } from '../../../posts/store.ts';
 import { providers } from '../../../providers/index.ts';
-import { get, type MemberVisit, type Page, view } from '../../page.ts';
+import { get, type Page, view } from '../../page.ts';
 import { counted, Empty, FilterBar, Pager, Select, Status, Table, When } from '../../view/elements.tsx';
-import { pauseOfAny } from '../integrations/card.tsx';
-
-/** The displayable part of a post's metadata. */
-interface Origin {
-  platform: string | null;
-  repository: string | null;
-  version: string | null;
-  author: string | null;
-  /** http or https. */
-  url: string | null;
-  /** The provider's id of the delivery behind the post. */
-  deliveryId: string | null;
-}
 
 const MAX_LENGTH = 200;
 const MAX_URL_LENGTH = 2_000;
 
-/** Leaves out everything but short plain text: metadata is free-form and may come from an import. */
-export function originOf({ sourceMetadata }: Pick<Post, 'sourceMetadata'>): Origin {
-  const platform = textOf(sourceMetadata, 'platform');
+/**
+ * The displayable part of a post's metadata, which is free-form and may come from an import: short plain text, an http
+ * or https URL, and the provider's id of the delivery behind the post.
+ */
+export function originOf({ sourceMetadata }: Pick<Post, 'sourceMetadata'>) {
+  const { platform, repository, version, author, url, deliveryId } = sourceMetadata ?? {};
   return {
-    platform: providers.find(({ id }) => id === platform)?.name ?? platform,
-    repository: textOf(sourceMetadata, 'repository'),
-    version: textOf(sourceMetadata, 'version'),
-    author: textOf(sourceMetadata, 'author'),
-    url: webAddress(sourceMetadata?.url),
-    deliveryId: textOf(sourceMetadata, 'deliveryId'),
+    platform: providers.find(({ id }) => id === platform)?.name ?? textOf(platform),
+    repository: textOf(repository),
+    version: textOf(version),
+    author: textOf(author),
+    url: webAddress(url),
+    deliveryId: textOf(deliveryId),
   };
 }
 
-function textOf(metadata: Post['sourceMetadata'], field: string): string | null {
-  const value = metadata !== null && Object.hasOwn(metadata, field) ? metadata[field] : null;
-  const text = typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
-  return text === ''
-    ? null
-    : text.length > MAX_LENGTH
-      ? `${text.slice(0, MAX_LENGTH).toWellFormed()}…`
-      : text;
+function textOf(value: unknown): string | null {
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH).toWellFormed()}…` : text || null;
 }
 
 function webAddress(value: unknown): string | null {
@@ -60,19 +38,28 @@ function webAddress(value: unknown): string | null {
   return /^https?:$/.test(new URL(value).protocol) ? value : null;
 }
 
-const PER_PAGE = 25;
-const MAX_PAGE = 1_000_000;
-
 export const typeNames: Readonly<Record<ContentType, string>> = {
   changelog: 'Changelog',
   linkedin_post: 'LinkedIn post',
 };
 
+export const typeOptions = contentTypes.map((value) => ({ value, label: typeNames[value] }));
+
+const statusOptions = [
+  { value: 'draft', label: 'Draft' },
+  { value: 'published', label: 'Published' },
+];
+
+const PER_PAGE = 25;
+
 export const listPages: readonly Page[] = [
-  get('/dashboard/:organizationId/posts', 'member', async (visit) => {
-    const { deps, organization, url, base } = visit;
+  get('/dashboard/:organizationId/posts', 'member', async ({ deps, organization, url, base }) => {
     const filter = readFilter(url);
-    const { all, drafts } = await countPosts(deps, organization.id);
+    const { all, drafts, found } = await deps.db.read(async (tx) => ({
+      all: (await tallyPosts(tx, organization.id, everything)).totalItems,
+      drafts: await countDrafts(tx, organization.id),
+      found: await findPage(tx, organization.id, filter),
+    }));
     return view(
       'Posts',
       <>
@@ -82,7 +69,6 @@ export const listPages: readonly Page[] = [
             New post
           </a>
         </div>
-        {await pauseOfAny(visit)}
         {all === 0 ? (
           <NoPosts base={base} organizationId={organization.id} />
         ) : (
@@ -92,7 +78,7 @@ export const listPages: readonly Page[] = [
               {all === drafts ? 'nothing is published yet.' : `${counted(all - drafts, 'post')} published.`}
             </p>
             <Filters base={base} filter={filter} />
-            <Posts visit={visit} filter={filter} found={await findPage(deps, organization.id, filter)} />
+            <Posts base={base} filter={filter} found={found} now={deps.clock.now()} />
           </>
         )}
       </>,
@@ -101,113 +87,88 @@ export const listPages: readonly Page[] = [
   }),
 ];
 
-/** The query of the address. Unknown values filter nothing. */
-interface Filter {
-  status: PostStatus | null;
-  contentType: ContentType | null;
-  /** The words to search for; empty for none. */
-  q: string;
-  page: number;
-}
+type Filter = ReturnType<typeof readFilter>;
 
-function readFilter({ searchParams }: URL): Filter {
+/** The query of the address. Unknown values filter nothing. */
+function readFilter({ searchParams }: URL) {
   const page = searchParams.get('page') ?? '';
   return {
-    status: postStatuses.find((each) => each === searchParams.get('status')) ?? null,
-    contentType: contentTypes.find((each) => each === searchParams.get('contentType')) ?? null,
-    q: (searchParams.get('q') ?? '').trim(),
-    page: /^[1-9]\d{0,6}$/.test(page) ? Math.min(Number(page), MAX_PAGE) : 1,
+    status: postStatuses.find((each) => each === searchParams.get('status')),
+    contentType: contentTypes.find((each) => each === searchParams.get('contentType')),
+    q: searchParams.get('q')?.trim() ?? '',
+    page: /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1,
   };
 }
 
-function isFiltered({ status, contentType, q }: Filter): boolean {
-  return status !== null || contentType !== null || q !== '';
-}
-
-function listAddress(base: string, { status, contentType, q, page }: Filter): string {
+/** The inverse. */
+function addressOf(base: string, { status, contentType, q, page }: Filter): string {
   const query = new URLSearchParams();
-  if (status !== null) query.set('status', status);
-  if (contentType !== null) query.set('contentType', contentType);
-  if (q !== '') query.set('q', q);
-  if (page > 1) query.set('page', String(page));
-  return query.size === 0 ? `${base}/posts` : `${base}/posts?${query}`;
+  const given = { status, contentType, q, page: page > 1 ? String(page) : '' };
+  for (const [name, value] of Object.entries(given)) if (value) query.set(name, value);
+  return `${base}/posts${query.size === 0 ? '' : `?${query}`}`;
 }
 
-async function countPosts({ db }: Deps, organizationId: string) {
-  const everything = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
-  const { totalItems: all } = await tallyPosts(db, organizationId, everything);
-  return { all, drafts: await countDrafts(db, organizationId) };
-}
+const everything = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
 
-async function findPage({ db }: Deps, organizationId: string, filter: Filter): Promise<Found> {
+async function findPage(tx: ReadTx, organizationId: string, filter: Filter): Promise<Found> {
   const { status, contentType, q, page } = filter;
-  const selection: PageSelection = {
-    statuses: status === null ? [...postStatuses] : [status],
-    contentTypes: contentType === null ? [...contentTypes] : [contentType],
+  const selection = {
+    statuses: status ? [status] : everything.statuses,
+    contentTypes: contentType ? [contentType] : everything.contentTypes,
     limit: PER_PAGE,
     page,
-    sort: 'desc',
+    sort: 'desc' as const,
   };
-  if (q !== '') return searchPosts(db, organizationId, q, selection);
-  const { posts, totalItems } = await listPostPage(db, organizationId, selection);
+  if (q !== '') return searchPosts(tx, organizationId, q, selection);
+  const { posts, totalItems } = await listPostPage(tx, organizationId, selection);
   return { posts: posts.map(parsePost), totalItems, isCut: false };
 }
 
-function Filters({ base, filter: { q, status, contentType }, filter }: { base: string; filter: Filter }) {
+function Filters({ base, filter: { q, status, contentType } }: { base: string; filter: Filter }) {
   return (
-    <FilterBar path={`${base}/posts`} isFiltered={isFiltered(filter)}>
+    <FilterBar path={`${base}/posts`} isFiltered={Boolean(status ?? contentType ?? q)}>
       <div class="field grow search">
         <label for="field-q" class="hidden">
           Search
         </label>
-        <input
-          id="field-q"
-          name="q"
-          type="search"
-          value={q}
-          maxLength={200}
-          placeholder="Search titles and text"
-        />
+        <input id="field-q" name="q" type="search" value={q} placeholder="Search titles and text" />
       </div>
       <Select
         label="Status"
         name="status"
         isLabelHidden
-        value={status ?? ''}
-        options={[
-          { value: '', label: 'All statuses' },
-          { value: 'draft', label: 'Draft' },
-          { value: 'published', label: 'Published' },
-        ]}
+        all="All statuses"
+        value={status}
+        options={statusOptions}
       />
       <Select
         label="Type"
         name="contentType"
         isLabelHidden
-        value={contentType ?? ''}
-        options={[
-          { value: '', label: 'All types' },
-          ...contentTypes.map((value) => ({ value, label: typeNames[value] })),
-        ]}
+        all="All types"
+        value={contentType}
+        options={typeOptions}
       />
     </FilterBar>
   );
 }
 
-function Posts({
-  visit: { base, deps },
-  filter,
-  found: { posts, totalItems, isCut },
-}: {
-  visit: MemberVisit;
-  filter: Filter;
-  found: Found;
-}) {
-  if (totalItems === 0) return <NoMatch base={base} filter={filter} />;
-  const now = deps.clock.now();
+function Posts({ base, filter, found, now }: { base: string; filter: Filter; found: Found; now: Date }) {
+  const { posts, totalItems, isCut } = found;
   const { page } = filter;
+  if (totalItems === 0) {
+    return (
+      <Empty>
+        <p>No posts match.</p>
+        <a class="button" href={`${base}/posts`}>
+          Show all posts
+        </a>
+      </Empty>
+    );
+  }
   const pages = Math.max(1, Math.ceil(totalItems / PER_PAGE));
-  const to = (target: number) => listAddress(base, { ...filter, page: target });
+  const to = (target: number) => addressOf(base, { ...filter, page: target });
+  const position = `, page ${page.toLocaleString('en')} of ${pages.toLocaleString('en')}`;
   return (
     <>
       <Table
@@ -224,10 +185,7 @@ function Posts({
               </>
             ),
           },
-          {
-            title: 'From',
-            cell: (post) => originWords(originOf(post)) ?? <span class="dim">By hand</span>,
-          },
+          { title: 'From', cell: (post) => describeOrigin(post) ?? <span class="dim">By hand</span> },
           { title: 'Created', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
         ]}
       />
@@ -237,55 +195,38 @@ function Posts({
       >
         {isCut
           ? `More than ${counted(totalItems, 'post')} match. These are the newest.`
-          : `${counted(totalItems, 'post')}${pages > 1 ? `, page ${page.toLocaleString('en')} of ${pages.toLocaleString('en')}` : ''}`}
+          : `${counted(totalItems, 'post')}${pages > 1 ? position : ''}`}
       </Pager>
     </>
   );
 }
 
-function NoMatch({ base, filter: { q, status, contentType } }: { base: string; filter: Filter }) {
-  const words = q.length > 100 ? `${q.slice(0, 100).toWellFormed()}…` : q;
-  const filters = status === null && contentType === null ? '' : ' with these filters';
+function NoPosts({ base, organizationId }: { base: string; organizationId: string }) {
   return (
     <Empty>
-      <p>{q === '' ? `There is no post${filters}.` : `No post contains “${words}”${filters}.`}</p>
-      <a class="button" href={`${base}/posts`}>
-        Show all posts
-      </a>
+      <p>
+        No posts yet. Connect a repository or an issue tracker, choose the events to write about, and the next
+        release is your first draft.
+      </p>
+      <p>
+        <a class="button go" href={`${base}/integrations`}>
+          Connect an integration
+        </a>
+      </p>
+      <p>
+        Or <a href={`${base}/posts/~/new`}>write one yourself</a>, or import your changelog on the command
+        line:
+      </p>
+      <p>
+        <code>{`${tidings} post import --organization ${organizationId} CHANGELOG.md`}</code>
+      </p>
     </Empty>
   );
 }
 
-function NoPosts({ base, organizationId }: { base: string; organizationId: string }) {
-  return (
-    <>
-      <p class="lede">What your team ships becomes a draft here, for you to edit and publish.</p>
-      <Empty>
-        <p>
-          No posts yet. Connect a repository or an issue tracker, choose the events to write about, and the
-          next release is your first draft.
-        </p>
-        <p>
-          <a class="button go" href={`${base}/integrations`}>
-            Connect an integration
-          </a>
-        </p>
-        <p>
-          Or <a href={`${base}/posts/~/new`}>write one yourself</a>, or import your changelog on the command
-          line:
-        </p>
-        <p>
-          <code>{`${tidings} post import --organization ${organizationId} CHANGELOG.md`}</code>
-        </p>
-      </Empty>
-    </>
-  );
-}
-
 /** The origin of a post, such as `2.4.0 of acme/rocket`; null when it is unknown. */
-export function originWords({ platform, repository, version }: Origin): string | null {
-  const source =
-    version !== null && repository !== null ? `${version} of ${repository}` : (version ?? repository);
-  if (source === null) return platform;
-  return platform === null ? source : `${source} on ${platform}`;
+export function describeOrigin(post: Pick<Post, 'sourceMetadata'>): string | null {
+  const { platform, repository, version } = originOf(post);
+  const source = [version, repository].filter((each) => each !== null).join(' of ');
+  return [source, platform].filter(Boolean).join(' on ') || null;
 }

@@ -28,32 +28,37 @@ const ChoiceForm = Type.Object({
 
 export const suggestionPages: readonly Page[] = [
   post('/dashboard/:organizationId/posts/:postId/suggestion', 'member', async (visit) => {
-    const { deps, form, base } = visit;
-    const found = await requirePost(visit);
-    const suggestion = await findSuggestion(deps, found);
+    const { deps, form } = visit;
+    const { post, path } = await requirePost(visit);
+    const suggestion = await findSuggestion(deps, post);
     const { choice, suggestedAt, seen } = readFields(ChoiceForm, form);
-    const to = `${base}/posts/${found.id}`;
-    if (suggestion === null) return redirect(to, 'The new version is gone. Nothing was changed.');
-    if (suggestion.suggestedAt !== suggestedAt || found.updatedAt !== seen) {
-      return redirect(to, 'One of the versions changed meanwhile. Nothing was done: look again.');
+    if (suggestion === null) return redirect(path, 'The new version is gone. Nothing was changed.');
+    if (suggestion.suggestedAt !== suggestedAt || post.updatedAt !== seen) {
+      return redirect(path, 'One of the versions changed meanwhile. Nothing was done: look again.');
     }
     if (choice === undefined) throw new AppError(400, 'Choose which version to keep.');
     if (choice === 'take') {
-      await takeSuggestion(deps, found.id);
-      return redirect(to, 'The post has the new version.');
+      await takeSuggestion(deps, post.id);
+      return redirect(path, 'The post has the new version.');
     }
-    await dismissSuggestion(deps, found.id);
-    return redirect(to, 'Your version stays, and this one is not suggested again.');
+    await dismissSuggestion(deps, post.id);
+    return redirect(path, 'Your version stays, and this one is not suggested again.');
   }),
 ];
 
-/** The post in the path. Throws `AppError` 404, also for another organization's. */
-export async function requirePost({ deps, organization, params }: MemberVisit): Promise<OwnedPost> {
-  const found = await readPost(deps.db, params.postId ?? '');
+/** A post with the path of its page. */
+export interface Shown {
+  post: OwnedPost;
+  path: string;
+}
+
+/** The post of the path. Throws `AppError` 404, also for another organization's. */
+export async function requirePost({ deps, organization, params, base }: MemberVisit): Promise<Shown> {
+  const found = await deps.db.read((tx) => readPost(tx, params.postId ?? ''));
   if (found?.organizationId !== organization.id) {
     throw new AppError(404, 'There is no such post. It may have been deleted.');
   }
-  return found;
+  return { post: found, path: `${base}/posts/${found.id}` };
 }
 
 export async function findSuggestion(deps: Pick<Deps, 'db'>, { id }: Post): Promise<Suggestion | null> {
@@ -61,24 +66,15 @@ export async function findSuggestion(deps: Pick<Deps, 'db'>, { id }: Post): Prom
 }
 
 /** Offers the newer version of a post that a person has edited or published. */
-export function SuggestionNote({
-  base,
-  post,
-  suggestion: { suggestedAt, changes },
-  now,
-}: {
-  base: string;
-  post: Post;
-  suggestion: Suggestion;
-  now: Date;
-}) {
-  const to = `${base}/posts/${post.id}/suggestion`;
+export function SuggestionNote({ post, path, ...more }: Shown & { suggestion: Suggestion; now: Date }) {
+  const { suggestedAt, changes } = more.suggestion;
+  const to = `${path}/suggestion`;
   const seen = { suggestedAt, seen: post.updatedAt };
   return (
     <section class="note" aria-labelledby="suggestion">
       <p>
         <strong id="suggestion">There is a new version of this post.</strong> Its source changed{' '}
-        <When at={suggestedAt} now={now} />, after{' '}
+        <When at={suggestedAt} now={more.now} />, after{' '}
         {post.status === 'published' ? 'it was published' : 'somebody edited it'}.
       </p>
       <Difference label="Changes" lines={changes} />
@@ -91,15 +87,7 @@ export function SuggestionNote({
 }
 
 /** Shows both versions after somebody else saved first. */
-export function Conflict({
-  base,
-  post,
-  typed,
-}: {
-  base: string;
-  post: OwnedPost;
-  typed: Pick<Post, 'title' | 'markdown'>;
-}) {
+export function Conflict({ post, path, typed }: Shown & { typed: Pick<Post, 'title' | 'markdown'> }) {
   return (
     <div class="problem conflict" role="alert">
       <p>
@@ -107,9 +95,9 @@ export function Conflict({
       </p>
       <p>
         Your version is below. Save it to replace the stored one; or{' '}
-        <a href={`${base}/posts/${post.id}`}>discard it and open the stored one</a>.
+        <a href={path}>discard it and open the stored one</a>.
       </p>
-      <Difference label="What saving yours would change" lines={compareTexts(post, typed)} />
+      <Difference label="Changes that you would save" lines={compareTexts(post, typed)} />
       <details>
         <summary>The stored version</summary>
         <p>
@@ -130,47 +118,43 @@ const MAX_LINES = 1_000;
 /** A longer difference is folded: it would push the editor away. */
 const MAX_OPEN = 40;
 
-type Piece = SuggestedLine | { kind: 'skipped'; lines: SuggestedLine[] };
+const elements = { added: 'ins', removed: 'del', same: 'span' } as const;
 
 /** The changes from one text to another, line by line. */
 function Difference({ label, lines }: { label: string; lines: readonly SuggestedLine[] }) {
-  const all = withoutLongSame(lines);
-  const pieces = all.slice(0, MAX_LINES);
+  const shown = withoutLongSame(lines);
   return (
-    <details open={all.length <= MAX_OPEN}>
+    <details open={shown.length <= MAX_OPEN}>
       <summary>{label}</summary>
       <pre class="difference">
-        {pieces.map((piece) => (
-          <Line piece={piece} />
-        ))}
-        {all.length > pieces.length ? <span class="dim">… and so on</span> : null}
+        {shown.slice(0, MAX_LINES).map((piece) => {
+          if (typeof piece === 'string') return <span class="dim">{piece}</span>;
+          const Line = elements[piece.kind];
+          // An empty line keeps its height.
+          return <Line>{piece.line || ' '}</Line>;
+        })}
+        {shown.length > MAX_LINES ? <span class="dim">… and so on</span> : null}
       </pre>
     </details>
   );
 }
 
-function Line({ piece }: { piece: Piece }) {
-  if (piece.kind === 'skipped') return <span class="dim">{`… ${piece.lines.length} unchanged lines`}</span>;
-  // An empty line keeps its height.
-  const text = piece.line === '' ? ' ' : piece.line;
-  if (piece.kind === 'added') return <ins>{text}</ins>;
-  if (piece.kind === 'removed') return <del>{text}</del>;
-  return <span>{text}</span>;
-}
-
-function withoutLongSame(lines: readonly SuggestedLine[]): Piece[] {
-  const isNearChange = lines.map(() => false);
-  lines.forEach(({ kind }, index) => {
-    if (kind === 'same') return;
-    isNearChange.fill(true, Math.max(0, index - CONTEXT), index + CONTEXT + 1);
-  });
-  const pieces: Piece[] = [];
-  lines.forEach((line, index) => {
-    const last = pieces.at(-1);
-    if (isNearChange[index]) pieces.push(line);
-    else if (last?.kind === 'skipped') last.lines.push(line);
-    else pieces.push({ kind: 'skipped', lines: [line] });
-  });
-  // A single line takes no more room than the words for it.
-  return pieces.flatMap((each) => (each.kind === 'skipped' && each.lines.length === 1 ? each.lines : [each]));
+/** Each change with its context; a text for the unchanged lines in between. */
+function withoutLongSame(lines: readonly SuggestedLine[]): (SuggestedLine | string)[] {
+  const pieces: (SuggestedLine | string)[] = [];
+  let left: SuggestedLine[] = [];
+  const flush = () => {
+    // A single line takes no more room than the words for it.
+    pieces.push(...(left.length > 1 ? [`… ${left.length} unchanged lines`] : left));
+    left = [];
+  };
+  for (const [index, line] of lines.entries()) {
+    const context = lines.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1);
+    if (context.some(({ kind }) => kind !== 'same')) {
+      flush();
+      pieces.push(line);
+    } else left.push(line);
+  }
+  flush();
+  return pieces;
 }

@@ -1,17 +1,44 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import type { Integration } from '../../../integrations/model.ts';
-import { contentTypes } from '../../../posts/model.ts';
+import type { EventType } from '../../../events/model.ts';
+import { type Integration, integrationName } from '../../../integrations/model.ts';
 import { kindsFor } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import type { TriggerRun } from '../../../triggers/queue-store.ts';
-import { Select, Status, When } from '../../view/elements.tsx';
+import { describeFilters } from '../../../triggers/words.ts';
+import { Select, Status, Table, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { contentWords, eventWords, makes, whatOnly } from './form.tsx';
+import { typeNames, typeOptions } from '../posts/list.tsx';
+
+// The triggers of an integration on its page, and their failed runs.
+
+/** The events that a trigger acts on. */
+export const eventWords: Readonly<Record<EventType, string>> = {
+  release: 'Published releases',
+  push: 'Pushes to a branch',
+  pull_request: 'Merged pull requests',
+  issue: 'Completed issues',
+  project: 'Completed projects',
+  project_update: 'Project updates',
+};
+
+/** Such as "Changelog, as a draft". */
+export function describePosts({ contentType, publish }: Pick<Trigger, 'contentType' | 'publish'>): string {
+  return `${typeNames[contentType]}, ${publish ? 'published at once' : 'as a draft'}`;
+}
+
+export function Crumbs({ base, integration }: { base: string; integration: Integration }) {
+  return (
+    <p class="crumbs">
+      <a href={`${base}/integrations`}>Integrations</a> /{' '}
+      <a href={`${base}/integrations/${integration.id}`}>{integrationName(integration)}</a>
+    </p>
+  );
+}
 
 /** The triggers of an integration, and the start of a new one. */
 export function TriggerList({
-  integration,
+  integration: { id, type },
   triggers,
   base,
   isOwner,
@@ -21,7 +48,7 @@ export function TriggerList({
   base: string;
   isOwner: boolean;
 }) {
-  const path = `${base}/integrations/${integration.id}/triggers`;
+  const path = `${base}/integrations/${id}/triggers`;
   return (
     <section aria-labelledby="triggers">
       <h2 id="triggers">Triggers</h2>
@@ -30,42 +57,25 @@ export function TriggerList({
           A trigger turns events into posts. Without triggers, deliveries only appear in the log.
         </p>
       ) : (
-        <div class="card">
-          <table class="list">
-            <caption class="hidden">Triggers, the oldest first</caption>
-            <thead>
-              <tr>
-                <th scope="col">Of</th>
-                <th scope="col">Makes</th>
-                <th scope="col">Only</th>
-                <th scope="col">Status</th>
-              </tr>
-            </thead>
-            <tbody>
-              {triggers.map((trigger) => (
-                <tr>
-                  <td>
-                    <a href={`${path}/${trigger.id}`}>{eventWords[trigger.event]}</a>
-                  </td>
-                  <td>{makes(trigger)}</td>
-                  <td class="dim">{whatOnly(trigger)}</td>
-                  <td>
-                    <Status status={trigger.enabled ? 'active' : 'disabled'} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          caption="Triggers, oldest first"
+          rows={triggers}
+          columns={[
+            { title: 'Events', cell: ({ id, event }) => <a href={`${path}/${id}`}>{eventWords[event]}</a> },
+            { title: 'Posts', cell: describePosts },
+            { title: 'Filters', class: 'dim', cell: ({ filters }) => describeFilters(filters) },
+            { title: 'Status', cell: ({ enabled }) => <Status status={enabled ? 'active' : 'disabled'} /> },
+          ]}
+        />
       )}
       {isOwner ? (
         <form method="get" action={`${path}/new`} class="bar ends">
-          <Select label="Make posts of" name="event" options={eventOptions(integration)} />
           <Select
-            label="As"
-            name="contentType"
-            options={contentTypes.map((value) => ({ value, label: contentWords[value] }))}
+            label="Create posts from"
+            name="event"
+            options={kindsFor(type).map(({ event }) => ({ value: event, label: eventWords[event] }))}
           />
+          <Select label="Post type" name="contentType" options={typeOptions} />
           <button type="submit" class="button">
             New trigger…
           </button>
@@ -73,10 +83,6 @@ export function TriggerList({
       ) : null}
     </section>
   );
-}
-
-function eventOptions({ type }: Integration) {
-  return kindsFor(type).map(({ event }) => ({ value: event, label: eventWords[event] }));
 }
 
 /** Limits the list. */
@@ -96,73 +102,39 @@ export function Runs({
 }) {
   const failing = runs.filter(({ error }) => error !== null);
   if (failing.length === 0) return null;
+  const events = new Map(triggers.map(({ id, event }) => [id, eventWords[event]]));
   return (
     <section aria-labelledby="failing">
       <h2 id="failing">Failed runs</h2>
       {failing
         .slice(0, MAX_SHOWN)
-        .map(({ triggerId, scope, status, attempts, error, deliveryId, ...run }) => {
-          const event = triggers.find(({ id }) => id === triggerId)?.event;
-          return (
-            <div class="card pad">
-              <div class="bar">
-                {status === 'failed' ? (
-                  <Status status="failed" more=", given up" />
-                ) : (
-                  <span class="tag rejected">Retrying soon</span>
-                )}
-                <a href={`${path}/triggers/${triggerId}`}>
-                  {event === undefined ? triggerId : eventWords[event]}
-                </a>
-                <span class="dim">
-                  {attempts === 0 ? null : `tried ${attempts === 1 ? 'once' : `${attempts} times`}, `}
-                  queued <When at={run.queuedAt} now={now} />
-                  {run.nextAttemptAt === null ? null : (
-                    <>
-                      , next try <When at={run.nextAttemptAt} now={now} />
-                    </>
-                  )}
-                </span>
-              </div>
-              <p class="error reason">{error}</p>
-              <p class="hint">
-                About <code>{scope}</code>, after delivery <code>{deliveryId}</code>
-              </p>
+        .map(({ triggerId, scope, status, attempts, error, deliveryId, queuedAt, nextAttemptAt }) => (
+          <div class="card pad">
+            <div class="bar">
               {status === 'failed' ? (
-                <Action to={`${path}/triggers/${triggerId}/retry`} label="Retry" />
-              ) : null}
+                <Status status="failed" more=", given up" />
+              ) : (
+                <span class="tag rejected">Retrying soon</span>
+              )}
+              <a href={`${path}/triggers/${triggerId}`}>{events.get(triggerId)}</a>
+              <span class="dim">
+                {attempts > 0 && `tried ${attempts === 1 ? 'once' : `${attempts} times`}, `}
+                queued <When at={queuedAt} now={now} />
+                {nextAttemptAt && (
+                  <>
+                    , next try <When at={nextAttemptAt} now={now} />
+                  </>
+                )}
+              </span>
             </div>
-          );
-        })}
+            <p class="error reason">{error}</p>
+            <p class="hint">
+              Scope <code>{scope}</code>, after delivery <code>{deliveryId}</code>
+            </p>
+            {status === 'failed' ? <Action to={`${path}/triggers/${triggerId}/retry`} label="Retry" /> : null}
+          </div>
+        ))}
       {failing.length > MAX_SHOWN ? <p class="hint">…and {failing.length - MAX_SHOWN} more.</p> : null}
-    </section>
-  );
-}
-
-/** Disable, enable and delete, for owners. */
-export function Switches({ trigger: { event, enabled }, path }: { trigger: Trigger; path: string }) {
-  return (
-    <section aria-labelledby="switches">
-      <h2 id="switches">{enabled ? 'Disable or delete' : 'Enable or delete'}</h2>
-      <div class="bar">
-        {enabled ? (
-          <Action to={`${path}/disable`} label="Disable" />
-        ) : (
-          <Action to={`${path}/enable`} label="Enable" kind="go" />
-        )}
-        <span class="dim">
-          {enabled
-            ? 'A disabled trigger makes no posts.'
-            : 'An enabled trigger first does the runs that wait.'}
-        </span>
-      </div>
-      <details class="danger">
-        <summary>Delete</summary>
-        <p>
-          {eventWords[event]} make no more posts by this trigger. Its posts stay, without further updates.
-        </p>
-        <Action to={`${path}/delete`} label="Delete trigger" kind="bad" />
-      </details>
     </section>
   );
 }

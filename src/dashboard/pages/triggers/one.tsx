@@ -1,196 +1,41 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import { builtInTemplates } from '../../../drafts/built-in.ts';
-import { type Integration, integrationName } from '../../../integrations/model.ts';
+import { integrationName } from '../../../integrations/model.ts';
+import { getIntegration } from '../../../integrations/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { contentTypes } from '../../../posts/model.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
-import type { Trigger } from '../../../triggers/model.ts';
 import { listRuns, retryRuns } from '../../../triggers/queue-store.ts';
 import { changeTrigger, deleteTrigger, switchTrigger } from '../../../triggers/service.ts';
-import { listTriggers } from '../../../triggers/store.ts';
-import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import { findTrigger } from '../../../triggers/store.ts';
+import { describeFilters } from '../../../triggers/words.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { formState, readFields, submit } from '../../submission.ts';
 import { Select, Status, When } from '../../view/elements.tsx';
-import { requireIntegration } from '../integrations/card.tsx';
-import {
-  contentTypeOf,
-  contentWords,
-  eventWords,
-  formOf,
-  makes,
-  problemOf,
-  readRule,
-  TriggerForm,
-  whatOnly,
-} from './form.tsx';
-import { Runs, Switches } from './list.tsx';
-import { Preview, preview, Rehearsal, rehearse } from './preview.tsx';
-
-/** One trigger: what it makes of what, and what it would have made. */
-export const triggerPage: Page = get(
-  '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId',
-  'member',
-  (visit) => showTrigger(visit),
-);
-
-/** The page of a trigger; after a change that was refused, with what was typed. */
-async function showTrigger(visit: MemberVisit, refused?: RefusedChange): Promise<View> {
-  const { deps, base, role, url } = visit;
-  const { trigger, integration, path } = await requireTrigger(visit);
-  const runs = await deps.db.read((tx) => listRuns(tx, { integrationId: integration.id }));
-  const now = deps.clock.now();
-  const previewed = await preview(visit, trigger);
-  const rehearsed = url.searchParams.has('rehearse') ? await rehearse(deps, trigger.id) : null;
-  const integrationPath = `${base}/integrations/${integration.id}`;
-  return view(
-    eventWords[trigger.event],
-    <>
-      <p class="crumbs">
-        <a href={`${base}/integrations`}>Integrations</a> /{' '}
-        <a href={integrationPath}>{integrationName(integration)}</a>
-      </p>
-      <h1>{eventWords[trigger.event]}</h1>
-      <p class="bar">
-        <Status status={trigger.enabled ? 'active' : 'disabled'} />
-        <span class="dim">{makes(trigger)}</span>
-      </p>
-      <Runs
-        runs={runs.filter(({ triggerId }) => triggerId === trigger.id)}
-        triggers={[trigger]}
-        path={integrationPath}
-        now={now}
-      />
-      <Facts trigger={trigger} integration={integration} now={now} />
-      {role === 'owner' ? (
-        <EditTrigger trigger={trigger} path={path} refused={refused} />
-      ) : (
-        <Templates trigger={trigger} />
-      )}
-      <Preview previewed={previewed} path={path} integrationPath={integrationPath} now={now} />
-      <Rehearsal rehearsed={rehearsed} path={path} now={now} />
-      {role === 'owner' ? <Switches trigger={trigger} path={path} /> : null}
-    </>,
-    { section: 'integrations', ...(refused === undefined ? {} : { status: refused.error.status }) },
-  );
-}
-
-function Facts({ trigger, integration, now }: { trigger: Trigger; integration: Integration; now: Date }) {
-  const { id, repositoryId, createdAt } = trigger;
-  const repository = integration.repositories.find((each) => each.id === repositoryId);
-  return (
-    <dl class="facts card">
-      <dt>Of</dt>
-      <dd>{repository?.fullName ?? integrationName(integration)}</dd>
-      <dt>Only</dt>
-      <dd>{whatOnly(trigger)}</dd>
-      <dt>Made</dt>
-      <dd>
-        <When at={createdAt} now={now} />
-      </dd>
-      <dt>Trigger</dt>
-      <dd>
-        <code>{id}</code>
-      </dd>
-    </dl>
-  );
-}
-
-/** The trigger of the path and its integration. Throws `AppError` 404, also for another organization's. */
-async function requireTrigger(
-  visit: MemberVisit,
-): Promise<{ trigger: Trigger; integration: Integration; path: string }> {
-  const integration = await requireIntegration(visit);
-  const all = await visit.deps.db.read((tx) => listTriggers(tx, { integrationId: integration.id }));
-  const trigger = all.find(({ id }) => id === visit.params.triggerId);
-  if (trigger === undefined) throw new AppError(404, 'There is no such trigger. It may have been deleted.');
-  return {
-    trigger,
-    integration,
-    path: `${visit.base}/integrations/${integration.id}/triggers/${trigger.id}`,
-  };
-}
-
-/** A rejected change, with the form as it was typed. */
-interface RefusedChange {
-  form: URLSearchParams;
-  error: AppError;
-}
-
-function EditTrigger({
-  trigger,
-  path,
-  refused,
-}: {
-  trigger: Trigger;
-  path: string;
-  refused: RefusedChange | undefined;
-}) {
-  const form = refused?.form ?? formOf(trigger);
-  const contentType = contentTypeOf(form.get('contentType'), trigger.contentType);
-  return (
-    <section aria-labelledby="rule">
-      <h2 id="rule">Filters and templates</h2>
-      <TriggerForm
-        kind={kinds[trigger.event]}
-        contentType={contentType}
-        path={path}
-        form={form}
-        problem={problemOf(refused?.error)}
-        submit="Save"
-      >
-        <Select
-          label="Makes"
-          name="contentType"
-          value={contentType}
-          options={contentTypes.map((value) => ({ value, label: contentWords[value] }))}
-        />
-      </TriggerForm>
-      <BuiltIn trigger={trigger} />
-    </section>
-  );
-}
-
-/** The built-in templates as text to copy and start from. */
-function BuiltIn({ trigger: { event, contentType } }: { trigger: Trigger }) {
-  const { title, body } = builtInTemplates(event, contentType);
-  return (
-    <details class="more">
-      <summary>The built-in templates</summary>
-      <pre class="wrap">{title}</pre>
-      <pre class="wrap">{body}</pre>
-    </details>
-  );
-}
-
-/** The templates in use, for members who cannot change them. */
-function Templates({ trigger: { event, contentType, titleTemplate, bodyTemplate } }: { trigger: Trigger }) {
-  const builtIn = builtInTemplates(event, contentType);
-  return (
-    <section aria-labelledby="templates">
-      <h2 id="templates">Templates</h2>
-      <p class="label">Title, {titleTemplate === null ? 'built in' : 'your own'}</p>
-      <pre class="wrap">{titleTemplate ?? builtIn.title}</pre>
-      <p class="label">Body, {bodyTemplate === null ? 'built in' : 'your own'}</p>
-      <pre class="wrap">{bodyTemplate ?? builtIn.body}</pre>
-    </section>
-  );
-}
+import { Action, Form } from '../../view/form.tsx';
+import { typeOptions } from '../posts/list.tsx';
+import { RuleFields, ruleOf, TriggerForm, valuesOf } from './form.tsx';
+import { Crumbs, describePosts, eventWords, Runs } from './list.tsx';
+import { renderPreview, renderRehearsal } from './preview.tsx';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId';
 
-export const changes: readonly Page[] = [
-  post(PATH, 'owner', async (visit) => {
-    const { deps, form } = visit;
-    const { trigger, path } = await requireTrigger(visit);
-    const contentType = contentTypeOf(form.get('contentType'), trigger.contentType);
-    try {
-      await changeTrigger(deps, trigger.id, readRule(form, kinds[trigger.event], contentType));
-      return redirect(path, 'Saved. Existing drafts change with their next event.');
-    } catch (error) {
-      if (!(error instanceof AppError) || error.status >= 500) throw error;
-      return showTrigger(visit, { form, error });
-    }
-  }),
+/** The page of one trigger, and its changes. */
+export const onePages: readonly Page[] = [
+  get(PATH, 'member', (visit) => showTrigger(visit)),
+
+  post(PATH, 'owner', (visit) =>
+    submit(
+      visit,
+      TriggerForm,
+      async (values) => {
+        const { trigger, path } = await requireTrigger(visit);
+        await changeTrigger(visit.deps, trigger.id, ruleOf(values, kinds[trigger.event]));
+        return redirect(path, 'Saved. Existing drafts change with their next event.');
+      },
+      (error) => showTrigger(visit, error),
+    ),
+  ),
 
   ...(['enable', 'disable'] as const).map((name) =>
     post(`${PATH}/${name}`, 'owner', async (visit) => {
@@ -204,9 +49,9 @@ export const changes: readonly Page[] = [
   ),
 
   post(`${PATH}/delete`, 'owner', async (visit) => {
-    const { trigger, integration } = await requireTrigger(visit);
+    const { trigger, integrationPath } = await requireTrigger(visit);
     await deleteTrigger(visit.deps, trigger.id);
-    return redirect(`${visit.base}/integrations/${integration.id}`, 'Trigger deleted. Its posts stay.');
+    return redirect(integrationPath, 'Trigger deleted. Its posts stay.');
   }),
 
   post(`${PATH}/retry`, 'member', async (visit) => {
@@ -216,3 +61,131 @@ export const changes: readonly Page[] = [
     return redirect(path, retried === 0 ? 'Nothing to retry.' : 'Retrying now.');
   }),
 ];
+
+export type FoundTrigger = Awaited<ReturnType<typeof requireTrigger>>;
+
+/** The trigger of the path. Throws `AppError` 404, also for another organization's. */
+async function requireTrigger({ deps, organization, params, base }: MemberVisit) {
+  const { triggerId = '', integrationId } = params;
+  return deps.db.read(async (tx) => {
+    const trigger = await findTrigger(tx, triggerId);
+    if (trigger?.organizationId !== organization.id || trigger.integrationId !== integrationId) {
+      throw new AppError(404, 'There is no such trigger. It may have been deleted.');
+    }
+    const integrationPath = `${base}/integrations/${integrationId}`;
+    const runs = await listRuns(tx, { integrationId });
+    return {
+      trigger,
+      integration: await getIntegration(tx, integrationId),
+      runs: runs.filter((run) => run.triggerId === triggerId),
+      integrationPath,
+      path: `${integrationPath}/triggers/${triggerId}`,
+    };
+  });
+}
+
+/** Shows the trigger or, with an error, the posted form. */
+async function showTrigger(visit: MemberVisit, error?: AppError) {
+  const found = await requireTrigger(visit);
+  const { trigger, integration, runs, integrationPath } = found;
+  const now = visit.deps.clock.now();
+  const isOwner = visit.role === 'owner';
+  return view(
+    eventWords[trigger.event],
+    <>
+      <Crumbs base={visit.base} integration={integration} />
+      <h1>{eventWords[trigger.event]}</h1>
+      <p class="bar">
+        <Status status={trigger.enabled ? 'active' : 'disabled'} />
+        <span class="dim">{describePosts(trigger)}</span>
+      </p>
+      <Runs runs={runs} triggers={[trigger]} path={integrationPath} now={now} />
+      <Facts {...found} now={now} />
+      {isOwner ? <EditTrigger {...found} posted={visit.form} error={error} /> : <Templates {...found} />}
+      {await renderPreview(visit, found)}
+      {await renderRehearsal(visit, found)}
+      {isOwner ? <Switches {...found} /> : null}
+    </>,
+    { section: 'integrations', error },
+  );
+}
+
+function Facts({ trigger, integration, now }: FoundTrigger & { now: Date }) {
+  const repository = integration.repositories.find(({ id }) => id === trigger.repositoryId);
+  return (
+    <dl class="facts card">
+      <dt>Source</dt>
+      <dd>{repository?.fullName ?? integrationName(integration)}</dd>
+      <dt>Filters</dt>
+      <dd>{describeFilters(trigger.filters)}</dd>
+      <dt>Created</dt>
+      <dd>
+        <When at={trigger.createdAt} now={now} />
+      </dd>
+      <dt>Trigger ID</dt>
+      <dd>
+        <code>{trigger.id}</code>
+      </dd>
+    </dl>
+  );
+}
+
+/** With an error, the form as it was posted. */
+function EditTrigger({
+  trigger,
+  path,
+  posted,
+  error,
+}: FoundTrigger & { posted: URLSearchParams; error: AppError | undefined }) {
+  const { event } = trigger;
+  const { contentType = trigger.contentType } = readFields(TriggerForm, posted);
+  const { fields, problem } = formState(TriggerForm, error ? posted : valuesOf(trigger), error);
+  const builtIn = builtInTemplates(event, trigger.contentType);
+  return (
+    <section aria-labelledby="rule">
+      <h2 id="rule">Filters and templates</h2>
+      <Form to={path} problem={problem} button="Save" layout="stack wide">
+        <Select {...fields.contentType} value={contentType} options={typeOptions} />
+        <RuleFields kind={kinds[event]} type={contentType} fields={fields} />
+      </Form>
+      {/* To copy and start from. */}
+      <details class="more">
+        <summary>Built-in templates</summary>
+        <pre class="wrap">{builtIn.title}</pre>
+        <pre class="wrap">{builtIn.body}</pre>
+      </details>
+    </section>
+  );
+}
+
+/** The templates in use, for members who cannot change them. */
+function Templates({ trigger }: FoundTrigger) {
+  const builtIn = builtInTemplates(trigger.event, trigger.contentType);
+  return (
+    <section aria-labelledby="templates">
+      <h2 id="templates">Templates</h2>
+      <pre class="wrap">{trigger.titleTemplate ?? builtIn.title}</pre>
+      <pre class="wrap">{trigger.bodyTemplate ?? builtIn.body}</pre>
+    </section>
+  );
+}
+
+function Switches({ trigger: { enabled }, path }: FoundTrigger) {
+  const [name, label] = enabled ? ['disable', 'Disable'] : ['enable', 'Enable'];
+  return (
+    <section aria-labelledby="switches">
+      <h2 id="switches">{`${label} or delete`}</h2>
+      <div class="bar">
+        <Action to={`${path}/${name}`} label={label} />
+        <span class="dim">
+          {enabled ? 'A disabled trigger makes no posts.' : 'An enabled trigger first does its waiting runs.'}
+        </span>
+      </div>
+      <details class="danger">
+        <summary>Delete</summary>
+        <p>This trigger makes no more posts. Its posts stay, without further updates.</p>
+        <Action to={`${path}/delete`} label="Delete trigger" kind="bad" />
+      </details>
+    </section>
+  );
+}

@@ -5,18 +5,15 @@ import type { Delivery } from '../../../deliveries/model.ts';
 import type { Compose } from '../../../drafts/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
-import type { Trigger } from '../../../triggers/model.ts';
 import { previewTrigger, type RehearsedPost, rehearseTrigger } from '../../../triggers/rehearse.ts';
 import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
-import type { DashboardDeps, MemberVisit } from '../../page.ts';
-import { exactly, Select, Status, When } from '../../view/elements.tsx';
+import type { MemberVisit } from '../../page.ts';
+import { counted, exactly, Select, Status, When } from '../../view/elements.tsx';
 import { FormError } from '../../view/form.tsx';
 import { Prose } from '../../view/prose.tsx';
 import { findEntry } from '../deliveries/one.tsx';
-import { contentWords } from './form.tsx';
-
-/** Shows the beginning of a post, in characters. */
-const MAX_SHOWN_LENGTH = 10_000;
+import { typeNames } from '../posts/list.tsx';
+import type { FoundTrigger } from './one.tsx';
 
 /** The time limit of a preview or a rehearsal, in milliseconds. */
 const TIME_LIMIT_MS = 10_000;
@@ -32,6 +29,109 @@ function withinTime(compose: Compose): Compose {
   };
 }
 
+/** Offers this many of the newest deliveries. */
+const MAX_OFFERED = 20;
+const MAX_TITLE_LENGTH = 80;
+
+/** With `?preview=ID`, the posts that this delivery makes or changes now. */
+export async function renderPreview(visit: MemberVisit, { trigger, path, integrationPath }: FoundTrigger) {
+  const { deps, organization, url } = visit;
+  const filter = { integrationId: trigger.integrationId, status: 'processed' } as const;
+  const newest = await deps.db.read((tx) =>
+    listDeliveries(tx, organization.id, filter, { limit: MAX_OFFERED, page: 1 }),
+  );
+  const id = url.searchParams.get('preview');
+  const chosen = id === null ? null : await findEntry(visit, id);
+  // A ping has no event, and a replay has the event of the delivery that it repeats.
+  const offered = newest.filter(({ payload, replayOf }) => payload.data !== null && replayOf === null);
+  if (chosen !== null && !offered.some((each) => each.id === chosen.id)) offered.unshift(chosen);
+  return (
+    <section aria-labelledby="preview">
+      <h2 id="preview">Preview</h2>
+      <p class="hint">See the posts that a delivery would make or change now. Nothing is saved.</p>
+      {offered.length === 0 ? (
+        <p>
+          No deliveries yet. <a href={integrationPath}>Send a test event</a> to preview it here.
+        </p>
+      ) : (
+        <form method="get" action={`${path}#preview`} class="bar ends">
+          <Select
+            label="Delivery"
+            name="preview"
+            value={chosen?.id}
+            options={offered.map((each) => ({ value: each.id, label: nameOf(each) }))}
+          />
+          <button type="submit" class="button">
+            Preview
+          </button>
+        </form>
+      )}
+      {chosen !== null ? (
+        await renderPosts(visit, (compose) => previewTrigger(deps, compose, trigger.id, chosen))
+      ) : id !== null ? (
+        <FormError error="This delivery is no longer in the log." />
+      ) : null}
+    </section>
+  );
+}
+
+function nameOf({ title, createdAt }: Delivery): string {
+  const name =
+    title.length > MAX_TITLE_LENGTH ? `${title.slice(0, MAX_TITLE_LENGTH).toWellFormed()}…` : title;
+  return `${name || 'Untitled'} (${exactly(new Date(createdAt))})`;
+}
+
+/** How far back a rehearsal goes. */
+const DAYS = 30;
+
+/** With `?rehearse`, the posts that the trigger would have made. */
+export async function renderRehearsal(visit: MemberVisit, { trigger, path }: FoundTrigger) {
+  const { deps, url } = visit;
+  const since = new Date(deps.clock.now().getTime() - DAYS * DAY_MS);
+  return (
+    <section aria-labelledby="rehearsal">
+      <h2 id="rehearsal">Rehearsal</h2>
+      <p class="hint">
+        See the posts that this trigger would have made of the deliveries of the last {DAYS} days. Nothing is
+        saved.
+      </p>
+      {url.searchParams.has('rehearse') ? (
+        await renderPosts(visit, (compose) => rehearseTrigger(deps, compose, trigger.id, since))
+      ) : (
+        <p>
+          <a class="button" href={`${path}?rehearse=yes#rehearsal`}>
+            Rehearse
+          </a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** Limits the posts on the page. */
+const MAX_SHOWN = 20;
+
+/** The result of a preview or a rehearsal: posts, or why there are none. */
+async function renderPosts({ deps }: MemberVisit, work: (compose: Compose) => Promise<RehearsedPost[]>) {
+  try {
+    const posts = (await work(withinTime(deps.compose))).reverse();
+    if (posts.length === 0) return <p class="note">No posts. No delivery in the log matches this trigger.</p>;
+    return (
+      <>
+        <p>{counted(posts.length, 'post')}, newest first.</p>
+        {posts.slice(0, MAX_SHOWN).map((post) => (
+          <TrialPost post={post} now={deps.clock.now()} />
+        ))}
+        {posts.length > MAX_SHOWN ? <p class="hint">…and {posts.length - MAX_SHOWN} older ones.</p> : null}
+      </>
+    );
+  } catch (error) {
+    if (isRefusal(error, 'no_post')) return <p class="note">No post: {describeNoPost(error.details)}.</p>;
+    if (error instanceof AppError) return <FormError error={error.message} />;
+    throw error;
+  }
+}
+
 /** A post that a trigger would make, rendered for readers. */
 function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
   const { title, contentType, status, subject, createdAt } = post;
@@ -40,7 +140,7 @@ function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
     <article class="card pad trial">
       <h3 class="flat">{title}</h3>
       <p class="bar dim">
-        <Status status={status} /> {contentWords[contentType]}, {subject}, <When at={createdAt} now={now} />
+        <Status status={status} /> {typeNames[contentType]}, {subject}, <When at={createdAt} now={now} />
       </p>
       {contentType === 'linkedin_post' ? (
         <div class="prose plain">{cut(post.content)}</div>
@@ -57,171 +157,12 @@ function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
   );
 }
 
-/** Cuts at the end of a line, so that no link or fence is cut in two. */
+/** In characters. */
+const MAX_SHOWN_LENGTH = 10_000;
+
+/** Shows the beginning of a post, cut at the end of a line, so that no link or fence is cut in two. */
 function cut(text: string): string {
   if (text.length <= MAX_SHOWN_LENGTH) return text;
   const end = text.lastIndexOf('\n', MAX_SHOWN_LENGTH);
   return `${text.slice(0, end > 0 ? end : MAX_SHOWN_LENGTH).toWellFormed()}\n\n…`;
-}
-
-/** Offers this many of the newest deliveries. */
-const MAX_OFFERED = 20;
-const MAX_TITLE_LENGTH = 80;
-
-type Outcome = { posts: RehearsedPost[] } | { why: string } | { error: string };
-
-/** The deliveries to choose from, and the result for the chosen one. */
-interface Previewed {
-  deliveries: Delivery[];
-  chosen: Delivery | null;
-  outcome: Outcome | null;
-}
-
-/** With `?preview=ID`, the posts that this delivery makes or changes now. */
-export async function preview(visit: MemberVisit, trigger: Trigger): Promise<Previewed> {
-  const { deps, organization, url } = visit;
-  const filter = { integrationId: trigger.integrationId, status: 'processed' } as const;
-  const newest = await listDeliveries(deps.db, organization.id, filter, { limit: MAX_OFFERED, page: 1 });
-  // A ping has no event, and a replay has the event of the delivery that it repeats.
-  const deliveries = newest.filter(({ payload, replayOf }) => payload.data !== null && replayOf === null);
-  const id = url.searchParams.get('preview');
-  if (id === null) return { deliveries, chosen: null, outcome: null };
-  const chosen = await findEntry(visit, id);
-  if (chosen === null) {
-    return { deliveries, chosen, outcome: { error: 'This delivery is no longer in the log.' } };
-  }
-  const isOffered = deliveries.some((each) => each.id === chosen.id);
-  return {
-    deliveries: isOffered ? deliveries : [chosen, ...deliveries],
-    chosen,
-    outcome: await outcomeOf(visit, trigger, chosen),
-  };
-}
-
-async function outcomeOf({ deps }: MemberVisit, { id }: Trigger, delivery: Delivery): Promise<Outcome> {
-  try {
-    return { posts: await previewTrigger(deps, withinTime(deps.compose), id, delivery) };
-  } catch (error) {
-    if (isRefusal(error, 'no_post')) return { why: describeNoPost(error.details) };
-    if (error instanceof AppError) return { error: error.message };
-    throw error;
-  }
-}
-
-export function Preview({
-  previewed: { deliveries, chosen, outcome },
-  path,
-  integrationPath,
-  now,
-}: {
-  previewed: Previewed;
-  path: string;
-  integrationPath: string;
-  now: Date;
-}) {
-  return (
-    <section aria-labelledby="preview">
-      <h2 id="preview">Preview</h2>
-      <p class="hint">See the posts that a delivery would make or change now. Nothing is saved.</p>
-      {deliveries.length === 0 ? (
-        <p>
-          No deliveries yet. <a href={integrationPath}>Send a test event</a> to preview it here.
-        </p>
-      ) : (
-        <form method="get" action={`${path}#preview`} class="bar ends">
-          <Select
-            label="Delivery"
-            name="preview"
-            value={chosen?.id}
-            options={deliveries.map((each) => ({ value: each.id, label: nameOf(each) }))}
-          />
-          <button type="submit" class="button">
-            Preview
-          </button>
-        </form>
-      )}
-      {outcome === null ? null : <Result outcome={outcome} now={now} />}
-    </section>
-  );
-}
-
-function Result({ outcome, now }: { outcome: Outcome; now: Date }) {
-  if ('error' in outcome) return <FormError error={outcome.error} />;
-  if ('why' in outcome) return <p class="note">No post: {outcome.why}.</p>;
-  return (
-    <>
-      {outcome.posts.map((post) => (
-        <TrialPost post={post} now={now} />
-      ))}
-    </>
-  );
-}
-
-function nameOf({ title, createdAt }: Delivery): string {
-  const name =
-    title.length > MAX_TITLE_LENGTH ? `${title.slice(0, MAX_TITLE_LENGTH).toWellFormed()}…` : title;
-  return `${name || 'Without a title'} (${exactly(new Date(createdAt))})`;
-}
-
-const DAYS = 30;
-const MAX_SHOWN = 20;
-
-/** The posts of a rehearsal, newest first. */
-type Rehearsed = { posts: RehearsedPost[] } | { error: string };
-
-export async function rehearse(deps: DashboardDeps, triggerId: string): Promise<Rehearsed> {
-  const since = new Date(deps.clock.now().getTime() - DAYS * DAY_MS);
-  try {
-    const posts = await rehearseTrigger(deps, withinTime(deps.compose), triggerId, since);
-    return { posts: posts.reverse() };
-  } catch (error) {
-    if (error instanceof AppError) return { error: error.message };
-    throw error;
-  }
-}
-
-export function Rehearsal({
-  rehearsed,
-  path,
-  now,
-}: {
-  rehearsed: Rehearsed | null;
-  path: string;
-  now: Date;
-}) {
-  return (
-    <section aria-labelledby="rehearsal">
-      <h2 id="rehearsal">Rehearsal</h2>
-      <p class="hint">
-        See the posts that this trigger would have made of the deliveries of the last {DAYS} days. Nothing is
-        saved.
-      </p>
-      {rehearsed === null ? (
-        <p>
-          <a class="button" href={`${path}?rehearse=yes#rehearsal`}>
-            Rehearse
-          </a>
-        </p>
-      ) : 'error' in rehearsed ? (
-        <FormError error={rehearsed.error} />
-      ) : (
-        <Posts posts={rehearsed.posts} now={now} />
-      )}
-    </section>
-  );
-}
-
-function Posts({ posts, now }: { posts: readonly RehearsedPost[]; now: Date }) {
-  if (posts.length === 0) {
-    return <p class="note">None. No delivery in the log matches this trigger.</p>;
-  }
-  return (
-    <>
-      <p>{posts.length === 1 ? '1 post' : `${posts.length.toLocaleString('en')} posts`}, newest first.</p>
-      {posts.slice(0, MAX_SHOWN).map((post) => (
-        <TrialPost post={post} now={now} />
-      ))}
-      {posts.length > MAX_SHOWN ? <p class="hint">…and {posts.length - MAX_SHOWN} older ones.</p> : null}
-    </>
-  );
 }
