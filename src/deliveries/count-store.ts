@@ -37,7 +37,13 @@ export async function countDays(
 /** When the newest entry of an integration was written; null without any. */
 export async function findLastDeliveryTime(tx: ReadTx, integrationId: string): Promise<string | null> {
   const isOwn = eq(deliveries.integrationId, integrationId);
-  return tx.select({ at: max(deliveries.createdAt) }).from(deliveries).where(isOwn).get()?.at ?? null;
+  return (
+    tx
+      .select({ at: max(deliveries.createdAt) })
+      .from(deliveries)
+      .where(isOwn)
+      .get()?.at ?? null
+  );
 }
 
 /** Rows that other counts reach at most: then there are that many or more. */

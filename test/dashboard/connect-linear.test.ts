@@ -49,7 +49,7 @@ describe('Linear', () => {
       { allPublicTeams: true, enabled: true, secret: await revealSecret(app.deps, id) },
     ]);
     const html = await (await visit(`${LIST}/${id}`)).text();
-    expect(html).toContain('At Linear');
+    expect(html).toContain('Tidings manages them at Linear');
     expect(html).toContain('>OK</span>');
     expect(html).not.toContain('/missed"');
     expect(await (await visit(`${LIST}/${id}/missed`)).text()).toContain(

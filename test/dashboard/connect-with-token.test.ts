@@ -64,7 +64,7 @@ describe('GitHub', () => {
 
     const page = await (await visit(locationOf(done))).text();
     expect(page).toContain('>OK</span>');
-    expect(page).toContain('Tidings manages the webhook there');
+    expect(page).toContain('Tidings manages them at GitHub');
   });
 
   test('several repositories become one integration', async () => {
@@ -86,7 +86,7 @@ describe('GitHub', () => {
     const html = await (await visit(CHOOSE, form({ apiToken: token }))).text();
     const values = Array.from(html.matchAll(/name="place" value="([^"]+)"/g), ([, value]) => value);
     expect(values).toEqual(['acme/rocket']);
-    expect(html).toContain('acme/foreign – the owner of the token may not administer it');
+    expect(html).toContain("acme/foreign – the token's owner may not administer it");
     expect(html).toContain(`<a href="${LIST}/${integrationId}">Already connected</a>`);
   });
 

@@ -79,7 +79,7 @@ describe('the webhooks of an integration', () => {
     );
     const html = await textOf();
     expect(html).toContain('GitHub failed with &lt;b>status&lt;/b> 500.');
-    expect(html).toMatch(/Tried again <time[^>]*>in 10 min<\/time>/);
+    expect(html).toMatch(/Next try <time[^>]*>in 10 min<\/time>/);
   });
 
   test('are visible to members, without the changes of owners', async () => {
@@ -213,7 +213,7 @@ describe('repositories', () => {
     started.github.addRepository('acme/foreign', { rights: { ann: 'read' } });
     const lander = await addLander();
     const offered = await textOf(`${path}/add`);
-    expect(offered).toContain('acme/foreign – the owner of the token may not administer it');
+    expect(offered).toContain("acme/foreign – the token's owner may not administer it");
     expect(offered).not.toContain('value="acme/lander"');
     expect(await repositoriesOf()).toEqual(['acme/lander', 'acme/rocket']);
     expect(lander.hooks).toHaveLength(1);

@@ -186,7 +186,7 @@ describe('after a pause of the server', () => {
       const html = await textOf(page);
       expect(html).toContain('20 Nov 2026, 12:00:00 UTC');
       expect(html).toContain('20 Nov 2026, 13:00:00 UTC');
-      expect(html).toContain(`href="${path}">Look for them`);
+      expect(html).toContain(`href="${path}">Check for missed deliveries`);
     }
     await textOf();
     started.app.clock.advance(1000);
@@ -205,7 +205,7 @@ describe('after a pause of the server', () => {
     const member = await pageVisitor(started.app, { organizationId: 'org_a', role: 'member' });
     for (const page of [LIST, `${LIST}/${id}`]) {
       const html = await (await member(page)).text();
-      expect(html).toContain('Owners can look for them.');
+      expect(html).toContain('Owners can check for missed deliveries.');
       expect(html).not.toContain('/missed"');
     }
     expect(await (await member('/dashboard/org_a/posts')).text()).not.toContain(NOTE);

@@ -52,7 +52,7 @@ export async function* openProviderPages(
   { github, token, linear }: Providers,
 ): AsyncGenerator<string> {
   const press = (name: string) => page.getByRole('button', { name, exact: true }).first().click();
-  const tokenField = page.getByLabel('Token of GitHub');
+  const tokenField = page.getByLabel('GitHub token');
   const heading = (name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
 
   await page.goto(`${base}/integrations`);
@@ -116,7 +116,7 @@ export async function* openProviderPages(
   yield 'disconnect-refused';
 
   await page.goto(`${base}/integrations`);
-  await page.getByLabel('API key of Linear').fill(linear.adminKey);
+  await page.getByLabel('Linear API key').fill(linear.adminKey);
   await press('Choose teams');
   await heading('Which teams?');
   yield 'teams';

@@ -7,7 +7,7 @@ import { ALL_PUBLIC_TEAMS, type Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../../../providers/index.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { once, readFields } from '../../submission.ts';
-import { ToCopy } from '../../view/elements.tsx';
+import { LinkButton, ToCopy } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
 import { showIntegrations } from './list.tsx';
 import { findConnected, Places, RepositoryForm } from './places.tsx';
@@ -35,12 +35,10 @@ async function connectByHand(visit: MemberVisit, type: IntegrationType): Promise
     const connected = await once(deps.db, form.get('mark'), () =>
       connectIntegration(deps, type, organization.id, repository),
     );
-    return connected === null
-      ? redirect(
-          `${base}/integrations`,
-          'This form was sent before. No other integration was created. If you did not copy the secret, open the integration and rotate it.',
-        )
-      : showConnected(base, type, connected, repository ?? null);
+    if (connected !== null) return showConnected(base, type, connected, repository ?? null);
+    const notice =
+      'This form was sent before. No other integration was created. If you did not copy the secret, open the integration and rotate it.';
+    return redirect(`${base}/integrations`, notice);
   } catch (error) {
     if (repository === undefined || !(error instanceof AppError) || error.status !== 400) throw error;
     return showIntegrations(visit, { type, field: 'repository', error });
@@ -75,9 +73,7 @@ function showConnected(
         ))}
       </ol>
       <p>
-        <a class="button go" href={`${base}/integrations/${integrationId}`}>
-          I have done this
-        </a>
+        <LinkButton to={`${base}/integrations/${integrationId}`} label="I have done this" kind="go" />
       </p>
     </>,
     { section: 'integrations' },
@@ -85,6 +81,7 @@ function showConnected(
 }
 
 async function readToken(visit: MemberVisit, type: IntegrationType): Promise<View> {
+  const { secrets, clock } = visit.deps;
   const token = visit.form.get(TOKEN_FIELD)?.trim() ?? '';
   try {
     const seen = await listPlaces(visit.deps, type, token);
@@ -93,8 +90,9 @@ async function readToken(visit: MemberVisit, type: IntegrationType): Promise<Vie
     if (api?.allPlaces != null && !seen.places.some(({ canAdminister }) => canAdminister)) {
       throw new AppError(400, api.words.noPermission(''));
     }
-    const offer = { token, ...seen };
-    return await showChoice(visit, type, offer, sealOffer(visit, type, offer));
+    const offer: Offer = { token, ...seen, until: clock.now().getTime() + OFFER_MS };
+    const sealed = secrets.seal(JSON.stringify(offer), contextOf(visit, type)).toString('base64url');
+    return await showChoice(visit, type, offer, sealed);
   } catch (error) {
     return showIntegrations(visit, { type, field: 'token', error });
   }
@@ -148,7 +146,7 @@ async function showChoice(
 ): Promise<View> {
   const { name, api, hasRepositories, words } = providerOf(type);
   const { one, many } = words.place;
-  const connected = await findConnected(deps, organization.id, type);
+  const connected = await deps.db.read((tx) => findConnected(tx, organization.id, type));
   const list = (
     <Places
       type={type}
@@ -230,22 +228,16 @@ interface Offer {
   places: Place[];
   /** True if the token can see more than these. */
   isCut: boolean;
+  /** In milliseconds since 1970. */
+  until: number;
 }
 
-/** For a hidden field, as base64url. */
-function sealOffer(visit: MemberVisit, type: IntegrationType, offer: Offer): string {
-  const { secrets, clock } = visit.deps;
-  const until = clock.now().getTime() + OFFER_MS;
-  return secrets.seal(JSON.stringify({ ...offer, until }), contextOf(visit, type)).toString('base64url');
-}
-
-/** Opens a field of `sealOffer`. Null for any other value, for another person's form, and after 30 minutes. */
+/** Null for a field that was not sealed here, for another person's form, and after 30 minutes. */
 function openOffer(visit: MemberVisit, type: IntegrationType, field: string): Offer | null {
   const { secrets, clock } = visit.deps;
   try {
-    const text = secrets.open(Buffer.from(field, 'base64url'), contextOf(visit, type));
-    const { until, ...offer } = JSON.parse(text) as Offer & { until: number };
-    return until > clock.now().getTime() ? offer : null;
+    const offer: Offer = JSON.parse(secrets.open(Buffer.from(field, 'base64url'), contextOf(visit, type)));
+    return offer.until > clock.now().getTime() ? offer : null;
   } catch (error) {
     if (error instanceof WrongSecretKey) return null;
     throw error;

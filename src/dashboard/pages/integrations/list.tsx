@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import { integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { letOthersIn } from '../../../lib/time.ts';
@@ -6,8 +7,10 @@ import { type IntegrationType, listProviders, providers } from '../../../provide
 import type { Provider } from '../../../providers/provider.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { formState } from '../../submission.ts';
+import { Status } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
-import { Card, type CardProps, cardOf, findPauses } from './card.tsx';
+import { Overview, readOverview } from './one.tsx';
+import { findPauses, PauseNote } from './pauses.tsx';
 import { RepositoryForm } from './places.tsx';
 import { TokenField } from './token.tsx';
 import { problemOf } from './words.ts';
@@ -31,9 +34,10 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
   const isOwner = visit.role === 'owner';
   const all = await deps.db.read((tx) => listIntegrations(tx, organization.id));
   const pauses = await findPauses(deps, all.slice(0, MAX_CARDS));
-  const cards: CardProps[] = [];
+  const cards = [];
   for (const each of all.slice(0, MAX_CARDS)) {
-    cards.push({ ...(await cardOf(visit, each)), base });
+    const overview = await deps.db.read((tx) => readOverview(tx, each, deps.clock.now()));
+    cards.push({ ...overview, visit, pause: pauses.get(each.id) });
     // Counting a busy integration's days takes milliseconds.
     await letOthersIn();
   }
@@ -44,16 +48,31 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
       <p class="lede">
         {all.length === 0
           ? `Connect ${listProviders('or')}: Tidings then drafts posts about what your team ships.`
-          : 'Where deliveries come from. Each integration has a webhook URL and a secret of its own.'}
+          : 'Each integration has its own webhook URL and secret.'}
       </p>
-      {cards.map((card) => (
-        <Card {...card} pause={pauses.get(card.integration.id)} isOwner={isOwner} />
-      ))}
+      {cards.map(({ pause, ...overview }) => {
+        const { id, type, enabled, repositories } = overview.integration;
+        const path = `${base}/integrations/${id}`;
+        return (
+          <article class="card pad">
+            {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
+            <div class="bar">
+              <h2 class="flat">
+                <a href={path}>{integrationName(overview.integration)}</a>
+              </h2>
+              {/* Without repositories, the name is the provider's. */}
+              {repositories.length === 0 ? null : <span class="dim">{providerNames[type]}</span>}
+              <Status status={enabled ? 'active' : 'disabled'} />
+            </div>
+            <Overview {...overview} />
+          </article>
+        );
+      })}
       {all.length > cards.length ? (
         <ul class="card rows">
-          {all.slice(MAX_CARDS).map(({ id }) => (
+          {all.slice(MAX_CARDS).map((each) => (
             <li>
-              <a href={`${base}/integrations/${id}`}>{id}</a>
+              <a href={`${base}/integrations/${each.id}`}>{integrationName(each)}</a>
             </li>
           ))}
         </ul>

@@ -1,12 +1,12 @@
 import type { ConnectedPlace, IntegrationType } from '../../../integrations/model.ts';
 import { ChangeFailed } from '../../../integrations/problems.ts';
-import { describeOutcome, describeProviderProblem, type FormatTime } from '../../../integrations/words.ts';
+import { describeOutcome, describeProviderProblem } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { exactly } from '../../view/elements.tsx';
 
-export const exactTime: FormatTime = (time) => exactly(new Date(time));
+export const exactTime = (time: string) => exactly(new Date(time));
 
 /** The message for a form that failed. Throws the error again if it is a failure of the server. */
 export function problemOf(error: unknown, type: IntegrationType): string {
@@ -31,7 +31,7 @@ export function describeConnected(
   const [first] = places;
   const isOne = places.length === 1 && first !== undefined;
   const subject = isOne
-    ? `${first.place.slice(0, 120)} ${first.place.startsWith('All ') ? 'are' : 'is'} ${state}`
+    ? `${first.place} ${first.place.startsWith('All ') ? 'are' : 'is'} ${state}`
     : `${places.length} ${providerOf(type).words.place.many} are ${state}`;
   if (places.some(({ hasPinged }) => hasPinged === false)) {
     const pings = isOne ? 'Its ping has not arrived' : 'Not all of their pings have arrived';

@@ -15,7 +15,7 @@ import { countDrafts, listPostPage, parsePost, tallyPosts } from '../../../posts
 import { providers } from '../../../providers/index.ts';
 import { get, type MemberVisit, type Page, view } from '../../page.ts';
 import { counted, Empty, FilterBar, Pager, Select, Status, Table, When } from '../../view/elements.tsx';
-import { pauseOfAny } from '../integrations/card.tsx';
+import { pauseOfAny } from '../integrations/pauses.tsx';
 
 /** The displayable part of a post's metadata. */
 interface Origin {

@@ -8,7 +8,7 @@ import { countRequests } from '../../../triggers/queue-store.ts';
 import { createTrigger } from '../../../triggers/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { Select } from '../../view/elements.tsx';
-import { requireIntegration } from '../integrations/card.tsx';
+import { requireIntegration } from '../integrations/one.tsx';
 import {
   contentsWords,
   contentTypeOf,

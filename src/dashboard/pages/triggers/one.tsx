@@ -10,7 +10,7 @@ import { listRuns, retryRuns } from '../../../triggers/queue-store.ts';
 import { changeTrigger, deleteTrigger, findTriggers, switchTrigger } from '../../../triggers/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { Select, Status, When } from '../../view/elements.tsx';
-import { requireIntegration } from '../integrations/card.tsx';
+import { requireIntegration } from '../integrations/one.tsx';
 import {
   contentTypeOf,
   contentWords,
