@@ -52,7 +52,7 @@ describe('GitHub', () => {
     expect(others).toEqual([]);
     expect(done.status).toBe(303);
     expect(locationOf(done)).toBe(`${LIST}/${id}`);
-    expect(noticeOf(done)).toContain('acme/rocket is connected, and its ping arrived.');
+    expect(noticeOf(done)).toContain('Connected: acme/rocket. GitHub can reach Tidings.');
     expect(rocket.hooks).toHaveLength(1);
     expect(rocket.hooks[0]).toMatchObject({
       isActive: true,
@@ -71,7 +71,7 @@ describe('GitHub', () => {
     const { app, github } = started;
     const lander = github.addRepository('acme/lander', { rights: { ann: 'admin' } });
     const done = await connect(await chosen(['acme/rocket', 'acme/lander']));
-    expect(noticeOf(done)).toContain('2 repositories are connected, and their pings arrived.');
+    expect(noticeOf(done)).toContain('Connected: acme/rocket, acme/lander. GitHub can reach Tidings.');
     const integrations = await app.db.read((tx) => listIntegrations(tx, 'org_a'));
     expect(integrations.map(({ repositories }) => repositories.length)).toEqual([2]);
     expect([rocket.hooks.length, lander.hooks.length]).toEqual([1, 1]);

@@ -50,7 +50,7 @@ async function expectRefused(refused: Response, says: string): Promise<string> {
 async function addLander() {
   const lander = started.github.addRepository('acme/lander', { rights: { ann: 'admin' } });
   const added = await visit(`${path}/add`, { place: 'acme/lander' });
-  expect(noticeOf(added)).toContain('acme/lander is connected, and its ping arrived.');
+  expect(noticeOf(added)).toContain('Connected: acme/lander. GitHub can reach Tidings.');
   return lander;
 }
 
@@ -146,7 +146,7 @@ describe('setting up anew', () => {
     rocket.hooks.splice(0);
     const fields = Object.fromEntries(hiddenFields(await textOf(), `${path}/repair`));
     const done = await visit(`${path}/repair`, fields);
-    expect(noticeOf(done)).toContain('acme/rocket is set up again, and its ping arrived.');
+    expect(noticeOf(done)).toContain('Set up again: acme/rocket. GitHub can reach Tidings.');
     expect(rocket.hooks).toHaveLength(1);
     const asked = started.github.requests.length;
     expect(noticeOf(await visit(`${path}/repair`, fields))).toContain('sent before');
@@ -173,7 +173,7 @@ describe('a token', () => {
     const form = `${LIST}/${integrationId}/token`;
     expect(await textOf(form)).toContain('type="password"');
     const done = await visit(form, { apiToken: token });
-    expect(noticeOf(done)).toContain('acme/lander is managed by Tidings from now on, and its ping arrived.');
+    expect(noticeOf(done)).toContain('Managed by Tidings: acme/lander. GitHub can reach Tidings.');
     expect(lander.hooks.map(({ config }) => config.url)).toEqual([
       `${started.publicUrl}/api/webhooks/github/org_a/${integrationId}/${repositoryId}`,
     ]);

@@ -44,7 +44,7 @@ test('a long list is filtered, and a button that waits for GitHub says so', asyn
   await filter.press('Enter');
   expect(page.url()).toEndWith('/github/choose');
   await page.getByRole('button', { name: 'Connect', exact: true }).click();
-  await page.getByText('acme/ground-station is connected, and its ping arrived.').waitFor();
+  await page.getByText('Connected: acme/ground-station. GitHub can reach Tidings.').waitFor();
   expect(trouble).toEqual([]);
   await page.close();
 }, 300_000);

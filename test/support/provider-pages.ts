@@ -73,7 +73,7 @@ export async function* openProviderPages(
   await page.getByLabel('acme/lander').check();
   await page.getByLabel('acme/guidance').check();
   await press('Connect');
-  await page.getByText('2 repositories are connected, and their pings arrived.').waitFor();
+  await page.getByText('GitHub can reach Tidings.').waitFor();
   yield 'connected';
 
   const integration = page.url();
@@ -125,7 +125,7 @@ export async function* openProviderPages(
   await page.getByLabel('Vault (VLT)').check();
   yield 'teams-some';
   await press('Connect');
-  await page.getByText('2 teams are connected.').waitFor();
+  await page.getByText('Connected: Engineering (ENG), Vault (VLT).').waitFor();
   yield 'teams-connected';
 
   const db = openDatabase(join(dataDir, 'tidings.db'));

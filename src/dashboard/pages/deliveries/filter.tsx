@@ -5,6 +5,7 @@ import { type Integration, integrationName } from '../../../integrations/model.t
 import { isId } from '../../../lib/ids.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { providers } from '../../../providers/index.ts';
+import type { MemberVisit } from '../../page.ts';
 import { FilterBar, Select } from '../../view/elements.tsx';
 
 const spans = [
@@ -55,18 +56,13 @@ export function writePosition({ createdAt, id }: LogPosition): string {
 }
 
 export function Filters({
-  base,
-  query,
+  visit: { base, url, deps },
   integrations,
-  isLive,
-  now,
 }: {
-  base: string;
-  query: URLSearchParams;
+  visit: MemberVisit;
   integrations: readonly Integration[];
-  isLive: boolean;
-  now: Date;
 }) {
+  const query = url.searchParams;
   const chosen = query.get('integration');
   const known = integrations.map((each) => ({ value: each.id, label: integrationName(each) }));
   // The log outlives a disconnected integration.
@@ -96,7 +92,22 @@ export function Filters({
     <FilterBar
       path={`${base}/deliveries`}
       isFiltered={Object.keys(filtersIn(query)).length > 0}
-      more={isLive ? <LiveButton path={logPath(base, query)} now={now} /> : null}
+      more={
+        // The script shows it, and adds new rows while it is pressed. An older page has none.
+        query.has('before') ? null : (
+          <button
+            type="button"
+            class="button"
+            data-live={logPath(base, query)}
+            data-since={deps.clock.now().toISOString()}
+            data-script
+            aria-pressed="false"
+            hidden
+          >
+            Live
+          </button>
+        )
+      }
     >
       {[
         { name: 'delivery', label: 'Delivery ID' },
@@ -122,22 +133,5 @@ export function Filters({
         />
       ))}
     </FilterBar>
-  );
-}
-
-/** The script adds new rows while it is pressed. */
-function LiveButton({ path, now }: { path: string; now: Date }) {
-  return (
-    <button
-      type="button"
-      class="button"
-      data-live={path}
-      data-since={now.toISOString()}
-      data-script
-      aria-pressed="false"
-      hidden
-    >
-      Live
-    </button>
   );
 }

@@ -58,7 +58,8 @@ export const deliveryLogPages: readonly Page[] = [
   }),
 ];
 
-async function showNews({ deps, organization, url, base }: MemberVisit, after: number) {
+async function showNews(visit: MemberVisit, after: number) {
+  const { deps, organization, url } = visit;
   const now = deps.clock.now();
   const filter = readFilter(url.searchParams, now);
   const since = new Date(Math.max(after - OVERLAP_MS, filter.since?.getTime() ?? 0));
@@ -66,18 +67,28 @@ async function showNews({ deps, organization, url, base }: MemberVisit, after: n
     entries: await listLogNews(tx, organization.id, filter, { since, limit: PAGE }),
     integrations: await listIntegrations(tx, organization.id),
   }));
-  return fragment(<Rows rows={entries} columns={columns(base, integrations, now)} marksOf={marksOf} />);
+  return fragment(<Rows rows={entries} columns={columns(visit, integrations)} marksOf={marksOf} />);
 }
 
-async function showLog({ deps, organization, base, url }: MemberVisit) {
-  const now = deps.clock.now();
+async function showLog(visit: MemberVisit) {
+  const { deps, organization, base, url } = visit;
   const query = url.searchParams;
   const before = readPosition(query.get('before'));
   const { entries, next, isCut, integrations } = await deps.db.read(async (tx) => ({
-    ...(await listLogPage(tx, organization.id, readFilter(query, now), { limit: PAGE, before })),
+    ...(await listLogPage(tx, organization.id, readFilter(query, deps.clock.now()), { limit: PAGE, before })),
     integrations: await listIntegrations(tx, organization.id),
   }));
-  const isPart = before !== null || Object.keys(filtersIn(query)).length > 0;
+  const isFiltered = before !== null || Object.keys(filtersIn(query)).length > 0;
+  const [first] = integrations;
+  const [text, to, label] = isFiltered
+    ? [
+        isCut ? 'No matches so far.' : 'No deliveries match these filters.',
+        `${base}/deliveries`,
+        'Show all deliveries',
+      ]
+    : first === undefined
+      ? ['Nothing is connected yet.', `${base}/integrations`, `Connect ${listProviders('or')}`]
+      : ['No deliveries yet.', `${base}/integrations/${first.id}#test`, 'Send a test event'];
   return view(
     'Deliveries',
     <>
@@ -86,17 +97,14 @@ async function showLog({ deps, organization, base, url }: MemberVisit) {
         Every webhook delivery and its outcome. Entries are kept for {retentionDaysOf[organization.plan]}{' '}
         days.
       </p>
-      <Filters base={base} query={query} integrations={integrations} isLive={before === null} now={now} />
+      <Filters visit={visit} integrations={integrations} />
       <p role="status" class="hint" id="live-news" />
       {entries.length === 0 ? (
         <div id="log-empty">
-          {isCut ? (
-            <Empty>
-              <p>No matches so far. Search older entries, or choose a shorter time.</p>
-            </Empty>
-          ) : (
-            <NoEntries base={base} isPart={isPart} first={integrations[0]} />
-          )}
+          <Empty>
+            <p>{text}</p>
+            <LinkButton to={to} label={label} kind={isFiltered ? undefined : 'go'} />
+          </Empty>
         </div>
       ) : null}
       {/* Present even when empty: the script adds rows while "Live" is on. */}
@@ -104,7 +112,7 @@ async function showLog({ deps, organization, base, url }: MemberVisit) {
         <Table
           caption="Deliveries, newest first"
           rows={entries}
-          columns={columns(base, integrations, now)}
+          columns={columns(visit, integrations)}
           marksOf={marksOf}
         />
       </div>
@@ -138,40 +146,10 @@ async function showLog({ deps, organization, base, url }: MemberVisit) {
   );
 }
 
-function NoEntries({
-  base,
-  isPart,
-  first,
-}: {
-  base: string;
-  isPart: boolean;
-  first: Integration | undefined;
-}) {
-  const [text, to, label] = isPart
-    ? ['No deliveries match these filters.', 'deliveries', 'Show all deliveries']
-    : first === undefined
-      ? [
-          'Nothing is connected yet. Each delivery appears here as soon as it arrives.',
-          'integrations',
-          `Connect ${listProviders('or')}`,
-        ]
-      : [
-          'No deliveries yet. Each one appears here as soon as it arrives, processed or not.',
-          `integrations/${first.id}#test`,
-          'Send a test event',
-        ];
-  return (
-    <Empty>
-      <p>{text}</p>
-      <LinkButton to={`${base}/${to}`} label={label} kind={isPart ? undefined : 'go'} />
-    </Empty>
-  );
-}
-
 /** By them, the script finds the newest row, and skips those that are present. */
 const marksOf = (entry: Delivery) => ({ id: entry.id, 'data-at': writePosition(entry) });
 
-const columns = (base: string, integrations: readonly Integration[], now: Date): Column<Delivery>[] => [
+const columns = ({ base, deps }: MemberVisit, integrations: readonly Integration[]): Column<Delivery>[] => [
   { title: 'Status', cell: ({ status }) => <Status status={status} /> },
   {
     title: 'Event',
@@ -186,7 +164,11 @@ const columns = (base: string, integrations: readonly Integration[], now: Date):
     ),
   },
   { title: 'Source', cell: (entry) => sourceOf(entry, integrations) },
-  { title: 'Received', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
+  {
+    title: 'Received',
+    class: 'end dim',
+    cell: ({ createdAt }) => <When at={createdAt} now={deps.clock.now()} />,
+  },
 ];
 
 /** The delivery's repository; its provider when it has none. */

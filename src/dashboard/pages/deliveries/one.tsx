@@ -11,7 +11,7 @@ import { sampleEvents } from '../../../providers/index.ts';
 import { replayDelivery } from '../../../receiver/replay.ts';
 import { listCaused } from '../../../triggers/hand-over.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { Copy, counted, exactly, Status, When } from '../../view/elements.tsx';
+import { exactly, Status, ToCopy, When } from '../../view/elements.tsx';
 import { Action, FormError } from '../../view/form.tsx';
 import { sourceOf } from './list.tsx';
 
@@ -75,9 +75,7 @@ async function showDelivery(visit: MemberVisit, problem?: string) {
         <section aria-labelledby="payload">
           <h2 id="payload">Payload</h2>
           {status === 'processed' && payload.data !== null ? (
-            <div class="card tree">
-              <Tree value={payload.data} depth={0} budget={{ nodes: MAX_NODES }} />
-            </div>
+            <pre>{readable(payload.data)}</pre>
           ) : (
             <p class="hint">
               {status === 'processed'
@@ -95,6 +93,14 @@ async function showDelivery(visit: MemberVisit, problem?: string) {
     </>,
     { section: 'deliveries', ...(problem !== undefined && { status: 409 }) },
   );
+}
+
+/** In characters. Real payloads are smaller. */
+const MAX_PAYLOAD_LENGTH = 20_000;
+
+function readable(data: object): string {
+  const text = JSON.stringify(data, null, 2);
+  return text.length > MAX_PAYLOAD_LENGTH ? `${text.slice(0, MAX_PAYLOAD_LENGTH).toWellFormed()}…` : text;
 }
 
 const reasons = {
@@ -142,12 +148,9 @@ function Actions({ entry, integration, base }: Entry) {
       : null;
   return (
     <>
-      <div class="bar">
-        {obstacle === null ? (
-          <Action to={`${base}/deliveries/${entry.id}/replay`} label="Replay delivery" />
-        ) : null}
-        {command === null ? null : <Copy text={command} label="Copy sample command" />}
-      </div>
+      {obstacle === null ? (
+        <Action to={`${base}/deliveries/${entry.id}/replay`} label="Replay delivery" />
+      ) : null}
       <p class="hint">
         {obstacle ??
           'A replay hands the event to the triggers again. Existing drafts are updated, not duplicated.'}
@@ -159,7 +162,7 @@ function Actions({ entry, integration, base }: Entry) {
             Tidings does not keep the raw body, so curl cannot send this delivery again. This command signs
             and sends a sample of the same event:
           </p>
-          <pre>{command}</pre>
+          <ToCopy text={command} label="Copy command" />
         </details>
       )}
     </>
@@ -181,7 +184,6 @@ function Facts({ entry, integration, base, now }: Entry) {
   const keptUntil = new Date(Date.parse(createdAt) + retentionDays * DAY_MS).toISOString();
   const link = (path: string, name: ComponentChildren) => <a href={`${base}/${path}`}>{name}</a>;
   const facts: [name: string, value: ComponentChildren][] = [
-    ['Status', `${entry.status}, HTTP ${entry.statusCode}`],
     ['Event', [payload.event ?? 'unknown', payload.action].filter(Boolean).join(', ')],
     ['Delivery ID', <code>{entry.referenceId ?? 'none'}</code>],
     [
@@ -266,51 +268,4 @@ function Caused({ posts, base, now }: Entry & { posts: Awaited<ReturnType<typeof
       )}
     </section>
   );
-}
-
-/** Limits of the tree. Real payloads are smaller. */
-const MAX_DEPTH = 8;
-const MAX_NODES = 500;
-const MAX_TEXT = 2_000;
-
-/** An object as a tree that opens and closes. `budget` counts down while the tree is rendered. */
-function Tree({ value, depth, budget }: { value: object; depth: number; budget: { nodes: number } }) {
-  const all = Object.entries(value);
-  const visible = all.slice(0, Math.max(budget.nodes, 0));
-  budget.nodes -= visible.length;
-  return (
-    <ul>
-      {visible.map(([name, each]) => {
-        const isLeaf = typeof each !== 'object' || each === null;
-        const size = isLeaf ? 0 : Object.keys(each).length;
-        const line = (
-          <>
-            <span class="key">{cut(name)}</span>{' '}
-            {isLeaf ? (
-              <span class={`value ${typeof each}`}>{cut(String(each))}</span>
-            ) : (
-              <span class="dim">{counted(size, Array.isArray(each) ? 'item' : 'field')}</span>
-            )}
-          </>
-        );
-        return (
-          <li>
-            {size === 0 || depth >= MAX_DEPTH ? (
-              line
-            ) : (
-              <details open={depth < 2 && size <= 20}>
-                <summary>{line}</summary>
-                <Tree value={each} depth={depth + 1} budget={budget} />
-              </details>
-            )}
-          </li>
-        );
-      })}
-      {visible.length < all.length ? <li class="dim">…and {all.length - visible.length} more</li> : null}
-    </ul>
-  );
-}
-
-function cut(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 }

@@ -34,7 +34,7 @@ export const changePages: readonly Page[] = [
   integrationForm(
     'repair',
     async ({ deps, integration: { id, type }, path }) =>
-      redirect(path, describeConnected(type, await repairHooks(deps, id), 'set up again')),
+      redirect(path, describeConnected(type, await repairHooks(deps, id), 'Set up again')),
     showAt('hooks'),
   ),
   integrationForm(

@@ -86,27 +86,21 @@ function FindingRow({
   );
 }
 
-/** Fixes by a form, each with its name, button, and the button's label while it waits. */
-const forms: Readonly<Record<string, [name: string, label: string, busy?: string]>> = {
-  enable: ['enable', 'Enable'],
-  repair: ['repair', 'Set up again', 'Setting up…'],
-  rotate_secret: ['secret', 'Create new secret', 'Creating it…'],
-};
-
-/** Fixes on another page. */
-const links: Readonly<Record<string, [path: string, label: string]>> = {
-  set_token: ['/token', 'Add a token'],
-  replace_token: ['/token', 'Replace the token'],
-  redeliver: ['/missed', 'View missed deliveries'],
-  send_test: ['#test', 'Send a test event'],
+/** What a fix leads to: a form with `busy`, which its button says while it waits, or another page. */
+const buttons: Readonly<Record<string, { to: string; label: string; busy?: string }>> = {
+  enable: { to: '/enable', label: 'Enable', busy: 'Enabling…' },
+  repair: { to: '/repair', label: 'Set up again', busy: 'Setting up…' },
+  rotate_secret: { to: '/secret', label: 'Create new secret', busy: 'Creating it…' },
+  set_token: { to: '/token', label: 'Add a token' },
+  replace_token: { to: '/token', label: 'Replace the token' },
+  redeliver: { to: '/missed', label: 'View missed deliveries' },
+  send_test: { to: '#test', label: 'Send a test event' },
 };
 
 function Fix({ fix = '', path }: { fix: string | undefined; path: string }) {
-  const [form, link, advice] = [forms[fix], links[fix], fixes[fix]];
-  if (form !== undefined) {
-    const [name, label, busy] = form;
-    return <Action to={`${path}/${name}`} label={label} {...(busy && { busy, isOnce: true })} />;
-  }
-  if (link !== undefined) return <LinkButton to={`${path}${link[0]}`} label={link[1]} />;
-  return advice === undefined ? null : <p class="hint">{advice}.</p>;
+  const button = buttons[fix];
+  if (button === undefined) return fixes[fix] === undefined ? null : <p class="hint">{fixes[fix]}.</p>;
+  const { to, label, busy } = button;
+  if (busy === undefined) return <LinkButton to={`${path}${to}`} label={label} />;
+  return <Action to={`${path}${to}`} label={label} busy={busy} isOnce />;
 }

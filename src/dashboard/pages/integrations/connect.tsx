@@ -6,9 +6,9 @@ import { WrongSecretKey } from '../../../lib/secret-box.ts';
 import { ALL_PUBLIC_TEAMS, type Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../../../providers/index.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
-import { once, readFields } from '../../submission.ts';
+import { once, submit } from '../../submission.ts';
 import { LinkButton, ToCopy } from '../../view/elements.tsx';
-import { Field, Form } from '../../view/form.tsx';
+import { Choice, Field, Form } from '../../view/form.tsx';
 import { showIntegrations } from './list.tsx';
 import { findConnected, Places, RepositoryForm } from './places.tsx';
 import { Phrases, TOKEN_FIELD } from './token.tsx';
@@ -28,21 +28,25 @@ export const connectPages: readonly Page[] = providers.flatMap(({ id: type }) =>
 
 async function connectByHand(visit: MemberVisit, type: IntegrationType): Promise<Answer> {
   const { deps, organization, base, form } = visit;
-  const repository = providerOf(type).hasRepositories
-    ? readFields(RepositoryForm, form).repository.trim()
-    : undefined;
-  try {
-    const connected = await once(deps.db, form.get('mark'), () =>
-      connectIntegration(deps, type, organization.id, repository),
-    );
-    if (connected !== null) return showConnected(base, type, connected, repository ?? null);
-    const notice =
-      'This form was sent before. No other integration was created. If you did not copy the secret, open the integration and rotate it.';
-    return redirect(`${base}/integrations`, notice);
-  } catch (error) {
-    if (repository === undefined || !(error instanceof AppError) || error.status !== 400) throw error;
-    return showIntegrations(visit, { type, field: 'repository', error });
-  }
+  return submit(
+    visit,
+    RepositoryForm,
+    async (fields) => {
+      const repository = providerOf(type).hasRepositories ? fields.repository.trim() : undefined;
+      const shown = await once(deps.db, form.get('mark'), async () =>
+        showConnected(
+          base,
+          type,
+          await connectIntegration(deps, type, organization.id, repository),
+          repository ?? null,
+        ),
+      );
+      const notice =
+        'This form was sent before. No other integration was created. If you did not copy the secret, open the integration and rotate it.';
+      return shown ?? redirect(`${base}/integrations`, notice);
+    },
+    (error) => showIntegrations(visit, { type, field: 'repository', error }),
+  );
 }
 
 /** Shows the secret once: no URL leads back to this page. */
@@ -138,26 +142,29 @@ function chosenOf(form: URLSearchParams, type: IntegrationType): string[] {
 
 /** The places to connect with the token. `sealed`: the offer, for the next form. */
 async function showChoice(
-  { deps, organization, base, form }: MemberVisit,
+  visit: MemberVisit,
   type: IntegrationType,
   offer: Offer,
   sealed: string,
-  error?: string,
+  error: string | null = null,
 ): Promise<View> {
+  const { deps, organization, base, form } = visit;
   const { name, api, hasRepositories, words } = providerOf(type);
   const { one, many } = words.place;
   const connected = await deps.db.read((tx) => findConnected(tx, organization.id, type));
   const list = (
     <Places
+      visit={visit}
+      kind="checkbox"
       type={type}
       places={offer.places.filter(({ id }) => id !== ALL_PUBLIC_TEAMS)}
       connected={connected}
-      chosen={form.getAll('place')}
-      base={base}
-      kind="checkbox"
     />
   );
   const allBy = connected.get(ALL_PUBLIC_TEAMS);
+  const some = { value: 'chosen', label: 'Only some teams', hint: 'Choose them below.' };
+  const all = { value: 'all', label: 'All public teams', hint: 'Also those that are created later.' };
+  const scopes = allBy === undefined ? [all, some] : [some];
   const isSome = allBy !== undefined || form.get('which') === 'chosen';
   return view(
     `Connect ${name}`,
@@ -172,7 +179,7 @@ async function showChoice(
       </p>
       <Form
         to={`${base}/integrations/${type}/connect`}
-        problem={error ?? null}
+        problem={error}
         button="Connect"
         layout="stack wide"
         busy="Connecting…"
@@ -183,22 +190,15 @@ async function showChoice(
           list
         ) : (
           <div class="teams">
-            {allBy === undefined ? (
-              <label class="check">
-                <input type="radio" name="which" value="all" checked={!isSome} />
-                <span>All public teams, including future ones</span>
-              </label>
-            ) : (
-              <p class="dim">
-                All public teams: <a href={`${base}/integrations/${allBy}`}>already connected</a>
-              </p>
-            )}
-            <label class="check">
-              <input type="radio" name="which" value="chosen" checked={isSome} />
-              <span>Only some teams</span>
-            </label>
-            {/* The style sheet shows it with "Only some teams". */}
-            <div class="some">{list}</div>
+            <Choice label="Scope" name="which" value={isSome ? 'chosen' : 'all'} options={scopes}>
+              {allBy === undefined ? null : (
+                <p class="dim">
+                  All public teams: <a href={`${base}/integrations/${allBy}`}>already connected</a>
+                </p>
+              )}
+              {/* The style sheet shows it with "Only some teams". */}
+              <div class="some">{list}</div>
+            </Choice>
           </div>
         )}
         {offer.isCut && hasRepositories ? (
@@ -212,7 +212,7 @@ async function showChoice(
         ) : null}
       </Form>
     </>,
-    { section: 'integrations', ...(error !== undefined && { status: 400 }) },
+    { section: 'integrations', ...(error !== null && { status: 400 }) },
   );
 }
 

@@ -12,11 +12,8 @@ import { Field, Form } from '../../view/form.tsx';
 import { Overview, readOverview } from './one.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
 import { RepositoryForm } from './places.tsx';
-import { TokenField } from './token.tsx';
+import { tokenField } from './token.tsx';
 import { problemOf } from './words.ts';
-
-/** The maximum number of integrations with a card. */
-const MAX_CARDS = 50;
 
 export const integrationListPages: readonly Page[] = [
   get('/dashboard/:organizationId/integrations', 'member', (visit) => showIntegrations(visit)),
@@ -33,9 +30,9 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
   const { deps, organization, base } = visit;
   const isOwner = visit.role === 'owner';
   const all = await deps.db.read((tx) => listIntegrations(tx, organization.id));
-  const pauses = await findPauses(deps, all.slice(0, MAX_CARDS));
+  const pauses = await findPauses(deps, all);
   const cards = [];
-  for (const each of all.slice(0, MAX_CARDS)) {
+  for (const each of all) {
     const overview = await deps.db.read((tx) => readOverview(tx, each, deps.clock.now()));
     cards.push({ ...overview, visit, pause: pauses.get(each.id) });
     // Counting a busy integration's days takes milliseconds.
@@ -68,15 +65,6 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
           </article>
         );
       })}
-      {all.length > cards.length ? (
-        <ul class="card rows">
-          {all.slice(MAX_CARDS).map((each) => (
-            <li>
-              <a href={`${base}/integrations/${each.id}`}>{integrationName(each)}</a>
-            </li>
-          ))}
-        </ul>
-      ) : null}
       {isOwner ? (
         <div class="pair">
           {providers.map((provider, index) => (
@@ -98,16 +86,30 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
   );
 }
 
-interface ConnectProps {
+/** The ways to connect a provider: with a token, or by hand. */
+function ConnectCard({
+  visit,
+  provider: { id: type, name, api, hasRepositories, words },
+  failure,
+  isMain,
+}: {
   visit: MemberVisit;
   provider: Provider<IntegrationType>;
   failure: ConnectFailure | undefined;
-}
-
-/** The ways to connect a provider: with a token, or by hand. */
-function ConnectCard({ visit, provider, failure, isMain }: ConnectProps & { isMain: boolean }) {
-  const { id: type, name, api, words } = provider;
-  const byHand = <ByHand visit={visit} provider={provider} failure={failure} />;
+  isMain: boolean;
+}) {
+  const path = `${visit.base}/integrations/${type}`;
+  const error = failure?.field === 'repository' ? failure.error : null;
+  const { fields, problem } = formState(RepositoryForm, error === null ? {} : visit.form, error);
+  const byHand = (
+    <Form to={path} problem={problem} button={`Connect ${name}`} kind="" isOnce>
+      {hasRepositories ? (
+        <Field {...fields.repository} id={`field-repository-${type}`} />
+      ) : (
+        <p class="hint">One integration covers a whole workspace. Triggers choose its {words.place.many}.</p>
+      )}
+    </Form>
+  );
   return (
     <section class="card pad" aria-labelledby={`connect-${type}`}>
       <h2 id={`connect-${type}`} class="flat">
@@ -118,18 +120,14 @@ function ConnectCard({ visit, provider, failure, isMain }: ConnectProps & { isMa
       ) : (
         <>
           <Form
-            to={`${visit.base}/integrations/${type}/choose`}
+            to={`${path}/choose`}
             problem={null}
             button={`Choose ${words.place.many}`}
             kind={isMain ? 'go' : ''}
             busy={`Asking ${name}…`}
             isOnce
           >
-            <TokenField
-              type={type}
-              deps={visit.deps}
-              error={failure?.field === 'token' ? problemOf(failure.error, type) : undefined}
-            />
+            {tokenField(visit, type, failure?.field === 'token' ? problemOf(failure.error, type) : null)}
           </Form>
           <details class="more" open={failure?.field === 'repository'}>
             <summary>By hand, without a token</summary>
@@ -138,21 +136,5 @@ function ConnectCard({ visit, provider, failure, isMain }: ConnectProps & { isMa
         </>
       )}
     </section>
-  );
-}
-
-/** Without a token: a person sets the webhook up. */
-function ByHand({ visit: { base, form }, provider, failure }: ConnectProps) {
-  const { id: type, name, hasRepositories, words } = provider;
-  const error = failure?.field === 'repository' ? failure.error : null;
-  const { fields, problem } = formState(RepositoryForm, error === null ? {} : form, error);
-  return (
-    <Form to={`${base}/integrations/${type}`} problem={problem} button={`Connect ${name}`} kind="" isOnce>
-      {hasRepositories ? (
-        <Field {...fields.repository} id={`field-repository-${type}`} />
-      ) : (
-        <p class="hint">One integration covers a whole workspace. Triggers choose its {words.place.many}.</p>
-      )}
-    </Form>
   );
 }

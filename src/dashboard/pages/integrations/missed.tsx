@@ -74,20 +74,14 @@ async function renderMissed(visit: IntegrationVisit, error: string | undefined) 
       {missed.length === 0 ? (
         <LinkButton to={path} label="Back to the integration" />
       ) : (
-        <MissedForm missed={missed} visit={visit} />
+        missedForm(visit, missed)
       )}
     </>
   );
 }
 
-/** Sends one, the chosen or all of the missed deliveries again. */
-function MissedForm({
-  missed,
-  visit: { path, deps, form },
-}: {
-  missed: readonly ComparedDelivery[];
-  visit: IntegrationVisit;
-}) {
+/** Sends the chosen or all of the missed deliveries again. */
+function missedForm({ path, deps, form }: IntegrationVisit, missed: readonly ComparedDelivery[]) {
   const chosen = form.getAll('delivery');
   const now = deps.clock.now();
   return (
@@ -141,16 +135,6 @@ function MissedForm({
           },
           { title: 'Reason', class: 'reason', cell: ({ cause }) => cause && describeMissed(cause) },
           { title: 'When', class: 'dim', cell: ({ deliveredAt }) => <When at={deliveredAt} now={now} /> },
-          {
-            title: 'Send again',
-            isTitleHidden: true,
-            class: 'end',
-            cell: ({ deliveryId }) => (
-              <button type="submit" name="only" value={deliveryId} class="button" data-busy="Asking…">
-                Send again<span class="hidden"> {deliveryId}</span>
-              </button>
-            ),
-          },
         ]}
       />
       {missed.length > MAX_ROWS ? <p class="hint">{missed.length - MAX_ROWS} more are missing.</p> : null}
@@ -209,8 +193,6 @@ async function redeliver(visit: IntegrationVisit) {
 
 /** Throws `AppError` 400 when nothing was chosen. */
 function wantedOf(form: URLSearchParams): string[] | 'all' {
-  const only = form.get('only');
-  if (only !== null) return [only];
   if (form.get('which') === 'all') return 'all';
   const chosen = form.getAll('delivery');
   if (chosen.length > 0) return chosen;

@@ -8,13 +8,7 @@ import {
 } from '../../../deliveries/count-store.ts';
 import { deliveryStatuses } from '../../../deliveries/model.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
-import {
-  type Hook,
-  type Integration,
-  integrationName,
-  providerNames,
-  webhookUrl,
-} from '../../../integrations/model.ts';
+import { type Hook, type Integration, integrationName, webhookUrl } from '../../../integrations/model.ts';
 import { ChangeFailed } from '../../../integrations/problems.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
@@ -67,6 +61,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
     };
   });
   const { id, type, enabled, hasToken } = integration;
+  const provider = providerOf(type);
   const pause = hasToken ? (await findPauses(deps, [integration])).get(id) : undefined;
   const isOwner = role === 'owner';
   const path = `${base}/integrations/${id}`;
@@ -84,7 +79,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
       <p class="bar">
         <Status status={enabled ? 'active' : 'disabled'} />
         <span class="dim">
-          {providerNames[type]}, connected <When at={integration.createdAt} now={now} />
+          {provider.name}, connected <When at={integration.createdAt} now={now} />
         </span>
       </p>
       {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
@@ -103,9 +98,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
               kind="bad"
               fields={{ place: form.get('place') ?? '', force: 'yes' }}
             />
-            <span class="dim">
-              Its webhook stays at {providerNames[type]} until somebody deletes it there.
-            </span>
+            <span class="dim">Its webhook stays at {provider.name} until somebody deletes it there.</span>
           </div>
         ) : null}
         <Hooks {...props} />
@@ -190,25 +183,23 @@ export function Overview({
   );
 }
 
+const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
+
 /** The statuses that occur, each with its number of deliveries. */
 function countByStatus(days: readonly DayCounts[]): [status: string, entries: number][] {
   return deliveryStatuses
-    .map((status): [string, number] => [
-      status,
-      days.reduce((sum, { counts }) => sum + (counts[status] ?? 0), 0),
-    ])
+    .map((status): [string, number] => [status, sum(days.map(({ counts }) => counts[status] ?? 0))])
     .filter(([, entries]) => entries > 0);
 }
 
 /** Such as "412 deliveries in 30 days: 400 processed, 12 ignored". */
 function describeDays(days: readonly DayCounts[]): string {
-  const totalOf = (some: readonly DayCounts[]) =>
-    countByStatus(some).reduce((sum, [, entries]) => sum + entries, 0);
-  const total = totalOf(days);
-  if (total === 0) return `No delivery in ${days.length} days`;
-  const atLeast = days.some((day) => totalOf([day]) >= MAX_COUNTED_PER_DAY) ? 'More than ' : '';
-  const parts = countByStatus(days).map(([status, entries]) => `${entries.toLocaleString('en')} ${status}`);
-  return `${atLeast}${counted(total, 'delivery', 'deliveries')} in ${days.length} days: ${parts.join(', ')}`;
+  const counts = countByStatus(days);
+  if (counts.length === 0) return `No delivery in ${days.length} days`;
+  const isCapped = days.some((day) => sum(Object.values(day.counts)) >= MAX_COUNTED_PER_DAY);
+  const total = counted(sum(counts.map(([, entries]) => entries)), 'delivery', 'deliveries');
+  const parts = counts.map(([status, entries]) => `${entries.toLocaleString('en')} ${status}`);
+  return `${isCapped ? 'More than ' : ''}${total} in ${days.length} days: ${parts.join(', ')}`;
 }
 
 interface PageProps {
@@ -236,7 +227,7 @@ export function placeName(integration: Integration, hooks: readonly Hook[], plac
 
 /** The webhooks at the provider, and what an owner can do about them. */
 function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: PageProps) {
-  const { api, hasRepositories, words } = providerOf(type);
+  const { name, api, hasRepositories, words } = providerOf(type);
   const canRemove = isOwner && places.length > 1;
   const links = [
     { page: 'check', label: 'Check', isShown: true },
@@ -248,36 +239,48 @@ function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: 
     <>
       <p class="hint">
         {hasToken
-          ? `Tidings manages them at ${providerNames[type]} with its token.`
+          ? `Tidings manages them at ${name} with its token.`
           : 'They were set up by hand. With a token, Tidings manages them.'}
       </p>
-      {hasToken || canRemove ? (
+      {places.length === 0 ? null : (
         <Table
           caption={`Webhooks, by ${words.place.one}`}
           rows={places}
           columns={[
             { title: 'Where', cell: ({ name }) => name },
-            hasToken
-              ? { title: 'Webhook', cell: ({ hook }) => hook && <HookState hook={hook} now={now} /> }
-              : null,
-            hasToken
-              ? {
-                  title: 'Delivers',
-                  class: 'dim mono',
-                  cell: ({ hook }) => hook?.events.join(', ') || 'Nothing yet',
-                }
-              : null,
+            { title: 'Webhook', cell: ({ hook }) => <HookState hook={hook} now={now} /> },
+            {
+              title: 'Delivers',
+              class: 'dim mono',
+              cell: ({ hook }) => hook && (hook.events.join(', ') || 'Nothing yet'),
+            },
             canRemove
               ? {
                   title: 'Change',
                   isTitleHidden: true,
                   class: 'end',
-                  cell: ({ id, name }) => <Remove path={path} place={id} name={name} />,
+                  cell: ({ id, name }) => (
+                    <details class="danger">
+                      <summary>
+                        Remove<span class="hidden"> {name}</span>
+                      </summary>
+                      <p>
+                        Disconnects {name} for good, with its webhook and its own triggers. Posts and the log
+                        stay.
+                      </p>
+                      <Action
+                        to={`${path}/remove`}
+                        label={`Remove ${name}`}
+                        kind="bad"
+                        fields={{ place: id }}
+                      />
+                    </details>
+                  ),
                 }
               : null,
           ]}
         />
-      ) : null}
+      )}
       {isOwner ? (
         <div class="bar">
           {hasToken ? <Action to={`${path}/repair`} label="Set up again" busy="Setting up…" isOnce /> : null}
@@ -290,7 +293,8 @@ function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: 
   );
 }
 
-function HookState({ hook, now }: { hook: Hook; now: Date }) {
+function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
+  if (hook === null) return <span class="dim">Set up by hand</span>;
   const { problem, remoteId, hasPresentSecret, retryAt } = hook;
   if (problem !== null) {
     const isAhead = retryAt !== null && retryAt > now.getTime();
@@ -312,19 +316,6 @@ function HookState({ hook, now }: { hook: Hook; now: Date }) {
         {remoteId === null ? 'Tidings has not created it yet.' : 'It does not have the current secret yet.'}
       </div>
     </>
-  );
-}
-
-/** Removes one repository or team, after a click to confirm. */
-function Remove({ path, place, name }: { path: string; place: string; name: string }) {
-  return (
-    <details class="danger">
-      <summary>
-        Remove<span class="hidden"> {name}</span>
-      </summary>
-      <p>Disconnects {name} for good, with its webhook and its own triggers. Posts and the log stay.</p>
-      <Action to={`${path}/remove`} label={`Remove ${name}`} kind="bad" fields={{ place }} />
-    </details>
   );
 }
 
@@ -352,21 +343,21 @@ function TestEvent({ integration: { type, enabled }, path }: PageProps) {
 type DangerProps = PageProps & { error: string | undefined };
 
 function RotateSecret({ integration: { type, hasToken }, path, error }: DangerProps) {
-  const provider = providerNames[type];
+  const provider = providerOf(type).name;
   return (
     <details class="danger" open={error !== undefined}>
       <summary>Rotate the secret</summary>
       <FormError error={error} />
       <p>
-        {hasToken
-          ? `Creates a new secret and sets it at ${provider}. The old one works for another 24 hours.`
-          : `Creates a new secret. The old one works for another 24 hours: set the new one at ${provider} before then.`}
+        {hasToken ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old one
+        works for another 24 hours{hasToken ? '' : `: set the new one at ${provider} before then`}.
       </p>
       <Action to={`${path}/secret`} label="Create new secret" kind="bad" busy="Creating it…" isOnce />
       <p>
+        If the secret leaked, replace it at once.{' '}
         {hasToken
-          ? `If the secret leaked, end the old one as soon as ${provider} has the new one. A delivery that is on its way then is refused.`
-          : `If the secret leaked, end the old one at once. Deliveries are refused until you set the new one at ${provider}.`}
+          ? 'A delivery that is on its way then is refused.'
+          : `Deliveries are refused until you set the new one at ${provider}.`}
       </p>
       <Action
         to={`${path}/secret`}
@@ -381,7 +372,7 @@ function RotateSecret({ integration: { type, hasToken }, path, error }: DangerPr
 }
 
 function Disconnect({ integration, path, error }: DangerProps) {
-  const provider = providerNames[integration.type];
+  const provider = providerOf(integration.type).name;
   const name = integrationName(integration);
   const to = `${path}/disconnect`;
   return (

@@ -9,7 +9,7 @@ import { requireApi } from '../../../integrations/token.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
-import { type Page, redirect } from '../../page.ts';
+import { type MemberVisit, type Page, redirect } from '../../page.ts';
 import { formState } from '../../submission.ts';
 import { Field, Form } from '../../view/form.tsx';
 import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
@@ -46,7 +46,7 @@ function describeAdded(type: IntegrationType, { place, hasPinged }: AddedPlace):
 }
 
 async function showForm(visit: IntegrationVisit, error?: unknown) {
-  const { base, deps, form, organization, integration, path } = visit;
+  const { deps, form, organization, integration, path } = visit;
   const { type, hasToken } = integration;
   const { hasRepositories, words } = providerOf(type);
   const { places, isCut, problem } = await listChoices(visit);
@@ -70,14 +70,7 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
         isOnce
       >
         {places.length === 0 ? null : (
-          <Places
-            type={type}
-            places={places}
-            connected={connected}
-            chosen={form.getAll('place')}
-            base={base}
-            kind="radio"
-          />
+          <Places visit={visit} kind="radio" type={type} places={places} connected={connected} />
         )}
         {/* A complete list needs no field. */}
         {hasRepositories && isCut ? (
@@ -122,19 +115,17 @@ export async function findConnected(
 
 /** Places to choose from: several, or one of them. Those that cannot be chosen say why. */
 export function Places({
+  visit: { base, form },
+  kind,
   type,
   places,
   connected,
-  chosen,
-  base,
-  kind,
 }: {
+  visit: MemberVisit;
+  kind: 'checkbox' | 'radio';
   type: IntegrationType;
   places: readonly Place[];
   connected: ReadonlyMap<string, string>;
-  chosen: readonly string[];
-  base: string;
-  kind: 'checkbox' | 'radio';
 }) {
   if (places.length === 0) return <p class="note">The token cannot see any.</p>;
   const { many } = providerOf(type).words.place;
@@ -155,20 +146,24 @@ export function Places({
       <ul class="card rows places" id="places">
         {places.map(({ id, name, canAdminister }) => {
           const integrationId = connected.get(id.toLowerCase());
-          if (integrationId !== undefined) {
+          if (integrationId === undefined && canAdminister) {
             return (
-              <li class="dim">
-                {name} <a href={`${base}/integrations/${integrationId}`}>Already connected</a>
+              <li>
+                <label class="check">
+                  <input type={kind} name="place" value={id} checked={form.getAll('place').includes(id)} />
+                  <span>{name}</span>
+                </label>
               </li>
             );
           }
-          if (!canAdminister) return <li class="dim">{name} – the token's owner may not administer it</li>;
           return (
-            <li>
-              <label class="check">
-                <input type={kind} name="place" value={id} checked={chosen.includes(id)} />
-                <span>{name}</span>
-              </label>
+            <li class="dim">
+              {name}{' '}
+              {integrationId === undefined ? (
+                "– the token's owner may not administer it"
+              ) : (
+                <a href={`${base}/integrations/${integrationId}`}>Already connected</a>
+              )}
             </li>
           );
         })}

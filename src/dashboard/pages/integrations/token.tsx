@@ -4,7 +4,7 @@ import { ChangeFailed } from '../../../integrations/problems.ts';
 import { setToken } from '../../../integrations/token.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import type { Phrase } from '../../../providers/provider.ts';
-import { type DashboardDeps, type Page, redirect } from '../../page.ts';
+import { type MemberVisit, type Page, redirect } from '../../page.ts';
 import { Field, Form } from '../../view/form.tsx';
 import { showIntegration } from './one.tsx';
 import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
@@ -17,7 +17,7 @@ export const tokenPages: readonly Page[] = [
     'token',
     async ({ deps, form, integration: { id, type }, path }) => {
       const places = await setToken(deps, id, form.get(TOKEN_FIELD) ?? '');
-      return redirect(path, describeConnected(type, places, 'managed by Tidings from now on'));
+      return redirect(path, describeConnected(type, places, 'Managed by Tidings'));
     },
     async (visit, error) =>
       error instanceof ChangeFailed && error.outcome.code === 'token_stored'
@@ -40,7 +40,7 @@ function showForm(visit: IntegrationVisit, error?: string) {
           : `Tidings then manages the webhooks at ${provider}: it takes over those that were set up by hand, and creates missing ones.`}
       </p>
       <Form to={`${visit.path}/token`} problem={null} button={title} busy={`Asking ${provider}…`} isOnce>
-        <TokenField type={type} deps={visit.deps} error={error} autoFocus />
+        {tokenField(visit, type, error)}
       </Form>
     </>,
   );
@@ -49,18 +49,7 @@ function showForm(visit: IntegrationVisit, error?: string) {
 /** The field's name. No page shows its value again. */
 export const TOKEN_FIELD = 'apiToken';
 
-/** The field for a provider's token. */
-export function TokenField({
-  type,
-  deps,
-  error = null,
-  autoFocus = false,
-}: {
-  type: IntegrationType;
-  deps: Pick<DashboardDeps, 'providerUrls'>;
-  error: string | null | undefined;
-  autoFocus?: boolean;
-}) {
+export function tokenField({ deps }: MemberVisit, type: IntegrationType, error: string | null = null) {
   const { api } = providerOf(type);
   if (api === null) return null;
   return (
@@ -69,7 +58,6 @@ export function TokenField({
       name={TOKEN_FIELD}
       id={`field-token-${type}`}
       type="password"
-      autoFocus={autoFocus}
       hint={<Phrases phrases={api.words.hint(deps.providerUrls?.[type] ?? null)} />}
       error={error}
     />
