@@ -16,11 +16,16 @@ export const startPages: readonly Page[] = [
     const { base, organization, role } = visit;
     const steps = await readSteps(visit);
     const next = steps.findIndex(({ isDone }) => isDone === false);
+    const isComplete = steps.every(({ isDone }) => isDone === true);
     return view(
       'First steps',
       <>
-        <h1>First steps</h1>
-        <p class="lede">Make your first API call and your first draft in two minutes.</p>
+        <h1>{isComplete ? 'All set' : 'First steps'}</h1>
+        <p class="lede">
+          {isComplete
+            ? 'There is nothing left to set up.'
+            : 'Make your first API call and your first draft in two minutes.'}
+        </p>
         <ol class="steps">
           {steps.map(({ title, isDone, todo, button, done }, index) => (
             <li

@@ -9,9 +9,8 @@ import { describeMissed } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { providerOf } from '../../../providers/index.ts';
 import type { Page } from '../../page.ts';
-import { newMark } from '../../submission.ts';
 import { counted, LinkButton, Table, When } from '../../view/elements.tsx';
-import { FormError } from '../../view/form.tsx';
+import { FormError, Mark } from '../../view/form.tsx';
 import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
 import { exactTime, problemOf } from './words.ts';
 
@@ -86,7 +85,7 @@ function missedForm({ path, deps, form }: IntegrationVisit, missed: readonly Com
   const now = deps.clock.now();
   return (
     <form method="post" action={`${path}/missed`} data-once>
-      <input type="hidden" name="mark" value={newMark()} />
+      <Mark />
       <div class="bar">
         {missed.length === 1 ? null : (
           <button type="submit" name="which" value="chosen" class="button" data-busy="Asking the provider…">

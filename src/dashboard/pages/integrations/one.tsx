@@ -131,15 +131,9 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
   );
 }
 
-/** The days in the picture. */
-const DAYS = 30;
-
-/** The maximum number of webhook URLs that are not folded. */
-const MAX_OPEN_URLS = 3;
-
 export const readOverview = async (tx: ReadTx, integration: Integration, now: Date) => ({
   integration,
-  days: await countDays(tx, integration.id, now, DAYS),
+  days: await countDays(tx, integration.id, now, 30),
   last: await findLastDeliveryTime(tx, integration.id),
 });
 
@@ -151,8 +145,8 @@ export function Overview({
   visit: { deps, base },
 }: Awaited<ReturnType<typeof readOverview>> & { visit: MemberVisit }) {
   const words = describeDays(days);
-  // With a token, nobody needs to paste them.
-  const isOpen = !hasToken && repositories.length <= MAX_OPEN_URLS;
+  // With a token, nobody needs to paste them. A long list is folded too.
+  const isOpen = !hasToken && repositories.length <= 3;
   const urls = (repositories.length === 0 ? [undefined] : repositories).map((repository) => (
     <>
       <p class="label">
