@@ -9,7 +9,7 @@ import { kindsFor } from '../../../triggers/kinds/index.ts';
 import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
 import { MAX_LAST, type Trigger, type TriggerFilters } from '../../../triggers/model.ts';
 import type { NewTrigger, TriggerChanges } from '../../../triggers/service.ts';
-import { describeFilters, isRefusal } from '../../../triggers/words.ts';
+import { isRefusal } from '../../../triggers/words.ts';
 import { Field, FieldError, FormError } from '../../view/form.tsx';
 
 /** The events that a trigger listens to. */
@@ -42,21 +42,12 @@ const filterWords: Readonly<Record<Exclude<keyof TriggerFilters, 'prereleases'>,
   project: ['Projects', "A project's name or id. Empty: every project."],
 };
 
-export function whatOnly({ filters }: Pick<Trigger, 'filters'>): string {
-  return Object.keys(filters).length === 0 ? 'no filter' : describeFilters(filters);
-}
-
 /** Without a branch filter, releases of every branch match. */
 function filterHint(name: keyof typeof filterWords, event: string): string {
   const [, hint] = filterWords[name];
   const its =
     name === 'branch' && event === 'release' ? hint.replace('the default branch', 'every branch') : hint;
   return `${its} Separate with commas. Quote a value that contains a comma.`;
-}
-
-/** Such as "Changelog, as a draft". */
-export function makes({ contentType, publish }: Pick<Trigger, 'contentType' | 'publish'>): string {
-  return `${contentWords[contentType]}, ${publish ? 'published at once' : 'as a draft'}`;
 }
 
 // The values of a filter as one line, separated by commas. A value with a comma, such as a project "Quiet, fast",

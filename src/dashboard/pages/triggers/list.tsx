@@ -1,12 +1,23 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
+import type { EventType } from '../../../events/model.ts';
 import type { Integration } from '../../../integrations/model.ts';
 import { contentTypes } from '../../../posts/model.ts';
-import { kindsFor } from '../../../triggers/kinds/index.ts';
+import { providerOf } from '../../../providers/index.ts';
 import type { Trigger, TriggerRun } from '../../../triggers/model.ts';
+import { describeFilters } from '../../../triggers/words.ts';
 import { Select, Status, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { contentWords, eventWords, makes, whatOnly } from './form.tsx';
+import { contentWords, eventWords } from './form.tsx';
+
+export function whatOnly({ filters }: Pick<Trigger, 'filters'>): string {
+  return Object.keys(filters).length === 0 ? 'no filter' : describeFilters(filters);
+}
+
+/** Such as "Changelog, as a draft". */
+export function makes({ contentType, publish }: Pick<Trigger, 'contentType' | 'publish'>): string {
+  return `${contentWords[contentType]}, ${publish ? 'published at once' : 'as a draft'}`;
+}
 
 /** The triggers of an integration, and the start of a new one. */
 export function TriggerList({
@@ -75,7 +86,8 @@ export function TriggerList({
 }
 
 function eventOptions({ type }: Integration) {
-  return kindsFor(type).map(({ event }) => ({ value: event, label: eventWords[event] }));
+  const events = Object.keys(providerOf(type).triggerEvents) as EventType[];
+  return events.map((event) => ({ value: event, label: eventWords[event] }));
 }
 
 /** Limits the list. */

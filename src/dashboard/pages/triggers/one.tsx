@@ -16,13 +16,11 @@ import {
   contentWords,
   eventWords,
   formOf,
-  makes,
   problemOf,
   readRule,
   TriggerForm,
-  whatOnly,
 } from './form.tsx';
-import { Runs, Switches } from './list.tsx';
+import { makes, Runs, Switches, whatOnly } from './list.tsx';
 import { Preview, preview, Rehearsal, rehearse } from './preview.tsx';
 
 /** One trigger: what it makes of what, and what it would have made. */
