@@ -27,7 +27,7 @@ export const startPages: readonly Page[] = [
             : 'Make your first API call and your first draft in two minutes.'}
         </p>
         <ol class="steps">
-          {steps.map(({ title, isDone, todo, button, done }, index) => (
+          {steps.map(({ title, isDone, todo, command, button, done }, index) => (
             <li
               class={`card pad step ${isDone === true ? 'done' : index === next ? 'next' : 'later'}`}
               aria-current={index === next ? 'step' : undefined}
@@ -39,7 +39,8 @@ export const startPages: readonly Page[] = [
               {isDone === null ? (
                 <p class="dim">Unknown: Unkey, which keeps the keys, does not respond just now.</p>
               ) : null}
-              {isDone === true ? <p>{done}</p> : todo}
+              <p>{isDone === true ? done : todo}</p>
+              {isDone === true || command === undefined ? null : <ToCopy text={command} />}
               {isDone === true || button === undefined ? null : role === 'owner' ? (
                 // The style sheet gives the next step's button the accent.
                 <p>
@@ -60,7 +61,8 @@ interface Step {
   title: string;
   /** Null: unknown, as the key service does not respond. */
   isDone: boolean | null;
-  todo: ComponentChildren;
+  todo: string;
+  command?: string;
   /** For owners. */
   button?: [path: string, label: string];
   done: ComponentChildren;
@@ -84,19 +86,15 @@ async function readSteps({ base, deps, organization: { id } }: MemberVisit): Pro
     {
       title: 'Create an API key',
       isDone: keys?.some(({ status }) => status === 'active') ?? null,
-      todo: <p>Your site reads posts with a key. You get the line for a first call along with it.</p>,
+      todo: 'Your site reads posts with a key. You get the line for a first call along with it.',
       button: ['settings/keys', 'Create New API Key'],
       done: link('settings/keys', 'View keys'),
     },
     {
       title: 'Call the API',
       isDone: keys?.some(({ lastUsedAt }) => lastUsedAt !== null) ?? null,
-      todo: (
-        <>
-          <p>Paste this into a terminal, with your key in it:</p>
-          <ToCopy text={`curl -H "Authorization: Bearer tdk_…" "${deps.publicUrl()}/v1/${id}/posts"`} />
-        </>
-      ),
+      todo: 'Paste this into a terminal, with your key in it:',
+      command: `curl -H "Authorization: Bearer tdk_…" "${deps.publicUrl()}/v1/${id}/posts"`,
       done: (
         <>
           One of your keys has been used. <a href="/docs">The reference</a> lists all endpoints.
@@ -106,26 +104,21 @@ async function readSteps({ base, deps, organization: { id } }: MemberVisit): Pro
     {
       title: `Connect ${listProviders('or')}`,
       isDone: integrations.length > 0,
-      todo: (
-        <p>
-          With a token, Tidings creates the webhooks for you. By hand, you paste a URL and a secret into the
-          provider's settings.
-        </p>
-      ),
+      todo: "With a token, Tidings creates the webhooks for you. By hand, you paste a URL and a secret into the provider's settings.",
       button: ['integrations', 'Connect'],
       done: link('integrations', 'View integrations'),
     },
     {
       title: 'Receive a delivery',
       isDone: deliveries.length > 0,
-      todo: <p>Send a signed test event from the integration's page, or wait for a push.</p>,
+      todo: "Send a signed test event from the integration's page, or wait for a push.",
       button: ['integrations', 'Send a test event'],
       done: link('deliveries', 'View deliveries'),
     },
     {
       title: 'Get your first draft',
       isDone: posts.totalItems > 0,
-      todo: <p>A trigger turns events into drafts. You review a draft, and publish it.</p>,
+      todo: 'A trigger turns events into drafts. You review a draft, and publish it.',
       button: ['integrations', 'Set up a trigger'],
       done: link('posts', 'View posts'),
     },

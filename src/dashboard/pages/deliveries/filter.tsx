@@ -55,13 +55,8 @@ export function writePosition({ createdAt, id }: LogPosition): string {
   return `${createdAt}_${id}`;
 }
 
-export function Filters({
-  visit: { base, url, deps },
-  integrations,
-}: {
-  visit: MemberVisit;
-  integrations: readonly Integration[];
-}) {
+export function Filters({ visit, integrations }: { visit: MemberVisit; integrations: Integration[] }) {
+  const { base, url, deps } = visit;
   const query = url.searchParams;
   const chosen = query.get('integration');
   const known = integrations.map((each) => ({ value: each.id, label: integrationName(each) }));

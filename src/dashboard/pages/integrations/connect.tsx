@@ -33,14 +33,10 @@ async function connectByHand(visit: MemberVisit, type: IntegrationType): Promise
     RepositoryForm,
     async (fields) => {
       const repository = providerOf(type).hasRepositories ? fields.repository.trim() : undefined;
-      const shown = await once(deps.db, form.get('mark'), async () =>
-        showConnected(
-          base,
-          type,
-          await connectIntegration(deps, type, organization.id, repository),
-          repository ?? null,
-        ),
-      );
+      const shown = await once(deps.db, form.get('mark'), async () => {
+        const connected = await connectIntegration(deps, type, organization.id, repository);
+        return showConnected(base, type, connected, repository);
+      });
       const notice =
         'This form was sent before. No other integration was created. If you did not copy the secret, open the integration and rotate it.';
       return shown ?? redirect(`${base}/integrations`, notice);
@@ -54,7 +50,7 @@ function showConnected(
   base: string,
   type: IntegrationType,
   { integrationId, webhookUrl, secret }: Connected,
-  repository: string | null,
+  repository?: string,
 ): View {
   const { name, words } = providerOf(type);
   return view(
@@ -70,7 +66,7 @@ function showConnected(
       </div>
       <h2>At {name}</h2>
       <ol>
-        {words.steps(repository).map((phrases) => (
+        {words.steps(repository ?? null).map((phrases) => (
           <li>
             <Phrases phrases={phrases} />
           </li>

@@ -123,11 +123,9 @@ function missedForm({ path, deps, form }: IntegrationVisit, missed: readonly Com
             title: 'Result',
             cell: ({ fate, attempts }) => (
               <>
-                {fate === 'failed' ? (
-                  <span class="tag failed">Failed</span>
-                ) : (
-                  <span class="tag rejected">Never arrived</span>
-                )}
+                <span class={`tag ${fate === 'failed' ? 'failed' : 'rejected'}`}>
+                  {fate === 'failed' ? 'Failed' : 'Never arrived'}
+                </span>
                 {attempts > 1 ? <div class="dim">{attempts} attempts</div> : null}
               </>
             ),

@@ -234,7 +234,7 @@ function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: 
       <p class="hint">
         {hasToken
           ? `Tidings manages them at ${name} with its token.`
-          : 'They were set up by hand. With a token, Tidings manages them.'}
+          : `They were set up by hand.${api === null ? '' : ' With a token, Tidings manages them.'}`}
       </p>
       {places.length === 0 ? null : (
         <Table

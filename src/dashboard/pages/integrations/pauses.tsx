@@ -43,20 +43,12 @@ export async function pauseOfAny({ deps, organization, base, role }: MemberVisit
 }
 
 /** Warns that deliveries may be missing. */
-export function PauseNote({
-  pause: { from, to: end },
-  to,
-  isOwner,
-}: {
-  pause: Pause;
-  to: string;
-  isOwner: boolean;
-}) {
+export function PauseNote({ pause, to, isOwner }: { pause: Pause; to: string; isOwner: boolean }) {
   return (
     <div class="note">
       <p>
-        Tidings was not running from {exactTime(from)} to {exactTime(end)}. Deliveries of that time may be
-        missing.
+        Tidings was not running from {exactTime(pause.from)} to {exactTime(pause.to)}. Deliveries of that time
+        may be missing.
       </p>
       <p>
         {isOwner ? (
