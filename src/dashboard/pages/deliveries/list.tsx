@@ -58,8 +58,7 @@ export const deliveryLogPages: readonly Page[] = [
   }),
 ];
 
-async function showNews(visit: MemberVisit, after: number) {
-  const { deps, organization, url } = visit;
+async function showNews({ deps, organization, url, base }: MemberVisit, after: number) {
   const now = deps.clock.now();
   const filter = readFilter(url.searchParams, now);
   const since = new Date(Math.max(after - OVERLAP_MS, filter.since?.getTime() ?? 0));
@@ -67,7 +66,7 @@ async function showNews(visit: MemberVisit, after: number) {
     entries: await listLogNews(tx, organization.id, filter, { since, limit: PAGE }),
     integrations: await listIntegrations(tx, organization.id),
   }));
-  return fragment(<Rows rows={entries} columns={columns(visit, integrations)} marksOf={marksOf} />);
+  return fragment(<Rows rows={entries} columns={columns(base, integrations, now)} marksOf={marksOf} />);
 }
 
 async function showLog(visit: MemberVisit) {
@@ -80,12 +79,10 @@ async function showLog(visit: MemberVisit) {
   }));
   const isFiltered = before !== null || Object.keys(filtersIn(query)).length > 0;
   const [first] = integrations;
+  const older = next && logPath(base, query, { before: writePosition(next) });
+  const noMatch = isCut ? 'No matches so far.' : 'No deliveries match these filters.';
   const [text, to, label] = isFiltered
-    ? [
-        isCut ? 'No matches so far.' : 'No deliveries match these filters.',
-        `${base}/deliveries`,
-        'Show all deliveries',
-      ]
+    ? [noMatch, `${base}/deliveries`, 'Show all deliveries']
     : first === undefined
       ? ['Nothing is connected yet.', `${base}/integrations`, `Connect ${listProviders('or')}`]
       : ['No deliveries yet.', `${base}/integrations/${first.id}#test`, 'Send a test event'];
@@ -112,7 +109,7 @@ async function showLog(visit: MemberVisit) {
         <Table
           caption="Deliveries, newest first"
           rows={entries}
-          columns={columns(visit, integrations)}
+          columns={columns(base, integrations, deps.clock.now())}
           marksOf={marksOf}
         />
       </div>
@@ -134,12 +131,7 @@ async function showLog(visit: MemberVisit) {
       ) : null}
       <Pager
         back={before && { to: logPath(base, query), label: 'Newest' }}
-        next={
-          next && {
-            to: logPath(base, query, { before: writePosition(next) }),
-            label: isCut ? 'Search older entries' : 'Older',
-          }
-        }
+        next={older ? { to: older, label: isCut ? 'Search older entries' : 'Older' } : null}
       />
     </>,
     { section: 'deliveries' },
@@ -149,7 +141,7 @@ async function showLog(visit: MemberVisit) {
 /** By them, the script finds the newest row, and skips those that are present. */
 const marksOf = (entry: Delivery) => ({ id: entry.id, 'data-at': writePosition(entry) });
 
-const columns = ({ base, deps }: MemberVisit, integrations: readonly Integration[]): Column<Delivery>[] => [
+const columns = (base: string, integrations: readonly Integration[], now: Date): Column<Delivery>[] => [
   { title: 'Status', cell: ({ status }) => <Status status={status} /> },
   {
     title: 'Event',
@@ -164,11 +156,7 @@ const columns = ({ base, deps }: MemberVisit, integrations: readonly Integration
     ),
   },
   { title: 'Source', cell: (entry) => sourceOf(entry, integrations) },
-  {
-    title: 'Received',
-    class: 'end dim',
-    cell: ({ createdAt }) => <When at={createdAt} now={deps.clock.now()} />,
-  },
+  { title: 'Received', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
 ];
 
 /** The delivery's repository; its provider when it has none. */

@@ -195,13 +195,7 @@ function Facts({ entry, integration, base, now }: Entry) {
           )
         : link(`integrations/${integrationId}`, integrationName(integration)),
     ],
-    [
-      'Received',
-      <>
-        <When at={createdAt} now={now} />
-        <div class="dim">{exactly(new Date(createdAt))}</div>
-      </>,
-    ],
+    ['Received', exactly(new Date(createdAt))],
     ['Response time', `${entry.durationMs} ms`],
     [
       'Kept until',

@@ -9,10 +9,10 @@ import { describeOldSecret } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { sampleFor } from '../../../providers/index.ts';
 import { sendDelivery } from '../../../receiver/send.ts';
-import { type Page, redirect, view } from '../../page.ts';
+import { type Page, redirect } from '../../page.ts';
 import { LinkButton, ToCopy } from '../../view/elements.tsx';
 import { type Failure, placeName, showIntegration } from './one.tsx';
-import { type IntegrationVisit, integrationForm } from './subpage.tsx';
+import { type IntegrationVisit, integrationForm, subpage } from './subpage.tsx';
 import { describeConnected } from './words.ts';
 
 /** Shows a failure at one of the forms of the integration's page. */
@@ -84,7 +84,8 @@ async function sendTest({ deps, organization, base, form, integration }: Integra
 }
 
 /** Shows the new secret once, unless Tidings has set it at the provider. */
-async function rotate({ deps, form, integration, path }: IntegrationVisit) {
+async function rotate(visit: IntegrationVisit) {
+  const { deps, form, integration, path } = visit;
   const { id, type } = integration;
   const provider = providerNames[type];
   const now = form.get('now') === 'yes';
@@ -92,10 +93,10 @@ async function rotate({ deps, form, integration, path }: IntegrationVisit) {
   const old = describeOldSecret(type, now, isSetAtProvider);
   // With an unreadable token, a person has to set it.
   if (isSetAtProvider) return redirect(path, `A new secret was made and set at ${provider}. ${old}`);
-  return view(
-    'A new secret',
+  return subpage(
+    visit,
+    { title: 'New secret' },
     <>
-      <h1>A new secret for {integrationName(integration)}</h1>
       <p class="lede">
         It is shown only once: copy it now, and set it at {provider}. {old}
       </p>
@@ -105,6 +106,5 @@ async function rotate({ deps, form, integration, path }: IntegrationVisit) {
       </div>
       <LinkButton to={path} label={`I have set it at ${provider}`} kind="go" />
     </>,
-    { section: 'integrations' },
   );
 }

@@ -103,23 +103,21 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise
   const sealed = form.get('offer') ?? '';
   const offer = openOffer(visit, type, sealed);
   if (offer === null) {
-    const error = new AppError(
-      400,
-      'The form has expired, or somebody else sent it. Nothing was connected. Enter the token again.',
-    );
-    return showIntegrations(visit, { type, field: 'token', error });
+    const why =
+      'The form has expired, or somebody else sent it. Nothing was connected. Enter the token again.';
+    return showIntegrations(visit, { type, field: 'token', error: new AppError(400, why) });
   }
   try {
     const places = chosenOf(form, type);
-    const connected = await once(deps.db, form.get('mark'), () =>
-      connectWithToken(deps, { type, organizationId: organization.id, token: offer.token, places }),
+    const request = { type, organizationId: organization.id, token: offer.token, places };
+    const answer = await once(deps.db, form.get('mark'), async () => {
+      const connected = await connectWithToken(deps, request);
+      const path = `${base}/integrations/${connected.integrationId}`;
+      return redirect(path, describeConnected(type, connected.places));
+    });
+    return (
+      answer ?? redirect(`${base}/integrations`, 'This form was sent before. Nothing more was connected.')
     );
-    return connected === null
-      ? redirect(`${base}/integrations`, 'This form was sent before. Nothing more was connected.')
-      : redirect(
-          `${base}/integrations/${connected.integrationId}`,
-          describeConnected(type, connected.places),
-        );
   } catch (error) {
     // Keep the sealed offer, so that another try does not extend it.
     return showChoice(visit, type, offer, sealed, problemOf(error, type));
