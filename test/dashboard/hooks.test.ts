@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { connectWithToken } from '../../src/integrations/connect.ts';
 import { listHooks, updateHook } from '../../src/integrations/hook-store.ts';
 import { acceptedSecrets, revealSecret } from '../../src/integrations/secrets.ts';
 import { getIntegration, getReceivingIntegration, listIntegrations } from '../../src/integrations/store.ts';
@@ -7,7 +6,13 @@ import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { cookieOf, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
-import { addRocket, hiddenFields, type ProviderApp, startProviderApp } from '../support/provider-app.ts';
+import {
+  type addRocket,
+  connectRocket,
+  hiddenFields,
+  type ProviderApp,
+  startProviderApp,
+} from '../support/provider-app.ts';
 import { allRows } from '../support/rows.ts';
 
 const LIST = '/dashboard/org_a/integrations';
@@ -22,10 +27,7 @@ let path: string;
 
 beforeEach(async () => {
   started = await startProviderApp();
-  ({ token, repository: rocket } = addRocket(started.github));
-  const request = { type: 'github', organizationId: 'org_a', token, places: ['acme/rocket'] } as const;
-  ({ integrationId: id } = await connectWithToken(started.app.deps, request));
-  await started.github.settled();
+  ({ token, repository: rocket, integrationId: id } = await connectRocket(started));
   path = `${LIST}/${id}`;
   visit = await pageVisitor(started.app, { organizationId: 'org_a' });
 });

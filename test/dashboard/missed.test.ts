@@ -1,10 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { connectWithToken, setEnabled } from '../../src/integrations/connect.ts';
+import { setEnabled } from '../../src/integrations/connect.ts';
 import { addPlace } from '../../src/integrations/places.ts';
 import { trackUptime } from '../../src/operate/uptime.ts';
 import { form, pageVisitor, signedIn, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, logOf } from '../support/deliveries.ts';
-import { addRocket, hiddenFields, type ProviderApp, startProviderApp } from '../support/provider-app.ts';
+import {
+  type addRocket,
+  connectRocket,
+  hiddenFields,
+  type ProviderApp,
+  startProviderApp,
+} from '../support/provider-app.ts';
 
 const LIST = '/dashboard/org_a/integrations';
 
@@ -16,11 +22,7 @@ let path: string;
 
 beforeEach(async () => {
   started = await startProviderApp();
-  const { token, repository } = addRocket(started.github);
-  rocket = repository;
-  const request = { type: 'github', organizationId: 'org_a', token, places: ['acme/rocket'] } as const;
-  ({ integrationId: id } = await connectWithToken(started.app.deps, request));
-  await started.github.settled();
+  ({ repository: rocket, integrationId: id } = await connectRocket(started));
   path = `${LIST}/${id}/missed`;
   visit = await pageVisitor(started.app, { organizationId: 'org_a' });
 });

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { retentionDaysOf } from '../../../audit/model.ts';
-import { listLogNews, listLogPage, MAX_SCANNED } from '../../../deliveries/log-store.ts';
+import { listLogNews, listLogPage } from '../../../deliveries/log-store.ts';
 import { type Delivery, isReplayable } from '../../../deliveries/model.ts';
 import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
@@ -123,11 +123,6 @@ async function showLog(visit: MemberVisit) {
           </p>
           <Action to={`${base}/deliveries/replay`} label="Replay deliveries" fields={filtersIn(query)} />
         </details>
-      ) : null}
-      {isCut ? (
-        <p class="hint">
-          {MAX_SCANNED.toLocaleString('en')} entries were searched. Older entries may match too.
-        </p>
       ) : null}
       <Pager
         back={before && { to: logPath(base, query), label: 'Newest' }}
