@@ -201,21 +201,14 @@ export function counted(count: number, one: string, several = `${one}s`): string
   return `${count.toLocaleString('en')} ${count === 1 ? one : several}`;
 }
 
-/** Copies a text. The script shows the button. */
-export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
-  return (
-    <button type="button" class="button" data-copy={text} data-script hidden>
-      {label}
-    </button>
-  );
-}
-
-/** A text with a button that copies it. */
+/** A text with a button that copies it. The script shows the button. */
 export function ToCopy({ text, label = 'Copy' }: { text: string; label?: string }) {
   return (
     <div class="once">
       <code>{text}</code>
-      <Copy text={text} label={label} />
+      <button type="button" class="button" data-copy={text} data-script hidden>
+        {label}
+      </button>
     </div>
   );
 }

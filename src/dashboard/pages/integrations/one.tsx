@@ -149,9 +149,7 @@ export function Overview({
   const isOpen = !hasToken && repositories.length <= 3;
   const urls = (repositories.length === 0 ? [undefined] : repositories).map((repository) => (
     <>
-      <p class="label">
-        {repositories.length > 1 ? `Webhook URL of ${repository?.fullName}` : 'Webhook URL'}
-      </p>
+      {repositories.length > 1 ? <p class="label">Webhook URL of {repository?.fullName}</p> : null}
       <ToCopy text={webhookUrl(deps.publicUrl(), type, organizationId, id, repository?.id)} />
     </>
   ));
@@ -170,7 +168,7 @@ export function Overview({
         )}
       </p>
       <details class="more" open={isOpen}>
-        <summary>{counted(urls.length, 'webhook URL')}</summary>
+        <summary>{urls.length === 1 ? 'Webhook URL' : counted(urls.length, 'webhook URL')}</summary>
         {urls}
       </details>
     </>
@@ -246,7 +244,8 @@ function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: 
             {
               title: 'Delivers',
               class: 'dim mono',
-              cell: ({ hook }) => hook && (hook.events.join(', ') || 'Nothing yet'),
+              cell: ({ hook }) =>
+                hook === null ? `As set at ${name}` : hook.events.join(', ') || 'Nothing yet',
             },
             canRemove
               ? {

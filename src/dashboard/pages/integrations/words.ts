@@ -21,7 +21,7 @@ export function sentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`;
 }
 
-/** Such as "Connected: acme/rocket, acme/lander. GitHub can reach Tidings." A ping tells; some providers send none. */
+/** Such as "Connected: acme/rocket, acme/lander." A ping proves that the provider can reach Tidings. */
 export function describeConnected(
   type: IntegrationType,
   places: readonly Pick<ConnectedPlace, 'place' | 'hasPinged'>[],
