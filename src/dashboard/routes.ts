@@ -4,8 +4,8 @@ import { createGuard } from '../users/guard.ts';
 import { createHandler } from './handle.ts';
 import type { DashboardDeps, Page } from './page.ts';
 import { accountPages } from './pages/account.tsx';
-import { deliveryLog, replayMany } from './pages/deliveries/list.tsx';
-import { delivery, replay } from './pages/deliveries/one.tsx';
+import { deliveryLogPages } from './pages/deliveries/list.tsx';
+import { deliveryPages } from './pages/deliveries/one.tsx';
 import { changePages } from './pages/integrations/changes.tsx';
 import { checkPages } from './pages/integrations/check.tsx';
 import { connectPages } from './pages/integrations/connect.tsx';
@@ -35,10 +35,8 @@ export const pages: readonly Page[] = [
   ...listPages,
   ...editorPages,
   ...suggestionPages,
-  deliveryLog,
-  replayMany,
-  delivery,
-  replay,
+  ...deliveryLogPages,
+  ...deliveryPages,
   ...integrationListPages,
   ...connectPages,
   ...integrationPages,

@@ -1,7 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { Storage } from '../../db/storage.ts';
 import { AppError } from '../lib/app-error.ts';
-import { randomToken } from '../lib/ids.ts';
 import { readUpload, UNVERIFIED_UPLOAD_MS, UploadError, type UploadProblem } from '../lib/upload.ts';
 import { requireValid } from '../lib/validation.ts';
 import { type Answer, type Page, post, type Visit, type Visitors } from './page.ts';
@@ -185,11 +184,6 @@ const MAX_MARKS = 10_000;
 
 /** In memory: after a restart the browser's own question about sending a form again remains. */
 const sent = new WeakMap<Storage, Set<string>>();
-
-/** A mark for a form whose response shows a secret, so that reloading the response does not do the work again. */
-export function newMark(): string {
-  return randomToken(16);
-}
 
 /** Does the work of a form with a mark; null when it was done before or is in progress. Failed work can be sent again. */
 export async function once<Result>(

@@ -34,6 +34,18 @@ export async function countDays(
   });
 }
 
+/** When the newest entry of an integration was written; null without any. */
+export async function findLastDeliveryTime(tx: ReadTx, integrationId: string): Promise<string | null> {
+  const isOwn = eq(deliveries.integrationId, integrationId);
+  return (
+    tx
+      .select({ at: max(deliveries.createdAt) })
+      .from(deliveries)
+      .where(isOwn)
+      .get()?.at ?? null
+  );
+}
+
 /** Rows that other counts reach at most: then there are that many or more. */
 const MAX_COUNTED = 100_000;
 

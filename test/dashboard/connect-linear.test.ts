@@ -40,7 +40,7 @@ describe('Linear', () => {
     expect(page).toContain('Vault (VLT)');
     // The boxes count only with "Only some teams".
     const done = await connect(await chosen(['which', 'all'], ['place', teamId('VLT')]));
-    expect(noticeOf(done)).toContain('All public teams are connected.');
+    expect(noticeOf(done)).toContain('Connected: All public teams.');
     const [integration] = await app.db.read((tx) => listIntegrations(tx, 'org_a'));
     const id = integration?.id ?? '';
     expect(locationOf(done)).toBe(`${LIST}/${id}`);
@@ -48,7 +48,7 @@ describe('Linear', () => {
       { allPublicTeams: true, enabled: true, secret: await revealSecret(app.deps, id) },
     ]);
     const html = await (await visit(`${LIST}/${id}`)).text();
-    expect(html).toContain('At Linear');
+    expect(html).toContain('Tidings manages them at Linear');
     expect(html).toContain('>OK</span>');
     expect(html).not.toContain('/missed"');
     expect(await (await visit(`${LIST}/${id}/missed`)).text()).toContain(
@@ -71,7 +71,7 @@ describe('Linear', () => {
     expect(offered).toContain(`type="radio" name="place" value="${teamId('DES')}"`);
     expect(offered).not.toContain(`value="${teamId('ENG')}"`);
     const added = await visit(`${path}/add`, form({ place: teamId('DES') }));
-    expect(noticeOf(added)).toContain('Design (DES) is connected.');
+    expect(noticeOf(added)).toContain('Connected: Design (DES).');
     const removed = await visit(`${path}/remove`, form({ place: teamId('ENG') }));
     expect(noticeOf(removed)).toContain('Engineering (ENG) is disconnected.');
     expect(teams()).toEqual([teamId('DES'), teamId('VLT')].sort());

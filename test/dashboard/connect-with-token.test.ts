@@ -51,7 +51,7 @@ describe('GitHub', () => {
     expect(others).toEqual([]);
     expect(done.status).toBe(303);
     expect(locationOf(done)).toBe(`${LIST}/${id}`);
-    expect(noticeOf(done)).toContain('acme/rocket is connected, and its ping arrived.');
+    expect(noticeOf(done)).toContain('Connected: acme/rocket. GitHub can reach Tidings.');
     expect(rocket.hooks).toHaveLength(1);
     expect(rocket.hooks[0]).toMatchObject({
       isActive: true,
@@ -63,14 +63,14 @@ describe('GitHub', () => {
 
     const page = await (await visit(locationOf(done))).text();
     expect(page).toContain('>OK</span>');
-    expect(page).toContain('Tidings manages the webhook there');
+    expect(page).toContain('Tidings manages them at GitHub');
   });
 
   test('several repositories become one integration', async () => {
     const { app, github } = started;
     const lander = github.addRepository('acme/lander', { rights: { ann: 'admin' } });
     const done = await connect(await chosen(['acme/rocket', 'acme/lander']));
-    expect(noticeOf(done)).toContain('2 repositories are connected, and their pings arrived.');
+    expect(noticeOf(done)).toContain('Connected: acme/rocket, acme/lander. GitHub can reach Tidings.');
     const integrations = await app.db.read((tx) => listIntegrations(tx, 'org_a'));
     expect(integrations.map(({ repositories }) => repositories.length)).toEqual([2]);
     expect([rocket.hooks.length, lander.hooks.length]).toEqual([1, 1]);
@@ -85,7 +85,7 @@ describe('GitHub', () => {
     const html = await (await visit(CHOOSE, form({ apiToken: token }))).text();
     const values = Array.from(html.matchAll(/name="place" value="([^"]+)"/g), ([, value]) => value);
     expect(values).toEqual(['acme/rocket']);
-    expect(html).toContain('acme/foreign – the owner of the token may not administer it');
+    expect(html).toContain("acme/foreign – the token's owner may not administer it");
     expect(html).toContain(`<a href="${LIST}/${integrationId}">Already connected</a>`);
   });
 

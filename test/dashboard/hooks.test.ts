@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { connectWithToken } from '../../src/integrations/connect.ts';
 import { listHooks, updateHook } from '../../src/integrations/hook-store.ts';
 import {
   acceptedSecrets,
@@ -12,7 +11,13 @@ import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { cookieOf, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
-import { addRocket, hiddenFields, type ProviderApp, startProviderApp } from '../support/provider-app.ts';
+import {
+  type addRocket,
+  connectRocket,
+  hiddenFields,
+  type ProviderApp,
+  startProviderApp,
+} from '../support/provider-app.ts';
 import { allRows } from '../support/rows.ts';
 
 const LIST = '/dashboard/org_a/integrations';
@@ -27,10 +32,7 @@ let path: string;
 
 beforeEach(async () => {
   started = await startProviderApp();
-  ({ token, repository: rocket } = addRocket(started.github));
-  const request = { type: 'github', organizationId: 'org_a', token, places: ['acme/rocket'] } as const;
-  ({ integrationId: id } = await connectWithToken(started.app.deps, request));
-  await started.github.settled();
+  ({ token, repository: rocket, integrationId: id } = await connectRocket(started));
   path = `${LIST}/${id}`;
   visit = await pageVisitor(started.app, { organizationId: 'org_a' });
 });
@@ -55,7 +57,7 @@ async function expectRefused(refused: Response, says: string): Promise<string> {
 async function addLander() {
   const lander = started.github.addRepository('acme/lander', { rights: { ann: 'admin' } });
   const added = await visit(`${path}/add`, { place: 'acme/lander' });
-  expect(noticeOf(added)).toContain('acme/lander is connected, and its ping arrived.');
+  expect(noticeOf(added)).toContain('Connected: acme/lander. GitHub can reach Tidings.');
   return lander;
 }
 
@@ -84,7 +86,7 @@ describe('the webhooks of an integration', () => {
     );
     const html = await textOf();
     expect(html).toContain('GitHub failed with &lt;b>status&lt;/b> 500.');
-    expect(html).toMatch(/Tried again <time[^>]*>in 10 min<\/time>/);
+    expect(html).toMatch(/Next try <time[^>]*>in 10 min<\/time>/);
   });
 
   test('are visible to members, without the changes of owners', async () => {
@@ -151,7 +153,7 @@ describe('setting up anew', () => {
     rocket.hooks.splice(0);
     const fields = Object.fromEntries(hiddenFields(await textOf(), `${path}/repair`));
     const done = await visit(`${path}/repair`, fields);
-    expect(noticeOf(done)).toContain('acme/rocket is set up again, and its ping arrived.');
+    expect(noticeOf(done)).toContain('Set up again: acme/rocket. GitHub can reach Tidings.');
     expect(rocket.hooks).toHaveLength(1);
     const asked = started.github.requests.length;
     expect(noticeOf(await visit(`${path}/repair`, fields))).toContain('sent before');
@@ -178,7 +180,7 @@ describe('a token', () => {
     const form = `${LIST}/${integrationId}/token`;
     expect(await textOf(form)).toContain('type="password"');
     const done = await visit(form, { apiToken: token });
-    expect(noticeOf(done)).toContain('acme/lander is managed by Tidings from now on, and its ping arrived.');
+    expect(noticeOf(done)).toContain('Managed by Tidings: acme/lander. GitHub can reach Tidings.');
     expect(lander.hooks.map(({ config }) => config.url)).toEqual([
       `${started.publicUrl}/api/webhooks/github/org_a/${integrationId}/${repositoryId}`,
     ]);
@@ -218,7 +220,7 @@ describe('repositories', () => {
     started.github.addRepository('acme/foreign', { rights: { ann: 'read' } });
     const lander = await addLander();
     const offered = await textOf(`${path}/add`);
-    expect(offered).toContain('acme/foreign – the owner of the token may not administer it');
+    expect(offered).toContain("acme/foreign – the token's owner may not administer it");
     expect(offered).not.toContain('value="acme/lander"');
     expect(await repositoriesOf()).toEqual(['acme/lander', 'acme/rocket']);
     expect(lander.hooks).toHaveLength(1);

@@ -20,7 +20,7 @@ test('a long list is filtered, and a button that waits for GitHub says so', asyn
   const trouble = watch(dashboard.person, dashboard.origin);
   const page = await dashboard.person.newPage();
   await page.goto(`${dashboard.base}/integrations`);
-  await page.getByLabel('Token of GitHub').fill(provider.token);
+  await page.getByLabel('GitHub token').fill(provider.token);
   provider.github.failNext('answers 500');
   // Nothing can be asked of a page that is being left, so it writes down what its button says meanwhile.
   await page.evaluate(() => {
@@ -32,7 +32,7 @@ test('a long list is filtered, and a button that waits for GitHub says so', asyn
   await page.getByText('GitHub failed with status 500').waitFor();
   expect(await page.evaluate(() => sessionStorage.getItem('busy'))).toBe('Asking GitHub…');
 
-  await page.getByLabel('Token of GitHub').fill(provider.token);
+  await page.getByLabel('GitHub token').fill(provider.token);
   await page.getByRole('button', { name: 'Choose repositories' }).click();
   const filter = page.getByLabel('Filter');
   await filter.fill('ACME gro');
@@ -44,7 +44,7 @@ test('a long list is filtered, and a button that waits for GitHub says so', asyn
   await filter.press('Enter');
   expect(page.url()).toEndWith('/github/choose');
   await page.getByRole('button', { name: 'Connect', exact: true }).click();
-  await page.getByText('acme/ground-station is connected, and its ping arrived.').waitFor();
+  await page.getByText('Connected: acme/ground-station. GitHub can reach Tidings.').waitFor();
   expect(trouble).toEqual([]);
   await page.close();
 }, 300_000);

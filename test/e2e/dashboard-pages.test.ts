@@ -183,7 +183,7 @@ describe('full, with something to see:', () => {
       await page.getByRole('link', { name: 'I have done this' }).click();
       await page.getByText('Rotate the secret').click();
       await press('Create new secret');
-      await page.getByRole('heading', { name: 'A new secret for Linear' }).waitFor();
+      await page.getByRole('heading', { name: 'New secret' }).waitFor();
       await expectFine(page);
     },
     PATIENCE_MS,

@@ -1,3 +1,4 @@
+import { connectWithToken } from '../../src/integrations/connect.ts';
 import { providerApis } from '../../src/providers/open-api.ts';
 import { type GithubApi, startGithubApi } from './github-api/server.ts';
 import { type LinearApi, startLinearApi } from './linear-api/server.ts';
@@ -55,6 +56,15 @@ export function addRocket(github: GithubApi) {
   const repository = github.addRepository('acme/rocket', { rights: { ann: 'admin' } });
   const token = github.addToken({ user: 'ann', permissions: { repository_hooks: 'write' } });
   return { repository, token };
+}
+
+/** `addRocket`, connected to `org_a` with the token. */
+export async function connectRocket({ app, github }: ProviderApp) {
+  const rocket = addRocket(github);
+  const request = { type: 'github', organizationId: 'org_a', places: ['acme/rocket'] } as const;
+  const { integrationId } = await connectWithToken(app.deps, { ...request, token: rocket.token });
+  await github.settled();
+  return { ...rocket, integrationId };
 }
 
 /** The hidden fields of the form that goes to `action`. Fails when the page has no such form. */

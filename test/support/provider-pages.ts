@@ -52,7 +52,7 @@ export async function* openProviderPages(
   { github, token, linear }: Providers,
 ): AsyncGenerator<string> {
   const press = (name: string) => page.getByRole('button', { name, exact: true }).first().click();
-  const tokenField = page.getByLabel('Token of GitHub');
+  const tokenField = page.getByLabel('GitHub token');
   const heading = (name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
 
   await page.goto(`${base}/integrations`);
@@ -73,7 +73,7 @@ export async function* openProviderPages(
   await page.getByLabel('acme/lander').check();
   await page.getByLabel('acme/guidance').check();
   await press('Connect');
-  await page.getByText('2 repositories are connected, and their pings arrived.').waitFor();
+  await page.getByText('GitHub can reach Tidings.').waitFor();
   yield 'connected';
 
   const integration = page.url();
@@ -116,7 +116,7 @@ export async function* openProviderPages(
   yield 'disconnect-refused';
 
   await page.goto(`${base}/integrations`);
-  await page.getByLabel('API key of Linear').fill(linear.adminKey);
+  await page.getByLabel('Linear API key').fill(linear.adminKey);
   await press('Choose teams');
   await heading('Which teams?');
   yield 'teams';
@@ -125,7 +125,7 @@ export async function* openProviderPages(
   await page.getByLabel('Vault (VLT)').check();
   yield 'teams-some';
   await press('Connect');
-  await page.getByText('2 teams are connected.').waitFor();
+  await page.getByText('Connected: Engineering (ENG), Vault (VLT).').waitFor();
   yield 'teams-connected';
 
   const db = openDatabase(join(dataDir, 'tidings.db'));

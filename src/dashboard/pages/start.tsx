@@ -1,8 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
 import type { ComponentChildren } from 'preact';
 import { listDeliveries } from '../../deliveries/log-store.ts';
-import type { Deps } from '../../deps.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import type { ApiKey } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';
@@ -10,12 +8,13 @@ import { contentTypes, postStatuses } from '../../posts/model.ts';
 import { tallyPosts } from '../../posts/store.ts';
 import { listProviders } from '../../providers/index.ts';
 import { get, type MemberVisit, type Page, view } from '../page.ts';
-import { ToCopy } from '../view/elements.tsx';
+import { LinkButton, ToCopy } from '../view/elements.tsx';
 
 /** The way from a new account to a first API call and a first draft. */
 export const startPages: readonly Page[] = [
   get('/dashboard/:organizationId/start', 'member', async (visit) => {
-    const steps = stepsOf(visit, await progressOf(visit.deps, visit.organization.id));
+    const { base, organization, role } = visit;
+    const steps = await readSteps(visit);
     const next = steps.findIndex(({ isDone }) => isDone === false);
     const isComplete = steps.every(({ isDone }) => isDone === true);
     return view(
@@ -24,169 +23,104 @@ export const startPages: readonly Page[] = [
         <h1>{isComplete ? 'All set' : 'First steps'}</h1>
         <p class="lede">
           {isComplete
-            ? 'Your site can read posts, and Tidings receives your events. There is nothing left to set up.'
+            ? 'There is nothing left to set up.'
             : 'Make your first API call and your first draft in two minutes.'}
         </p>
         <ol class="steps">
-          {steps.map((step, index) => (
-            <StepItem key={step.title} step={step} isNext={index === next} />
+          {steps.map(({ title, isDone, todo, command, button, done }, index) => (
+            <li
+              class={`card pad step ${isDone === true ? 'done' : index === next ? 'next' : 'later'}`}
+              aria-current={index === next ? 'step' : undefined}
+            >
+              <h2>
+                {title}
+                {isDone === true ? <span class="tag active">Done</span> : null}
+              </h2>
+              {isDone === null ? (
+                <p class="dim">Unknown: Unkey, which keeps the keys, does not respond just now.</p>
+              ) : null}
+              <p>{isDone === true ? done : todo}</p>
+              {isDone === true || command === undefined ? null : <ToCopy text={command} />}
+              {isDone === true || button === undefined ? null : role === 'owner' ? (
+                // The style sheet gives the next step's button the accent.
+                <p>
+                  <LinkButton to={`${base}/${button[0]}`} label={button[1]} />
+                </p>
+              ) : (
+                <p class="dim">An owner of {organization.name} can do this.</p>
+              )}
+            </li>
           ))}
         </ol>
-        {isComplete ? (
-          <p class="after">
-            <a class="button go" href={`${visit.base}/posts`}>
-              To the posts
-            </a>
-          </p>
-        ) : null}
       </>,
     );
   }),
 ];
 
-/** Null: unknown, as the key service does not respond. */
-interface Progress {
-  hasKey: boolean | null;
-  hasCall: boolean | null;
-  hasIntegration: boolean;
-  hasDelivery: boolean;
-  hasPost: boolean;
-}
-
-async function progressOf(deps: Deps, organizationId: string): Promise<Progress> {
-  const { db } = deps;
-  const keys = await listKeysIfPossible(deps, organizationId);
-  const deliveries = await listDeliveries(db, organizationId, {}, { limit: 1, page: 1 });
-  const selection = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
-  const { totalItems } = await tallyPosts(db, organizationId, selection);
-  return {
-    hasKey: keys?.some(({ status }) => status === 'active') ?? null,
-    hasCall: keys?.some(({ lastUsedAt }) => lastUsedAt !== null) ?? null,
-    hasIntegration: (await listIntegrations(db, organizationId)).length > 0,
-    hasDelivery: deliveries.length > 0,
-    hasPost: totalItems > 0,
-  };
-}
-
-/** The other steps do not depend on the keys. */
-async function listKeysIfPossible({ keys, log }: Deps, organizationId: string): Promise<ApiKey[] | null> {
-  try {
-    return await keys.listKeys(organizationId);
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    log.warn({ err: error }, 'the keys could not be listed');
-    return null;
-  }
-}
-
 interface Step {
   title: string;
+  /** Null: unknown, as the key service does not respond. */
   isDone: boolean | null;
-  todo: ComponentChildren;
+  todo: string;
+  command?: string;
+  /** For owners. */
+  button?: [path: string, label: string];
   done: ComponentChildren;
 }
 
-/** In order. Members see the steps that only owners can do, without the buttons. */
-function stepsOf({ base, deps, organization, role }: MemberVisit, progress: Progress): Step[] {
-  const forOwner = (text: string, button: ComponentChildren) =>
-    role === 'owner' ? (
-      <>
-        <p>{text}</p>
-        {button}
-      </>
-    ) : (
-      <p class="dim">An owner of {organization.name} can do this.</p>
-    );
+async function readSteps({ base, deps, organization: { id } }: MemberVisit): Promise<Step[]> {
+  const keys = await deps.keys.listKeys(id).catch((error: unknown): ApiKey[] | null => {
+    if (!(error instanceof AppError)) throw error;
+    // The other steps do not depend on the keys.
+    deps.log.warn({ err: error }, 'the keys could not be listed');
+    return null;
+  });
+  const selection = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
+  const { integrations, deliveries, posts } = await deps.db.read(async (tx) => ({
+    integrations: await listIntegrations(tx, id),
+    deliveries: await listDeliveries(tx, id, {}, { limit: 1, page: 1 }),
+    posts: await tallyPosts(tx, id, selection),
+  }));
+  const link = (path: string, label: string) => <a href={`${base}/${path}`}>{label}</a>;
   return [
     {
-      title: 'Create a key',
-      isDone: progress.hasKey,
-      todo: forOwner(
-        'Your site reads posts with a key. You get the line for a first call along with it.',
-        <Go to={`${base}/settings/keys`} label="Create New API Key" />,
-      ),
-      done: <Done to={`${base}/settings/keys`} label="See the keys" />,
+      title: 'Create an API key',
+      isDone: keys?.some(({ status }) => status === 'active') ?? null,
+      todo: 'Your site reads posts with a key. You get the line for a first call along with it.',
+      button: ['settings/keys', 'Create New API Key'],
+      done: link('settings/keys', 'View keys'),
     },
     {
       title: 'Call the API',
-      isDone: progress.hasCall,
-      todo: (
-        <>
-          <p>Paste this into a terminal, with your key in it:</p>
-          <ToCopy
-            text={`curl -H "Authorization: Bearer tdk_…" "${deps.publicUrl()}/v1/${organization.id}/posts"`}
-          />
-        </>
-      ),
+      isDone: keys?.some(({ lastUsedAt }) => lastUsedAt !== null) ?? null,
+      todo: 'Paste this into a terminal, with your key in it:',
+      command: `curl -H "Authorization: Bearer tdk_…" "${deps.publicUrl()}/v1/${id}/posts"`,
       done: (
-        <p>
+        <>
           One of your keys has been used. <a href="/docs">The reference</a> lists all endpoints.
-        </p>
+        </>
       ),
     },
     {
       title: `Connect ${listProviders('or')}`,
-      isDone: progress.hasIntegration,
-      todo: forOwner(
-        "With a token, Tidings creates the webhooks for you. By hand, you paste a URL and a secret into the provider's settings.",
-        <Go to={`${base}/integrations`} label="Connect" />,
-      ),
-      done: <Done to={`${base}/integrations`} label="See the integrations" />,
+      isDone: integrations.length > 0,
+      todo: "With a token, Tidings creates the webhooks for you. By hand, you paste a URL and a secret into the provider's settings.",
+      button: ['integrations', 'Connect'],
+      done: link('integrations', 'View integrations'),
     },
     {
       title: 'Receive a delivery',
-      isDone: progress.hasDelivery,
-      todo: forOwner(
-        "Send a test event, signed like a real one, from the integration's page; or wait for a push.",
-        <Go to={`${base}/integrations`} label="Send a test event" />,
-      ),
-      done: <Done to={`${base}/deliveries`} label="See the deliveries" />,
+      isDone: deliveries.length > 0,
+      todo: "Send a signed test event from the integration's page, or wait for a push.",
+      button: ['integrations', 'Send a test event'],
+      done: link('deliveries', 'View deliveries'),
     },
     {
-      title: 'Have something to publish',
-      isDone: progress.hasPost,
-      todo: (
-        <>
-          <p>A trigger turns events into drafts. You review a draft, and publish it.</p>
-          {role === 'owner' ? <Go to={`${base}/integrations`} label="Set up a trigger" /> : null}
-        </>
-      ),
-      done: <Done to={`${base}/posts`} label="See the posts" />,
+      title: 'Get your first draft',
+      isDone: posts.totalItems > 0,
+      todo: 'A trigger turns events into drafts. You review a draft, and publish it.',
+      button: ['integrations', 'Set up a trigger'],
+      done: link('posts', 'View posts'),
     },
   ];
-}
-
-function StepItem({ step: { title, isDone, todo, done }, isNext }: { step: Step; isNext: boolean }) {
-  const state = isDone === true ? 'done' : isNext ? 'next' : 'later';
-  return (
-    <li class={`card pad step ${state}`} aria-current={isNext ? 'step' : undefined}>
-      <h2>
-        {title}
-        {isDone === true ? <span class="tag active">Done</span> : null}
-      </h2>
-      {isDone === null ? (
-        <p class="dim">Unknown: Unkey, which keeps the keys, does not respond just now.</p>
-      ) : null}
-      {isDone === true ? done : todo}
-    </li>
-  );
-}
-
-/** The style sheet gives the next step's button the accent. */
-function Go({ to, label }: { to: string; label: string }) {
-  return (
-    <p>
-      <a class="button" href={to}>
-        {label}
-      </a>
-    </p>
-  );
-}
-
-function Done({ to, label }: { to: string; label: string }) {
-  return (
-    <p>
-      <a href={to}>{label}</a>
-    </p>
-  );
 }

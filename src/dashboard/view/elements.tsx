@@ -15,47 +15,74 @@ export interface Column<Row> {
 
 export function Table<Row>({
   caption,
-  columns,
-  rows,
   kind = '',
-}: {
+  ...body
+}: Parameters<typeof Rows<Row>>[0] & {
   caption: string;
-  columns: readonly (Column<Row> | null)[];
-  rows: readonly Row[];
+  /** A class of the table. */
   kind?: string;
 }) {
-  const present = columns.filter((column) => column !== null);
   return (
     <div class="card">
       <table class={`list ${kind}`.trim()}>
         <caption class="hidden">{caption}</caption>
         <thead>
           <tr>
-            {present.map(({ title, isTitleHidden, class: kind }) => (
-              <th scope="col" class={kind?.startsWith('end') ? 'end' : undefined}>
-                {isTitleHidden ? <span class="hidden">{title}</span> : title}
-              </th>
-            ))}
+            {body.columns
+              .filter((column) => column !== null)
+              .map(({ title, isTitleHidden, class: kind }) => (
+                <th scope="col" class={kind?.startsWith('end') ? 'end' : undefined}>
+                  {isTitleHidden ? <span class="hidden">{title}</span> : title}
+                </th>
+              ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr>
-              {present.map(({ title, isLabeled, class: kind, cell }) => {
-                const content = cell(row);
-                const about = { class: kind, 'data-label': isLabeled ? title : undefined };
-                return <td {...(content !== null && about)}>{content}</td>;
-              })}
-            </tr>
-          ))}
+          <Rows {...body} />
         </tbody>
       </table>
     </div>
   );
 }
 
+/** The rows of a table alone, for the script to add. `marksOf`: attributes by which it finds a row. */
+export function Rows<Row>({
+  columns,
+  rows,
+  marksOf = () => ({}),
+}: {
+  columns: readonly (Column<Row> | null)[];
+  rows: readonly Row[];
+  marksOf?: (row: Row) => { id?: string; 'data-at'?: string };
+}) {
+  const present = columns.filter((column) => column !== null);
+  return (
+    <>
+      {rows.map((row) => (
+        <tr {...marksOf(row)}>
+          {present.map(({ title, isLabeled, class: kind, cell }) => {
+            const content = cell(row);
+            const about = { class: kind, 'data-label': isLabeled ? title : undefined };
+            return <td {...(content !== null && about)}>{content}</td>;
+          })}
+        </tr>
+      ))}
+    </>
+  );
+}
+
+/** In place of a table without rows. */
 export function Empty({ children }: { children: ComponentChildren }) {
   return <div class="card empty">{children}</div>;
+}
+
+/** A link that looks like a button. */
+export function LinkButton({ to, label, kind }: { to: string; label: string; kind?: 'go' | undefined }) {
+  return (
+    <a class={kind === undefined ? 'button' : `button ${kind}`} href={to}>
+      {label}
+    </a>
+  );
 }
 
 type PageLink = { to: string; label: string } | null;
@@ -80,10 +107,13 @@ export function Pager(props: { back: PageLink; next: PageLink; children?: Compon
 export function FilterBar({
   path,
   isFiltered,
+  more,
   children,
 }: {
   path: string;
   isFiltered: boolean;
+  /** What stands behind the button. */
+  more?: ComponentChildren;
   children: ComponentChildren;
 }) {
   return (
@@ -94,6 +124,7 @@ export function FilterBar({
           Filter
         </button>
         {isFiltered ? <a href={path}>Clear</a> : null}
+        {more}
       </form>
     </search>
   );
@@ -169,6 +200,38 @@ export function ToCopy(props: Parameters<typeof Copy>[0]) {
       <code>{props.text}</code>
       <Copy {...props} />
     </div>
+  );
+}
+
+const BAR = 10;
+const GAP = 4;
+const HEIGHT = 48;
+
+/** Columns of stacked parts, each with its class and amount. `label` describes the picture. */
+export function Bars({ columns, label }: { columns: [kind: string, amount: number][][]; label: string }) {
+  const heights = columns.map((parts) => parts.reduce((sum, [, amount]) => sum + amount, 0));
+  const scale = (HEIGHT - 2) / Math.max(...heights, 1);
+  return (
+    <svg
+      class="spark"
+      viewBox={`0 0 ${columns.length * (BAR + GAP) - GAP} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+    >
+      {columns.map((parts, index) => {
+        const x = index * (BAR + GAP);
+        if (parts.length === 0) return <rect class="none" x={x} y={HEIGHT - 1} width={BAR} height={1} />;
+        let top = HEIGHT;
+        return parts.map(([kind, amount]) => {
+          // Keep one part among hundreds visible.
+          const height = Math.max(amount * scale, 1.5);
+          top -= height;
+          const y = Math.max(top, 0).toFixed(1);
+          return <rect class={kind} x={x} y={y} width={BAR} height={height.toFixed(1)} />;
+        });
+      })}
+    </svg>
   );
 }
 

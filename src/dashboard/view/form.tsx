@@ -1,6 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
-import { newMark } from '../submission.ts';
+
+/** Tells two forms of a kind apart, so that reloading a response does not do the work again. */
+export function Mark() {
+  return <input type="hidden" name="mark" value={crypto.getRandomValues(new Uint8Array(16)).toHex()} />;
+}
 
 /** A form with its button. `formState` and `submit` of `submission.ts` fill it in and read it. */
 export function Form({
@@ -29,7 +33,7 @@ export function Form({
   return (
     <form method="post" action={to} class={layout} id={id} data-once={isOnce ? '' : undefined}>
       <FormError error={problem} />
-      {isOnce ? <input type="hidden" name="mark" value={newMark()} /> : null}
+      {isOnce ? <Mark /> : null}
       {children}
       <button type="submit" class={kind === 'link' ? 'link' : `button ${kind}`.trim()} data-busy={busy}>
         {button}

@@ -18,7 +18,7 @@ export const github: Provider<'github'> = {
     listsDeliveries: true,
     allPlaces: null,
     words: {
-      label: 'Token of GitHub',
+      label: 'GitHub token',
       option:
         'a token that may administer their webhooks, which are then made; - reads it from standard input',
       list: 'list the repositories that the token can administer, and connect nothing',

@@ -24,7 +24,7 @@ export const linear: Provider<'linear'> = {
     listsDeliveries: false,
     allPlaces: ALL_PUBLIC_TEAMS,
     words: {
-      label: 'API key of Linear',
+      label: 'Linear API key',
       option:
         "an API key of one of the workspace's admins, with which the webhook is made; - reads it from standard input",
       list: 'list the teams that the token can see, and connect nothing',

@@ -7,51 +7,59 @@ import { listIntegrations } from '../../../integrations/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { tidings } from '../../../lib/build.ts';
 import { DAY_MS } from '../../../lib/time.ts';
-import type { Post } from '../../../posts/model.ts';
 import { sampleEvents } from '../../../providers/index.ts';
 import { replayDelivery } from '../../../receiver/replay.ts';
 import { listCaused } from '../../../triggers/hand-over.ts';
-import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
-import { Copy, exactly, Status, When } from '../../view/elements.tsx';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { exactly, Status, ToCopy, When } from '../../view/elements.tsx';
 import { Action, FormError } from '../../view/form.tsx';
 import { sourceOf } from './list.tsx';
-import { Payload } from './payload.tsx';
 
-/** Longest delivery id of any provider. */
-const MAX_ID_LENGTH = 200;
+const PATH = '/dashboard/:organizationId/deliveries/:deliveryId';
+
+/** One entry of the log, and its replay. */
+export const deliveryPages: readonly Page[] = [
+  get(PATH, 'member', (visit) => showDelivery(visit)),
+  post(`${PATH}/replay`, 'member', async (visit) => {
+    const { entry, integration } = await requireDelivery(visit);
+    const obstacle = whyNotReplayable(entry, integration);
+    if (obstacle !== null) return showDelivery(visit, obstacle);
+    const { id } = await replayDelivery(visit.deps, entry);
+    const done = 'Delivery replayed. Existing drafts are updated, not duplicated.';
+    return redirect(`${visit.base}/deliveries/${id}`, done);
+  }),
+];
 
 /** By the entry's id or the provider's; null when the organization has none. */
-export async function findEntry({ deps, organization }: MemberVisit, id: string): Promise<Delivery | null> {
-  if (id.length > MAX_ID_LENGTH) return null;
+export function findEntry({ deps, organization }: MemberVisit, id: string): Promise<Delivery | null> {
   return deps.db.read((tx) => findDelivery(tx, organization.id, id));
 }
 
 /** The entry of the path. Throws `AppError` 404, also for another organization's. */
-async function requireDelivery(visit: MemberVisit): Promise<Delivery> {
-  const entry = await findEntry(visit, visit.params.deliveryId ?? '');
+async function requireDelivery({ deps, organization, params }: MemberVisit) {
+  const { entry, integrations } = await deps.db.read(async (tx) => ({
+    entry: await findDelivery(tx, organization.id, params.deliveryId ?? ''),
+    integrations: await listIntegrations(tx, organization.id),
+  }));
   if (entry === null) throw new AppError(404, 'Delivery not found. The log may have deleted it since.');
-  return entry;
+  const integration = integrations.find(({ id }) => id === entry.integrationId) ?? null;
+  return { entry, integration, integrations };
 }
 
-/** One entry of the log. */
-export const delivery: Page = get(
-  '/dashboard/:organizationId/deliveries/:deliveryId',
-  'member',
-  async (visit) => showDelivery(visit, await requireDelivery(visit)),
-);
+type Entry = Awaited<ReturnType<typeof requireDelivery>> & { base: string; now: Date };
 
-async function showDelivery(visit: MemberVisit, entry: Delivery, error?: string): Promise<View> {
-  const { deps, base, organization } = visit;
-  const now = deps.clock.now();
-  const integrations = await deps.db.read((tx) => listIntegrations(tx, organization.id));
-  const integration = integrations.find(({ id }) => id === entry.integrationId) ?? null;
+async function showDelivery(visit: MemberVisit, problem?: string) {
+  const { deps, base } = visit;
+  const found = await requireDelivery(visit);
+  const { entry, integration, integrations } = found;
   const { title, status, statusCode, payload, createdAt } = entry;
+  const props: Entry = { ...found, base, now: deps.clock.now() };
   const posts = await listCaused(deps, entry, integration?.repositories ?? []);
   return view(
     title || 'Delivery',
     <>
       <p class="crumbs">
-        <a href={`${base}/deliveries`}>Deliveries</a> / <When at={createdAt} now={now} />
+        <a href={`${base}/deliveries`}>Deliveries</a> / <When at={createdAt} now={props.now} />
       </p>
       <h1 class="any">{title || 'Untitled'}</h1>
       <p class="bar">
@@ -60,52 +68,67 @@ async function showDelivery(visit: MemberVisit, entry: Delivery, error?: string)
           {payload.event ?? 'A delivery'} from {sourceOf(entry, integrations)}
         </span>
       </p>
-      <FormError error={error} />
-      <Reason entry={entry} integrations={integrations} base={base} />
-      <Actions entry={entry} integration={integration} base={base} />
+      <FormError error={problem} />
+      <Reason {...props} />
+      <Actions {...props} />
       <div class="two">
         <section aria-labelledby="payload">
           <h2 id="payload">Payload</h2>
-          <Payload data={status === 'rejected' ? null : payload.data} status={status} />
+          {status === 'processed' && payload.data !== null ? (
+            <pre>{readable(payload.data)}</pre>
+          ) : (
+            <p class="hint">
+              {status === 'processed'
+                ? 'This event has no data.'
+                : 'Tidings keeps the data of processed deliveries only.'}
+            </p>
+          )}
         </section>
         <section aria-labelledby="facts">
           <h2 id="facts">Details</h2>
-          <Facts entry={entry} integration={integration} base={base} now={now} />
+          <Facts {...props} />
         </section>
       </div>
-      <Caused posts={posts} entry={entry} base={base} now={now} />
+      {status === 'processed' && payload.data !== null ? <Caused posts={posts} {...props} /> : null}
     </>,
-    { section: 'deliveries', ...(error === undefined ? {} : { status: 409 }) },
+    { section: 'deliveries', ...(problem !== undefined && { status: 409 }) },
   );
 }
 
+/** In characters. Real payloads are smaller. */
+const MAX_PAYLOAD_LENGTH = 20_000;
+
+function readable(data: object): string {
+  const text = JSON.stringify(data, null, 2);
+  return text.length > MAX_PAYLOAD_LENGTH ? `${text.slice(0, MAX_PAYLOAD_LENGTH).toWellFormed()}…` : text;
+}
+
+const reasons = {
+  ignored: 'Tidings does not use this event.',
+  duplicate: 'This delivery was received before, so it was not processed again.',
+  rejected: 'Tidings rejected this delivery.',
+  failed: 'Processing failed. The provider can send the delivery again.',
+};
+
 /** Explains the status and links to where it can be fixed. */
-function Reason({
-  entry,
-  integrations,
-  base,
-}: {
-  entry: Delivery;
-  integrations: readonly Integration[];
-  base: string;
-}) {
-  const { status, reason, count } = entry;
+function Reason({ entry: { status, reason, count, payload, integrationId }, integrations, base }: Entry) {
   if (status === 'processed') return null;
-  const words = {
-    ignored: 'Tidings does not use this event.',
-    duplicate: 'This delivery was received before, so it was not processed again.',
-    rejected: 'Tidings rejected this delivery.',
-    failed: 'Processing failed. The provider can send the delivery again.',
-  }[status];
+  // After a wrong signature: the integration, and the one that its secret or URL was mixed up with.
+  const mixedUp =
+    status === 'rejected' && payload.data?.signature !== undefined
+      ? [integrationId, payload.data.integrationId]
+      : [];
   return (
     <div class="note">
-      <strong>{words}</strong>
+      <strong>{reasons[status]}</strong>
       {reason ? <p class="reason">{reason}</p> : null}
-      {secretsToCheck(entry, integrations).map((each) => (
-        <p class="reason">
-          <a href={`${base}/integrations/${each.id}`}>Open the integration {integrationName(each)}</a>
-        </p>
-      ))}
+      {integrations
+        .filter(({ id }) => mixedUp.includes(id))
+        .map((each) => (
+          <p class="reason">
+            <a href={`${base}/integrations/${each.id}`}>Open the integration {integrationName(each)}</a>
+          </p>
+        ))}
       {count > 1 ? (
         <p class="reason">
           {count.toLocaleString('en')} such deliveries arrived within a minute and share this entry.
@@ -115,43 +138,23 @@ function Reason({
   );
 }
 
-/** After a wrong signature: the integration, and the one that its secret or URL was mixed up with. */
-function secretsToCheck(
-  { status, payload, integrationId }: Delivery,
-  integrations: readonly Integration[],
-): Integration[] {
-  if (status !== 'rejected' || payload.data?.signature === undefined) return [];
-  const ids = [integrationId, payload.data.integrationId];
-  return integrations.filter(({ id }) => ids.includes(id));
-}
-
 /** Replays the delivery, or explains why that is impossible. */
-function Actions({
-  entry,
-  integration,
-  base,
-}: {
-  entry: Delivery;
-  integration: Integration | null;
-  base: string;
-}) {
+function Actions({ entry, integration, base }: Entry) {
+  const { payload, integrationId, integrationType: type } = entry;
   const obstacle = whyNotReplayable(entry, integration);
-  const command = integration === null ? null : commandFor(entry);
+  const command =
+    integration !== null && payload.event !== null && sampleEvents(type).includes(payload.event)
+      ? `${tidings} send ${type} ${payload.event} --integration ${integrationId}`
+      : null;
   return (
     <>
-      <div class="bar">
-        {obstacle === null ? (
-          <Action to={`${base}/deliveries/${entry.id}/replay`} label="Replay delivery" />
-        ) : null}
-        {command === null ? null : <Copy text={command} label="Copy sample command" />}
-      </div>
       {obstacle === null ? (
-        <p class="hint">
-          A replay hands the event to the triggers again. Existing drafts are updated, not duplicated.
-        </p>
-      ) : (
-        <p class="hint">{obstacle}</p>
-      )}
+        <Action to={`${base}/deliveries/${entry.id}/replay`} label="Replay delivery" />
+      ) : null}
+      <p class="hint">
+        {obstacle ??
+          'A replay hands the event to the triggers again. Existing drafts are updated, not duplicated.'}
+      </p>
       {command === null ? null : (
         <details class="more">
           <summary>Send a sample from a terminal</summary>
@@ -159,7 +162,7 @@ function Actions({
             Tidings does not keep the raw body, so curl cannot send this delivery again. This command signs
             and sends a sample of the same event:
           </p>
-          <pre>{command}</pre>
+          <ToCopy text={command} label="Copy command" />
         </details>
       )}
     </>
@@ -175,125 +178,66 @@ function whyNotReplayable({ status, payload }: Delivery, integration: Integratio
   return payload.data === null ? 'It cannot be replayed: posts are not made of its event.' : null;
 }
 
-function commandFor({ payload: { event }, integrationId, integrationType }: Delivery): string | null {
-  if (event === null || !sampleEvents(integrationType).includes(event)) return null;
-  return `${tidings} send ${integrationType} ${event} --integration ${integrationId}`;
-}
-
-/** Replays a delivery and opens the entry of the replay. */
-export const replay: Page = post(
-  '/dashboard/:organizationId/deliveries/:deliveryId/replay',
-  'member',
-  async (visit) => {
-    const { deps, base, organization } = visit;
-    const delivery = await requireDelivery(visit);
-    const integrations = await deps.db.read((tx) => listIntegrations(tx, organization.id));
-    const integration = integrations.find(({ id }) => id === delivery.integrationId) ?? null;
-    const obstacle = whyNotReplayable(delivery, integration);
-    if (obstacle !== null) return showDelivery(visit, delivery, obstacle);
-    const entry = await replayDelivery(deps, delivery);
-    return redirect(
-      `${base}/deliveries/${entry.id}`,
-      'Delivery replayed. Existing drafts are updated, not duplicated.',
-    );
-  },
-);
-
 /** The fields of an entry beside its payload. */
-function Facts({
-  entry,
-  integration,
-  base,
-  now,
-}: {
-  entry: Delivery;
-  integration: Integration | null;
-  base: string;
-  now: Date;
-}) {
-  const { id, status, statusCode, referenceId, payload, createdAt, durationMs, retentionDays } = entry;
-  const { sameBodyAs, replayOf, integrationId, integrationType } = entry;
+function Facts({ entry, integration, base, now }: Entry) {
+  const { payload, createdAt, retentionDays, sameBodyAs, replayOf, integrationId } = entry;
   const keptUntil = new Date(Date.parse(createdAt) + retentionDays * DAY_MS).toISOString();
+  const link = (path: string, name: ComponentChildren) => <a href={`${base}/${path}`}>{name}</a>;
+  const facts: [name: string, value: ComponentChildren][] = [
+    ['Event', [payload.event ?? 'unknown', payload.action].filter(Boolean).join(', ')],
+    ['Delivery ID', <code>{entry.referenceId ?? 'none'}</code>],
+    [
+      'Integration',
+      integration === null
+        ? link(
+            `deliveries?integration=${integrationId}`,
+            `${providerNames[entry.integrationType]}, disconnected`,
+          )
+        : link(`integrations/${integrationId}`, integrationName(integration)),
+    ],
+    ['Received', exactly(new Date(createdAt))],
+    ['Response time', `${entry.durationMs} ms`],
+    [
+      'Kept until',
+      <>
+        <When at={keptUntil} now={now} />, {retentionDays} days after it arrived
+      </>,
+    ],
+    [
+      'Same body as',
+      sameBodyAs && link(`deliveries?delivery=${encodeURIComponent(sameBodyAs)}`, <code>{sameBodyAs}</code>),
+    ],
+    ['Replay of', replayOf && link(`deliveries/${replayOf}`, <code>{replayOf}</code>)],
+    [
+      'Headers',
+      entry.headers && (
+        <ul class="plain flat mono">
+          {Object.entries(entry.headers).map(([name, value]) => (
+            <li>
+              <span class="dim">{name}:</span> {value}
+            </li>
+          ))}
+        </ul>
+      ),
+    ],
+    ['Entry', <code>{entry.id}</code>],
+  ];
   return (
     <dl class="facts card">
-      <Fact name="Status">
-        {status}, HTTP {statusCode}
-      </Fact>
-      <Fact name="Event">{[payload.event ?? 'unknown', payload.action].filter(Boolean).join(', ')}</Fact>
-      <Fact name="Delivery id">
-        <code>{referenceId ?? 'none'}</code>
-      </Fact>
-      <Fact name="Integration">
-        {integration === null ? (
-          <a href={`${base}/deliveries?integration=${integrationId}`}>
-            {providerNames[integrationType]}, disconnected
-          </a>
-        ) : (
-          <a href={`${base}/integrations/${integration.id}`}>{integrationName(integration)}</a>
-        )}
-      </Fact>
-      <Fact name="Received">
-        <When at={createdAt} now={now} />
-        <div class="dim">{exactly(new Date(createdAt))}</div>
-      </Fact>
-      <Fact name="Response time">{durationMs} ms</Fact>
-      <Fact name="Kept until">
-        <When at={keptUntil} now={now} />, {retentionDays} days after it arrived
-      </Fact>
-      {sameBodyAs === null ? null : (
-        <Fact name="Same body as">
-          <a href={`${base}/deliveries?delivery=${encodeURIComponent(sameBodyAs)}`}>
-            <code>{sameBodyAs}</code>
-          </a>
-        </Fact>
+      {facts.map(([name, value]) =>
+        value === null ? null : (
+          <>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ),
       )}
-      {replayOf === null ? null : (
-        <Fact name="Replay of">
-          <a href={`${base}/deliveries/${replayOf}`}>
-            <code>{replayOf}</code>
-          </a>
-        </Fact>
-      )}
-      {entry.headers === null ? null : (
-        <Fact name="Headers">
-          <ul class="plain flat mono">
-            {Object.entries(entry.headers).map(([name, value]) => (
-              <li>
-                <span class="dim">{name}:</span> {value}
-              </li>
-            ))}
-          </ul>
-        </Fact>
-      )}
-      <Fact name="Entry">
-        <code>{id}</code>
-      </Fact>
     </dl>
   );
 }
 
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
-  );
-}
-
 /** The posts that a delivery became part of. */
-function Caused({
-  posts,
-  entry: { status, payload },
-  base,
-  now,
-}: {
-  posts: readonly Pick<Post, 'id' | 'title' | 'status' | 'contentType' | 'updatedAt'>[];
-  entry: Delivery;
-  base: string;
-  now: Date;
-}) {
-  if (status !== 'processed' || payload.data === null) return null;
+function Caused({ posts, base, now }: Entry & { posts: Awaited<ReturnType<typeof listCaused>> }) {
   return (
     <section aria-labelledby="caused">
       <h2 id="caused">Result</h2>
@@ -304,9 +248,9 @@ function Caused({
         </p>
       ) : (
         <ul class="card rows">
-          {posts.map(({ id, title, status: postStatus, contentType, updatedAt }) => (
+          {posts.map(({ id, title, status, contentType, updatedAt }) => (
             <li>
-              <Status status={postStatus} />
+              <Status status={status} />
               <a href={`${base}/posts/${id}`}>{title}</a>
               <span class="dim">
                 {contentType === 'changelog' ? 'changelog' : 'LinkedIn post'}, changed{' '}

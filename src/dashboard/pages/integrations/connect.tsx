@@ -6,9 +6,9 @@ import { WrongSecretKey } from '../../../lib/secret-box.ts';
 import { ALL_PUBLIC_TEAMS, type Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../../../providers/index.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
-import { once, readFields } from '../../submission.ts';
-import { ToCopy } from '../../view/elements.tsx';
-import { Field, Form } from '../../view/form.tsx';
+import { once, submit } from '../../submission.ts';
+import { LinkButton, ToCopy } from '../../view/elements.tsx';
+import { Choice, Field, Form } from '../../view/form.tsx';
 import { showIntegrations } from './list.tsx';
 import { findConnected, Places, RepositoryForm } from './places.tsx';
 import { Phrases, TOKEN_FIELD } from './token.tsx';
@@ -28,23 +28,21 @@ export const connectPages: readonly Page[] = providers.flatMap(({ id: type }) =>
 
 async function connectByHand(visit: MemberVisit, type: IntegrationType): Promise<Answer> {
   const { deps, organization, base, form } = visit;
-  const repository = providerOf(type).hasRepositories
-    ? readFields(RepositoryForm, form).repository.trim()
-    : undefined;
-  try {
-    const connected = await once(deps.db, form.get('mark'), () =>
-      connectIntegration(deps, type, organization.id, repository),
-    );
-    return connected === null
-      ? redirect(
-          `${base}/integrations`,
-          'This form was sent before. No other integration was created. If you did not copy the secret, open the integration and rotate it.',
-        )
-      : showConnected(base, type, connected, repository ?? null);
-  } catch (error) {
-    if (repository === undefined || !(error instanceof AppError) || error.status !== 400) throw error;
-    return showIntegrations(visit, { type, field: 'repository', error });
-  }
+  return submit(
+    visit,
+    RepositoryForm,
+    async (fields) => {
+      const repository = providerOf(type).hasRepositories ? fields.repository.trim() : undefined;
+      const shown = await once(deps.db, form.get('mark'), async () => {
+        const connected = await connectIntegration(deps, type, organization.id, repository);
+        return showConnected(base, type, connected, repository);
+      });
+      const notice =
+        'This form was sent before. No other integration was created. If you did not copy the secret, open the integration and rotate it.';
+      return shown ?? redirect(`${base}/integrations`, notice);
+    },
+    (error) => showIntegrations(visit, { type, field: 'repository', error }),
+  );
 }
 
 /** Shows the secret once: no URL leads back to this page. */
@@ -52,7 +50,7 @@ function showConnected(
   base: string,
   type: IntegrationType,
   { integrationId, webhookUrl, secret }: Connected,
-  repository: string | null,
+  repository?: string,
 ): View {
   const { name, words } = providerOf(type);
   return view(
@@ -68,16 +66,14 @@ function showConnected(
       </div>
       <h2>At {name}</h2>
       <ol>
-        {words.steps(repository).map((phrases) => (
+        {words.steps(repository ?? null).map((phrases) => (
           <li>
             <Phrases phrases={phrases} />
           </li>
         ))}
       </ol>
       <p>
-        <a class="button go" href={`${base}/integrations/${integrationId}`}>
-          I have done this
-        </a>
+        <LinkButton to={`${base}/integrations/${integrationId}`} label="I have done this" kind="go" />
       </p>
     </>,
     { section: 'integrations' },
@@ -85,6 +81,7 @@ function showConnected(
 }
 
 async function readToken(visit: MemberVisit, type: IntegrationType): Promise<View> {
+  const { secrets, clock } = visit.deps;
   const token = visit.form.get(TOKEN_FIELD)?.trim() ?? '';
   try {
     const seen = await listPlaces(visit.deps, type, token);
@@ -93,8 +90,9 @@ async function readToken(visit: MemberVisit, type: IntegrationType): Promise<Vie
     if (api?.allPlaces != null && !seen.places.some(({ canAdminister }) => canAdminister)) {
       throw new AppError(400, api.words.noPermission(''));
     }
-    const offer = { token, ...seen };
-    return await showChoice(visit, type, offer, sealOffer(visit, type, offer));
+    const offer: Offer = { token, ...seen, until: clock.now().getTime() + OFFER_MS };
+    const sealed = secrets.seal(JSON.stringify(offer), contextOf(visit, type)).toString('base64url');
+    return await showChoice(visit, type, offer, sealed);
   } catch (error) {
     return showIntegrations(visit, { type, field: 'token', error });
   }
@@ -105,23 +103,21 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise
   const sealed = form.get('offer') ?? '';
   const offer = openOffer(visit, type, sealed);
   if (offer === null) {
-    const error = new AppError(
-      400,
-      'The form has expired, or somebody else sent it. Nothing was connected. Enter the token again.',
-    );
-    return showIntegrations(visit, { type, field: 'token', error });
+    const why =
+      'The form has expired, or somebody else sent it. Nothing was connected. Enter the token again.';
+    return showIntegrations(visit, { type, field: 'token', error: new AppError(400, why) });
   }
   try {
     const places = chosenOf(form, type);
-    const connected = await once(deps.db, form.get('mark'), () =>
-      connectWithToken(deps, { type, organizationId: organization.id, token: offer.token, places }),
+    const request = { type, organizationId: organization.id, token: offer.token, places };
+    const answer = await once(deps.db, form.get('mark'), async () => {
+      const connected = await connectWithToken(deps, request);
+      const path = `${base}/integrations/${connected.integrationId}`;
+      return redirect(path, describeConnected(type, connected.places));
+    });
+    return (
+      answer ?? redirect(`${base}/integrations`, 'This form was sent before. Nothing more was connected.')
     );
-    return connected === null
-      ? redirect(`${base}/integrations`, 'This form was sent before. Nothing more was connected.')
-      : redirect(
-          `${base}/integrations/${connected.integrationId}`,
-          describeConnected(type, connected.places),
-        );
   } catch (error) {
     // Keep the sealed offer, so that another try does not extend it.
     return showChoice(visit, type, offer, sealed, problemOf(error, type));
@@ -140,26 +136,29 @@ function chosenOf(form: URLSearchParams, type: IntegrationType): string[] {
 
 /** The places to connect with the token. `sealed`: the offer, for the next form. */
 async function showChoice(
-  { deps, organization, base, form }: MemberVisit,
+  visit: MemberVisit,
   type: IntegrationType,
   offer: Offer,
   sealed: string,
-  error?: string,
+  error: string | null = null,
 ): Promise<View> {
+  const { deps, organization, base, form } = visit;
   const { name, api, hasRepositories, words } = providerOf(type);
   const { one, many } = words.place;
-  const connected = await findConnected(deps, organization.id, type);
+  const connected = await deps.db.read((tx) => findConnected(tx, organization.id, type));
   const list = (
     <Places
+      visit={visit}
+      kind="checkbox"
       type={type}
       places={offer.places.filter(({ id }) => id !== ALL_PUBLIC_TEAMS)}
       connected={connected}
-      chosen={form.getAll('place')}
-      base={base}
-      kind="checkbox"
     />
   );
   const allBy = connected.get(ALL_PUBLIC_TEAMS);
+  const some = { value: 'chosen', label: 'Only some teams', hint: 'Choose them below.' };
+  const all = { value: 'all', label: 'All public teams', hint: 'Also those that are created later.' };
+  const scopes = allBy === undefined ? [all, some] : [some];
   const isSome = allBy !== undefined || form.get('which') === 'chosen';
   return view(
     `Connect ${name}`,
@@ -174,7 +173,7 @@ async function showChoice(
       </p>
       <Form
         to={`${base}/integrations/${type}/connect`}
-        problem={error ?? null}
+        problem={error}
         button="Connect"
         layout="stack wide"
         busy="Connecting…"
@@ -185,22 +184,15 @@ async function showChoice(
           list
         ) : (
           <div class="teams">
-            {allBy === undefined ? (
-              <label class="check">
-                <input type="radio" name="which" value="all" checked={!isSome} />
-                <span>All public teams, including future ones</span>
-              </label>
-            ) : (
-              <p class="dim">
-                All public teams: <a href={`${base}/integrations/${allBy}`}>already connected</a>
-              </p>
-            )}
-            <label class="check">
-              <input type="radio" name="which" value="chosen" checked={isSome} />
-              <span>Only some teams</span>
-            </label>
-            {/* The style sheet shows it with "Only some teams". */}
-            <div class="some">{list}</div>
+            <Choice label="Scope" name="which" value={isSome ? 'chosen' : 'all'} options={scopes}>
+              {allBy === undefined ? null : (
+                <p class="dim">
+                  All public teams: <a href={`${base}/integrations/${allBy}`}>already connected</a>
+                </p>
+              )}
+              {/* The style sheet shows it with "Only some teams". */}
+              <div class="some">{list}</div>
+            </Choice>
           </div>
         )}
         {offer.isCut && hasRepositories ? (
@@ -214,7 +206,7 @@ async function showChoice(
         ) : null}
       </Form>
     </>,
-    { section: 'integrations', ...(error !== undefined && { status: 400 }) },
+    { section: 'integrations', ...(error !== null && { status: 400 }) },
   );
 }
 
@@ -230,22 +222,16 @@ interface Offer {
   places: Place[];
   /** True if the token can see more than these. */
   isCut: boolean;
+  /** In milliseconds since 1970. */
+  until: number;
 }
 
-/** For a hidden field, as base64url. */
-function sealOffer(visit: MemberVisit, type: IntegrationType, offer: Offer): string {
-  const { secrets, clock } = visit.deps;
-  const until = clock.now().getTime() + OFFER_MS;
-  return secrets.seal(JSON.stringify({ ...offer, until }), contextOf(visit, type)).toString('base64url');
-}
-
-/** Opens a field of `sealOffer`. Null for any other value, for another person's form, and after 30 minutes. */
+/** Null for a field that was not sealed here, for another person's form, and after 30 minutes. */
 function openOffer(visit: MemberVisit, type: IntegrationType, field: string): Offer | null {
   const { secrets, clock } = visit.deps;
   try {
-    const text = secrets.open(Buffer.from(field, 'base64url'), contextOf(visit, type));
-    const { until, ...offer } = JSON.parse(text) as Offer & { until: number };
-    return until > clock.now().getTime() ? offer : null;
+    const offer: Offer = JSON.parse(secrets.open(Buffer.from(field, 'base64url'), contextOf(visit, type)));
+    return offer.until > clock.now().getTime() ? offer : null;
   } catch (error) {
     if (error instanceof WrongSecretKey) return null;
     throw error;

@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import { integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { letOthersIn } from '../../../lib/time.ts';
@@ -6,14 +7,13 @@ import { type IntegrationType, listProviders, providers } from '../../../provide
 import type { Provider } from '../../../providers/provider.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { formState } from '../../submission.ts';
+import { Status } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
-import { Card, type CardProps, cardOf, findPauses } from './card.tsx';
+import { Overview, readOverview } from './one.tsx';
+import { findPauses, PauseNote } from './pauses.tsx';
 import { RepositoryForm } from './places.tsx';
-import { TokenField } from './token.tsx';
+import { tokenField } from './token.tsx';
 import { problemOf } from './words.ts';
-
-/** The maximum number of integrations with a card. */
-const MAX_CARDS = 50;
 
 export const integrationListPages: readonly Page[] = [
   get('/dashboard/:organizationId/integrations', 'member', (visit) => showIntegrations(visit)),
@@ -30,10 +30,11 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
   const { deps, organization, base } = visit;
   const isOwner = visit.role === 'owner';
   const all = await deps.db.read((tx) => listIntegrations(tx, organization.id));
-  const pauses = await findPauses(deps, all.slice(0, MAX_CARDS));
-  const cards: CardProps[] = [];
-  for (const each of all.slice(0, MAX_CARDS)) {
-    cards.push({ ...(await cardOf(visit, each)), base });
+  const pauses = await findPauses(deps, all);
+  const cards = [];
+  for (const each of all) {
+    const overview = await deps.db.read((tx) => readOverview(tx, each, deps.clock.now()));
+    cards.push({ ...overview, visit, pause: pauses.get(each.id) });
     // Counting a busy integration's days takes milliseconds.
     await letOthersIn();
   }
@@ -44,20 +45,26 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
       <p class="lede">
         {all.length === 0
           ? `Connect ${listProviders('or')}: Tidings then drafts posts about what your team ships.`
-          : 'Where deliveries come from. Each integration has a webhook URL and a secret of its own.'}
+          : 'Each integration has its own webhook URL and secret.'}
       </p>
-      {cards.map((card) => (
-        <Card {...card} pause={pauses.get(card.integration.id)} isOwner={isOwner} />
-      ))}
-      {all.length > cards.length ? (
-        <ul class="card rows">
-          {all.slice(MAX_CARDS).map(({ id }) => (
-            <li>
-              <a href={`${base}/integrations/${id}`}>{id}</a>
-            </li>
-          ))}
-        </ul>
-      ) : null}
+      {cards.map(({ pause, ...overview }) => {
+        const { id, type, enabled, repositories } = overview.integration;
+        const path = `${base}/integrations/${id}`;
+        return (
+          <article class="card pad">
+            {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
+            <div class="bar">
+              <h2 class="flat">
+                <a href={path}>{integrationName(overview.integration)}</a>
+              </h2>
+              {/* Without repositories, the name is the provider's. */}
+              {repositories.length === 0 ? null : <span class="dim">{providerNames[type]}</span>}
+              <Status status={enabled ? 'active' : 'disabled'} />
+            </div>
+            <Overview {...overview} />
+          </article>
+        );
+      })}
       {isOwner ? (
         <div class="pair">
           {providers.map((provider, index) => (
@@ -79,16 +86,30 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
   );
 }
 
-interface ConnectProps {
+/** The ways to connect a provider: with a token, or by hand. */
+function ConnectCard({
+  visit,
+  provider: { id: type, name, api, hasRepositories, words },
+  failure,
+  isMain,
+}: {
   visit: MemberVisit;
   provider: Provider<IntegrationType>;
   failure: ConnectFailure | undefined;
-}
-
-/** The ways to connect a provider: with a token, or by hand. */
-function ConnectCard({ visit, provider, failure, isMain }: ConnectProps & { isMain: boolean }) {
-  const { id: type, name, api, words } = provider;
-  const byHand = <ByHand visit={visit} provider={provider} failure={failure} />;
+  isMain: boolean;
+}) {
+  const path = `${visit.base}/integrations/${type}`;
+  const error = failure?.field === 'repository' ? failure.error : null;
+  const { fields, problem } = formState(RepositoryForm, error === null ? {} : visit.form, error);
+  const byHand = (
+    <Form to={path} problem={problem} button={`Connect ${name}`} kind="" isOnce>
+      {hasRepositories ? (
+        <Field {...fields.repository} id={`field-repository-${type}`} />
+      ) : (
+        <p class="hint">One integration covers a whole workspace. Triggers choose its {words.place.many}.</p>
+      )}
+    </Form>
+  );
   return (
     <section class="card pad" aria-labelledby={`connect-${type}`}>
       <h2 id={`connect-${type}`} class="flat">
@@ -99,18 +120,14 @@ function ConnectCard({ visit, provider, failure, isMain }: ConnectProps & { isMa
       ) : (
         <>
           <Form
-            to={`${visit.base}/integrations/${type}/choose`}
+            to={`${path}/choose`}
             problem={null}
             button={`Choose ${words.place.many}`}
             kind={isMain ? 'go' : ''}
             busy={`Asking ${name}…`}
             isOnce
           >
-            <TokenField
-              type={type}
-              deps={visit.deps}
-              error={failure?.field === 'token' ? problemOf(failure.error, type) : undefined}
-            />
+            {tokenField(visit, type, failure?.field === 'token' ? problemOf(failure.error, type) : null)}
           </Form>
           <details class="more" open={failure?.field === 'repository'}>
             <summary>By hand, without a token</summary>
@@ -119,21 +136,5 @@ function ConnectCard({ visit, provider, failure, isMain }: ConnectProps & { isMa
         </>
       )}
     </section>
-  );
-}
-
-/** Without a token: a person sets the webhook up. */
-function ByHand({ visit: { base, form }, provider, failure }: ConnectProps) {
-  const { id: type, name, hasRepositories, words } = provider;
-  const error = failure?.field === 'repository' ? failure.error : null;
-  const { fields, problem } = formState(RepositoryForm, error === null ? {} : form, error);
-  return (
-    <Form to={`${base}/integrations/${type}`} problem={problem} button={`Connect ${name}`} kind="" isOnce>
-      {hasRepositories ? (
-        <Field {...fields.repository} id={`field-repository-${type}`} />
-      ) : (
-        <p class="hint">One integration covers a whole workspace. Triggers choose its {words.place.many}.</p>
-      )}
-    </Form>
   );
 }

@@ -3,67 +3,36 @@ import {
   type ComparedDelivery,
   findMissed,
   MAX_REDELIVERED,
-  type Redelivered,
   redeliverMissed,
 } from '../../../integrations/missed.ts';
-import type { Integration } from '../../../integrations/model.ts';
 import { describeMissed } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { providerOf } from '../../../providers/index.ts';
-import { type Answer, get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
-import { newMark, once } from '../../submission.ts';
-import { counted, exactly, Table, When } from '../../view/elements.tsx';
-import { FormError } from '../../view/form.tsx';
-import { PATH, requireIntegration, subpage } from './card.tsx';
-import { problemOf } from './words.ts';
+import type { Page } from '../../page.ts';
+import { counted, LinkButton, Table, When } from '../../view/elements.tsx';
+import { FormError, Mark } from '../../view/form.tsx';
+import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
+import { exactTime, problemOf } from './words.ts';
 
 /** Limits the table of missed deliveries. */
 const MAX_ROWS = 200;
 
 /** Missed deliveries, and requests to send them again. */
 export const missedPages: readonly Page[] = [
-  get(`${PATH}/missed`, 'owner', async (visit) => showMissed(visit, await requireIntegration(visit))),
-  post(`${PATH}/missed`, 'owner', async (visit) => redeliver(visit, await requireIntegration(visit))),
+  integrationPage('missed', (visit) => showMissed(visit)),
+  integrationForm('missed', redeliver, (visit, error) =>
+    showMissed(visit, problemOf(error, visit.integration.type)),
+  ),
 ];
 
-async function redeliver(visit: MemberVisit, integration: Integration): Promise<Answer> {
-  const { deps, form, base } = visit;
-  const { id, type } = integration;
-  try {
-    const wanted = wantedOf(form);
-    const results = await once(deps.db, form.get('mark'), () => redeliverMissed(deps, id, wanted));
-    return results === null
-      ? redirect(
-          `${base}/integrations/${id}/missed`,
-          'This form was sent before, and its work is done only once.',
-        )
-      : showRedelivered(visit, integration, results);
-  } catch (error) {
-    return showMissed(visit, integration, problemOf(error, type));
-  }
-}
-
-/** Throws `AppError` 400 when nothing was chosen. */
-function wantedOf(form: URLSearchParams): string[] | 'all' {
-  const only = form.get('only');
-  if (only !== null) return [only];
-  if (form.get('which') === 'all') return 'all';
-  const chosen = form.getAll('delivery');
-  if (chosen.length > 0) return chosen;
-  throw new AppError(400, 'Choose at least one delivery. Nothing was requested.');
-}
-
-async function showMissed(visit: MemberVisit, integration: Integration, error?: string) {
+async function showMissed(visit: IntegrationVisit, error?: string) {
   const head = { title: 'Missed deliveries', isRefused: error !== undefined };
-  return subpage(visit, integration, head, await renderMissed(visit, integration, error));
+  return subpage(visit, head, await renderMissed(visit, error));
 }
 
-async function renderMissed(
-  { base, deps, form }: MemberVisit,
-  { id, type, hasToken }: Integration,
-  error: string | undefined,
-) {
-  const path = `${base}/integrations/${id}`;
+async function renderMissed(visit: IntegrationVisit, error: string | undefined) {
+  const { integration, path, deps } = visit;
+  const { id, type, hasToken } = integration;
   const { name, api, words } = providerOf(type);
   if (api?.listsDeliveries !== true) return <p class="lede">{words.redelivery}</p>;
   if (!hasToken) {
@@ -73,9 +42,7 @@ async function renderMissed(
           With a token, Tidings can ask {name} what it delivered in the last three days, and have it sent
           again.
         </p>
-        <a class="button go" href={`${path}/token`}>
-          Add a token
-        </a>
+        <LinkButton to={`${path}/token`} label="Add a token" kind="go" />
       </>
     );
   }
@@ -85,9 +52,7 @@ async function renderMissed(
       <>
         <FormError error={comparison} />
         <p>Tidings could not compare the deliveries. Nothing was changed.</p>
-        <a class="button" href={`${path}/missed`}>
-          Check again
-        </a>
+        <LinkButton to={`${path}/missed`} label="Check again" />
       </>
     );
   }
@@ -97,8 +62,7 @@ async function renderMissed(
       <p class="lede">
         {missed.length === 0 ? 'No delivery is missing: ' : `${name} compared with the log: `}
         {counts.arrived} arrived, {counts.failed} failed, {counts['never-arrived']} never arrived since{' '}
-        <time datetime={since}>{exactly(new Date(since))}</time>.
-        {isCut ? ` ${name} lists more, and older ones.` : ''}
+        {exactTime(since)}.{isCut ? ` ${name} lists more, and older ones.` : ''}
       </p>
       {unknown.map(({ place, problem }) => (
         <p class="note">
@@ -107,31 +71,21 @@ async function renderMissed(
       ))}
       <FormError error={error} />
       {missed.length === 0 ? (
-        <a class="button" href={path}>
-          Back to the integration
-        </a>
+        <LinkButton to={path} label="Back to the integration" />
       ) : (
-        <MissedForm missed={missed} path={path} now={deps.clock.now()} chosen={form.getAll('delivery')} />
+        missedForm(visit, missed)
       )}
     </>
   );
 }
 
-/** Sends one, the chosen or all of the missed deliveries again. */
-function MissedForm({
-  missed,
-  path,
-  now,
-  chosen,
-}: {
-  missed: readonly ComparedDelivery[];
-  path: string;
-  now: Date;
-  chosen: readonly string[];
-}) {
+/** Sends the chosen or all of the missed deliveries again. */
+function missedForm({ path, deps, form }: IntegrationVisit, missed: readonly ComparedDelivery[]) {
+  const chosen = form.getAll('delivery');
+  const now = deps.clock.now();
   return (
     <form method="post" action={`${path}/missed`} data-once>
-      <input type="hidden" name="mark" value={newMark()} />
+      <Mark />
       <div class="bar">
         {missed.length === 1 ? null : (
           <button type="submit" name="which" value="chosen" class="button" data-busy="Asking the provider…">
@@ -143,7 +97,7 @@ function MissedForm({
         </button>
       </div>
       <Table
-        caption="Deliveries that are missing, the oldest first"
+        caption="Missed deliveries, oldest first"
         rows={missed.slice(0, MAX_ROWS)}
         columns={[
           {
@@ -169,31 +123,15 @@ function MissedForm({
             title: 'Result',
             cell: ({ fate, attempts }) => (
               <>
-                {fate === 'failed' ? (
-                  <span class="tag failed">Failed</span>
-                ) : (
-                  <span class="tag rejected">Never arrived</span>
-                )}
+                <span class={`tag ${fate === 'failed' ? 'failed' : 'rejected'}`}>
+                  {fate === 'failed' ? 'Failed' : 'Never arrived'}
+                </span>
                 {attempts > 1 ? <div class="dim">{attempts} attempts</div> : null}
               </>
             ),
           },
-          {
-            title: 'Reason',
-            class: 'reason',
-            cell: ({ cause }) => (cause === null ? null : describeMissed(cause)),
-          },
+          { title: 'Reason', class: 'reason', cell: ({ cause }) => cause && describeMissed(cause) },
           { title: 'When', class: 'dim', cell: ({ deliveredAt }) => <When at={deliveredAt} now={now} /> },
-          {
-            title: 'Send again',
-            isTitleHidden: true,
-            class: 'end',
-            cell: ({ deliveryId }) => (
-              <button type="submit" name="only" value={deliveryId} class="button" data-busy="Asking…">
-                Send again<span class="hidden"> {deliveryId}</span>
-              </button>
-            ),
-          },
         ]}
       />
       {missed.length > MAX_ROWS ? <p class="hint">{missed.length - MAX_ROWS} more are missing.</p> : null}
@@ -202,22 +140,22 @@ function MissedForm({
 }
 
 /** The provider's responses to redelivery requests. The deliveries arrive at the receiver a moment later. */
-function showRedelivered(visit: MemberVisit, integration: Integration, results: readonly Redelivered[]) {
-  const { id, type } = integration;
+async function redeliver(visit: IntegrationVisit) {
+  const { id, type } = visit.integration;
   const { name } = providerOf(type);
+  const results = await redeliverMissed(visit.deps, id, wantedOf(visit.form));
   const refused = results.flatMap(({ deliveryId, problem }) =>
     problem === null ? [] : [{ deliveryId, message: problemOf(problem, type) }],
   );
   const accepted = results.length - refused.length;
   const title =
-    results.length === 0
-      ? 'No delivery is missing now'
-      : accepted === 0
+    accepted > 0
+      ? `${name} sends ${counted(accepted, 'delivery', 'deliveries')} again`
+      : refused.length > 0
         ? `${name} does not send them again`
-        : `${name} sends ${counted(accepted, 'delivery', 'deliveries')} again`;
+        : 'No delivery is missing now';
   return subpage(
     visit,
-    integration,
     { title, isRefused: refused.length > 0 },
     <>
       <p class="lede">
@@ -228,7 +166,7 @@ function showRedelivered(visit: MemberVisit, integration: Integration, results: 
       </p>
       {refused.length === 0 ? null : (
         <div class="problem" role="alert">
-          <p>{refused.length === 1 ? 'One is not sent again:' : `${refused.length} are not sent again:`}</p>
+          <p>Not sent again:</p>
           <ul>
             {refused.map(({ deliveryId, message }) => (
               <li>
@@ -239,13 +177,21 @@ function showRedelivered(visit: MemberVisit, integration: Integration, results: 
         </div>
       )}
       <p class="bar">
-        <a class={accepted > 0 ? 'button go' : 'button'} href={`${visit.base}/deliveries?integration=${id}`}>
-          Open the log
-        </a>
-        <a class="button" href={`${visit.base}/integrations/${id}/missed`}>
-          Check again
-        </a>
+        <LinkButton
+          to={`${visit.base}/deliveries?integration=${id}`}
+          label="Open the log"
+          kind={accepted > 0 ? 'go' : undefined}
+        />
+        <LinkButton to={`${visit.path}/missed`} label="Check again" />
       </p>
     </>,
   );
+}
+
+/** Throws `AppError` 400 when nothing was chosen. */
+function wantedOf(form: URLSearchParams): string[] | 'all' {
+  if (form.get('which') === 'all') return 'all';
+  const chosen = form.getAll('delivery');
+  if (chosen.length > 0) return chosen;
+  throw new AppError(400, 'Choose at least one delivery. Nothing was requested.');
 }

@@ -1,157 +1,303 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import type { ReadTx } from '../../../../db/storage.ts';
+import {
+  countDays,
+  type DayCounts,
+  findLastDeliveryTime,
+  MAX_COUNTED_PER_DAY,
+} from '../../../deliveries/count-store.ts';
+import { deliveryStatuses } from '../../../deliveries/model.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
-import { type Hook, type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
+import { type Hook, type Integration, integrationName, webhookUrl } from '../../../integrations/model.ts';
 import { ChangeFailed } from '../../../integrations/problems.ts';
+import { listIntegrations } from '../../../integrations/store.ts';
+import { AppError } from '../../../lib/app-error.ts';
 import { providerOf, sampleEvents } from '../../../providers/index.ts';
 import { listRuns } from '../../../triggers/queue-store.ts';
 import { listTriggers } from '../../../triggers/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { Select, Status, Table, When } from '../../view/elements.tsx';
+import { Bars, counted, LinkButton, Select, Status, Table, ToCopy, When } from '../../view/elements.tsx';
 import { Action, Form, FormError } from '../../view/form.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
-import { cardOf, findPauses, Overview, PATH, PauseNote, requireIntegration } from './card.tsx';
+import { findPauses, PauseNote } from './pauses.tsx';
 import { problemOf } from './words.ts';
+
+export const PATH = '/dashboard/:organizationId/integrations/:integrationId';
 
 export const integrationPages: readonly Page[] = [get(PATH, 'member', (visit) => showIntegration(visit))];
 
+/** The integration of the path. Throws `AppError` 404, also for another organization's. */
+export function requireIntegration(visit: MemberVisit): Promise<Integration> {
+  return visit.deps.db.read((tx) => getIntegration(tx, visit));
+}
+
+async function getIntegration(tx: ReadTx, { organization, params }: MemberVisit): Promise<Integration> {
+  const all = await listIntegrations(tx, organization.id);
+  const integration = all.find(({ id }) => id === params.integrationId);
+  if (integration !== undefined) return integration;
+  throw new AppError(404, 'There is no such integration. It may have been disconnected.');
+}
+
 /** The failure of one of the page's forms. */
-interface Failure {
+export interface Failure {
   about: 'hooks' | 'secret' | 'disconnect';
   error: unknown;
 }
 
 /** The page of an integration. Throws the failure's error again if it is a failure of the server. */
 export async function showIntegration(visit: MemberVisit, failure?: Failure): Promise<View> {
-  const { deps, base, form } = visit;
-  const integration = await requireIntegration(visit);
-  const { id, type, enabled, createdAt } = integration;
-  const triggers = await deps.db.read((tx) => listTriggers(tx, { integrationId: id }));
-  const runs = await listRuns(deps.db, { integrationId: id });
-  const hooks = await deps.db.read((tx) => listHooks(tx, id));
-  const pauses = await findPauses(deps, [integration]);
+  const { deps, base, form, role } = visit;
   const now = deps.clock.now();
-  const isOwner = visit.role === 'owner';
+  const { integration, hooks, triggers, runs, overview } = await deps.db.read(async (tx) => {
+    const integration = await getIntegration(tx, visit);
+    const owner = { integrationId: integration.id };
+    return {
+      integration,
+      // Only a token makes hooks.
+      hooks: integration.hasToken ? await listHooks(tx, integration.id) : [],
+      triggers: await listTriggers(tx, owner),
+      runs: await listRuns(tx, owner),
+      overview: await readOverview(tx, integration, now),
+    };
+  });
+  const { id, type, enabled, hasToken } = integration;
+  const provider = providerOf(type);
+  const pause = hasToken ? (await findPauses(deps, [integration])).get(id) : undefined;
+  const isOwner = role === 'owner';
   const path = `${base}/integrations/${id}`;
-  const message = failure === undefined ? undefined : problemOf(failure.error, type);
+  const message = failure && problemOf(failure.error, type);
   const errorOf = (about: Failure['about']) => (failure?.about === about ? message : undefined);
-  const page: PageProps = { integration, hooks, path, now, isOwner };
+  const name = integrationName(integration);
+  const props: PageProps = { integration, places: placesOf(integration, hooks), path, now, isOwner };
   return view(
-    integrationName(integration),
+    name,
     <>
       <p class="crumbs">
         <a href={`${base}/integrations`}>Integrations</a>
       </p>
-      <h1 class="any">{integrationName(integration)}</h1>
+      <h1 class="any">{name}</h1>
       <p class="bar">
         <Status status={enabled ? 'active' : 'disabled'} />
         <span class="dim">
-          {providerNames[type]}, connected <When at={createdAt} now={now} />
+          {provider.name}, connected <When at={integration.createdAt} now={now} />
         </span>
       </p>
-      <PauseNote pause={pauses.get(id)} to={`${path}/missed`} isOwner={isOwner} />
+      {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
       <div class="card pad">
-        <Overview {...(await cardOf(visit, integration))} base={base} />
+        <Overview {...overview} visit={visit} />
       </div>
       <Runs runs={runs} triggers={triggers} path={path} now={now} />
       <section aria-labelledby="hooks">
-        <h2 id="hooks">At {providerNames[type]}</h2>
+        <h2 id="hooks">Webhooks</h2>
         <FormError error={errorOf('hooks')} />
-        {isNotRemoved(failure?.error) ? <ForceRemove {...page} place={form.get('place') ?? ''} /> : null}
-        <Hooks {...page} />
+        {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' ? (
+          <div class="bar">
+            <Action
+              to={`${path}/remove`}
+              label={`Remove ${placeName(integration, hooks, form.get('place'))} anyway`}
+              kind="bad"
+              fields={{ place: form.get('place') ?? '', force: 'yes' }}
+            />
+            <span class="dim">Its webhook stays at {provider.name} until somebody deletes it there.</span>
+          </div>
+        ) : null}
+        <Hooks {...props} />
       </section>
       <TriggerList integration={integration} triggers={triggers} base={base} isOwner={isOwner} />
       {isOwner ? (
         <>
-          <TestEvent {...page} />
+          <TestEvent {...props} />
           <section aria-labelledby="changes">
             <h2 id="changes">Settings</h2>
-            <Enable {...page} />
-            <RotateSecret {...page} error={errorOf('secret')} />
-            <Disconnect {...page} error={errorOf('disconnect')} />
+            <div class="bar">
+              <Action
+                to={`${path}/${enabled ? 'disable' : 'enable'}`}
+                label={enabled ? 'Disable' : 'Enable'}
+                kind={enabled ? '' : 'go'}
+              />
+              <span class="dim">
+                {enabled ? 'A disabled integration refuses deliveries.' : 'It refuses deliveries now.'}
+              </span>
+            </div>
+            <RotateSecret {...props} error={errorOf('secret')} />
+            <Disconnect {...props} error={errorOf('disconnect')} />
           </section>
         </>
       ) : (
         <p class="hint">Owners can send test events, create triggers, and change the integration.</p>
       )}
     </>,
-    { section: 'integrations', ...(failure !== undefined && { status: 400 }) },
+    { section: 'integrations', ...(failure && { status: 400 }) },
   );
+}
+
+export const readOverview = async (tx: ReadTx, integration: Integration, now: Date) => ({
+  integration,
+  days: await countDays(tx, integration.id, now, 30),
+  last: await findLastDeliveryTime(tx, integration.id),
+});
+
+/** The picture of recent deliveries, and the webhook URLs. */
+export function Overview({
+  integration: { id, type, organizationId, repositories, hasToken },
+  days,
+  last,
+  visit: { deps, base },
+}: Awaited<ReturnType<typeof readOverview>> & { visit: MemberVisit }) {
+  const words = describeDays(days);
+  // With a token, nobody needs to paste them. A long list is folded too.
+  const isOpen = !hasToken && repositories.length <= 3;
+  const urls = (repositories.length === 0 ? [undefined] : repositories).map((repository) => (
+    <>
+      {repositories.length > 1 ? <p class="label">Webhook URL of {repository?.fullName}</p> : null}
+      <ToCopy text={webhookUrl(deps.publicUrl(), type, organizationId, id, repository?.id)} />
+    </>
+  ));
+  return (
+    <>
+      <Bars columns={days.map((day) => countByStatus([day]))} label={words} />
+      <p class="hint">
+        {words}.{' '}
+        {last === null ? (
+          'Waiting for the first delivery.'
+        ) : (
+          <>
+            Last delivery <When at={last} now={deps.clock.now()} />.{' '}
+            <a href={`${base}/deliveries?integration=${id}`}>View all</a>
+          </>
+        )}
+      </p>
+      <details class="more" open={isOpen}>
+        <summary>{urls.length === 1 ? 'Webhook URL' : counted(urls.length, 'webhook URL')}</summary>
+        {urls}
+      </details>
+    </>
+  );
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
+
+/** The statuses that occur, each with its number of deliveries. */
+function countByStatus(days: readonly DayCounts[]): [status: string, entries: number][] {
+  return deliveryStatuses
+    .map((status): [string, number] => [status, sum(days.map(({ counts }) => counts[status] ?? 0))])
+    .filter(([, entries]) => entries > 0);
+}
+
+/** Such as "412 deliveries in 30 days: 400 processed, 12 ignored". */
+function describeDays(days: readonly DayCounts[]): string {
+  const counts = countByStatus(days);
+  if (counts.length === 0) return `No delivery in ${days.length} days`;
+  const isCapped = days.some((day) => sum(Object.values(day.counts)) >= MAX_COUNTED_PER_DAY);
+  const total = counted(sum(counts.map(([, entries]) => entries)), 'delivery', 'deliveries');
+  const parts = counts.map(([status, entries]) => `${entries.toLocaleString('en')} ${status}`);
+  return `${isCapped ? 'More than ' : ''}${total} in ${days.length} days: ${parts.join(', ')}`;
 }
 
 interface PageProps {
   integration: Integration;
-  hooks: readonly Hook[];
+  places: ReturnType<typeof placesOf>;
   path: string;
   now: Date;
   isOwner: boolean;
 }
 
+/** The repositories or teams. `hook`: null when a person set the webhook up. */
+function placesOf(
+  { hasToken, repositories }: Integration,
+  hooks: readonly Hook[],
+): { id: string; name: string; hook: Hook | null }[] {
+  return hasToken
+    ? hooks.map((hook) => ({ id: hook.placeId, name: hook.placeName, hook }))
+    : repositories.map(({ id, fullName }) => ({ id, name: fullName, hook: null }));
+}
+
+/** The name of a repository or a team of an integration. */
+export function placeName(integration: Integration, hooks: readonly Hook[], place: string | null): string {
+  return placesOf(integration, hooks).find(({ id }) => id === place)?.name ?? 'It';
+}
+
 /** The webhooks at the provider, and what an owner can do about them. */
-function Hooks({ integration: { type, hasToken, repositories }, hooks, path, now, isOwner }: PageProps) {
-  const placeCount = Math.max(hooks.length, repositories.length);
-  const canRemove = isOwner && placeCount > 1;
+function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: PageProps) {
+  const { name, api, hasRepositories, words } = providerOf(type);
+  const canRemove = isOwner && places.length > 1;
+  const links = [
+    { page: 'check', label: 'Check', isShown: true },
+    { page: 'add', label: `Add a ${words.place.one}`, isShown: hasToken || hasRepositories },
+    { page: 'missed', label: 'Missed deliveries', isShown: hasToken && api?.listsDeliveries },
+    { page: 'token', label: hasToken ? 'Replace the token' : 'Add a token', isShown: api !== null },
+  ];
   return (
     <>
       <p class="hint">
         {hasToken
-          ? `Tidings manages the ${placeCount === 1 ? 'webhook' : 'webhooks'} there with its token.`
-          : `The ${placeCount > 1 ? 'webhooks were' : 'webhook was'} set up by hand. With a token, Tidings manages ${placeCount > 1 ? 'them' : 'it'}.`}
+          ? `Tidings manages them at ${name} with its token.`
+          : `They were set up by hand.${api === null ? '' : ' With a token, Tidings manages them.'}`}
       </p>
-      {hasToken ? (
+      {places.length === 0 ? null : (
         <Table
-          caption={`Webhooks, by ${providerOf(type).words.place.one}`}
-          rows={hooks}
+          caption={`Webhooks, by ${words.place.one}`}
+          rows={places}
           columns={[
-            { title: 'Where', cell: ({ placeName }) => placeName },
-            { title: 'Webhook', cell: (hook) => <HookState hook={hook} now={now} /> },
+            { title: 'Where', cell: ({ name }) => name },
+            { title: 'Webhook', cell: ({ hook }) => <HookState hook={hook} now={now} /> },
             {
               title: 'Delivers',
               class: 'dim mono',
-              cell: ({ events }) => events.join(', ') || 'Nothing yet',
+              cell: ({ hook }) =>
+                hook === null ? `As set at ${name}` : hook.events.join(', ') || 'Nothing yet',
             },
             canRemove
               ? {
                   title: 'Change',
                   isTitleHidden: true,
                   class: 'end',
-                  cell: ({ placeId, placeName }) => <Remove path={path} place={placeId} name={placeName} />,
+                  cell: ({ id, name }) => (
+                    <details class="danger">
+                      <summary>
+                        Remove<span class="hidden"> {name}</span>
+                      </summary>
+                      <p>
+                        Disconnects {name} for good, with its webhook and its own triggers. Posts and the log
+                        stay.
+                      </p>
+                      <Action
+                        to={`${path}/remove`}
+                        label={`Remove ${name}`}
+                        kind="bad"
+                        fields={{ place: id }}
+                      />
+                    </details>
+                  ),
                 }
               : null,
           ]}
         />
-      ) : canRemove ? (
-        <ul class="card rows">
-          {repositories.map(({ id, fullName }) => (
-            <li>
-              <span class="grow">{fullName}</span>
-              <Remove path={path} place={id} name={fullName} />
-            </li>
-          ))}
-        </ul>
+      )}
+      {isOwner ? (
+        <div class="bar">
+          {hasToken ? <Action to={`${path}/repair`} label="Set up again" busy="Setting up…" isOnce /> : null}
+          {links.map(({ page, label, isShown }) =>
+            isShown ? <LinkButton to={`${path}/${page}`} label={label} /> : null,
+          )}
+        </div>
       ) : null}
-      {isOwner ? <HookActions type={type} hasToken={hasToken} path={path} /> : null}
     </>
   );
 }
 
-function HookState({ hook, now }: { hook: Hook; now: Date }) {
+function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
+  if (hook === null) return <span class="dim">Set up by hand</span>;
   const { problem, remoteId, hasPresentSecret, retryAt } = hook;
   if (problem !== null) {
+    const isAhead = retryAt !== null && retryAt > now.getTime();
     return (
       <>
         <span class="tag failed">Problem</span>
         <div class="reason">{problem}</div>
-        {retryAt === null ? null : (
-          <div class="dim">
-            Tried again{' '}
-            {retryAt > now.getTime() ? (
-              <When at={new Date(retryAt).toISOString()} now={now} />
-            ) : (
-              'in a moment'
-            )}
-            .
-          </div>
-        )}
+        <div class="dim">
+          Next try {isAhead ? <When at={new Date(retryAt).toISOString()} now={now} /> : 'in a moment'}.
+        </div>
       </>
     );
   }
@@ -164,70 +310,6 @@ function HookState({ hook, now }: { hook: Hook; now: Date }) {
       </div>
     </>
   );
-}
-
-function HookActions({ type, hasToken, path }: Pick<Integration, 'type' | 'hasToken'> & { path: string }) {
-  const { api, hasRepositories, words } = providerOf(type);
-  const links = [
-    (hasToken || hasRepositories) && { page: 'add', label: `Add a ${words.place.one}` },
-    hasToken && api?.listsDeliveries === true && { page: 'missed', label: 'Missed deliveries' },
-    (hasToken || api !== null) && {
-      page: 'token',
-      label: hasToken ? 'Replace the token' : 'Add a token',
-    },
-  ].filter((link) => link !== false);
-  return (
-    <div class="bar">
-      <a class="button" href={`${path}/check`}>
-        Check
-      </a>
-      {hasToken ? <Action to={`${path}/repair`} label="Set up again" busy="Setting up…" isOnce /> : null}
-      {links.map(({ page, label }) => (
-        <a class="button" href={`${path}/${page}`}>
-          {label}
-        </a>
-      ))}
-    </div>
-  );
-}
-
-/** Removes one repository or team, after a click to confirm. */
-function Remove({ path, place, name }: { path: string; place: string; name: string }) {
-  return (
-    <details class="danger">
-      <summary>
-        Remove<span class="hidden"> {name}</span>
-      </summary>
-      <p>Disconnects {name} for good, with its webhook and its own triggers. Posts and the log stay.</p>
-      <Action to={`${path}/remove`} label={`Remove ${name}`} kind="bad" fields={{ place }} />
-    </details>
-  );
-}
-
-function isNotRemoved(error: unknown): boolean {
-  return error instanceof ChangeFailed && error.outcome.code === 'not_removed';
-}
-
-function ForceRemove({ integration, hooks, path, place }: PageProps & { place: string }) {
-  return (
-    <div class="bar">
-      <Action
-        to={`${path}/remove`}
-        label={`Remove ${placeName(integration, hooks, place)} anyway`}
-        kind="bad"
-        fields={{ place, force: 'yes' }}
-      />
-      <span class="dim">
-        Its webhook stays at {providerNames[integration.type]} until somebody deletes it there.
-      </span>
-    </div>
-  );
-}
-
-/** The name of a repository or a team of an integration. */
-export function placeName({ repositories }: Integration, hooks: readonly Hook[], place: string): string {
-  const hook = hooks.find(({ placeId }) => placeId === place);
-  return hook?.placeName ?? repositories.find(({ id }) => id === place)?.fullName ?? 'It';
 }
 
 function TestEvent({ integration: { type, enabled }, path }: PageProps) {
@@ -251,39 +333,24 @@ function TestEvent({ integration: { type, enabled }, path }: PageProps) {
   );
 }
 
-function Enable({ integration: { enabled }, path }: PageProps) {
-  return (
-    <div class="bar">
-      {enabled ? (
-        <Action to={`${path}/disable`} label="Disable" />
-      ) : (
-        <Action to={`${path}/enable`} label="Enable" kind="go" />
-      )}
-      <span class="dim">
-        {enabled ? 'A disabled integration refuses deliveries.' : 'It refuses deliveries now.'}
-      </span>
-    </div>
-  );
-}
-
 type DangerProps = PageProps & { error: string | undefined };
 
 function RotateSecret({ integration: { type, hasToken }, path, error }: DangerProps) {
-  const provider = providerNames[type];
+  const provider = providerOf(type).name;
   return (
     <details class="danger" open={error !== undefined}>
       <summary>Rotate the secret</summary>
       <FormError error={error} />
       <p>
-        {hasToken
-          ? `Creates a new secret and sets it at ${provider}. The old one works for another 24 hours.`
-          : `Creates a new secret. The old one works for another 24 hours: set the new one at ${provider} before then.`}
+        {hasToken ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old one
+        works for another 24 hours{hasToken ? '' : `: set the new one at ${provider} before then`}.
       </p>
       <Action to={`${path}/secret`} label="Create new secret" kind="bad" busy="Creating it…" isOnce />
       <p>
+        If the secret leaked, replace it at once.{' '}
         {hasToken
-          ? `If the secret leaked, end the old one as soon as ${provider} has the new one. A delivery that is on its way then is refused.`
-          : `If the secret leaked, end the old one at once. Deliveries are refused until you set the new one at ${provider}.`}
+          ? 'A delivery that is on its way then is refused.'
+          : `Deliveries are refused until you set the new one at ${provider}.`}
       </p>
       <Action
         to={`${path}/secret`}
@@ -298,8 +365,9 @@ function RotateSecret({ integration: { type, hasToken }, path, error }: DangerPr
 }
 
 function Disconnect({ integration, path, error }: DangerProps) {
-  const provider = providerNames[integration.type];
+  const provider = providerOf(integration.type).name;
   const name = integrationName(integration);
+  const to = `${path}/disconnect`;
   return (
     <details class="danger" open={error !== undefined}>
       <summary>Disconnect</summary>
@@ -311,23 +379,14 @@ function Disconnect({ integration, path, error }: DangerProps) {
           : `Tidings then refuses deliveries from ${provider}.`}{' '}
         Posts and the log stay.
       </p>
-      {error === undefined ? (
-        <Action to={`${path}/disconnect`} label={`Disconnect ${name}`} kind="bad" busy="Disconnecting…" />
-      ) : (
+      <Action to={to} label={`Disconnect ${name}`} kind="bad" busy="Disconnecting…" />
+      {error === undefined ? null : (
         <>
           <p>
             You can disconnect it anyway. Its webhook then stays at {provider} until somebody deletes it
             there, and Tidings refuses its deliveries.
           </p>
-          <div class="bar">
-            <Action to={`${path}/disconnect`} label="Try again" busy="Disconnecting…" />
-            <Action
-              to={`${path}/disconnect`}
-              label="Disconnect anyway"
-              kind="bad"
-              fields={{ force: 'yes' }}
-            />
-          </div>
+          <Action to={to} label="Disconnect anyway" kind="bad" fields={{ force: 'yes' }} />
         </>
       )}
     </details>

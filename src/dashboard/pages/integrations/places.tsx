@@ -1,18 +1,18 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
-import type { Deps } from '../../../deps.ts';
+import type { ReadTx } from '../../../../db/storage.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
-import { type Integration, providerNames } from '../../../integrations/model.ts';
+import { providerNames } from '../../../integrations/model.ts';
 import { type AddedPlace, addPlace } from '../../../integrations/places.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { requireApi } from '../../../integrations/token.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
-import { type Answer, get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
-import { formState, once } from '../../submission.ts';
+import { type MemberVisit, type Page, redirect } from '../../page.ts';
+import { formState } from '../../submission.ts';
 import { Field, Form } from '../../view/form.tsx';
-import { PATH, requireIntegration, subpage } from './card.tsx';
+import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
 import { describeConnected, problemOf } from './words.ts';
 
 // Repositories and teams: a list to choose from, and the form that adds one to an integration.
@@ -26,71 +26,51 @@ export const RepositoryForm = Type.Object({
 });
 
 export const placePages: readonly Page[] = [
-  get(`${PATH}/add`, 'owner', async (visit) => showForm(visit, await requireIntegration(visit))),
-  post(`${PATH}/add`, 'owner', async (visit) => add(visit, await requireIntegration(visit))),
+  integrationPage('add', (visit) => showForm(visit)),
+  integrationForm(
+    'add',
+    async ({ deps, form, integration: { id, type }, path }) => {
+      // A typed name is for a repository that the list lacks.
+      const name = form.get('repository')?.trim() || form.get('place');
+      if (!name) throw new AppError(400, `Choose a ${providerOf(type).words.place.one}. Nothing was added.`);
+      return redirect(path, describeAdded(type, await addPlace(deps, id, name)));
+    },
+    showForm,
+  ),
 ];
 
-async function add(visit: MemberVisit, integration: Integration): Promise<Answer> {
-  const { deps, form, base } = visit;
-  const { id, type } = integration;
-  // A typed name is for a repository that the list lacks.
-  const name = form.get('repository')?.trim() || (form.get('place') ?? '');
-  try {
-    if (name === '') {
-      throw new AppError(400, `Choose a ${providerOf(type).words.place.one}. Nothing was added.`);
-    }
-    const added = await once(deps.db, form.get('mark'), () => addPlace(deps, id, name));
-    return redirect(`${base}/integrations/${id}`, describeAdded(type, added));
-  } catch (error) {
-    return showForm(visit, integration, { error, message: problemOf(error, type) });
-  }
+function describeAdded(type: IntegrationType, { place, hasPinged }: AddedPlace): string {
+  return hasPinged === undefined
+    ? `${place} is added. Set up its webhook at ${providerNames[type]} with its URL below and the secret of this integration. If you no longer have the secret, rotate it.`
+    : describeConnected(type, [{ place, hasPinged }]);
 }
 
-function describeAdded(type: IntegrationType, added: AddedPlace | null): string {
-  if (added === null) return 'This form was sent before. Nothing more was added.';
-  const { place, hasPinged } = added;
-  if (hasPinged !== undefined) return describeConnected(type, [{ place, hasPinged }]);
-  return `${place} is added. Set up its webhook at ${providerNames[type]} with its URL below and the secret of this integration. If you no longer have the secret, rotate it.`;
-}
-
-async function showForm(
-  visit: MemberVisit,
-  integration: Integration,
-  failure?: { error: unknown; message: string },
-) {
-  const { base, deps, form } = visit;
-  const { id, type, hasToken, organizationId } = integration;
+async function showForm(visit: IntegrationVisit, error?: unknown) {
+  const { deps, form, organization, integration, path } = visit;
+  const { type, hasToken } = integration;
   const { hasRepositories, words } = providerOf(type);
-  const { places, isCut, problem } = await listChoices(deps, integration);
-  const state = formState(RepositoryForm, form, failure?.error instanceof AppError ? failure.error : null);
-  const { repository } = state.fields;
+  const { places, isCut, problem } = await listChoices(visit);
+  const connected = await deps.db.read((tx) => findConnected(tx, organization.id, type));
+  const { repository } = formState(RepositoryForm, form, error instanceof AppError ? error : null).fields;
   return subpage(
     visit,
-    integration,
-    { title: `Add a ${words.place.one}`, isRefused: failure !== undefined },
+    { title: `Add a ${words.place.one}`, isRefused: error !== undefined },
     <>
       <p class="lede">
         {hasToken
           ? 'Tidings creates its webhook with the stored token.'
-          : 'You set up its webhook by hand, with a URL of its own and the secret of this integration.'}
+          : 'You set up its webhook by hand, with its own URL and the secret of this integration.'}
       </p>
       <Form
-        to={`${base}/integrations/${id}/add`}
-        problem={repository.error === null ? (failure?.message ?? problem) : null}
-        button="Add it"
+        to={`${path}/add`}
+        problem={repository.error !== null ? null : error === undefined ? problem : problemOf(error, type)}
+        button={`Add ${words.place.one}`}
         layout="stack wide"
         busy="Connecting…"
         isOnce
       >
         {places.length === 0 ? null : (
-          <Places
-            type={type}
-            places={places}
-            connected={await findConnected(deps, organizationId, type)}
-            chosen={form.getAll('place')}
-            base={base}
-            kind="radio"
-          />
+          <Places visit={visit} kind="radio" type={type} places={places} connected={connected} />
         )}
         {/* A complete list needs no field. */}
         {hasRepositories && isCut ? (
@@ -106,57 +86,52 @@ async function showForm(
 }
 
 /** The places that the integration's token can see. Without a list, a person types a name. */
-async function listChoices(deps: MemberVisit['deps'], integration: Integration) {
-  if (!integration.hasToken) return { places: [], isCut: true, problem: null };
+async function listChoices({ deps, integration }: IntegrationVisit) {
+  const none = { places: [], isCut: true, problem: null };
+  if (!integration.hasToken) return none;
   try {
     const api = await requireApi(deps, integration);
     return { ...(await api.listPlaces()), problem: null };
   } catch (error) {
-    return { places: [], isCut: true, problem: problemOf(error, integration.type) };
+    return { ...none, problem: problemOf(error, integration.type) };
   }
 }
 
 /** The places that an organization has connected, by their id in lower case, each with its integration. */
 export async function findConnected(
-  { db }: Pick<Deps, 'db'>,
+  tx: ReadTx,
   organizationId: string,
   type: IntegrationType,
 ): Promise<Map<string, string>> {
-  return db.read(async (tx) => {
-    const connected = new Map<string, string>();
-    for (const { id, repositories, ...each } of await listIntegrations(tx, organizationId)) {
-      if (each.type !== type) continue;
-      for (const { fullName } of repositories) connected.set(fullName.toLowerCase(), id);
-      if (repositories.length > 0) continue;
-      for (const { placeId } of await listHooks(tx, id)) connected.set(placeId.toLowerCase(), id);
-    }
-    return connected;
-  });
+  const connected = new Map<string, string>();
+  for (const { id, repositories, ...each } of await listIntegrations(tx, organizationId)) {
+    if (each.type !== type) continue;
+    for (const { fullName } of repositories) connected.set(fullName.toLowerCase(), id);
+    if (repositories.length > 0) continue;
+    for (const { placeId } of await listHooks(tx, id)) connected.set(placeId.toLowerCase(), id);
+  }
+  return connected;
 }
 
 /** Places to choose from: several, or one of them. Those that cannot be chosen say why. */
 export function Places({
+  visit: { base, form },
+  kind,
   type,
   places,
   connected,
-  chosen,
-  base,
-  kind,
 }: {
+  visit: MemberVisit;
+  kind: 'checkbox' | 'radio';
   type: IntegrationType;
   places: readonly Place[];
   connected: ReadonlyMap<string, string>;
-  chosen: readonly string[];
-  base: string;
-  kind: 'checkbox' | 'radio';
 }) {
   if (places.length === 0) return <p class="note">The token cannot see any.</p>;
-  const { hasRepositories, words } = providerOf(type);
-  const { many } = words.place;
-  const legend = `${many.charAt(0).toUpperCase()}${many.slice(1)}`;
+  const { many } = providerOf(type).words.place;
   return (
     <fieldset>
-      <legend class="label">{hasRepositories ? `${legend} that the token can see` : legend}</legend>
+      <legend class="label">{`${many.charAt(0).toUpperCase()}${many.slice(1)}`}</legend>
       {places.length <= MAX_UNFILTERED ? null : (
         <div class="field filter-places" data-script hidden>
           <input
@@ -171,22 +146,24 @@ export function Places({
       <ul class="card rows places" id="places">
         {places.map(({ id, name, canAdminister }) => {
           const integrationId = connected.get(id.toLowerCase());
-          if (integrationId !== undefined) {
+          if (integrationId === undefined && canAdminister) {
             return (
-              <li class="dim">
-                {name} <a href={`${base}/integrations/${integrationId}`}>Already connected</a>
+              <li>
+                <label class="check">
+                  <input type={kind} name="place" value={id} checked={form.getAll('place').includes(id)} />
+                  <span>{name}</span>
+                </label>
               </li>
             );
           }
-          if (!canAdminister) {
-            return <li class="dim">{name} – the owner of the token may not administer it</li>;
-          }
           return (
-            <li>
-              <label class="check">
-                <input type={kind} name="place" value={id} checked={chosen.includes(id)} />
-                <span>{name}</span>
-              </label>
+            <li class="dim">
+              {name}{' '}
+              {integrationId === undefined ? (
+                "– the token's owner may not administer it"
+              ) : (
+                <a href={`${base}/integrations/${integrationId}`}>Already connected</a>
+              )}
             </li>
           );
         })}

@@ -1,12 +1,11 @@
-import type { ConnectedPlace, IntegrationType } from '../../../integrations/model.ts';
+import { type ConnectedPlace, type IntegrationType, providerNames } from '../../../integrations/model.ts';
 import { ChangeFailed } from '../../../integrations/problems.ts';
-import { describeOutcome, describeProviderProblem, type FormatTime } from '../../../integrations/words.ts';
+import { describeOutcome, describeProviderProblem } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
-import { providerOf } from '../../../providers/index.ts';
 import { exactly } from '../../view/elements.tsx';
 
-export const exactTime: FormatTime = (time) => exactly(new Date(time));
+export const exactTime = (time: string) => exactly(new Date(time));
 
 /** The message for a form that failed. Throws the error again if it is a failure of the server. */
 export function problemOf(error: unknown, type: IntegrationType): string {
@@ -22,21 +21,18 @@ export function sentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`;
 }
 
-/** Such as "acme/rocket is connected, and its ping arrived." or "3 repositories are …, and their pings arrived." */
+/** Such as "Connected: acme/rocket, acme/lander." A ping proves that the provider can reach Tidings. */
 export function describeConnected(
   type: IntegrationType,
   places: readonly Pick<ConnectedPlace, 'place' | 'hasPinged'>[],
-  state = 'connected',
+  done = 'Connected',
 ): string {
-  const [first] = places;
-  const isOne = places.length === 1 && first !== undefined;
-  const subject = isOne
-    ? `${first.place.slice(0, 120)} ${first.place.startsWith('All ') ? 'are' : 'is'} ${state}`
-    : `${places.length} ${providerOf(type).words.place.many} are ${state}`;
+  const provider = providerNames[type];
+  const connected = `${done}: ${places.map(({ place }) => place).join(', ')}.`;
   if (places.some(({ hasPinged }) => hasPinged === false)) {
-    const pings = isOne ? 'Its ping has not arrived' : 'Not all of their pings have arrived';
-    return `${subject}. ${pings} yet: check again in a moment.`;
+    return `${connected} A ping from ${provider} has not arrived yet: check again in a moment.`;
   }
-  if (places.every(({ hasPinged }) => hasPinged === null)) return `${subject}.`;
-  return `${subject}, and ${isOne ? 'its ping' : 'their pings'} arrived.`;
+  return places.some(({ hasPinged }) => hasPinged)
+    ? `${connected} ${provider} can reach Tidings.`
+    : connected;
 }

@@ -11,7 +11,7 @@ import { get, type MemberVisit, type Page, post, redirect, view } from '../../pa
 import { formState, readFields, submit } from '../../submission.ts';
 import { counted, Select } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
-import { requireIntegration } from '../integrations/card.tsx';
+import { requireIntegration } from '../integrations/one.tsx';
 import { RuleFields, ruleOf, TriggerForm } from './form.tsx';
 import { Crumbs, eventWords } from './list.tsx';
 import { onePages } from './one.tsx';

@@ -2,7 +2,7 @@
 
 import type { EventType } from '../../../events/model.ts';
 import { type Integration, integrationName } from '../../../integrations/model.ts';
-import { kindsFor } from '../../../triggers/kinds/index.ts';
+import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import type { TriggerRun } from '../../../triggers/queue-store.ts';
 import { describeFilters } from '../../../triggers/words.ts';
@@ -25,6 +25,10 @@ export const eventWords: Readonly<Record<EventType, string>> = {
 /** Such as "Changelog, as a draft". */
 export function describePosts({ contentType, publish }: Pick<Trigger, 'contentType' | 'publish'>): string {
   return `${typeNames[contentType]}, ${publish ? 'published at once' : 'as a draft'}`;
+}
+
+function eventsOf(type: IntegrationType): EventType[] {
+  return Object.keys(providerOf(type).triggerEvents) as EventType[];
 }
 
 export function Crumbs({ base, integration }: { base: string; integration: Integration }) {
@@ -73,7 +77,7 @@ export function TriggerList({
           <Select
             label="Create posts from"
             name="event"
-            options={kindsFor(type).map(({ event }) => ({ value: event, label: eventWords[event] }))}
+            options={eventsOf(type).map((event) => ({ value: event, label: eventWords[event] }))}
           />
           <Select label="Post type" name="contentType" options={typeOptions} />
           <button type="submit" class="button">

@@ -1,0 +1,69 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import type { ComponentChildren } from 'preact';
+import { type Integration, integrationName } from '../../../integrations/model.ts';
+import {
+  type Answer,
+  get,
+  type MemberVisit,
+  type Page,
+  post,
+  redirect,
+  type View,
+  view,
+} from '../../page.ts';
+import { once } from '../../submission.ts';
+import { PATH, requireIntegration } from './one.tsx';
+
+// Pages and forms below the page of an integration. All are for owners.
+
+export interface IntegrationVisit extends MemberVisit {
+  integration: Integration;
+  /** Of the integration's page. */
+  path: string;
+}
+
+async function withIntegration(visit: MemberVisit): Promise<IntegrationVisit> {
+  const integration = await requireIntegration(visit);
+  return { ...visit, integration, path: `${visit.base}/integrations/${integration.id}` };
+}
+
+export function integrationPage(name: string, show: (visit: IntegrationVisit) => Promise<View>): Page {
+  return get(`${PATH}/${name}`, 'owner', async (visit) => show(await withIntegration(visit)));
+}
+
+/** A form whose work is done once. `failed` responds to a failure, which passes without it. */
+export function integrationForm(
+  name: string,
+  work: (visit: IntegrationVisit) => Promise<Answer>,
+  failed?: (visit: IntegrationVisit, error: unknown) => Promise<Answer>,
+): Page {
+  return post(`${PATH}/${name}`, 'owner', async (member) => {
+    const visit = await withIntegration(member);
+    try {
+      const answer = await once(visit.deps.db, visit.form.get('mark'), () => work(visit));
+      return answer ?? redirect(visit.path, 'This form was sent before, and its work is done only once.');
+    } catch (error) {
+      if (failed === undefined) throw error;
+      return failed(visit, error);
+    }
+  });
+}
+
+/** `heading`: default, the title. */
+export function subpage(
+  { base, path, integration }: IntegrationVisit,
+  { title, heading = title, isRefused = false }: { title: string; heading?: string; isRefused?: boolean },
+  body: ComponentChildren,
+): View {
+  return view(
+    title,
+    <>
+      <p class="crumbs">
+        <a href={`${base}/integrations`}>Integrations</a> / <a href={path}>{integrationName(integration)}</a>
+      </p>
+      <h1>{heading}</h1>
+      {body}
+    </>,
+    { section: 'integrations', ...(isRefused && { status: 400 }) },
+  );
+}
