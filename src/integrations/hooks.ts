@@ -1,6 +1,6 @@
 import { findPing } from '../deliveries/log-store.ts';
 import type { Deps } from '../deps.ts';
-import { type HookWish, type Place, type ProviderApi, ProviderProblem } from '../providers/api.ts';
+import { type HookSettings, type Place, type ProviderApi, ProviderProblem } from '../providers/api.ts';
 import { hookEventsFor, providerOf } from '../providers/index.ts';
 import { listEnabledTriggers, recordMade } from './hook-store.ts';
 import {
@@ -94,7 +94,7 @@ export async function makeHook(
     stored: await getReceivingIntegration(tx, integration.id),
     triggers: await listEnabledTriggers(tx, integration.id),
   }));
-  const desired: HookWish = {
+  const desired: HookSettings = {
     url: urlOf(deps, integration, hook),
     secret: openSecret(deps, stored),
     events: eventsFor(integration.type, hook, triggers),
@@ -108,7 +108,11 @@ export async function makeHook(
 }
 
 /** Returns the provider's id of the hook. */
-async function putHook(api: ProviderApi, { placeId, remoteId }: Hook, desired: HookWish): Promise<string> {
+async function putHook(
+  api: ProviderApi,
+  { placeId, remoteId }: Hook,
+  desired: HookSettings,
+): Promise<string> {
   const known = remoteId ?? (await findByUrl(api, placeId, desired.url));
   if (known !== null) {
     try {

@@ -1,7 +1,31 @@
 import { AppError } from '../lib/app-error.ts';
 import type { IntegrationType } from './index.ts';
+import type { Phrase } from './provider.ts';
 
 // The APIs of providers, which manage hooks, the webhooks of integrations, with a person's token.
+
+export interface ApiSupport {
+  /** Loads the client on first use: it takes longer to load than all the rest. */
+  open(baseUrl: string, token: string, options: { signal: AbortSignal | undefined }): Promise<ProviderApi>;
+  /** True when it lists past deliveries and sends them again on request. */
+  listsDeliveries: boolean;
+  /** The id of the place that stands for all places; null where a person names each. */
+  allPlaces: string | null;
+  words: {
+    /** The label of the field. */
+    label: string;
+    /** The description of `--token`: the kind of token. */
+    option: string;
+    /** The description of `--list`. */
+    list: string;
+    /** More help for the command that connects. */
+    help: string;
+    /** A hint below the field. `baseUrl`: the configured API; null is the public one. */
+    hint(baseUrl: string | null): Phrase[];
+    /** The token's owner lacks the role to manage webhooks of `place`. */
+    noPermission(place: string): string;
+  };
+}
 
 /** The scope of a hook: a repository on GitHub; a team, or all public teams, on Linear. */
 export interface Place {
@@ -25,8 +49,6 @@ export interface HookSettings {
   /** The provider's names: `push`, `Issue`. Sorted, never empty. */
   events: readonly string[];
 }
-
-export type HookWish = HookSettings;
 
 /** A hook as the provider reports it. */
 export interface RemoteHook {
@@ -124,17 +146,12 @@ export class ProviderProblem extends AppError {
     message: string,
     { cause, retryAt }: { cause?: unknown; retryAt?: Date | undefined } = {},
   ) {
-    super(statusOf(kind), message, { cause });
+    super({ 'provider-failed': 502, 'rate-limited': 503 }[kind as string] ?? 400, message, { cause });
     this.retryAt = retryAt ?? null;
   }
 
   /** When the provider accepts requests again; null unless it says so. */
   readonly retryAt: Date | null;
-}
-
-function statusOf(kind: ProblemKind): number {
-  if (kind === 'provider-failed') return 502;
-  return kind === 'rate-limited' ? 503 : 400;
 }
 
 /** GitHub's and Linear's tokens are shorter than 300 characters. */

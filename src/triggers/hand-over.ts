@@ -2,7 +2,7 @@ import type { WriteTx } from '../../db/storage.ts';
 import { type Delivery, toProcessed } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { listPostsOfDelivery } from '../drafts/store.ts';
-import type { Event } from '../events/model.ts';
+import type { Event, EventSource } from '../events/model.ts';
 import { recordEvent } from '../events/store.ts';
 import type { Repository } from '../integrations/model.ts';
 import { toEvent } from '../providers/index.ts';
@@ -17,10 +17,14 @@ import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './que
  * affects. In the delivery's own transaction, so that an acknowledged delivery always becomes a draft. A repeated
  * delivery queues a run that changes nothing.
  */
-export async function handOver(tx: WriteTx, delivery: ProcessedDelivery, now: Date): Promise<void> {
-  const event = toEvent(delivery);
-  if (event === null) return;
-  const { integrationId, repositoryId, deliveryId } = delivery;
+export async function handOver(
+  tx: WriteTx,
+  delivery: EventSource & { action: string },
+  event: Event,
+  now: Date,
+): Promise<void> {
+  const { integrationId, repositoryId } = delivery;
+  const { deliveryId } = event;
   const { newest, previous } = await recordEvent(tx, delivery, event);
   const versions = previous === null ? [event] : [event, previous];
   const since = versions.map(({ occurredAt }) => occurredAt).sort()[0] ?? event.occurredAt;

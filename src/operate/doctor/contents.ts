@@ -8,7 +8,7 @@ import { describeFinding } from '../../integrations/words.ts';
 import { countKeys } from '../../keys/store.ts';
 import { tidings } from '../../lib/build.ts';
 import { DAY_MS } from '../../lib/time.ts';
-import { providerApis } from '../../providers/open-api.ts';
+import { providerApis } from '../../providers/index.ts';
 import { measureQueue } from '../../triggers/queue-store.ts';
 import { lastBackup } from '../backup/make.ts';
 import { isStore } from '../backup/places.ts';

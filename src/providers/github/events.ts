@@ -1,6 +1,11 @@
 import { Type } from '@sinclair/typebox';
+import { Account, gitEvents, MaybeMilestone, words } from '../git-events.ts';
 import {
+  Action,
   bodyOf,
+  defineEvent,
+  type EventHandler,
+  ignored,
   lineOf,
   MaybeNames,
   MaybeNumber,
@@ -8,15 +13,12 @@ import {
   maybe,
   namesOf,
   personOf,
+  processed,
   textOf,
   urlOf,
-} from '../fields.ts';
-import { Account, MaybeMilestone, pullRequest, push, release, words } from '../git-events.ts';
-import { defineEvent, type EventHandler, ignored, processed } from '../provider.ts';
+} from '../provider.ts';
 
 // docs.github.com/webhooks/webhook-events-and-payloads
-
-const Action = Type.String({ minLength: 1 });
 
 /** GitHub sends a ping when a webhook is set up, and on request. */
 const ping = defineEvent(Type.Object({}), () => ({
@@ -42,7 +44,7 @@ const create = defineEvent(
       author: personOf(sender?.login),
       url: home && urlOf(`${home}/tree/${ref.split('/').map(encodeURIComponent).join('/')}`),
     };
-    return processed(`Tag ${ref} created`, { type: 'tag', action: 'created', data });
+    return processed(`Tag ${ref} created`, 'tag', 'created', data);
   },
 );
 
@@ -79,7 +81,7 @@ const issues = defineEvent(
       closedAt: lineOf(issue.closed_at),
       url: urlOf(issue.html_url),
     };
-    return processed(title, { type: 'issue', action: 'closed', data });
+    return processed(title, 'issue', 'closed', data);
   },
 );
 
@@ -112,7 +114,7 @@ const milestone = defineEvent(
       closedAt: lineOf(milestone.closed_at),
       url: urlOf(milestone.html_url),
     };
-    return processed(title, { type: 'milestone', action: 'closed', data });
+    return processed(title, 'milestone', 'closed', data);
   },
 );
 
@@ -135,16 +137,14 @@ const star = defineEvent(
       starredAt: lineOf(starredAt),
       starCount: repository?.stargazers_count ?? null,
     };
-    return processed(`Star from ${sender.login}`, { type: 'star', action: 'created', data });
+    return processed(`Star from ${sender.login}`, 'star', 'created', data);
   },
 );
 
 /** GitHub's events, by `X-GitHub-Event`. */
 export const events: Readonly<Record<string, EventHandler>> = {
+  ...gitEvents,
   ping,
-  push,
-  release,
-  pull_request: pullRequest,
   create,
   issues,
   milestone,
