@@ -81,6 +81,11 @@ export class MalformedPayload extends Error {
 /** The repository id of samples. Providers count from 1: a sample is matched by its name, and its id is never learned. */
 export const SAMPLE_REPOSITORY_ID = 0;
 
+/** A time of a sample, as code hosts write times: without milliseconds. */
+export function minutesBefore(now: Date, minutes: number): string {
+  return `${new Date(now.getTime() - minutes * 60_000).toISOString().slice(0, 19)}Z`;
+}
+
 /** A processed delivery, from the receiver or from the log. */
 export interface ProcessedDelivery extends EventSource {
   integrationType: IntegrationType;
