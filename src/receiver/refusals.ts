@@ -6,25 +6,26 @@ import type { Integration, Repository } from '../integrations/model.ts';
 import { AppError } from '../lib/app-error.ts';
 import { derivedId } from '../lib/ids.ts';
 import { count, cutLine } from '../lib/text.ts';
-import type { UploadProblem } from '../lib/upload.ts';
 import { providerOf } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { BodyChange } from './body-variants.ts';
-import { MAX_EXAMINED_BYTES, type SignatureFinding } from './signature-doctor.ts';
+import { bodyChanges } from './body-variants.ts';
+import { MAX_EXAMINED_BYTES, type SignatureFinding, type Tried } from './signature-doctor.ts';
 
 // Deliveries that are not taken: the response to the sender, and the log entry for the organization.
 
 export type RefusalCause =
-  | { code: UploadProblem | 'integration_disabled' | 'repository_of_other_integration' }
+  | { code: keyof typeof fixed }
   | { code: 'repository_not_found'; repositoryId: string }
   | { code: 'missing_header'; header: string }
   | { code: 'wrong_signature'; finding: SignatureFinding }
   | { code: 'malformed_payload'; problem: string }
-  | {
-      code: 'other_repository';
-      connected: Pick<Repository, 'fullName' | 'providerId'>;
-      named: { id: number; fullName: string };
-    };
+  | OtherRepository;
+
+interface OtherRepository {
+  code: 'other_repository';
+  connected: Pick<Repository, 'fullName' | 'providerId'>;
+  named: { id: number; fullName: string };
+}
 
 interface Description {
   status: number;
@@ -53,44 +54,48 @@ export class Refusal extends AppError {
   }
 }
 
+const NOT_OF_INTEGRATION = 'Repository does not belong to the integration';
+
+/** The refusals that need no details. */
+const fixed = {
+  too_large: { status: 413, message: 'Payload too large', reason: 'The body has more than 25 MiB' },
+  aborted: {
+    status: 400,
+    message: 'Upload aborted',
+    reason: 'The connection closed before the whole body arrived',
+  },
+  too_slow: {
+    status: 408,
+    message: 'Upload timed out',
+    headers: { connection: 'close' },
+    reason: 'The body took more than 15 seconds to arrive',
+  },
+  no_room: {
+    status: 503,
+    message: 'Too many uploads',
+    headers: { 'retry-after': '5' },
+    reason:
+      'Unverified senders held too many bytes in unfinished uploads. A redelivery is taken once they end.',
+  },
+  integration_disabled: {
+    status: 403,
+    message: 'Integration is disabled',
+    reason: 'The integration is disabled',
+  },
+  repository_of_other_integration: {
+    status: 403,
+    message: NOT_OF_INTEGRATION,
+    reason: "The webhook's URL names a repository of another integration",
+  },
+} satisfies Record<string, Description>;
+
 function describe(refused: RefusalCause, provider: Provider): Description {
   switch (refused.code) {
-    case 'too_large':
-      return { status: 413, message: 'Payload too large', reason: 'The body has more than 25 MiB' };
-    case 'aborted':
-      return {
-        status: 400,
-        message: 'Upload aborted',
-        reason: 'The connection closed before the whole body arrived',
-      };
-    case 'too_slow':
-      return {
-        status: 408,
-        message: 'Upload timed out',
-        headers: { connection: 'close' },
-        reason: 'The body took more than 15 seconds to arrive',
-      };
-    case 'no_room':
-      return {
-        status: 503,
-        message: 'Too many uploads',
-        headers: { 'retry-after': '5' },
-        reason:
-          'Unverified senders held too many bytes in unfinished uploads. A redelivery is taken once they end.',
-      };
-    case 'integration_disabled':
-      return { status: 403, message: 'Integration is disabled', reason: 'The integration is disabled' };
     case 'repository_not_found':
       return {
         status: 404,
         message: 'Repository not found',
         reason: `The webhook's URL names a repository that is not connected: ${refused.repositoryId}`,
-      };
-    case 'repository_of_other_integration':
-      return {
-        status: 403,
-        message: NOT_OF_INTEGRATION,
-        reason: "The webhook's URL names a repository of another integration",
       };
     case 'missing_header':
       return {
@@ -129,16 +134,16 @@ function describe(refused: RefusalCause, provider: Provider): Description {
         data: { repository },
       };
     }
+    default:
+      return fixed[refused.code];
   }
 }
-
-const NOT_OF_INTEGRATION = 'Repository does not belong to the integration';
 
 /** Longest repository name that a log entry quotes. Real ones are shorter. */
 const MAX_NAME_LENGTH = 200;
 
 function otherRepositoryReason(
-  { connected, named }: Extract<RefusalCause, { code: 'other_repository' }>,
+  { connected, named }: OtherRepository,
   repository: string,
   { name }: Provider,
 ): string {
@@ -162,11 +167,8 @@ function signatureReason(finding: SignatureFinding, { name, sendsForms }: Provid
       return `It was signed with the previous secret of this integration, which no longer works since a rotation. Set the present secret at ${name}; if nobody has it any more, rotate it and set the new one.`;
     case 'other-integration':
       return `It was signed with the secret of another integration of this organization: ${nameOf(finding.other)}. The webhook's URL and its secret belong to different integrations. Set the URL and the secret of the same one at ${name}.`;
-    case 'whitespace': {
-      const { what, where } = finding.extra;
-      const extra = where === 'around' ? `${what} around it` : `a ${what} ${where} it`;
-      return `It was signed with the secret of this integration and ${extra}. Set the secret at ${name} again, with nothing before or behind it.`;
-    }
+    case 'whitespace':
+      return `It was signed with the secret of this integration and ${finding.extra}. Set the secret at ${name} again, with nothing before or behind it.`;
     case 'body-altered':
     case 'form': {
       const choose =
@@ -186,23 +188,7 @@ function signatureReason(finding: SignatureFinding, { name, sendsForms }: Provid
   }
 }
 
-const bodyChanges: Readonly<Record<BodyChange, string>> = {
-  'json-rewritten': 'its JSON was written anew',
-  'form-to-json': 'its JSON was taken out of a form',
-  'json-to-form': 'its JSON was put into a form',
-  'form-rewritten': 'its form was encoded anew',
-  'line-ends': 'its line ends were changed',
-  'line-end-added': 'a line end was added to it',
-  'line-end-removed': 'the line end at its end was taken away',
-  'bom-added': 'a byte order mark was put before it',
-  'bom-removed': 'the byte order mark before it was taken away',
-};
-
-function triedWords({
-  hasPrevious,
-  others,
-  hasMore,
-}: NonNullable<Extract<SignatureFinding, { cause: 'unknown' }>['tried']>): string {
+function triedWords({ hasPrevious, others, hasMore }: Tried): string {
   const integrations = hasMore
     ? `the ${others} newest other integrations`
     : count(others, 'other integration');
@@ -217,12 +203,9 @@ function triedWords({
   return `Tried: ${words.join('; ')}.`;
 }
 
-/** The number of repositories that stand for an integration. */
-const MAX_NAMED = 3;
-
-/** The provider, the first repositories and the id. */
+/** The provider, the first three repositories and the id. */
 function nameOf({ id, type, repositories }: Integration): string {
-  const named = repositories.slice(0, MAX_NAMED).map(({ fullName }) => fullName);
+  const named = repositories.slice(0, 3).map(({ fullName }) => fullName);
   const rest = repositories.length - named.length;
   return `${[providerOf(type).name, ...named].join(', ')}${rest > 0 ? ` and ${rest} more` : ''} (${id})`;
 }

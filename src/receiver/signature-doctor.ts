@@ -4,7 +4,7 @@ import { acceptedSecrets, expiredSecret, listOtherSecrets } from '../integration
 import { getIntegration } from '../integrations/store.ts';
 import { type Clock, letOthersIn } from '../lib/time.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type BodyChange, type BodyVariant, bodyVariants } from './body-variants.ts';
+import { type BodyChange, bodyVariants } from './body-variants.ts';
 
 // Finds the likely cause of a wrong signature by repeating the usual mistakes: each candidate is a secret and a body
 // that may have been signed instead. Unverified senders can trigger this work, so its time and frequency are bounded:
@@ -23,15 +23,10 @@ const MAX_PER_MINUTE = 100;
 /** Bytes that are hashed before other work of the server gets its turn. */
 const BYTES_PER_TURN = 2 * 1024 * 1024;
 
-/** Characters that were signed with the secret, such as the line break of a pasted one. */
-interface Extra {
-  what: 'line break' | 'space' | 'tab' | 'spaces' | 'quotation marks';
-  where: 'before' | 'behind' | 'around';
-}
-
 type Known =
   | { cause: 'previous-secret' }
-  | { cause: 'whitespace'; extra: Extra }
+  /** `extra`: the characters that were signed with the secret, in words. */
+  | { cause: 'whitespace'; extra: string }
   | { cause: 'body-altered' | 'form'; change: BodyChange };
 
 /** `tried` is null when the search failed. */
@@ -39,7 +34,9 @@ export type SignatureFinding =
   | Known
   | { cause: 'other-integration'; other: Integration }
   | { cause: 'too-large' | 'not-examined' }
-  | { cause: 'unknown'; tried: { hasPrevious: boolean; others: number; hasMore: boolean } | null };
+  | { cause: 'unknown'; tried: Tried | null };
+
+export type Tried = { hasPrevious: boolean; others: number; hasMore: boolean };
 
 /** A secret and a body that may have been signed. `match` never holds either. */
 export interface Candidate {
@@ -81,7 +78,7 @@ async function examine(
   const secrets = {
     accepted: acceptedSecrets(deps, integration),
     expired: expiredSecret(deps, integration),
-    async others() {
+    others: async () => {
       const found = await listOtherSecrets(deps, integration, MAX_OTHERS + 1);
       const others = found.slice(0, MAX_OTHERS);
       tried.others = others.length;
@@ -121,46 +118,37 @@ export async function* candidates(
 ): AsyncGenerator<Candidate> {
   if (expired !== null) yield { secret: expired, body, match: { cause: 'previous-secret' } };
   const [current] = accepted;
-  for (const [before, after, what, where] of surroundings) {
+  for (const [before, after, extra] of surroundings) {
     // Skip an empty secret: anybody could sign with white space alone.
-    if (current) {
-      const match = { cause: 'whitespace', extra: { what, where } } as const;
-      yield { secret: `${before}${current}${after}`, body, match };
-    }
+    if (current) yield { secret: before + current + after, body, match: { cause: 'whitespace', extra } };
   }
   for (const { id, secrets } of await others()) {
     const match = { cause: 'other-integration', integrationId: id } as const;
     for (const secret of secrets) yield { secret, body, match };
   }
-  for (const variant of bodyVariants(body)) yield* withEach(accepted, variant);
+  for (const [change, text] of bodyVariants(body)) {
+    const cause = change === 'form-to-json' || change === 'json-to-form' ? 'form' : 'body-altered';
+    const changed = Buffer.from(text);
+    for (const secret of accepted) yield { secret, body: changed, match: { cause, change } };
+  }
 }
 
-function* withEach(secrets: readonly string[], { change, text }: BodyVariant): Generator<Candidate> {
-  const cause = change === 'form-to-json' || change === 'json-to-form' ? 'form' : 'body-altered';
-  const body = Buffer.from(text);
-  for (const secret of secrets) yield { secret, body, match: { cause, change } };
-}
-
-type Surrounding = readonly [before: string, after: string, what: Extra['what'], where: Extra['where']];
-
-const surroundings: readonly Surrounding[] = [
-  ...(
-    [
-      ['\n', 'line break'],
-      ['\r\n', 'line break'],
-      ['\r', 'line break'],
-      [' ', 'space'],
-      ['\t', 'tab'],
-      ['\u00a0', 'space'],
-    ] as const
-  ).flatMap(([each, what]): Surrounding[] => [
-    ['', each, what, 'behind'],
-    [each, '', what, 'before'],
+const surroundings: readonly [before: string, after: string, extra: string][] = [
+  ...[
+    ['\n', 'a line break'] as const,
+    ['\r\n', 'a line break'] as const,
+    ['\r', 'a line break'] as const,
+    [' ', 'a space'] as const,
+    ['\t', 'a tab'] as const,
+    ['\u00a0', 'a space'] as const,
+  ].flatMap(([each, what]): [string, string, string][] => [
+    ['', each, `${what} behind it`],
+    [each, '', `${what} before it`],
   ]),
-  [' ', ' ', 'spaces', 'around'],
-  ['"', '"', 'quotation marks', 'around'],
-  ["'", "'", 'quotation marks', 'around'],
-  ['`', '`', 'quotation marks', 'around'],
+  [' ', ' ', 'spaces around it'],
+  ['"', '"', 'quotation marks around it'],
+  ["'", "'", 'quotation marks around it'],
+  ['`', '`', 'quotation marks around it'],
 ];
 
 /** Returns a function that counts searches and is false above the limits. Remembers one minute only. */
