@@ -134,7 +134,7 @@ function findDeliveries(
     integrationId: integration,
     status,
     event,
-    referenceId: delivery,
+    anyId: delivery,
     since: since === undefined ? undefined : sinceWhen(since, clock.now()),
   };
   return db.read(async (tx) => {

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import { retentionDaysOf } from '../../../audit/model.ts';
-import { listLogNews, listLogPage, MAX_SCANNED } from '../../../deliveries/log-store.ts';
+import { listDeliveries, listLogPage, MAX_SCANNED } from '../../../deliveries/log-store.ts';
 import { type Delivery, isReplayable } from '../../../deliveries/model.ts';
 import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
@@ -175,7 +175,7 @@ async function showNews(
   const filter = readFilter(url.searchParams, context.now);
   const since = new Date(Math.max(after.getTime() - OVERLAP_MS, filter.since?.getTime() ?? 0));
   const entries = await deps.db.read((tx) =>
-    listLogNews(tx, organization.id, filter, { since, limit: PAGE }),
+    listDeliveries(tx, organization.id, { ...filter, since }, { limit: PAGE }),
   );
   return fragment(entries.map((entry) => <Row entry={entry} {...context} />));
 }

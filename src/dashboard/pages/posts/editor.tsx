@@ -250,8 +250,7 @@ async function findSource({ db }: DashboardDeps, post: OwnedPost): Promise<strin
   const { deliveryId: referenceId } = originOf(post);
   if (referenceId === null) return null;
   // A delivery may have arrived more than once: take the first that was processed.
-  const page = { limit: 20, page: 1 };
-  const entries = await listDeliveries(db, post.organizationId, { referenceId }, page);
+  const entries = await listDeliveries(db, post.organizationId, { anyId: referenceId }, { limit: 20 });
   return (entries.findLast(({ status }) => status === 'processed') ?? entries.at(-1))?.id ?? null;
 }
 
