@@ -8,8 +8,6 @@ import { words } from './words.ts';
 // Tidings sends its own GraphQL documents. Those of Linear's SDK fetch whole teams and webhooks: a page of them may
 // exceed Linear's complexity limit, and holds everybody's secrets.
 
-const TIMEOUT_MS = 10_000;
-
 /** The most that Linear puts on a page. */
 const PAGE_SIZE = 250;
 
@@ -90,14 +88,8 @@ export const queries = {
   },
 } satisfies Record<string, Query<TSchema>>;
 
-export type LinearClient = ReturnType<typeof openClient>;
-
 /** Queries Linear with a token and checks the shape of its data. Every failure is a `ProviderProblem`. */
-export function openClient(
-  url: string,
-  token: string,
-  { timeoutMs = TIMEOUT_MS, signal }: LinearOptions = {},
-) {
+export function openClient(url: string, token: string, { timeoutMs = 10_000, signal }: LinearOptions = {}) {
   const { protocol, hostname } = new URL(url);
   const service = serviceAt(url, 'Linear', 'LINEAR_API_URL');
   const isEncrypted = protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
