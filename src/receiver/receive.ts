@@ -22,7 +22,7 @@ import {
   SAMPLE_REPOSITORY_ID,
 } from '../providers/provider.ts';
 import { handOver } from '../triggers/hand-over.ts';
-import { type OpenEntry, Refusal, recordFailure } from './refusals.ts';
+import { type OpenEntry, Refusal, recordFailure, refusals } from './refusals.ts';
 import { createSignatureDoctor } from './signature-doctor.ts';
 
 /** One HTTP request to the receiver. */
@@ -63,13 +63,11 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     const entry = openEntry(deps, address);
     let uploadedAt: number | undefined;
     try {
-      if (arrival.isTooLarge) throw new Refusal(provider, { code: 'too_large' });
-      if (!integration.enabled) throw new Refusal(provider, { code: 'integration_disabled' });
+      if (arrival.isTooLarge) throw new Refusal(refusals.too_large);
+      if (!integration.enabled) throw new Refusal(refusals.disabled);
       requireRepository(address);
       const headers = provider.readHeaders(arrival.headers);
-      if ('missing' in headers) {
-        throw new Refusal(provider, { code: 'missing_header', header: headers.missing });
-      }
+      if ('missing' in headers) throw new Refusal(refusals.missingHeader(provider, headers.missing));
       entry.referenceId = headers.deliveryId;
       entry.payload.event = headers.event;
       const body = await arrival.readBody();
@@ -77,7 +75,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
       const isSigned = (secret: string) => provider.isSigned(body, headers.signature, secret);
       if (!acceptedSecrets(deps, integration).some(isSigned)) {
         const finding = await diagnose({ provider, integration, signature: headers.signature, body });
-        throw new Refusal(provider, { code: 'wrong_signature', finding });
+        throw new Refusal(refusals.wrongSignature(provider, finding));
       }
       entry.headers = keptHeaders(provider, arrival.headers);
       entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
@@ -99,7 +97,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     } catch (error) {
       const now = performance.now();
       entry.durationMs = Math.round(now - startedAt);
-      const cause = asRefusal(provider, error);
+      const cause = asRefusal(error);
       await recordFailure(deps, entry, cause, Math.max((uploadedAt ?? now) + TOTAL_WAIT_MS - now, 0));
       throw cause;
     }
@@ -177,18 +175,16 @@ async function requireAddress(
 }
 
 /** 404 for a repository that is not connected, 403 for one of another integration. */
-function requireRepository({ provider, integration, repositoryId, repository }: Address): void {
+function requireRepository({ integration, repositoryId, repository }: Address): void {
   if (repositoryId === null) return;
-  if (repository === null) throw new Refusal(provider, { code: 'repository_not_found', repositoryId });
-  if (repository.integrationId === integration.id) return;
-  throw new Refusal(provider, { code: 'repository_of_other_integration' });
+  if (repository === null) throw new Refusal(refusals.unknownRepository(repositoryId));
+  if (repository.integrationId !== integration.id) throw new Refusal(refusals.otherIntegration);
 }
 
 /** The refusal behind an error that the sender caused; any other error as it is. */
-function asRefusal(provider: Provider, error: unknown): unknown {
-  if (error instanceof UploadError) return new Refusal(provider, { code: error.problem });
-  if (!(error instanceof MalformedPayload)) return error;
-  return new Refusal(provider, { code: 'malformed_payload', problem: error.message }, error);
+function asRefusal(error: unknown): unknown {
+  if (error instanceof UploadError) return new Refusal(refusals[error.problem]);
+  return error instanceof MalformedPayload ? new Refusal(refusals.malformed(error.message), error) : error;
 }
 
 /**
@@ -207,7 +203,7 @@ function requireSameRepository(
     isUnknown || id === SAMPLE_REPOSITORY_ID
       ? fullName.toLowerCase() === connected.fullName.toLowerCase()
       : id === connected.providerId;
-  if (!isSame) throw new Refusal(provider, { code: 'other_repository', connected, named });
+  if (!isSame) throw new Refusal(refusals.otherRepository(provider, connected, named));
   if (!isUnknown && fullName === connected.fullName) return null;
   const isUsable =
     Number.isSafeInteger(id) && id > 0 && Value.Check(RepositoryName, { repository: fullName });

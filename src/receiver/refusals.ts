@@ -1,4 +1,5 @@
 import { isLocked, isSystemFailure } from '../../db/client.ts';
+import type { WriteTx } from '../../db/storage.ts';
 import type { Delivery } from '../deliveries/model.ts';
 import { countDelivery, insertDelivery, type NewDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
@@ -13,20 +14,6 @@ import { MAX_EXAMINED_BYTES, type SignatureFinding, type Tried } from './signatu
 
 // Deliveries that are not taken: the response to the sender, and the log entry for the organization.
 
-export type RefusalCause =
-  | { code: keyof typeof fixed }
-  | { code: 'repository_not_found'; repositoryId: string }
-  | { code: 'missing_header'; header: string }
-  | { code: 'wrong_signature'; finding: SignatureFinding }
-  | { code: 'malformed_payload'; problem: string }
-  | OtherRepository;
-
-interface OtherRepository {
-  code: 'other_repository';
-  connected: Pick<Repository, 'fullName' | 'providerId'>;
-  named: { id: number; fullName: string };
-}
-
 interface Description {
   status: number;
   /** For the sender, who may not be verified. */
@@ -38,7 +25,7 @@ interface Description {
   reason: string;
   /** For the log, in place of the payload's data. */
   data?: NonNullable<Delivery['payload']['data']>;
-  /** Rejections of unverified senders share a log entry per minute, status and kind; default: the code. */
+  /** Rejections of unverified senders share a log entry per minute, status and kind; default: the message. */
   kind?: string;
 }
 
@@ -46,18 +33,24 @@ interface Description {
 export class Refusal extends AppError {
   readonly log: { title: string; reason: string; data: Delivery['payload']['data']; kind: string };
 
-  constructor(provider: Provider, refused: RefusalCause, cause?: unknown) {
-    const description = describe(refused, provider);
-    const { status, message, headers = {}, title = message, reason, data = null } = description;
-    super(status, message, { code: refused.code, headers, cause, isRefusal: true });
-    this.log = { title, reason, data, kind: description.kind ?? refused.code };
+  constructor(description: Description, cause?: unknown) {
+    const {
+      status,
+      message,
+      headers = {},
+      title = message,
+      reason,
+      data = null,
+      kind = message,
+    } = description;
+    super(status, message, { headers, cause, isRefusal: true });
+    this.log = { title, reason, data, kind };
   }
 }
 
 const NOT_OF_INTEGRATION = 'Repository does not belong to the integration';
 
-/** The refusals that need no details. */
-const fixed = {
+export const refusals = {
   too_large: { status: 413, message: 'Payload too large', reason: 'The body has more than 25 MiB' },
   aborted: {
     status: 400,
@@ -77,86 +70,61 @@ const fixed = {
     reason:
       'Unverified senders held too many bytes in unfinished uploads. A redelivery is taken once they end.',
   },
-  integration_disabled: {
-    status: 403,
-    message: 'Integration is disabled',
-    reason: 'The integration is disabled',
-  },
-  repository_of_other_integration: {
+  disabled: { status: 403, message: 'Integration is disabled', reason: 'The integration is disabled' },
+  unknownRepository: (id: string) => ({
+    status: 404,
+    message: 'Repository not found',
+    reason: `The webhook's URL names a repository that is not connected: ${id}`,
+  }),
+  otherIntegration: {
     status: 403,
     message: NOT_OF_INTEGRATION,
     reason: "The webhook's URL names a repository of another integration",
   },
-} satisfies Record<string, Description>;
-
-function describe(refused: RefusalCause, provider: Provider): Description {
-  switch (refused.code) {
-    case 'repository_not_found':
-      return {
-        status: 404,
-        message: 'Repository not found',
-        reason: `The webhook's URL names a repository that is not connected: ${refused.repositoryId}`,
-      };
-    case 'missing_header':
-      return {
-        status: 400,
-        message: `Missing or invalid header: ${refused.header}`,
-        reason: `A delivery of ${provider.name} carries the header ${refused.header}`,
-        kind: `missing_header:${refused.header}`,
-      };
-    case 'wrong_signature': {
-      const { finding } = refused;
-      const other = finding.cause === 'other-integration' ? { integrationId: finding.other.id } : {};
-      return {
-        status: 401,
-        // The same for every cause: the sender has proved nothing.
-        message: 'Invalid webhook signature',
-        title: 'Signature does not match',
-        reason: signatureReason(finding, provider),
-        data: { signature: finding.cause, ...other },
-        // Bounded: few deliveries a minute are examined, so few other integrations are named.
-        kind: ['signature', finding.cause, other.integrationId ?? ''].join(':'),
-      };
-    }
-    case 'malformed_payload':
-      return {
-        status: 400,
-        message: `Malformed payload: ${refused.problem}`,
-        title: 'Malformed payload',
-        reason: refused.problem,
-      };
-    case 'other_repository': {
-      const repository = cutLine(refused.named.fullName, MAX_NAME_LENGTH);
-      return {
-        status: 403,
-        message: NOT_OF_INTEGRATION,
-        reason: otherRepositoryReason(refused, repository, provider),
-        data: { repository },
-      };
-    }
-    default:
-      return fixed[refused.code];
-  }
-}
+  missingHeader: ({ name }: Provider, header: string) => ({
+    status: 400,
+    message: `Missing or invalid header: ${header}`,
+    reason: `A delivery of ${name} carries the header ${header}`,
+  }),
+  wrongSignature(provider: Provider, finding: SignatureFinding) {
+    const other = finding.cause === 'other-integration' ? { integrationId: finding.other.id } : {};
+    return {
+      status: 401,
+      // The same for every cause: the sender has proved nothing.
+      message: 'Invalid webhook signature',
+      title: 'Signature does not match',
+      reason: signatureReason(finding, provider),
+      data: { signature: finding.cause, ...other },
+      // Bounded: few deliveries a minute are examined, so few other integrations are named.
+      kind: ['signature', finding.cause, other.integrationId ?? ''].join(':'),
+    };
+  },
+  malformed: (reason: string) => ({
+    status: 400,
+    message: `Malformed payload: ${reason}`,
+    title: 'Malformed payload',
+    reason,
+  }),
+  otherRepository(
+    { name }: Provider,
+    { fullName, providerId }: Repository,
+    named: { id: number; fullName: string },
+  ) {
+    const repository = cutLine(named.fullName, MAX_NAME_LENGTH);
+    const renamed =
+      providerId === null
+        ? ` If ${fullName} was renamed, remove it from the integration and add it under its new name.`
+        : '';
+    const reason =
+      named.fullName.toLowerCase() === fullName.toLowerCase()
+        ? `${name} has another repository under the name ${fullName} now: its id is ${named.id}, not ${providerId}. Remove the repository from the integration and add it again.`
+        : `The delivery is about ${repository}, but the webhook's URL is for ${fullName}. Correct the URL at ${name}, or connect ${repository} too.${renamed}`;
+    return { status: 403, message: NOT_OF_INTEGRATION, reason, data: { repository } };
+  },
+} satisfies Record<string, Description | ((...words: never[]) => Description)>;
 
 /** Longest repository name that a log entry quotes. Real ones are shorter. */
 const MAX_NAME_LENGTH = 200;
-
-function otherRepositoryReason(
-  { connected, named }: OtherRepository,
-  repository: string,
-  { name }: Provider,
-): string {
-  const { fullName, providerId } = connected;
-  if (named.fullName.toLowerCase() === fullName.toLowerCase()) {
-    return `${name} has another repository under the name ${fullName} now: its id is ${named.id}, not ${providerId}. Remove the repository from the integration and add it again.`;
-  }
-  const renamed =
-    providerId === null
-      ? ` If ${fullName} was renamed, remove it from the integration and add it under its new name.`
-      : '';
-  return `The delivery is about ${repository}, but the webhook's URL is for ${fullName}. Correct the URL at ${name}, or connect ${repository} too.${renamed}`;
-}
 
 /** The likely cause of a wrong signature, and the fix. */
 function signatureReason(finding: SignatureFinding, { name, sendsForms }: Provider): string {
@@ -171,10 +139,8 @@ function signatureReason(finding: SignatureFinding, { name, sendsForms }: Provid
       return `It was signed with the secret of this integration and ${finding.extra}. Set the secret at ${name} again, with nothing before or behind it.`;
     case 'body-altered':
     case 'form': {
-      const choose =
-        finding.cause === 'form' && sendsForms
-          ? `, and choose the content type application/json at ${name}`
-          : '';
+      const isForm = finding.cause === 'form' && sendsForms;
+      const choose = isForm ? `, and choose the content type application/json at ${name}` : '';
       return `It was signed with the secret of this integration, but the body was changed on its way: ${bodyChanges[finding.change]}. Whatever stands between ${name} and Tidings, such as a proxy or a function, must pass the bytes through as they are${choose}.`;
     }
     case 'too-large':
@@ -233,18 +199,16 @@ export async function recordFailure(
     metrics.failedDeliveries.inARow++;
     metrics.failedDeliveries.lastAtMs = performance.now();
   }
-  const minute = entry.createdAt.slice(0, 16);
-  const kind = error instanceof Refusal ? error.log.kind : 'failed';
-  const sharedId = derivedId('dlv', entry.integrationId, minute, String(entry.statusCode), kind);
   const now = clock.now();
+  const write = (tx: WriteTx) => {
+    if (isVerified) return insertDelivery(tx, entry, now);
+    const kind = error instanceof Refusal ? error.log.kind : 'failed';
+    const cause = [entry.createdAt.slice(0, 16), String(entry.statusCode), kind];
+    const id = derivedId('dlv', entry.integrationId, ...cause);
+    return countDelivery(tx, { ...entry, id, repositoryId: null }, now);
+  };
   try {
-    await db.write(
-      (tx) =>
-        isVerified
-          ? insertDelivery(tx, entry, now)
-          : countDelivery(tx, { ...entry, id: sharedId, repositoryId: null }, now),
-      { giveUpMs },
-    );
+    await db.write(write, { giveUpMs });
   } catch (err) {
     log.error({ err, integrationId: entry.integrationId }, 'a refused delivery could not be logged');
   }

@@ -23,7 +23,6 @@ const path = {
   integrationId: Id('Identifier of the connected integration.'),
 };
 
-/** The headers of a provider's deliveries, each described with its name. */
 function headersOf({ name, headerNames, exampleEvent }: Provider) {
   const { event, delivery, signature, prefix } = headerNames;
   const hex = prefix === '' ? 'the HMAC-SHA-256' : `\`${prefix}\` and the HMAC-SHA-256`;

@@ -74,20 +74,12 @@ async function examine(
   deps: Needs,
   { provider, integration, signature, body }: Refused,
 ): Promise<SignatureFinding> {
-  const tried = { hasPrevious: integration.previousSecret !== null, others: 0, hasMore: false };
-  const secrets = {
-    accepted: acceptedSecrets(deps, integration),
-    expired: expiredSecret(deps, integration),
-    others: async () => {
-      const found = await listOtherSecrets(deps, integration, MAX_OTHERS + 1);
-      const others = found.slice(0, MAX_OTHERS);
-      tried.others = others.length;
-      tried.hasMore = found.length > MAX_OTHERS;
-      return others;
-    },
-  };
+  const found = await listOtherSecrets(deps, integration, MAX_OTHERS + 1);
+  const others = found.slice(0, MAX_OTHERS);
+  const accepted = acceptedSecrets(deps, integration);
+  const secrets = { accepted, expired: expiredSecret(deps, integration), others };
   let bytes = 0;
-  for await (const candidate of candidates(secrets, body)) {
+  for (const candidate of candidates(secrets, body)) {
     if (provider.isSigned(candidate.body, signature, candidate.secret)) {
       const { match } = candidate;
       if (match.cause !== 'other-integration') return match;
@@ -99,7 +91,9 @@ async function examine(
     bytes = 0;
     await letOthersIn();
   }
-  return { cause: 'unknown', tried };
+  const hasPrevious = integration.previousSecret !== null;
+  const hasMore = found.length > others.length;
+  return { cause: 'unknown', tried: { hasPrevious, others: others.length, hasMore } };
 }
 
 interface OpenedSecrets {
@@ -107,22 +101,22 @@ interface OpenedSecrets {
   accepted: readonly string[];
   /** The one before the last rotation, once it is no longer accepted. */
   expired: string | null;
-  /** Of the organization's other integrations; read only when they are needed. */
-  others(): Promise<readonly { id: string; secrets: readonly string[] }[]>;
+  /** Of the organization's other integrations. */
+  others: readonly { id: string; secrets: readonly string[] }[];
 }
 
 /** The cheapest first. */
-export async function* candidates(
+export function* candidates(
   { accepted, expired, others }: OpenedSecrets,
   body: Uint8Array,
-): AsyncGenerator<Candidate> {
+): Generator<Candidate> {
   if (expired !== null) yield { secret: expired, body, match: { cause: 'previous-secret' } };
   const [current] = accepted;
   for (const [before, after, extra] of surroundings) {
     // Skip an empty secret: anybody could sign with white space alone.
     if (current) yield { secret: before + current + after, body, match: { cause: 'whitespace', extra } };
   }
-  for (const { id, secrets } of await others()) {
+  for (const { id, secrets } of others) {
     const match = { cause: 'other-integration', integrationId: id } as const;
     for (const secret of secrets) yield { secret, body, match };
   }
@@ -133,18 +127,20 @@ export async function* candidates(
   }
 }
 
-const surroundings: readonly [before: string, after: string, extra: string][] = [
-  ...[
-    ['\n', 'a line break'] as const,
-    ['\r\n', 'a line break'] as const,
-    ['\r', 'a line break'] as const,
-    [' ', 'a space'] as const,
-    ['\t', 'a tab'] as const,
-    ['\u00a0', 'a space'] as const,
-  ].flatMap(([each, what]): [string, string, string][] => [
-    ['', each, `${what} behind it`],
-    [each, '', `${what} before it`],
-  ]),
+type Surrounding = [before: string, after: string, extra: string];
+
+const blanks: readonly [blank: string, name: string][] = [
+  ['\n', 'a line break'],
+  ['\r\n', 'a line break'],
+  ['\r', 'a line break'],
+  [' ', 'a space'],
+  ['\t', 'a tab'],
+  ['\u00a0', 'a space'],
+];
+
+const surroundings: readonly Surrounding[] = [
+  ...blanks.map(([blank, name]): Surrounding => ['', blank, `${name} behind it`]),
+  ...blanks.map(([blank, name]): Surrounding => [blank, '', `${name} before it`]),
   [' ', ' ', 'spaces around it'],
   ['"', '"', 'quotation marks around it'],
   ["'", "'", 'quotation marks around it'],
@@ -154,19 +150,15 @@ const surroundings: readonly [before: string, after: string, extra: string][] = 
 /** Returns a function that counts searches and is false above the limits. Remembers one minute only. */
 function createRate(clock: Clock): (integrationId: string) => boolean {
   let minute = '';
-  let total = 0;
   const examined = new Map<string, number>();
   return (integrationId) => {
     const current = clock.now().toISOString().slice(0, 16);
-    if (current !== minute) {
-      minute = current;
-      total = 0;
-      examined.clear();
-    }
+    if (current !== minute) examined.clear();
+    minute = current;
+    const total = examined.values().reduce((sum, count) => sum + count, 0);
     const count = examined.get(integrationId) ?? 0;
     if (count >= MAX_PER_INTEGRATION || total >= MAX_PER_MINUTE) return false;
     examined.set(integrationId, count + 1);
-    total++;
     return true;
   };
 }
