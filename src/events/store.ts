@@ -127,18 +127,13 @@ const fromRow = (row: typeof events.$inferSelect | undefined) => (row === undefi
 const statements = prepared((db) => {
   const values = placeholdersFor(getTableColumns(events)) as unknown as typeof events.$inferInsert;
   const { integrationId, repositoryId, type, key } = values;
+  const isEvent = (table: typeof events | typeof triggerEvents) =>
+    and(eq(table.repositoryId, repositoryId), eq(table.type, type), eq(table.key, key));
   return {
     find: db
       .select()
       .from(events)
-      .where(
-        and(
-          eq(events.integrationId, integrationId),
-          eq(events.repositoryId, repositoryId),
-          eq(events.type, type),
-          eq(events.key, key),
-        ),
-      )
+      .where(and(eq(events.integrationId, integrationId), isEvent(events)))
       .prepare(),
     arrival: db
       .select({ draftOnly: triggerEvents.draftOnly })
@@ -146,9 +141,7 @@ const statements = prepared((db) => {
       .where(
         and(
           eq(triggerEvents.triggerId, sql.placeholder('triggerId')),
-          eq(triggerEvents.repositoryId, repositoryId),
-          eq(triggerEvents.type, type),
-          eq(triggerEvents.key, key),
+          isEvent(triggerEvents),
           eq(triggerEvents.isMatch, true),
         ),
       )

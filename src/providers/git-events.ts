@@ -3,26 +3,17 @@ import { count, cutLine } from '../lib/text.ts';
 import { breakingNote, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
 import {
   Action,
-  bodyOf,
   defineEvent,
   ignored,
   isoTime,
-  lineOf,
   MalformedPayload,
-  type Maybe,
-  MaybeBoolean,
-  MaybeNames,
-  MaybeNumber,
-  MaybeText,
+  Maybe,
   maybe,
-  namesOf,
   type Payload,
   type Provider,
   parseJsonObject,
-  personOf,
   processed,
-  textOf,
-  urlOf,
+  read,
   versionOf,
 } from './provider.ts';
 
@@ -32,9 +23,9 @@ import {
 const MAX_SUBJECT_LENGTH = 300;
 
 /** An account. Null where it was deleted (a "ghost"). */
-export const Account = maybe(Type.Object({ login: MaybeText }), 'an account');
-export const MaybeMilestone = maybe(Type.Object({ title: MaybeText }), 'a milestone');
-const MaybeRepository = maybe(Type.Object({ default_branch: MaybeText }), 'a repository');
+export const Account = maybe(Type.Object({ login: Maybe.Text }), 'an account');
+export const MaybeMilestone = maybe(Type.Object({ title: Maybe.Text }), 'a milestone');
+const MaybeRepository = maybe(Type.Object({ default_branch: Maybe.Text }), 'a repository');
 
 /** An action's name in plain words: `review_requested` is "review requested". */
 export function words(action: string): string {
@@ -45,19 +36,19 @@ const Release = Type.Object({
   action: Action,
   release: Type.Object({
     // Stays the same when the tag or the name is edited.
-    id: MaybeNumber,
+    id: Maybe.Number,
     tag_name: Type.String({ minLength: 1 }),
     // Null when it has no title but its tag.
-    name: MaybeText,
-    body: MaybeText,
-    draft: MaybeBoolean,
-    prerelease: MaybeBoolean,
+    name: Maybe.Text,
+    body: Maybe.Text,
+    draft: Maybe.Boolean,
+    prerelease: Maybe.Boolean,
     author: Account,
-    html_url: MaybeText,
-    published_at: MaybeText,
-    updated_at: MaybeText,
+    html_url: Maybe.Text,
+    published_at: Maybe.Text,
+    updated_at: Maybe.Text,
     // The branch, or the commit, that the tag was made from.
-    target_commitish: MaybeText,
+    target_commitish: Maybe.Text,
   }),
   repository: MaybeRepository,
 });
@@ -65,17 +56,17 @@ const Release = Type.Object({
 function releaseData({ release, repository }: Static<typeof Release>) {
   return {
     id: release.id ?? null,
-    tagName: textOf(release.tag_name),
-    name: lineOf(release.name),
-    body: bodyOf(release.body),
+    tagName: read.text(release.tag_name),
+    name: read.line(release.name),
+    body: read.body(release.body),
     isPrerelease: release.prerelease === true,
     isDraft: false,
-    author: personOf(release.author?.login),
-    url: urlOf(release.html_url),
-    publishedAt: lineOf(release.published_at),
-    updatedAt: lineOf(release.updated_at),
-    targetBranch: lineOf(release.target_commitish),
-    defaultBranch: lineOf(repository?.default_branch),
+    author: read.person(release.author?.login),
+    url: read.url(release.html_url),
+    publishedAt: read.line(release.published_at),
+    updatedAt: read.line(release.updated_at),
+    targetBranch: read.line(release.target_commitish),
+    defaultBranch: read.line(repository?.default_branch),
   };
 }
 
@@ -124,18 +115,18 @@ function branchOfRelease({ targetBranch, defaultBranch }: ReturnType<typeof rele
   return (isBranch ? targetBranch : defaultBranch) ?? targetBranch ?? '';
 }
 
-const Person = maybe(Type.Object({ name: MaybeText, login: MaybeText, username: MaybeText }), 'a person');
+const Person = maybe(Type.Object({ name: Maybe.Text, login: Maybe.Text, username: Maybe.Text }), 'a person');
 
 const Push = Type.Object({
   ref: Type.String(),
   // The commit that the branch was at; 40 zeros for a new branch.
-  before: MaybeText,
-  after: MaybeText,
+  before: Maybe.Text,
+  after: Maybe.Text,
   // A page that shows the change as a whole: GitHub's name, and Forgejo's.
-  compare: MaybeText,
-  compare_url: MaybeText,
-  deleted: MaybeBoolean,
-  forced: MaybeBoolean,
+  compare: Maybe.Text,
+  compare_url: Maybe.Text,
+  deleted: Maybe.Boolean,
+  forced: Maybe.Boolean,
   pusher: Person,
   // GitHub sends at most 2048, oldest first; Forgejo the newest first, and only some of `total_commits`.
   commits: Type.Array(
@@ -143,11 +134,11 @@ const Push = Type.Object({
       id: Type.String(),
       message: Type.String(),
       author: Person,
-      url: MaybeText,
-      timestamp: MaybeText,
+      url: Maybe.Text,
+      timestamp: Maybe.Text,
     }),
   ),
-  total_commits: MaybeNumber,
+  total_commits: Maybe.Number,
   repository: Type.Object({
     default_branch: Type.String({ minLength: 1 }),
     // Seconds since 1970 in a push; other events have it as text.
@@ -160,19 +151,19 @@ function pushData({ commits, repository, ...push }: Static<typeof Push>) {
   const maxLength = messageLengthFor(commits.length);
   return {
     branch: repository.default_branch,
-    before: lineOf(push.before),
-    after: lineOf(push.after),
-    compareUrl: urlOf(push.compare ?? push.compare_url),
+    before: read.line(push.before),
+    after: read.line(push.after),
+    compareUrl: read.url(push.compare ?? push.compare_url),
     isForced: push.forced === true,
     pushedAt: timeOf(repository.pushed_at),
-    pusher: personOf(push.pusher?.name ?? push.pusher?.login),
+    pusher: read.person(push.pusher?.name ?? push.pusher?.login),
     commits: oldestFirst.map(({ id, message, author, url, timestamp }) => ({
-      id: textOf(id),
+      id: read.text(id),
       message: messageOf(message, maxLength),
-      author: personOf(author?.name),
-      authorLogin: personOf(author?.username),
-      url: urlOf(url),
-      timestamp: lineOf(timestamp),
+      author: read.person(author?.name),
+      authorLogin: read.person(author?.username),
+      url: read.url(url),
+      timestamp: read.line(timestamp),
     })),
   };
 }
@@ -237,7 +228,7 @@ export const push = defineEvent(
   },
 );
 
-const Branch = maybe(Type.Object({ ref: MaybeText }), 'a branch');
+const Branch = maybe(Type.Object({ ref: Maybe.Text }), 'a branch');
 
 const PullRequest = Type.Object({
   action: Action,
@@ -245,18 +236,18 @@ const PullRequest = Type.Object({
     number: Type.Integer(),
     title: Type.String(),
     merged: Type.Boolean(),
-    body: MaybeText,
+    body: Maybe.Text,
     user: Account,
     merged_by: Account,
-    labels: MaybeNames,
+    labels: Maybe.Names,
     milestone: MaybeMilestone,
     base: Branch,
     head: Branch,
-    merged_at: MaybeText,
-    updated_at: MaybeText,
+    merged_at: Maybe.Text,
+    updated_at: Maybe.Text,
     // The commit on the base branch, also named by the push that the merge makes.
-    merge_commit_sha: MaybeText,
-    html_url: MaybeText,
+    merge_commit_sha: Maybe.Text,
+    html_url: Maybe.Text,
   }),
   repository: MaybeRepository,
 });
@@ -264,19 +255,19 @@ const PullRequest = Type.Object({
 function pullRequestData({ pull_request: pull, repository }: Static<typeof PullRequest>) {
   return {
     number: pull.number,
-    title: textOf(pull.title),
-    body: bodyOf(pull.body),
-    author: personOf(pull.user?.login),
-    mergedBy: personOf(pull.merged_by?.login),
-    labels: namesOf(pull.labels),
-    milestone: lineOf(pull.milestone?.title),
-    baseBranch: lineOf(pull.base?.ref),
-    headBranch: lineOf(pull.head?.ref),
-    defaultBranch: lineOf(repository?.default_branch),
-    mergedAt: lineOf(pull.merged_at),
-    updatedAt: lineOf(pull.updated_at),
-    mergeCommitSha: lineOf(pull.merge_commit_sha),
-    url: urlOf(pull.html_url),
+    title: read.text(pull.title),
+    body: read.body(pull.body),
+    author: read.person(pull.user?.login),
+    mergedBy: read.person(pull.merged_by?.login),
+    labels: read.names(pull.labels),
+    milestone: read.line(pull.milestone?.title),
+    baseBranch: read.line(pull.base?.ref),
+    headBranch: read.line(pull.head?.ref),
+    defaultBranch: read.line(repository?.default_branch),
+    mergedAt: read.line(pull.merged_at),
+    updatedAt: read.line(pull.updated_at),
+    mergeCommitSha: read.line(pull.merge_commit_sha),
+    url: read.url(pull.html_url),
   };
 }
 

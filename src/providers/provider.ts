@@ -179,9 +179,6 @@ export function ignored(title: string, reason: string): EventResult {
   };
 }
 
-// Schemas for the fields of payloads that may be null or absent, and functions that turn such a field into one of the
-// log. Both absent and null become null.
-
 const MAX_LINE_LENGTH = 1000;
 const MAX_URL_LENGTH = 2000;
 
@@ -192,43 +189,39 @@ export const MAX_LIST_LENGTH = 100;
 export const maybe = <Schema extends TSchema>(schema: Schema, expected: string) =>
   Type.Optional(Type.Union([schema, Type.Null()], { errorMessage: `must be ${expected} or null` }));
 
-export const MaybeText = maybe(Type.String(), 'text');
-export const MaybeNumber = maybe(Type.Number(), 'a number');
-export const MaybeBoolean = maybe(Type.Boolean(), 'true, false');
-export const MaybeNames = maybe(Type.Array(Type.Object({ name: MaybeText })), 'a list of things with names');
-export const Action = Type.String({ minLength: 1 });
-
+const MaybeText = maybe(Type.String(), 'text');
+export const Maybe = {
+  Text: MaybeText,
+  Number: maybe(Type.Number(), 'a number'),
+  Boolean: maybe(Type.Boolean(), 'true, false'),
+  Names: maybe(Type.Array(Type.Object({ name: MaybeText })), 'a list of things with names'),
+};
 export type Maybe<Value> = Value | null | undefined;
 
-/** An id, a name, a title: one line, empty when there is nothing in it. */
-export function textOf(value: string): string {
-  return cutLine(value, MAX_LINE_LENGTH);
-}
+export const Action = Type.String({ minLength: 1 });
 
-/** A name, a title, a time that may be missing. Null when there is nothing in it. */
-export function lineOf(value: Maybe<string>): string | null {
-  return textOf(value ?? '') || null;
-}
+/** Turns a field of a payload into one of the log. Both absent and null become null. */
+export const read = {
+  /** An id, a name, a title: one line, empty when there is nothing in it. */
+  text: (value: string) => cutLine(value, MAX_LINE_LENGTH),
 
-/** Notes, a description, a body. Null when there is nothing in it. */
-export function bodyOf(value: Maybe<string>): string | null {
-  return value?.trim() ? cutText(value, MAX_BODY_LENGTH) : null;
-}
+  /** A name, a title, a time that may be missing. Null when there is nothing in it. */
+  line: (value: Maybe<string>) => cutLine(value ?? '', MAX_LINE_LENGTH) || null,
 
-/** A URL that a page may link to; null for anything else, above all `javascript:`. */
-export function urlOf(value: Maybe<string>): string | null {
-  return value && value.length <= MAX_URL_LENGTH && /^https?:\/\/\S+$/.test(value) ? value : null;
-}
+  /** Notes, a description, a body. Null when there is nothing in it. */
+  body: (value: Maybe<string>) => (value?.trim() ? cutText(value, MAX_BODY_LENGTH) : null),
 
-/** A person's name or login. Cuts an e-mail address at its `@`. */
-export function personOf(value: Maybe<string>): string | null {
-  return lineOf(value?.replace(/^([^\s@]+)@[^\s@]+$/, '$1'));
-}
+  /** A URL that a page may link to; null for anything else, above all `javascript:`. */
+  url: (value: Maybe<string>) =>
+    value && value.length <= MAX_URL_LENGTH && /^https?:\/\/\S+$/.test(value) ? value : null,
 
-/** The names of labels and the like, the first hundred of them. */
-export function namesOf(values: Maybe<readonly { name?: string | null }[]>): string[] {
-  return (values ?? []).slice(0, MAX_LIST_LENGTH).flatMap(({ name }) => lineOf(name) ?? []);
-}
+  /** A person's name or login. Cuts an e-mail address at its `@`. */
+  person: (value: Maybe<string>) => read.line(value?.replace(/^([^\s@]+)@[^\s@]+$/, '$1')),
+
+  /** The names of labels and the like, the first hundred of them. */
+  names: (values: Maybe<readonly { name?: string | null }[]>): string[] =>
+    (values ?? []).slice(0, MAX_LIST_LENGTH).flatMap(({ name }) => read.line(name) ?? []),
+};
 
 /** A time as ISO 8601 in UTC with milliseconds. */
 export function isoTime(time: Maybe<string>): string | null {

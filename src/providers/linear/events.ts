@@ -2,23 +2,15 @@ import { type Static, type TObject, type TProperties, Type } from '@sinclair/typ
 import { cutLine } from '../../lib/text.ts';
 import {
   Action,
-  bodyOf,
   defineEvent,
   type EventHandler,
   type EventResult,
   ignored,
-  lineOf,
   MAX_LIST_LENGTH,
-  type Maybe,
-  MaybeNames,
-  MaybeNumber,
-  MaybeText,
+  Maybe,
   maybe,
-  namesOf,
-  personOf,
   processed,
-  textOf,
-  urlOf,
+  read,
   versionOf,
 } from '../provider.ts';
 
@@ -30,14 +22,14 @@ const Id = Type.String({ minLength: 1 });
 const Named = Type.Object({ id: Type.String(), name: Type.String() });
 
 /** A person, an application (which has a name) or an integration (which has a service). */
-const Actor = maybe(Type.Object({ name: MaybeText, service: MaybeText }), 'an actor');
+const Actor = maybe(Type.Object({ name: Maybe.Text, service: Maybe.Text }), 'an actor');
 
 const Change = Type.Object({
   action: Action,
   actor: Actor,
   // The previous values of the fields that an update changed.
   updatedFrom: maybe(Type.Record(Type.String(), Type.Unknown()), 'an object'),
-  url: MaybeText,
+  url: Maybe.Text,
 });
 
 /** A payload. The header that names the event is not signed; `type` is. */
@@ -49,12 +41,15 @@ const payloadOf = <Fields extends TProperties>(type: string, fields: Fields) =>
   });
 
 const namedOf = (value: Maybe<Static<typeof Named>>) =>
-  value ? { id: textOf(value.id), name: textOf(value.name) } : null;
+  value ? { id: read.text(value.id), name: read.text(value.name) } : null;
 
 /** Who changed an issue or a project, and which of its fields. */
 function changeOf({ actor, updatedFrom }: Static<typeof Change>) {
   const fields = Object.keys(updatedFrom ?? {}).slice(0, MAX_LIST_LENGTH);
-  return { actor: personOf(actor?.name) ?? lineOf(actor?.service), changedFields: fields.map(textOf) };
+  return {
+    actor: read.person(actor?.name) ?? read.line(actor?.service),
+    changedFields: fields.map(read.text),
+  };
 }
 
 /**
@@ -85,37 +80,37 @@ const Issue = payloadOf('Issue', {
   identifier: Type.String({ minLength: 1 }),
   title: Type.String(),
   // The type is triage, backlog, unstarted, started, completed, canceled or duplicate.
-  state: Type.Object({ type: Type.String(), name: MaybeText }),
-  description: MaybeText,
-  url: MaybeText,
-  team: maybe(Type.Object({ ...Named.properties, key: MaybeText }), 'an id and a name'),
+  state: Type.Object({ type: Type.String(), name: Maybe.Text }),
+  description: Maybe.Text,
+  url: Maybe.Text,
+  team: maybe(Type.Object({ ...Named.properties, key: Maybe.Text }), 'an id and a name'),
   project: maybe(Named, 'an id and a name'),
   projectMilestone: maybe(Named, 'an id and a name'),
-  labels: MaybeNames,
+  labels: Maybe.Names,
   assignee: Actor,
   // 0 none, 1 urgent, 2 high, 3 medium, 4 low.
-  priority: MaybeNumber,
-  completedAt: MaybeText,
-  updatedAt: MaybeText,
+  priority: Maybe.Number,
+  completedAt: Maybe.Text,
+  updatedAt: Maybe.Text,
 });
 
 function issueData({ data, url, ...change }: Static<typeof Issue>) {
   const team = namedOf(data.team);
   return {
-    id: textOf(data.id),
-    identifier: textOf(data.identifier),
-    title: textOf(data.title),
-    description: bodyOf(data.description),
-    url: urlOf(data.url) ?? urlOf(url),
-    team: team && { ...team, key: lineOf(data.team?.key) },
+    id: read.text(data.id),
+    identifier: read.text(data.identifier),
+    title: read.text(data.title),
+    description: read.body(data.description),
+    url: read.url(data.url) ?? read.url(url),
+    team: team && { ...team, key: read.line(data.team?.key) },
     project: namedOf(data.project),
     milestone: namedOf(data.projectMilestone),
-    labels: namesOf(data.labels),
-    assignee: personOf(data.assignee?.name),
+    labels: read.names(data.labels),
+    assignee: read.person(data.assignee?.name),
     priority: data.priority ?? null,
-    state: { name: lineOf(data.state.name), type: textOf(data.state.type) },
-    completedAt: lineOf(data.completedAt),
-    updatedAt: lineOf(data.updatedAt),
+    state: { name: read.line(data.state.name), type: read.text(data.state.type) },
+    completedAt: read.line(data.completedAt),
+    updatedAt: read.line(data.updatedAt),
     ...changeOf(change),
   };
 }
@@ -152,38 +147,38 @@ const Project = payloadOf('Project', {
   id: Id,
   name: Type.String(),
   // A line or two; `content` is the long text, in Markdown.
-  description: MaybeText,
-  content: MaybeText,
-  url: MaybeText,
+  description: Maybe.Text,
+  content: Maybe.Text,
+  url: Maybe.Text,
   // The type is backlog, planned, started, paused, completed or canceled.
-  status: maybe(Type.Object({ type: Type.String(), name: MaybeText }), 'a status with a type'),
+  status: maybe(Type.Object({ type: Type.String(), name: Maybe.Text }), 'a status with a type'),
   lead: Actor,
   teamIds: maybe(Type.Array(Type.String()), 'a list of ids'),
   initiatives: maybe(Type.Array(Named), 'a list of initiatives'),
   // onTrack, atRisk or offTrack.
-  health: MaybeText,
-  completedAt: MaybeText,
-  updatedAt: MaybeText,
+  health: Maybe.Text,
+  completedAt: Maybe.Text,
+  updatedAt: Maybe.Text,
   // A day, such as 2026-11-20.
-  targetDate: MaybeText,
+  targetDate: Maybe.Text,
 });
 
 function projectData({ data, url, ...change }: Static<typeof Project>) {
   const { status } = data;
   return {
-    id: textOf(data.id),
-    name: textOf(data.name),
-    description: bodyOf(data.description),
-    content: bodyOf(data.content),
-    url: urlOf(data.url) ?? urlOf(url),
-    status: status ? { name: lineOf(status.name), type: textOf(status.type) } : null,
-    lead: personOf(data.lead?.name),
-    teamIds: (data.teamIds ?? []).slice(0, MAX_LIST_LENGTH).map(textOf),
+    id: read.text(data.id),
+    name: read.text(data.name),
+    description: read.body(data.description),
+    content: read.body(data.content),
+    url: read.url(data.url) ?? read.url(url),
+    status: status ? { name: read.line(status.name), type: read.text(status.type) } : null,
+    lead: read.person(data.lead?.name),
+    teamIds: (data.teamIds ?? []).slice(0, MAX_LIST_LENGTH).map(read.text),
     initiatives: (data.initiatives ?? []).slice(0, MAX_LIST_LENGTH).map(namedOf),
-    health: lineOf(data.health),
-    completedAt: lineOf(data.completedAt),
-    updatedAt: lineOf(data.updatedAt),
-    targetDate: lineOf(data.targetDate),
+    health: read.line(data.health),
+    completedAt: read.line(data.completedAt),
+    updatedAt: read.line(data.updatedAt),
+    targetDate: read.line(data.targetDate),
     ...changeOf(change),
   };
 }
@@ -221,13 +216,13 @@ const project = defineEvent(
 /** A report on how a project or an initiative goes. */
 const report = {
   id: Id,
-  body: MaybeText,
-  health: MaybeText,
+  body: Maybe.Text,
+  health: Maybe.Text,
   user: Actor,
-  createdAt: MaybeText,
-  url: MaybeText,
+  createdAt: Maybe.Text,
+  url: Maybe.Text,
 };
-const Subject = Type.Object({ id: Id, name: Type.String(), url: MaybeText });
+const Subject = Type.Object({ id: Id, name: Type.String(), url: Maybe.Text });
 
 const HAPPENED = new Map([
   ['create', 'posted'],
@@ -242,13 +237,13 @@ function updateData(
   url: Maybe<string>,
 ) {
   return {
-    id: textOf(data.id),
-    about: { kind, id: textOf(id), name: textOf(name), url: urlOf(page) },
-    body: bodyOf(data.body),
-    health: lineOf(data.health),
-    author: personOf(data.user?.name),
-    createdAt: lineOf(data.createdAt),
-    url: urlOf(data.url) ?? urlOf(url),
+    id: read.text(data.id),
+    about: { kind, id: read.text(id), name: read.text(name), url: read.url(page) },
+    body: read.body(data.body),
+    health: read.line(data.health),
+    author: read.person(data.user?.name),
+    createdAt: read.line(data.createdAt),
+    url: read.url(data.url) ?? read.url(url),
   };
 }
 
