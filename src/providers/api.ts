@@ -42,13 +42,8 @@ export interface Place {
 /** The id of the place at Linear that is every public team, present and future. */
 export const ALL_PUBLIC_TEAMS = 'all-public-teams';
 
-/** The desired state of a hook. */
-export interface HookSettings {
-  url: string;
-  secret: string;
-  /** The provider's names: `push`, `Issue`. Sorted, never empty. */
-  events: readonly string[];
-}
+/** The desired state of a hook. `events` are the provider's names (`push`, `Issue`), sorted, never empty. */
+export type HookSettings = { url: string; secret: string; events: readonly string[] };
 
 /** A hook as the provider reports it. */
 export interface RemoteHook {
@@ -141,17 +136,17 @@ export type ProblemKind =
 
 /** A provider's API failed or refused. The message says why and what to do, and holds no secret. */
 export class ProviderProblem extends AppError {
+  /** When the provider accepts requests again; null unless it says so. */
+  readonly retryAt: Date | null;
+
   constructor(
     readonly kind: ProblemKind,
     message: string,
-    { cause, retryAt }: { cause?: unknown; retryAt?: Date | undefined } = {},
+    { cause, retryAt = null }: { cause?: unknown; retryAt?: Date | null | undefined } = {},
   ) {
     super({ 'provider-failed': 502, 'rate-limited': 503 }[kind as string] ?? 400, message, { cause });
-    this.retryAt = retryAt ?? null;
+    this.retryAt = retryAt;
   }
-
-  /** When the provider accepts requests again; null unless it says so. */
-  readonly retryAt: Date | null;
 }
 
 /** GitHub's and Linear's tokens are shorter than 300 characters. */

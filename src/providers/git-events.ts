@@ -175,7 +175,7 @@ function timeOf(value: Maybe<string | number>): string | null {
 }
 
 /** Pushes of branches and of tags. */
-export const push = defineEvent(
+const push = defineEvent(
   Push,
   (payload) => {
     const { ref, commits, deleted } = payload;
@@ -304,7 +304,7 @@ const pullRequest = defineEvent(
 
 export const gitEvents = { push, release, pull_request: pullRequest };
 
-/** What code hosts have in common. */
+/** The parts of a provider that code hosts share. */
 export const codeHost = {
   hasRepositories: true,
   sendsForms: true,

@@ -8,7 +8,7 @@ import { findProblem } from '../lib/validation.ts';
 import type { ApiSupport } from './api.ts';
 import type { IntegrationType } from './index.ts';
 
-// What a provider is, and what all of them share: signing a delivery, reading its payload. Never the database.
+// The interface of a provider, and the parts that all share: signing a delivery, reading its payload.
 
 export type Payload = Record<string, unknown>;
 
@@ -162,12 +162,8 @@ export function parseJsonObject(body: Uint8Array): Payload {
 const MAX_TITLE_LENGTH = 200;
 const MAX_REASON_LENGTH = 500;
 
-export function processed(title: string, type: string, action: string, data: object): EventResult {
-  return {
-    outcome: 'processed',
-    title: cutLine(title, MAX_TITLE_LENGTH),
-    processed: { type, action, data: { ...data } },
-  };
+export function processed(title: string, type: string, action: string, data: Payload): EventResult {
+  return { outcome: 'processed', title: cutLine(title, MAX_TITLE_LENGTH), processed: { type, action, data } };
 }
 
 /** A valid event that Tidings does not use; `reason` explains why. */

@@ -112,10 +112,12 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     learned: RepositoryIdentity | null,
   ) {
     const now = clock.now();
-    const read = result.outcome === 'processed' ? result.processed : null;
+    const { integrationId, repositoryId } = entry;
+    const { action = null, data = null } = result.outcome === 'processed' ? result.processed : {};
     const fullName = learned?.fullName ?? repository?.fullName ?? null;
     const source = { deliveryId, receivedAt: entry.createdAt, repository: fullName };
-    const event = read && eventOf(provider, { ...source, ...read, event: name });
+    const event =
+      action === null || data === null ? null : eventOf(provider, { ...source, event: name, action, data });
     const work = async (tx: WriteTx) => {
       const claim = await claimDelivery(tx, entry, now);
       if (claim.state === 'disconnected') return 'disconnected';
@@ -125,14 +127,15 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
         return 'duplicate';
       }
       if (repository !== null && learned !== null) await learnRepository(tx, repository.id, learned);
-      if (read !== null && event !== null) await handOver(tx, { ...entry, action: read.action }, event, now);
+      if (action !== null && event !== null)
+        await handOver(tx, { integrationId, repositoryId, action }, event, now);
       const status = result.outcome === 'ignored' ? 'ignored' : 'processed';
       const logged = {
         ...entry,
         status,
         title: result.title,
         reason: result.outcome === 'ignored' ? result.reason : null,
-        payload: { event: name, action: read?.action ?? null, data: read?.data ?? null },
+        payload: { event: name, action, data },
         sameBodyAs: claim.sameBodyAs,
       } as const;
       await insertDelivery(tx, logged, now);

@@ -2,7 +2,7 @@ import { minutesBefore, type Payload, SAMPLE_REPOSITORY_ID, type SampleContext }
 
 // GitHub's repositories, accounts, labels and milestones, for the samples.
 
-/** What the samples of a repository have in common. */
+/** The common parts of a repository's samples. */
 export type Scene = ReturnType<typeof sceneOf>;
 
 export function sceneOf({ repository: fullName, now }: SampleContext) {

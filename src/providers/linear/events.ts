@@ -9,6 +9,7 @@ import {
   MAX_LIST_LENGTH,
   Maybe,
   maybe,
+  type Payload,
   processed,
   read,
   versionOf,
@@ -43,7 +44,7 @@ const payloadOf = <Fields extends TProperties>(type: string, fields: Fields) =>
 const namedOf = (value: Maybe<Static<typeof Named>>) =>
   value ? { id: read.text(value.id), name: read.text(value.name) } : null;
 
-/** Who changed an issue or a project, and which of its fields. */
+/** The author and the changed fields of an issue or a project. */
 function changeOf({ actor, updatedFrom }: Static<typeof Change>) {
   const fields = Object.keys(updatedFrom ?? {}).slice(0, MAX_LIST_LENGTH);
   return {
@@ -59,7 +60,7 @@ function changeOf({ actor, updatedFrom }: Static<typeof Change>) {
 function changed(
   { action, updatedFrom }: Static<typeof Change>,
   type: 'issue' | 'project',
-  data: object,
+  data: Payload,
   { isCompleted, stateField }: { isCompleted: boolean; stateField: string },
   titled: (happened: string) => string,
 ): EventResult {

@@ -28,7 +28,7 @@ export function problemOf(
   const error = firstErrorIn(json);
   if (error?.code === 'RATELIMITED' || error?.type === 'ratelimited' || status === 429) {
     const retryAt = retryAtOf(headers);
-    return new ProviderProblem('rate-limited', words.rateLimited(retryAt), { retryAt: retryAt ?? undefined });
+    return new ProviderProblem('rate-limited', words.rateLimited(retryAt), { retryAt });
   }
   if (error !== null) return new ProviderProblem(...meaningOf(error, status, reasonOf(error, secrets)));
   if (status === 401) return new ProviderProblem('bad-token', words.badToken());
