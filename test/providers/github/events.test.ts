@@ -209,8 +209,7 @@ describe('what matters', () => {
 
 describe('what does not matter', () => {
   const onlyMain = 'Only pushes to main, the default branch, are processed; this one went to';
-  const tags =
-    'Only pushes to branches are processed';
+  const tags = 'Only pushes to branches are processed';
   const releases = 'Only releases that are published or edited are processed, not the action';
 
   test.each<[event: string, changes: Record<string, unknown>, title: string, reason: string]>([

@@ -6,12 +6,7 @@ import type {
   EntityWebhookPayloadWithProjectUpdateData,
 } from '@linear/sdk/webhooks';
 
-import {
-  initiativeUpdate,
-  issue,
-  project,
-  projectUpdate,
-} from '../../../src/providers/linear/samples.ts';
+import { initiativeUpdate, issue, project, projectUpdate } from '../../../src/providers/linear/samples.ts';
 
 /** A type as it is once it went through JSON. */
 type Json<Value> = Value extends Date
