@@ -24,8 +24,7 @@ import { type RunningJobs, serverJobs, startJobs } from './operate/jobs.ts';
 import { addProcessMetrics } from './operate/metrics.ts';
 import { createReadiness, STOPPING } from './operate/readiness.ts';
 import { findPublicUrl, trackUptime, type Uptime } from './operate/uptime.ts';
-import { providerOf, providers } from './providers/index.ts';
-import { providerApis } from './providers/open-api.ts';
+import { providerApis, providerOf, providers } from './providers/index.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
 const DRAIN_MS = 8_000;

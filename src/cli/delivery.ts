@@ -104,7 +104,7 @@ function findDeliveries({ db, clock }: Services, options: Filters & { limit: num
     integrationId: integration,
     status,
     event,
-    referenceId: delivery,
+    anyId: delivery,
     since: since === undefined ? undefined : sinceWhen(since, clock.now()),
   };
   return db.read(async (tx) => {

@@ -48,7 +48,10 @@ export function addRunCommands(group: Command, context: CliContext): void {
     .addOption(new Option('--status <status>', 'only with this status').choices(['queued', 'failed']))
     .action(
       answer(
-        async (services, { organization, status }: { organization?: string; status?: TriggerRun['status'] }) => ({
+        async (
+          services,
+          { organization, status }: { organization?: string; status?: TriggerRun['status'] },
+        ) => ({
           runs: await services.db.read((tx) => listRuns(tx, { organizationId: organization, status })),
           names: await repositoryNames(services),
         }),

@@ -9,28 +9,21 @@ import { DEDUP_WINDOW_MS, type DeliveryStatus } from './model.ts';
 /** Entries of one day that are counted at most. */
 export const MAX_COUNTED_PER_DAY = 500;
 
-/** Deliveries of a day by status. With `MAX_COUNTED_PER_DAY` in all there may be more. */
-export interface DayCounts {
-  /** Such as `2026-11-20`, in UTC. */
-  day: string;
-  counts: Partial<Record<DeliveryStatus, number>>;
-}
+export type DayCounts = Awaited<ReturnType<typeof countDays>>[number];
 
-/** The last days of an integration, oldest first; `now` is in the last one. */
-export async function countDays(
-  tx: ReadTx,
-  integrationId: string,
-  now: Date,
-  days: number,
-): Promise<DayCounts[]> {
+/**
+ * The deliveries by status of an integration's last days in UTC, oldest first; `now` is in the last one. With
+ * `MAX_COUNTED_PER_DAY` in all there may be more.
+ */
+export async function countDays(tx: ReadTx, integrationId: string, now: Date, days: number) {
   const dayOf = (ago: number) => new Date(now.getTime() - ago * DAY_MS).toISOString().slice(0, 10);
   return Array.from({ length: days }, (_, index) => {
     const ago = days - 1 - index;
     const rows = statements(tx).day.all({ integrationId, from: dayOf(ago), to: dayOf(ago - 1) });
-    return {
-      day: dayOf(ago),
-      counts: Object.fromEntries(rows.map(({ status, entries }) => [status, entries])),
-    };
+    const counts: Partial<Record<DeliveryStatus, number>> = Object.fromEntries(
+      rows.map(({ status, entries }) => [status, entries]),
+    );
+    return { day: dayOf(ago), counts };
   });
 }
 
@@ -52,28 +45,14 @@ const MAX_COUNTED = 100_000;
 /** The rate is taken over a week, so that a weekend does not mislead. */
 const RATE_DAYS = 7;
 
-/** The size of an organization's log and its growth. */
-export interface LogForecast {
-  entries: number;
-  /** True when there may be more entries than were counted. */
-  isCapped: boolean;
-  /** When the oldest was written; null without any. */
-  oldest: string | null;
-  /** The recent number of entries a day. A log that is younger than a week is measured over its own days. */
-  perDay: number;
-}
+export type LogForecast = Awaited<ReturnType<typeof forecastLog>>;
 
-export async function forecastLog(tx: ReadTx, organizationId: string, now: Date): Promise<LogForecast> {
+/**
+ * The size of an organization's log and its entries a day. `isCapped`: there may be more than were counted. A log that
+ * is younger than a week is measured over its own days.
+ */
+export async function forecastLog(tx: ReadTx, organizationId: string, now: Date) {
   const isOrganization = eq(deliveries.organizationId, organizationId);
-  const counted = (filter: SQL | undefined) => {
-    const some = tx
-      .select({ id: deliveries.id })
-      .from(deliveries)
-      .where(filter)
-      .limit(MAX_COUNTED)
-      .as('some');
-    return tx.select({ entries: count() }).from(some).get()?.entries ?? 0;
-  };
   const first = tx
     .select({ at: deliveries.createdAt })
     .from(deliveries)
@@ -81,9 +60,9 @@ export async function forecastLog(tx: ReadTx, organizationId: string, now: Date)
     .orderBy(asc(deliveries.createdAt))
     .limit(1)
     .get();
-  const entries = counted(isOrganization);
+  const entries = countUpTo(tx, deliveries, isOrganization);
   const since = new Date(now.getTime() - RATE_DAYS * DAY_MS).toISOString();
-  const recent = counted(and(isOrganization, gte(deliveries.createdAt, since)));
+  const recent = countUpTo(tx, deliveries, and(isOrganization, gte(deliveries.createdAt, since)));
   const ageDays = first === undefined ? RATE_DAYS : (now.getTime() - Date.parse(first.at)) / DAY_MS;
   const days = Math.min(RATE_DAYS, Math.max(1, ageDays));
   return { entries, isCapped: entries >= MAX_COUNTED, oldest: first?.at ?? null, perDay: recent / days };
@@ -91,13 +70,17 @@ export async function forecastLog(tx: ReadTx, organizationId: string, now: Date)
 
 /** The number of delivery ids that are claimed at `now`; `MAX_COUNTED` means that many or more. */
 export async function countLiveClaims(tx: ReadTx, now: Date): Promise<number> {
-  const live = tx
-    .select({ at: deliveryClaims.expiresAt })
-    .from(deliveryClaims)
-    .where(gt(deliveryClaims.expiresAt, now.getTime()))
+  return countUpTo(tx, deliveryClaims, gt(deliveryClaims.expiresAt, now.getTime()));
+}
+
+function countUpTo(tx: ReadTx, table: typeof deliveries | typeof deliveryClaims, filter: SQL | undefined) {
+  const some = tx
+    .select({ one: sql`1`.as('one') })
+    .from(table)
+    .where(filter)
     .limit(MAX_COUNTED)
-    .as('live');
-  return tx.select({ claims: count() }).from(live).get()?.claims ?? 0;
+    .as('some');
+  return tx.select({ entries: count() }).from(some).get()?.entries ?? 0;
 }
 
 /** When the newest known delivery was claimed or logged; null without any. */
@@ -113,15 +96,13 @@ export async function findNewestDeliveryTime(tx: ReadTx): Promise<Date | null> {
     .orderBy(sql`rowid desc`)
     .limit(1)
     .get();
-  const times = [
-    ...(claim?.expiresAt ? [claim.expiresAt - DEDUP_WINDOW_MS] : []),
-    ...(entry === undefined ? [] : [Date.parse(entry.createdAt)]),
-  ];
-  return times.length === 0 ? null : new Date(Math.max(...times));
+  const claimedAt = claim?.expiresAt ? claim.expiresAt - DEDUP_WINDOW_MS : 0;
+  const newest = Math.max(claimedAt, entry === undefined ? 0 : Date.parse(entry.createdAt));
+  return newest === 0 ? null : new Date(newest);
 }
 
 /** The numbers of expired claims and entries. */
-export async function countExpired(tx: ReadTx, asOf: Date): Promise<{ deliveryIds: number; logs: number }> {
+export async function countExpired(tx: ReadTx, asOf: Date) {
   const at = asOf.getTime();
   return {
     deliveryIds: await tx.$count(deliveryClaims, lte(deliveryClaims.expiresAt, at)),

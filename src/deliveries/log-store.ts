@@ -8,35 +8,28 @@ import { type Delivery, type DeliveryStatus, isTaken } from './model.ts';
 
 // Reading the log.
 
-export interface DeliveryFilter {
+/** The position of an entry in the log. */
+export type LogPosition = Pick<Delivery, 'createdAt' | 'id'>;
+
+export interface LogFilter {
   integrationId?: string | undefined;
+  integrationType?: IntegrationType | undefined;
   status?: DeliveryStatus | undefined;
   event?: string | undefined;
-  /** The provider's delivery id. */
-  referenceId?: string | undefined;
+  /** The entry's id, or the provider's delivery id. */
+  anyId?: string | undefined;
   since?: Date | undefined;
 }
 
-/** Newest first; `page` counts from 1. */
+/** The matching entries, newest first; `page` counts from 1. */
 export async function listDeliveries(
   tx: ReadTx,
   organizationId: string,
-  filter: DeliveryFilter,
-  { limit, page }: { limit: number; page: number },
+  filter: LogFilter,
+  { limit, page = 1 }: { limit: number; page?: number },
 ): Promise<Delivery[]> {
-  const { integrationId, status, event, referenceId, since } = filter;
-  // Use the index of delivery ids for an id: the plus sign keeps SQLite from walking the whole log instead.
-  const among = (column: SQLiteColumn, value: string) =>
-    referenceId === undefined ? eq(column, value) : sql`+${column} = ${value}`;
-  const where = and(
-    among(deliveries.organizationId, organizationId),
-    integrationId === undefined ? undefined : among(deliveries.integrationId, integrationId),
-    status === undefined ? undefined : eq(deliveries.status, status),
-    event === undefined ? undefined : eq(deliveries.event, event),
-    referenceId === undefined ? undefined : eq(deliveries.referenceId, referenceId),
-    since === undefined ? undefined : gte(deliveries.createdAt, since.toISOString()),
-  );
-  return listEntries(tx, where, limit, (page - 1) * limit);
+  const { within, since, beside } = logFilters(organizationId, filter);
+  return listEntries(tx, and(within, since, beside), limit, (page - 1) * limit);
 }
 
 function listEntries(tx: ReadTx, where: SQL | undefined, limit: number, offset = 0): Delivery[] {
@@ -46,15 +39,6 @@ function listEntries(tx: ReadTx, where: SQL | undefined, limit: number, offset =
     .where(where)
     .orderBy(...newestFirst);
   return rows.limit(limit).offset(offset).all().map(fromRow);
-}
-
-/** The position of an entry in the log. */
-export type LogPosition = Pick<Delivery, 'createdAt' | 'id'>;
-
-export interface LogFilter extends Omit<DeliveryFilter, 'referenceId'> {
-  integrationType?: IntegrationType | undefined;
-  /** The entry's id, or the provider's delivery id. */
-  anyId?: string | undefined;
 }
 
 export interface LogPage {
@@ -96,59 +80,46 @@ export async function listLogPage(
   return { entries, next: (isFull ? entries.at(-1) : end) ?? null, isCut: !isFull && end !== undefined };
 }
 
-/** The newest matching entries since `since`, which replaces that of the filter. */
-export async function listLogNews(
-  tx: ReadTx,
-  organizationId: string,
-  filter: LogFilter,
-  { since, limit }: { since: Date; limit: number },
-): Promise<Delivery[]> {
-  const { within, since: isNew, beside } = logFilters(organizationId, { ...filter, since });
-  return listEntries(tx, and(within, isNew, beside), limit);
-}
-
 const position = sql`(${deliveries.createdAt}, ${deliveries.id})`;
 const newestFirst = [desc(deliveries.createdAt), desc(deliveries.id)];
 
-/**
- * Splits the filter: `within` and `since` follow one index in log order, `beside` checks each entry. The plus signs keep
- * SQLite from choosing another index.
- */
-function logFilters(organizationId: string, { integrationId, integrationType, status, ...rest }: LogFilter) {
-  const isOrganization = eq(deliveries.organizationId, organizationId);
-  const isOrganizationToo = sql`+${deliveries.organizationId} = ${organizationId}`;
-  const since = rest.since === undefined ? undefined : gte(deliveries.createdAt, rest.since.toISOString());
-  const others = [
-    integrationType === undefined ? undefined : eq(deliveries.integrationType, integrationType),
-    rest.event === undefined ? undefined : eq(deliveries.event, rest.event),
-  ];
-  const isStatus = status === undefined ? undefined : eq(deliveries.status, status);
-  const isIntegration = integrationId === undefined ? undefined : eq(deliveries.integrationId, integrationId);
-  const isIntegrationToo =
-    integrationId === undefined ? undefined : sql`+${deliveries.integrationId} = ${integrationId}`;
-  if (rest.anyId !== undefined) {
-    const isNamed = or(eq(deliveries.id, rest.anyId), eq(deliveries.referenceId, rest.anyId));
-    return { within: isNamed, since, beside: and(isOrganizationToo, isIntegrationToo, isStatus, ...others) };
+const is = (column: SQLiteColumn, value: string | undefined) =>
+  value === undefined ? undefined : eq(column, value);
+
+/** As `is`. The plus sign keeps SQLite from choosing another index. */
+const isToo = (column: SQLiteColumn, value: string | undefined) =>
+  value === undefined ? undefined : sql`+${column} = ${value}`;
+
+/** Splits the filter: `within` and `since` follow one index in log order, `beside` checks each entry. */
+function logFilters(organization: string, { integrationId: integration, anyId, status, ...rest }: LogFilter) {
+  const { organizationId, integrationId, integrationType } = deliveries;
+  const since = rest.since && gte(deliveries.createdAt, rest.since.toISOString());
+  const others = and(is(integrationType, rest.integrationType), is(deliveries.event, rest.event));
+  if (anyId !== undefined) {
+    const within = or(eq(deliveries.id, anyId), eq(deliveries.referenceId, anyId));
+    const owners = and(isToo(organizationId, organization), isToo(integrationId, integration));
+    return { within, since, beside: and(owners, is(deliveries.status, status), others) };
   }
   if (status !== undefined && status !== 'processed') {
     // Repeat the condition of the partial index exactly.
     const isProblem = sql`${deliveries.status} <> 'processed'`;
-    return {
-      within: and(isOrganization, isStatus, isProblem),
-      since,
-      beside: and(isIntegrationToo, ...others),
-    };
+    const within = and(eq(organizationId, organization), eq(deliveries.status, status), isProblem);
+    return { within, since, beside: and(isToo(integrationId, integration), others) };
   }
-  const isStatusToo = status === undefined ? undefined : sql`+${deliveries.status} = ${status}`;
-  return isIntegration === undefined
-    ? { within: isOrganization, since, beside: and(isStatusToo, ...others) }
-    : { within: isIntegration, since, beside: and(isOrganizationToo, isStatusToo, ...others) };
+  const beside = and(isToo(deliveries.status, status), others);
+  return integration === undefined
+    ? { within: eq(organizationId, organization), since, beside }
+    : {
+        within: eq(integrationId, integration),
+        since,
+        beside: and(isToo(organizationId, organization), beside),
+      };
 }
 
 /** By the entry's id, or by the provider's delivery id (its newest entry); null when the organization has none. */
 export async function findDelivery(tx: ReadTx, organizationId: string, id: string): Promise<Delivery | null> {
-  const { entries } = await listLogPage(tx, organizationId, { anyId: id }, { limit: 1 });
-  return entries[0] ?? null;
+  const [entry] = await listDeliveries(tx, organizationId, { anyId: id }, { limit: 1 });
+  return entry ?? null;
 }
 
 /**
@@ -167,21 +138,6 @@ export async function getDelivery(tx: ReadTx, id: string, status?: DeliveryStatu
     .get();
   if (row === undefined) throw new AppError(404, `Delivery ${id} not found`, { code: 'delivery_not_found' });
   return fromRow(row);
-}
-
-/** Of the last deliveries of an integration, newest first. */
-export async function listLastOutcomes(
-  tx: ReadTx,
-  integrationId: string,
-  limit: number,
-): Promise<Pick<Delivery, 'status' | 'reason' | 'createdAt'>[]> {
-  return tx
-    .select({ status: deliveries.status, reason: deliveries.reason, createdAt: deliveries.createdAt })
-    .from(deliveries)
-    .where(eq(deliveries.integrationId, integrationId))
-    .orderBy(...newestFirst)
-    .limit(limit)
-    .all();
 }
 
 /** The newest ping since `since`, of any repository when `repositoryId` is null. */

@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { DAY_MS } from '../lib/time.ts';
-import type { IntegrationType } from '../providers/index.ts';
 import type { ProcessedDelivery } from '../providers/provider.ts';
+import type { Delivery } from './store.ts';
+
+export type { Delivery };
 
 /** How long a delivery id is remembered, in milliseconds (section 8 of the spec: 86,400 seconds). */
 export const DEDUP_WINDOW_MS = DAY_MS;
@@ -9,43 +11,12 @@ export const DEDUP_WINDOW_MS = DAY_MS;
 /** Why a duplicate is not processed again. */
 export const DUPLICATE_REASON = 'The same delivery id was taken less than 24 hours ago';
 
+export type DeliveryStatus = Delivery['status'];
 export const deliveryStatuses = ['processed', 'ignored', 'duplicate', 'rejected', 'failed'] as const;
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** True when the provider need not send the delivery again. */
 export function isTaken(status: DeliveryStatus): boolean {
   return status === 'processed' || status === 'ignored' || status === 'duplicate';
-}
-
-/** An entry of the delivery log. */
-export interface Delivery {
-  id: string;
-  organizationId: string;
-  integrationId: string;
-  integrationType: IntegrationType;
-  repositoryId: string | null;
-  /** One line for people, such as `Release v2.4.0 published`. */
-  title: string;
-  status: DeliveryStatus;
-  /** Of the HTTP response. */
-  statusCode: number;
-  /** The provider's delivery id; null when a rejected sender gave none. */
-  referenceId: string | null;
-  payload: { event: string | null; action: string | null; data: Record<string, unknown> | null };
-  /** By lower-case name, never a secret; null when the sender was not verified. */
-  headers: Record<string, string> | null;
-  /** For people; null for a processed delivery. */
-  reason: string | null;
-  /** Number of arrivals: rejections of one kind share an entry for a minute. */
-  count: number;
-  /** The delivery id under which the same body came before: providers do not sign the id. */
-  sameBodyAs: string | null;
-  /** The id of the replayed entry; null for an arrival. */
-  replayOf: string | null;
-  /** From the arrival until the entry is written, in milliseconds. */
-  durationMs: number;
-  retentionDays: number;
-  createdAt: string;
 }
 
 /**

@@ -1,11 +1,21 @@
-import { and, eq, getTableColumns, isNotNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNotNull, lte, ne, or, sql } from 'drizzle-orm';
 import { deliveries, deliveryClaims, integrations, repositories } from '../../db/schema/integrations.ts';
 import { organizations } from '../../db/schema/organizations.ts';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { DEDUP_WINDOW_MS, type Delivery } from './model.ts';
+import { DEDUP_WINDOW_MS } from './model.ts';
 
 // The path of a delivery: its address, the claim that keeps it from being processed twice, and its log entry.
+
+type Row = typeof deliveries.$inferSelect;
+
+/**
+ * An entry of the log. `title` is one line for people, `statusCode` that of the HTTP response, and `durationMs` counts
+ * from the arrival until the entry is written. `headers` are null when the sender was not verified.
+ */
+export type Delivery = Omit<Row, 'event' | 'action' | 'data' | 'bodyHash' | 'expiresAt'> & {
+  payload: Pick<Row, 'event' | 'action' | 'data'>;
+};
 
 /** An entry to write, with the hash of its body when the sender was verified. */
 export type NewDelivery = Delivery & { bodyHash: Buffer | null };
@@ -49,38 +59,28 @@ export async function countDelivery(tx: WriteTx, entry: NewDelivery, now: Date):
   statements(tx).count.run(toRow(entry, now));
 }
 
-/** Deletes at most `limit` expired claims. Returns the number deleted. */
-export async function deleteExpiredClaims(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
-  return deleteExpired(tx, deliveryClaims, asOf, limit);
-}
+/** Deletes at most `limit` expired rows. Returns the number deleted. */
+const deleteExpired =
+  (table: typeof deliveries | typeof deliveryClaims) =>
+  async (tx: WriteTx, asOf: Date, limit: number): Promise<number> => {
+    const expired = sql`select rowid from ${table} where expires_at <= ${asOf.getTime()} limit ${limit}`;
+    const result: unknown = tx.run(sql`delete from ${table} where rowid in (${expired})`);
+    return (result as { changes: number }).changes;
+  };
 
-/** Deletes at most `limit` expired entries. Returns the number deleted. */
-export async function deleteExpiredDeliveries(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
-  return deleteExpired(tx, deliveries, asOf, limit);
-}
-
-function deleteExpired(
-  tx: WriteTx,
-  table: typeof deliveries | typeof deliveryClaims,
-  asOf: Date,
-  limit: number,
-): number {
-  const expired = sql`select rowid from ${table} where expires_at <= ${asOf.getTime()} limit ${limit}`;
-  const result: unknown = tx.run(sql`delete from ${table} where rowid in (${expired})`);
-  return (result as { changes: number }).changes;
-}
-
-/** True while the repository, or the integration of a delivery that names none, is connected. */
-function isConnected(integrationId: unknown, repositoryId: unknown): SQL {
-  return sql`case when ${repositoryId} is null
-    then exists (select 1 from ${integrations} where ${integrations.id} = ${integrationId})
-    else exists (select 1 from ${repositories} where ${repositories.id} = ${repositoryId} and ${repositories.integrationId} = ${integrationId})
-  end`;
-}
+export const deleteExpiredClaims = deleteExpired(deliveryClaims);
+export const deleteExpiredDeliveries = deleteExpired(deliveries);
 
 const statements = prepared((db) => {
   const insert = () => db.insert(deliveries).values(placeholdersFor(getTableColumns(deliveries)));
-  const connection = isConnected(sql.placeholder('integrationId'), sql.placeholder('repositoryId'));
+  const integrationId = sql.placeholder('integrationId');
+  const repositoryId = sql.placeholder('repositoryId');
+  const referenceId = sql.placeholder('referenceId');
+  // True while the repository, or the integration of a delivery that names none, is connected.
+  const connection = sql`case when ${repositoryId} is null
+    then exists (select 1 from ${integrations} where ${integrations.id} = ${integrationId})
+    else exists (select 1 from ${repositories} where ${repositories.id} = ${repositoryId} and ${repositories.integrationId} = ${integrationId})
+  end`;
   return {
     address: db
       .select({
@@ -103,8 +103,8 @@ const statements = prepared((db) => {
       })
       .from(integrations)
       .innerJoin(organizations, eq(organizations.id, integrations.organizationId))
-      .leftJoin(repositories, eq(repositories.id, sql.placeholder('repositoryId')))
-      .where(eq(integrations.id, sql.placeholder('integrationId')))
+      .leftJoin(repositories, eq(repositories.id, repositoryId))
+      .where(eq(integrations.id, integrationId))
       .prepare(),
     insert: insert().prepare(),
     count: insert()
@@ -113,7 +113,7 @@ const statements = prepared((db) => {
     claim: db
       .insert(deliveryClaims)
       .select(
-        sql`select ${sql.placeholder('integrationId')}, ${sql.placeholder('deliveryId')}, ${sql.placeholder('expiresAt')} where ${connection}`,
+        sql`select ${integrationId}, ${sql.placeholder('deliveryId')}, ${sql.placeholder('expiresAt')} where ${connection}`,
       )
       .onConflictDoUpdate({
         target: [deliveryClaims.integrationId, deliveryClaims.deliveryId],
@@ -128,10 +128,10 @@ const statements = prepared((db) => {
       .from(deliveries)
       .where(
         and(
-          eq(deliveries.integrationId, sql.placeholder('integrationId')),
+          eq(deliveries.integrationId, integrationId),
           eq(deliveries.bodyHash, sql.placeholder('bodyHash')),
           isNotNull(deliveries.bodyHash),
-          ne(deliveries.referenceId, sql.placeholder('referenceId')),
+          ne(deliveries.referenceId, referenceId),
         ),
       )
       .limit(1)
@@ -141,8 +141,8 @@ const statements = prepared((db) => {
       .from(deliveries)
       .where(
         and(
-          eq(deliveries.referenceId, sql.placeholder('referenceId')),
-          eq(deliveries.integrationId, sql.placeholder('integrationId')),
+          eq(deliveries.referenceId, referenceId),
+          eq(deliveries.integrationId, integrationId),
           or(eq(deliveries.status, 'processed'), eq(deliveries.status, 'ignored')),
         ),
       )

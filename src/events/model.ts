@@ -95,7 +95,6 @@ export const eventTypes: readonly EventType[] = [
   'project_update',
 ];
 
-/** An event of one type. */
 interface EventOf<Type extends EventType> {
   type: Type;
   /** The same in every delivery about it: a commit, a number, a tag, an id. */
@@ -124,13 +123,6 @@ export type EventFacts = {
   };
 }[EventType];
 
-/** A release as a boundary in the history of its branch. */
-interface ReleaseCut {
-  tag: string;
-  isPrerelease: boolean;
-  occurredAt: string;
-}
-
 /** An event that a trigger may make a post of. */
 export interface Arrival {
   /** A person asked for it: its post is a draft even if the trigger publishes. */
@@ -147,8 +139,8 @@ export interface EventReader {
     types: readonly EventType[],
     span: { branch?: string; after?: string | undefined; until?: string | undefined; arrived?: boolean },
   ): Promise<Event[]>;
-  /** All of a branch, oldest first. */
-  listReleases(branch: string): Promise<ReleaseCut[]>;
+  /** All of a branch, oldest first: the boundaries in its history. */
+  listReleases(branch: string): Promise<{ tag: string; isPrerelease: boolean; occurredAt: string }[]>;
   find(type: EventType, key: string): Promise<Event | null>;
   /** Null for an event that the trigger may not make a post of. */
   arrivalOf(type: EventType, key: string): Promise<Arrival | null>;

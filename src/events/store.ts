@@ -1,25 +1,23 @@
 import { and, asc, desc, eq, exists, getTableColumns, gt, inArray, lte, sql } from 'drizzle-orm';
 import { events } from '../../db/schema/integrations.ts';
 import { triggerEvents } from '../../db/schema/triggers.ts';
-import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
+import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { Event, EventReader, EventSource } from './model.ts';
 
 /** How many events of a time are looked at: what is beyond it is older, and no draft could hold it. */
 const MAX_EVENTS = 10_000;
 
-type SourceIds = Pick<EventSource, 'integrationId' | 'repositoryId'>;
-
 /** Stores the event, unless a newer version is stored. Returns the newest version and the one stored before. */
 export async function recordEvent(
   tx: WriteTx,
-  source: SourceIds,
+  source: EventSource,
   event: Event,
 ): Promise<{ newest: Event; previous: Event | null }> {
-  const where = { ...idsOf(source), type: event.type, key: event.key };
-  const row = statements(tx).find.get(where);
-  const previous = row === undefined ? null : fromRow(row);
+  const { find, save } = statements(tx);
+  const stored = { ...event, ...idsOf(source) };
+  const previous = fromRow(find.get(stored));
   if (previous !== null && !replaces(event, previous)) return { newest: previous, previous };
-  statements(tx).save.run({ ...idsOf(source), ...event });
+  save.run(stored);
   return { newest: event, previous };
 }
 
@@ -31,18 +29,15 @@ export async function recordEvent(
 export function replaces(event: Event, known: Event): boolean {
   if (event.version !== known.version) return event.version > known.version;
   if (event.occurredAt !== known.occurredAt) return event.occurredAt < known.occurredAt;
-  const [one, other] = [sayingOf(event), sayingOf(known)];
-  if (one !== other && event.type === 'release') return true;
-  if (one !== other) return one.length === other.length ? one > other : one.length > other.length;
-  return event.deliveryId < known.deliveryId;
-}
-
-function sayingOf({ branch, repository, data }: Event): string {
-  return JSON.stringify([branch, repository, data]);
+  const [one, other] = [event, known].map(({ branch, repository, data }) =>
+    JSON.stringify([branch, repository, data]),
+  ) as [string, string];
+  if (one === other) return event.deliveryId < known.deliveryId;
+  return event.type === 'release' || (one.length === other.length ? one > other : one.length > other.length);
 }
 
 /** Reads the events of one source for a trigger: a repository, or a workspace of an issue tracker. */
-export function eventReader(tx: ReadTx, source: SourceIds & { triggerId: string }): EventReader {
+export function eventReader(tx: ReadTx, source: EventSource & { triggerId: string }): EventReader {
   const { integrationId, repositoryId } = idsOf(source);
   const { triggerId } = source;
   const hasArrived = exists(
@@ -77,7 +72,7 @@ export function eventReader(tx: ReadTx, source: SourceIds & { triggerId: string 
         .orderBy(desc(events.occurredAt), desc(events.key))
         .limit(MAX_EVENTS)
         .all();
-      return rows.map(fromRow).reverse();
+      return rows.map(toEvent).reverse();
     },
 
     async listReleases(branch) {
@@ -91,8 +86,7 @@ export function eventReader(tx: ReadTx, source: SourceIds & { triggerId: string 
     },
 
     async find(type, key) {
-      const row = statements(tx).find.get({ integrationId, repositoryId, type, key });
-      return row === undefined ? null : fromRow(row);
+      return fromRow(statements(tx).find.get({ integrationId, repositoryId, type, key }));
     },
 
     async arrivalOf(type, key) {
@@ -119,32 +113,27 @@ export async function listReleases(tx: ReadTx, integrationId: string, repository
   return rows.map((row) => ({ ...row, branch: row.branch ?? '', isPrerelease: row.isPrerelease === true }));
 }
 
-function idsOf({ integrationId, repositoryId }: SourceIds) {
+function idsOf({ integrationId, repositoryId }: EventSource) {
   return { integrationId, repositoryId: repositoryId ?? '' };
 }
 
-function fromRow(row: typeof events.$inferSelect): Event {
+function toEvent(row: typeof events.$inferSelect): Event {
   const { integrationId: _, repositoryId: __, isPrerelease: ___, ...event } = row;
   return event as Event;
 }
 
+const fromRow = (row: typeof events.$inferSelect | undefined) => (row === undefined ? null : toEvent(row));
+
 const statements = prepared((db) => {
-  const { integrationId, repositoryId, type, key, ...rest } = Object.fromEntries(
-    Object.keys(getTableColumns(events)).map((column) => [column, sql.placeholder(column)]),
-  ) as unknown as typeof events.$inferInsert;
-  const id = { integrationId, repositoryId, type, key };
+  const values = placeholdersFor(getTableColumns(events)) as unknown as typeof events.$inferInsert;
+  const { integrationId, repositoryId, type, key } = values;
+  const isEvent = (table: typeof events | typeof triggerEvents) =>
+    and(eq(table.repositoryId, repositoryId), eq(table.type, type), eq(table.key, key));
   return {
     find: db
       .select()
       .from(events)
-      .where(
-        and(
-          eq(events.integrationId, integrationId),
-          eq(events.repositoryId, repositoryId),
-          eq(events.type, type),
-          eq(events.key, key),
-        ),
-      )
+      .where(and(eq(events.integrationId, integrationId), isEvent(events)))
       .prepare(),
     arrival: db
       .select({ draftOnly: triggerEvents.draftOnly })
@@ -152,16 +141,14 @@ const statements = prepared((db) => {
       .where(
         and(
           eq(triggerEvents.triggerId, sql.placeholder('triggerId')),
-          eq(triggerEvents.repositoryId, repositoryId),
-          eq(triggerEvents.type, type),
-          eq(triggerEvents.key, key),
+          isEvent(triggerEvents),
           eq(triggerEvents.isMatch, true),
         ),
       )
       .prepare(),
     save: db
       .insert(events)
-      .values({ ...id, ...rest })
+      .values(values)
       .onConflictDoUpdate({
         target: [events.integrationId, events.repositoryId, events.type, events.key],
         set: {

@@ -1,7 +1,31 @@
 import { AppError } from '../lib/app-error.ts';
 import type { IntegrationType } from './index.ts';
+import type { Phrase } from './provider.ts';
 
 // The APIs of providers, which manage hooks, the webhooks of integrations, with a person's token.
+
+export interface ApiSupport {
+  /** Loads the client on first use: it takes longer to load than all the rest. */
+  open(baseUrl: string, token: string, options: { signal: AbortSignal | undefined }): Promise<ProviderApi>;
+  /** True when it lists past deliveries and sends them again on request. */
+  listsDeliveries: boolean;
+  /** The id of the place that stands for all places; null where a person names each. */
+  allPlaces: string | null;
+  words: {
+    /** The label of the field. */
+    label: string;
+    /** The description of `--token`: the kind of token. */
+    option: string;
+    /** The description of `--list`. */
+    list: string;
+    /** More help for the command that connects. */
+    help: string;
+    /** A hint below the field. `baseUrl`: the configured API; null is the public one. */
+    hint(baseUrl: string | null): Phrase[];
+    /** The token's owner lacks the role to manage webhooks of `place`. */
+    noPermission(place: string): string;
+  };
+}
 
 /** The scope of a hook: a repository on GitHub; a team, or all public teams, on Linear. */
 export interface Place {
@@ -18,13 +42,8 @@ export interface Place {
 /** The id of the place at Linear that is every public team, present and future. */
 export const ALL_PUBLIC_TEAMS = 'all-public-teams';
 
-/** The desired state of a hook. */
-export interface HookSettings {
-  url: string;
-  secret: string;
-  /** The provider's names: `push`, `Issue`. Sorted, never empty. */
-  events: readonly string[];
-}
+/** The desired state of a hook. `events` are the provider's names (`push`, `Issue`), sorted, never empty. */
+export type HookSettings = { url: string; secret: string; events: readonly string[] };
 
 /** A hook as the provider reports it. */
 export interface RemoteHook {
@@ -117,22 +136,17 @@ export type ProblemKind =
 
 /** A provider's API failed or refused. The message says why and what to do, and holds no secret. */
 export class ProviderProblem extends AppError {
+  /** When the provider accepts requests again; null unless it says so. */
+  readonly retryAt: Date | null;
+
   constructor(
     readonly kind: ProblemKind,
     message: string,
-    { cause, retryAt }: { cause?: unknown; retryAt?: Date | undefined } = {},
+    { cause, retryAt = null }: { cause?: unknown; retryAt?: Date | null | undefined } = {},
   ) {
-    super(statusOf(kind), message, { cause });
-    this.retryAt = retryAt ?? null;
+    super({ 'provider-failed': 502, 'rate-limited': 503 }[kind as string] ?? 400, message, { cause });
+    this.retryAt = retryAt;
   }
-
-  /** When the provider accepts requests again; null unless it says so. */
-  readonly retryAt: Date | null;
-}
-
-function statusOf(kind: ProblemKind): number {
-  if (kind === 'provider-failed') return 502;
-  return kind === 'rate-limited' ? 503 : 400;
 }
 
 /** GitHub's and Linear's tokens are shorter than 300 characters. */

@@ -1,10 +1,10 @@
 import type { Event, EventType } from '../events/model.ts';
-import { isRecord } from '../lib/validation.ts';
-import { isoTime } from './fields.ts';
+import { AppError } from '../lib/app-error.ts';
+import type { OpenProviderApi } from './api.ts';
 import { forgejo } from './forgejo/provider.ts';
 import { github } from './github/provider.ts';
 import { linear } from './linear/provider.ts';
-import type { Payload, ProcessedDelivery, Provider } from './provider.ts';
+import { eventOf, type Payload, type ProcessedDelivery, type Provider } from './provider.ts';
 
 const list = [github, linear, forgejo] as const;
 
@@ -36,19 +36,19 @@ export function hookEventsFor(
   return [...new Set(needed.flatMap((names) => names ?? []))].sort();
 }
 
-/**
- * The event of a processed delivery, new or from the log; null for one that no drafts are made of, such as a star. It
- * happened at the first time that can be read, or else when it was received.
- */
+/** The event of an entry of the log; null for one that no drafts are made of. */
 export function toEvent(delivery: ProcessedDelivery): Event | null {
-  const { integrationType, event: name, action, data, repository, deliveryId, receivedAt } = delivery;
-  const { events } = providerOf(integrationType);
-  const handler = Object.hasOwn(events, name) ? events[name] : undefined;
-  if (handler?.toEvent === undefined || !isRecord(data)) return null;
-  const { times, ...event } = handler.toEvent(data as never, action);
-  const occurredAt = [...times, receivedAt].map(isoTime).find((time) => time !== null);
-  if (occurredAt === undefined) throw new Error('a delivery was received at no time');
-  return { ...event, repository, deliveryId, occurredAt } as Event;
+  return eventOf(providerOf(delivery.integrationType), delivery);
+}
+
+/** The providers' APIs at these base URLs. Opening one that a provider does not have throws `AppError` 400. */
+export function providerApis(urls: Readonly<Record<string, string>>): OpenProviderApi {
+  return async (type, token, signal) => {
+    const { api, name } = providerOf(type);
+    const url = urls[type];
+    if (api !== null && url !== undefined) return await api.open(url, token, { signal });
+    throw new AppError(400, `${name} takes no token: set up its webhooks by hand`);
+  };
 }
 
 /** The events with a sample. */
@@ -64,27 +64,21 @@ export function samplePayload(
     repository = 'acme/rocket',
     now,
     action,
-  }: { repository?: string; now: Date; action?: string | undefined },
+  }: { repository?: string | undefined; now: Date; action?: string | undefined },
 ): Payload | null {
   const { samples } = providerOf(type);
-  const key =
-    action !== undefined && Object.hasOwn(samples, `${event} ${action}`) ? `${event} ${action}` : event;
-  const sample = Object.hasOwn(samples, key) ? samples[key]?.({ repository, now }) : undefined;
+  const name = [`${event} ${action}`, event].find((each) => Object.hasOwn(samples, each));
+  const sample = name === undefined ? undefined : samples[name]?.({ repository, now });
   return sample === undefined || (action !== undefined && sample.action !== action) ? null : sample;
 }
 
 /** The payload of a test delivery to an integration, about its first repository or about `repositoryId`. */
 export function sampleFor(
-  {
-    type,
-    repositories,
-  }: { type: IntegrationType; repositories: readonly { id: string; fullName: string }[] },
+  integration: { type: IntegrationType; repositories: readonly { id: string; fullName: string }[] },
   event: string,
   { repositoryId, ...options }: { now: Date; action?: string | undefined; repositoryId?: string | undefined },
 ): Payload | null {
+  const { type, repositories } = integration;
   const repository = repositories.find(({ id }) => id === repositoryId) ?? repositories[0];
-  return samplePayload(type, event, {
-    ...options,
-    ...(repository && { repository: repository.fullName }),
-  });
+  return samplePayload(type, event, { ...options, repository: repository?.fullName });
 }

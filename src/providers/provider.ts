@@ -1,16 +1,18 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Static, TObject } from '@sinclair/typebox';
-import type { EventFacts, EventSource, EventType } from '../events/model.ts';
-import { cutLine } from '../lib/text.ts';
-import { findProblem, isRecord } from '../lib/validation.ts';
-import type { ProviderApi } from './api.ts';
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
+import type { Event, EventFacts, EventSource, EventType } from '../events/model.ts';
+import { cutLine, cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
+import { parseTime } from '../lib/time.ts';
+import { findProblem } from '../lib/validation.ts';
+import type { ApiSupport } from './api.ts';
 import type { IntegrationType } from './index.ts';
 
-// The interface of a provider: its payloads and signatures, its capabilities, its words. Never the database.
+// The interface of a provider, and the parts that all share: signing a delivery, reading its payload.
 
 export type Payload = Record<string, unknown>;
 
-export interface Provider<Id extends string = string> extends Signing {
+export interface Provider<Id extends string = string> extends ReturnType<typeof signedBy> {
   /** As it stands in webhook paths. */
   readonly id: Id;
   /** As people write it. */
@@ -28,74 +30,38 @@ export interface Provider<Id extends string = string> extends Signing {
   /** The events that triggers can listen to, each with the provider's events that its drafts are made of. */
   readonly triggerEvents: Readonly<Partial<Record<EventType, readonly string[]>>>;
   /** Payloads for test deliveries, by event, or by event and action as in `release edited`. */
-  readonly samples: Readonly<Record<string, (context: SampleContext) => Payload>>;
+  readonly samples: Samples;
   /** The sample to try first: an event that drafts are made of. */
   readonly exampleEvent: string;
   /** The payload of a verified body. Throws `MalformedPayload`. */
   readPayload(body: Uint8Array, contentType: string | null, now: Date): Payload;
   /** The repository of a payload; null when it names none. */
   repositoryOf(payload: Payload): { id: number; fullName: string } | null;
-  readonly words: ProviderWords;
+  readonly words: {
+    /** The kind of place that has a webhook, and how a person names one. */
+    place: { one: string; many: string; pattern: string };
+    /** The scope of an integration, such as "a workspace on Linear". */
+    covers: string;
+    /** The steps that set up a webhook with the URL and the secret. `repository` is null for none. */
+    steps(repository: string | null): Phrase[][];
+    /** The same as two lines for a terminal. `repository` is null for several, or for none. */
+    shortSteps(repository: string | null): string;
+    /** Explains how missed deliveries come back, where the API does not list deliveries. */
+    redelivery?: string;
+  };
 }
 
-export interface SampleContext {
-  /** `owner/name`. */
-  repository: string;
-  now: Date;
-}
-
-/** The API of a provider, which makes and repairs webhooks with a token. */
-interface ApiSupport {
-  /** Loads the client on first use: it takes longer to load than all the rest. */
-  open(baseUrl: string, token: string, options: { signal: AbortSignal | undefined }): Promise<ProviderApi>;
-  /** True when it lists past deliveries and sends them again on request. */
-  listsDeliveries: boolean;
-  /** The id of the place that stands for all places; null where a person names each. */
-  allPlaces: string | null;
-  words: TokenWords;
-}
+/** `repository` is `owner/name`. */
+export type SampleContext = { repository: string; now: Date };
+export type Samples = Readonly<Record<string, (context: SampleContext) => Payload>>;
 
 /** A piece of text: plain, a link, or code. */
 export type Phrase = string | { text: string; href: string } | { code: string };
 
-interface ProviderWords {
-  /** The kind of place that has a webhook, and how a person names one. */
-  place: { one: string; many: string; pattern: string };
-  /** The scope of an integration, such as "a workspace on Linear". */
-  covers: string;
-  /** The steps that set up a webhook with the URL and the secret. `repository` is null for none. */
-  steps(repository: string | null): Phrase[][];
-  /** The same as two lines for a terminal. `repository` is null for several, or for none. */
-  shortSteps(repository: string | null): string;
-  /** Explains how missed deliveries come back, where the API does not list deliveries. */
-  redelivery?: string;
-}
-
-interface TokenWords {
-  /** The label of the field. */
-  label: string;
-  /** The description of `--token`: the kind of token. */
-  option: string;
-  /** The description of `--list`. */
-  list: string;
-  /** More help for the command that connects. */
-  help: string;
-  /** A hint below the field. `baseUrl`: the configured API; null is the public one. */
-  hint(baseUrl: string | null): Phrase[];
-  /** The token's owner lacks the role to manage webhooks of `place`. */
-  noPermission(place: string): string;
-}
-
-/** The outcome of an event in the log: the provider's own facts, small and without e-mail addresses. */
-interface Processed {
-  type: string;
-  action: string;
-  data: Record<string, unknown>;
-}
-
 /** The result of a delivery. `title` is a headline for people: "3 commits pushed to main". */
 export type EventResult =
-  | { outcome: 'processed'; title: string; processed: Processed }
+  /** `data`: the provider's own facts, for the log: small and without e-mail addresses. */
+  | { outcome: 'processed'; title: string; processed: { type: string; action: string; data: Payload } }
   | { outcome: 'ignored'; title: string; reason: string }
   | { outcome: 'ping'; title: string };
 
@@ -115,6 +81,11 @@ export class MalformedPayload extends Error {
 /** The repository id of samples. Providers count from 1: a sample is matched by its name, and its id is never learned. */
 export const SAMPLE_REPOSITORY_ID = 0;
 
+/** A time of a sample, as code hosts write times: without milliseconds. */
+export function minutesBefore(now: Date, minutes: number): string {
+  return `${new Date(now.getTime() - minutes * 60_000).toISOString().slice(0, 19)}Z`;
+}
+
 /** A processed delivery, from the receiver or from the log. */
 export interface ProcessedDelivery extends EventSource {
   integrationType: IntegrationType;
@@ -125,7 +96,7 @@ export interface ProcessedDelivery extends EventSource {
   /** The provider's name of the event. */
   event: string;
   action: string;
-  data: unknown;
+  data: Payload;
 }
 
 /** Checks the payload against `schema` before `handle`. Fields beyond the schema are let through. */
@@ -134,25 +105,46 @@ export function defineEvent<Schema extends TObject, Data extends object>(
   handle: (payload: Static<Schema>) => EventResult,
   toEvent?: (data: Data, action: string) => EventFacts,
 ): EventHandler {
+  let compiled: TypeCheck<Schema> | undefined;
   return {
     read(payload) {
+      compiled ??= TypeCompiler.Compile(schema);
+      if (compiled.Check(payload)) return handle(payload);
       const problem = findProblem(schema, payload);
-      if (problem !== null) throw new MalformedPayload(`${problem.field} ${problem.message}`);
-      return handle(payload as Static<Schema>);
+      throw new MalformedPayload(`${problem?.field} ${problem?.message}`);
     },
     ...(toEvent && { toEvent }),
   };
 }
 
+const handlerOf = ({ events }: Provider, event: string) =>
+  Object.hasOwn(events, event) ? events[event] : undefined;
+
 /** Checks and reads a payload. Ignores unknown events. Throws `MalformedPayload`. */
 export function parseEvent(provider: Provider, event: string, payload: Payload): EventResult {
-  const handler = Object.hasOwn(provider.events, event) ? provider.events[event] : undefined;
-  if (handler !== undefined) return handler.read(payload);
-  return {
-    outcome: 'ignored',
-    title: `${provider.name} event: ${event}`,
-    reason: `The event ${event} means nothing to Tidings`,
-  };
+  return (
+    handlerOf(provider, event)?.read(payload) ?? {
+      outcome: 'ignored',
+      title: `${provider.name} event: ${event}`,
+      reason: `The event ${event} means nothing to Tidings`,
+    }
+  );
+}
+
+/**
+ * The event of a processed delivery, new or from the log; null for one that no drafts are made of, such as a star. It
+ * happened at the first time that can be read, or else when it was received.
+ */
+export function eventOf(
+  provider: Provider,
+  delivery: Omit<ProcessedDelivery, keyof EventSource | 'integrationType'>,
+): Event | null {
+  const { event: name, action, data, repository, deliveryId, receivedAt } = delivery;
+  const facts = handlerOf(provider, name)?.toEvent?.(data as never, action);
+  if (facts === undefined) return null;
+  const { times, ...event } = facts;
+  const occurredAt = times.map(isoTime).find((time) => time !== null) ?? receivedAt;
+  return { ...event, repository, deliveryId, occurredAt } as Event;
 }
 
 /** A JSON object from UTF-8 bytes. Throws `MalformedPayload`. */
@@ -163,22 +155,15 @@ export function parseJsonObject(body: Uint8Array): Payload {
   } catch {
     throw new MalformedPayload('the body is not JSON in UTF-8');
   }
-  if (!isRecord(value)) throw new MalformedPayload('the body is not a JSON object');
-  return value;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Payload;
+  throw new MalformedPayload('the body is not a JSON object');
 }
 
 const MAX_TITLE_LENGTH = 200;
 const MAX_REASON_LENGTH = 500;
 
-export function processed(
-  title: string,
-  { type, action, data }: { type: string; action: string; data: object },
-): EventResult {
-  return {
-    outcome: 'processed',
-    title: cutLine(title, MAX_TITLE_LENGTH),
-    processed: { type, action, data: { ...data } },
-  };
+export function processed(title: string, type: string, action: string, data: Payload): EventResult {
+  return { outcome: 'processed', title: cutLine(title, MAX_TITLE_LENGTH), processed: { type, action, data } };
 }
 
 /** A valid event that Tidings does not use; `reason` explains why. */
@@ -190,14 +175,62 @@ export function ignored(title: string, reason: string): EventResult {
   };
 }
 
-// How providers sign a delivery: three headers, the last with the HMAC-SHA-256 of the raw body.
+const MAX_LINE_LENGTH = 1000;
+const MAX_URL_LENGTH = 2000;
+
+/** The log keeps so many entries of a list. */
+export const MAX_LIST_LENGTH = 100;
+
+/** A field that may be null or absent. `expected` names its type in the refusal. */
+export const maybe = <Schema extends TSchema>(schema: Schema, expected: string) =>
+  Type.Optional(Type.Union([schema, Type.Null()], { errorMessage: `must be ${expected} or null` }));
+
+const MaybeText = maybe(Type.String(), 'text');
+export const Maybe = {
+  Text: MaybeText,
+  Number: maybe(Type.Number(), 'a number'),
+  Boolean: maybe(Type.Boolean(), 'true, false'),
+  Names: maybe(Type.Array(Type.Object({ name: MaybeText })), 'a list of things with names'),
+};
+export type Maybe<Value> = Value | null | undefined;
+
+export const Action = Type.String({ minLength: 1 });
+
+/** Turns a field of a payload into one of the log. Both absent and null become null. */
+export const read = {
+  /** An id, a name, a title: one line, empty when there is nothing in it. */
+  text: (value: string) => cutLine(value, MAX_LINE_LENGTH),
+
+  /** A name, a title, a time that may be missing. Null when there is nothing in it. */
+  line: (value: Maybe<string>) => cutLine(value ?? '', MAX_LINE_LENGTH) || null,
+
+  /** Notes, a description, a body. Null when there is nothing in it. */
+  body: (value: Maybe<string>) => (value?.trim() ? cutText(value, MAX_BODY_LENGTH) : null),
+
+  /** A URL that a page may link to; null for anything else, above all `javascript:`. */
+  url: (value: Maybe<string>) =>
+    value && value.length <= MAX_URL_LENGTH && /^https?:\/\/\S+$/.test(value) ? value : null,
+
+  /** A person's name or login. Cuts an e-mail address at its `@`. */
+  person: (value: Maybe<string>) => read.line(value?.replace(/^([^\s@]+)@[^\s@]+$/, '$1')),
+
+  /** The names of labels and the like, the first hundred of them. */
+  names: (values: Maybe<readonly { name?: string | null }[]>): string[] =>
+    (values ?? []).slice(0, MAX_LIST_LENGTH).flatMap(({ name }) => read.line(name) ?? []),
+};
+
+/** A time as ISO 8601 in UTC with milliseconds. */
+export function isoTime(time: Maybe<string>): string | null {
+  return time ? (parseTime(time)?.toISOString() ?? null) : null;
+}
+
+/** Sorts later edits after earlier ones; at the same time, by rank. */
+export function versionOf(updatedAt: Maybe<string>, rank = 0): string {
+  return `${isoTime(updatedAt) ?? ''} ${rank}`;
+}
 
 /** The headers of a delivery, read before anything is verified. */
-export interface DeliveryHeaders {
-  event: string;
-  deliveryId: string;
-  signature: string;
-}
+export type DeliveryHeaders = Record<'event' | 'deliveryId' | 'signature', string>;
 
 /** The names of a provider's headers, as its documentation writes them. */
 interface HeaderNames {
@@ -208,48 +241,41 @@ interface HeaderNames {
   prefix: '' | 'sha256=';
 }
 
-/** How to check a delivery, and how to sign a test delivery. */
-interface Signing {
-  readonly headerNames: HeaderNames;
-  /** The headers that the log keeps, in lower case. Never the signature. */
-  readonly loggedHeaders: readonly string[];
-  /** The headers, or the name of the first one that is missing or malformed. */
-  readHeaders(headers: Headers): DeliveryHeaders | { missing: string };
-  /** Compares in constant time. Never true for an empty secret. */
-  isSigned(body: Uint8Array, signature: string, secret: string): boolean;
-  /** The headers of a signed delivery. */
-  sign(delivery: { event: string; deliveryId: string; body: string; secret: string }): Record<string, string>;
-}
-
-/** `otherHeaders`: further headers that the log keeps. */
-export function signedBy(
-  names: HeaderNames,
-  { otherHeaders, userAgent }: { otherHeaders: readonly string[]; userAgent: string },
-): Signing {
+/**
+ * How providers sign a delivery: three headers, the last with the HMAC-SHA-256 of the raw body. `otherHeaders`: further
+ * headers that the log keeps.
+ */
+export function signedBy(headerNames: HeaderNames, userAgent: string, otherHeaders: readonly string[]) {
+  const { event: eventName, delivery, signature: signatureName, prefix } = headerNames;
   return {
-    headerNames: names,
-    loggedHeaders: [names.event, names.delivery, ...otherHeaders].map((name) => name.toLowerCase()),
+    headerNames,
+    /** The headers that the log keeps, in lower case. Never the signature. */
+    loggedHeaders: [eventName, delivery, ...otherHeaders].map((name) => name.toLowerCase()),
 
-    readHeaders(headers) {
-      const event = tokenHeader(headers, names.event);
-      if (event === null) return { missing: names.event };
-      const deliveryId = tokenHeader(headers, names.delivery);
-      if (deliveryId === null) return { missing: names.delivery };
-      const signature = headers.get(names.signature);
-      return signature ? { event, deliveryId, signature } : { missing: names.signature };
+    /** The headers, or the name of the first one that is missing or malformed. */
+    readHeaders(headers: Headers): DeliveryHeaders | { missing: string } {
+      const event = tokenHeader(headers, eventName);
+      if (event === null) return { missing: eventName };
+      const deliveryId = tokenHeader(headers, delivery);
+      if (deliveryId === null) return { missing: delivery };
+      const signature = headers.get(signatureName);
+      return signature ? { event, deliveryId, signature } : { missing: signatureName };
     },
 
-    isSigned(body, signature, secret) {
-      const { prefix } = names;
-      return signature.startsWith(prefix) && isHmacSha256(signature.slice(prefix.length), secret, body);
+    /** Compares in constant time. Never true for an empty secret. */
+    isSigned(body: Uint8Array, signature: string, secret: string): boolean {
+      const hex = signature.slice(prefix.length);
+      if (secret === '' || !signature.startsWith(prefix) || !/^[0-9a-f]{64}$/.test(hex)) return false;
+      return timingSafeEqual(Buffer.from(hex, 'latin1'), Buffer.from(hmacSha256(secret, body), 'latin1'));
     },
 
-    sign({ event, deliveryId, body, secret }) {
+    /** The headers of a signed delivery. */
+    sign(delivered: { event: string; deliveryId: string; body: string; secret: string }) {
       return {
         'user-agent': userAgent,
-        [names.event.toLowerCase()]: event,
-        [names.delivery.toLowerCase()]: deliveryId,
-        [names.signature.toLowerCase()]: names.prefix + hmacSha256(secret, body),
+        [eventName.toLowerCase()]: delivered.event,
+        [delivery.toLowerCase()]: delivered.deliveryId,
+        [signatureName.toLowerCase()]: prefix + hmacSha256(delivered.secret, delivered.body),
       };
     },
   };
@@ -268,13 +294,4 @@ function tokenHeader(headers: Headers, name: string): string | null {
 export function hmacSha256(secret: string, body: Uint8Array | string): string {
   if (secret === '') throw new Error('an empty secret signs nothing');
   return new Bun.CryptoHasher('sha256', secret).update(body).digest('hex');
-}
-
-/**
- * Compares `hex` with the body's HMAC in constant time. Anything but 64 lower-case digits is wrong, not an error; an
- * empty secret never verifies.
- */
-function isHmacSha256(hex: string, secret: string, body: Uint8Array): boolean {
-  if (secret === '' || !/^[0-9a-f]{64}$/.test(hex)) return false;
-  return timingSafeEqual(Buffer.from(hex, 'latin1'), Buffer.from(hmacSha256(secret, body), 'latin1'));
 }

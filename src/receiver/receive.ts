@@ -2,15 +2,10 @@ import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { WriteTx } from '../../db/storage.ts';
 import { retentionDaysOf } from '../audit/model.ts';
-import { type DeliveryStatus, DUPLICATE_REASON, type WebhookReceived } from '../deliveries/model.ts';
+import { DUPLICATE_REASON, type WebhookReceived } from '../deliveries/model.ts';
 import { claimDelivery, findAddress, insertDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
-import {
-  type ReceivingIntegration,
-  type Repository,
-  type RepositoryIdentity,
-  RepositoryName,
-} from '../integrations/model.ts';
+import { type Repository, type RepositoryIdentity, RepositoryName } from '../integrations/model.ts';
 import { acceptedSecrets, learnRepository } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { isId } from '../lib/ids.ts';
@@ -19,13 +14,14 @@ import { UploadError } from '../lib/upload.ts';
 import {
   type DeliveryHeaders,
   type EventResult,
+  eventOf,
   MalformedPayload,
   type Provider,
   parseEvent,
   SAMPLE_REPOSITORY_ID,
 } from '../providers/provider.ts';
 import { handOver } from '../triggers/hand-over.ts';
-import { type OpenEntry, Refusal, recordFailure } from './refusals.ts';
+import { type OpenEntry, Refusal, recordFailure, refusals } from './refusals.ts';
 import { createSignatureDoctor } from './signature-doctor.ts';
 
 /** One HTTP request to the receiver. */
@@ -41,7 +37,7 @@ export interface Arrival {
 /** The body of the response to a delivery that was taken (section 4.4 of the spec). */
 type Received = Static<typeof WebhookReceived>;
 
-type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log' | 'metrics'>;
+export type ReceiverDeps = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log' | 'metrics'>;
 
 /**
  * A delivery waits this long while another process writes. It and the log of its failure share the total, counted from
@@ -55,134 +51,111 @@ const TOTAL_WAIT_MS = 3_500;
  * `AppError` for a delivery that is refused and the error of one that fails; both are logged by then, once the
  * integration is known.
  */
-export function createReceiver(deps: Needs, providers: readonly Provider[]) {
+export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[]) {
+  const { clock, metrics } = deps;
   const diagnose = createSignatureDoctor(deps);
 
   return async function receive(arrival: Arrival): Promise<Received> {
     const startedAt = performance.now();
-    const elapsed = () => Math.round(performance.now() - startedAt);
-    let waitsSince = startedAt;
     const address = await requireAddress(deps, providers, arrival);
-    const { provider, integration } = address;
+    const { provider, integration, repository } = address;
     const entry = openEntry(deps, address);
+    let uploadedAt: number | undefined;
     try {
-      if (arrival.isTooLarge) throw new Refusal(provider, { code: 'too_large' });
-      if (!integration.enabled) throw new Refusal(provider, { code: 'integration_disabled' });
+      if (arrival.isTooLarge) throw new Refusal(refusals.too_large);
+      if (!integration.enabled) throw new Refusal(refusals.disabled);
       requireRepository(address);
-      const headers = requireHeaders(provider, arrival.headers);
+      const headers = provider.readHeaders(arrival.headers);
+      if ('missing' in headers) throw new Refusal(refusals.missingHeader(provider, headers.missing));
       entry.referenceId = headers.deliveryId;
       entry.payload.event = headers.event;
-      const body = await requireBody(provider, arrival).finally(() => {
-        waitsSince = performance.now();
-      });
-      await requireSignature(address, headers, body);
+      const body = await arrival.readBody();
+      uploadedAt = performance.now();
+      const isSigned = (secret: string) => provider.isSigned(body, headers.signature, secret);
+      if (!acceptedSecrets(deps, integration).some(isSigned)) {
+        const finding = await diagnose({ provider, integration, signature: headers.signature, body });
+        throw new Refusal(refusals.wrongSignature(provider, finding));
+      }
       entry.headers = keptHeaders(provider, arrival.headers);
       entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
-      const event = readEvent(address, headers, arrival.headers, body);
+      const payload = provider.readPayload(body, arrival.headers.get('content-type'), clock.now());
+      const result = parseEvent(provider, headers.event, payload);
+      const named = provider.repositoryOf(payload);
+      const learned = requireSameRepository(provider, repository, named);
 
-      const outcome = await record({ ...entry, durationMs: elapsed() }, headers, event);
+      entry.durationMs = Math.round(performance.now() - startedAt);
+      const outcome = await record(address, entry, headers, result, learned);
       // Start again: the first checks refuse it now, before the body is read. No `await`, so that it is logged once.
       if (outcome === 'disconnected') return receive(arrival);
-      deps.metrics.deliveries(provider.id, outcome).value++;
-      deps.metrics.failedDeliveries.inARow = 0;
-      return outcome === 'duplicate'
-        ? { received: true, message: `Duplicate delivery: ${DUPLICATE_REASON}` }
-        : responseTo(event, headers);
+      metrics.deliveries(provider.id, outcome).value++;
+      metrics.failedDeliveries.inARow = 0;
+      if (outcome === 'duplicate') {
+        return { received: true, message: `Duplicate delivery: ${DUPLICATE_REASON}` };
+      }
+      return responseTo(result, { event: headers.event, delivery: headers.deliveryId }, named);
     } catch (error) {
-      const leftMs = Math.max(waitsSince + TOTAL_WAIT_MS - performance.now(), 0);
-      await recordFailure(deps, { ...entry, durationMs: elapsed() }, error, leftMs);
-      throw error;
+      const now = performance.now();
+      entry.durationMs = Math.round(now - startedAt);
+      const cause = asRefusal(error);
+      await recordFailure(deps, entry, cause, Math.max((uploadedAt ?? now) + TOTAL_WAIT_MS - now, 0));
+      throw cause;
     }
   };
 
-  /** 401 unless an accepted secret signed the raw bytes. */
-  async function requireSignature(
-    { provider, integration }: Address,
-    { signature }: DeliveryHeaders,
-    body: Uint8Array,
-  ): Promise<void> {
-    const secrets = acceptedSecrets(deps, integration);
-    if (secrets.some((secret) => provider.isSigned(body, signature, secret))) return;
-    const finding = await diagnose({ provider, integration, signature, body });
-    throw new Refusal(provider, { code: 'wrong_signature', finding });
-  }
-
-  /** 400 for a payload that cannot be read, 403 for one about another repository than the URL's. */
-  function readEvent(
-    { provider, repository: connected }: Address,
-    { event }: DeliveryHeaders,
-    headers: Headers,
-    body: Uint8Array,
-  ): ReceivedEvent {
-    try {
-      const payload = provider.readPayload(body, headers.get('content-type'), deps.clock.now());
-      const result = parseEvent(provider, event, payload);
-      const named = provider.repositoryOf(payload);
-      const learned = requireSameRepository(provider, connected, named);
-      return { result, named, connected, learned };
-    } catch (error) {
-      if (!(error instanceof MalformedPayload)) throw error;
-      throw new Refusal(provider, { code: 'malformed_payload', problem: error.message }, error);
-    }
-  }
-
   /** Claims the delivery, logs it and hands its event to the triggers, in one transaction. */
-  function record(entry: OpenEntry, headers: DeliveryHeaders, received: ReceivedEvent): Promise<Outcome> {
-    const { event, deliveryId } = headers;
-    const { result, connected, learned } = received;
-    const now = deps.clock.now();
-    const work = async (tx: WriteTx): Promise<Outcome> => {
+  function record(
+    { provider, repository }: Address,
+    entry: OpenEntry,
+    { event: name, deliveryId }: DeliveryHeaders,
+    result: EventResult,
+    learned: RepositoryIdentity | null,
+  ) {
+    const now = clock.now();
+    const { integrationId, repositoryId } = entry;
+    const { action = null, data = null } = result.outcome === 'processed' ? result.processed : {};
+    const fullName = learned?.fullName ?? repository?.fullName ?? null;
+    const source = { deliveryId, receivedAt: entry.createdAt, repository: fullName };
+    const event =
+      action === null || data === null ? null : eventOf(provider, { ...source, event: name, action, data });
+    const work = async (tx: WriteTx) => {
       const claim = await claimDelivery(tx, entry, now);
       if (claim.state === 'disconnected') return 'disconnected';
       if (claim.state === 'duplicate') {
-        const title = claim.title ?? event;
+        const title = claim.title ?? name;
         await insertDelivery(tx, { ...entry, status: 'duplicate', title, reason: DUPLICATE_REASON }, now);
         return 'duplicate';
       }
-      if (connected !== null && learned !== null) await learnRepository(tx, connected.id, learned);
-      if (result.outcome === 'processed') {
-        const { action, data } = result.processed;
-        const repository = learned?.fullName ?? connected?.fullName ?? null;
-        const details = { repository, deliveryId, receivedAt: entry.createdAt, event, action, data };
-        await handOver(tx, { ...entry, ...details }, now);
-      }
-      const logged = { ...entry, ...loggedAs(result, event), sameBodyAs: claim.sameBodyAs };
+      if (repository !== null && learned !== null) await learnRepository(tx, repository.id, learned);
+      if (action !== null && event !== null)
+        await handOver(tx, { integrationId, repositoryId, action }, event, now);
+      const status = result.outcome === 'ignored' ? 'ignored' : 'processed';
+      const logged = {
+        ...entry,
+        status,
+        title: result.title,
+        reason: result.outcome === 'ignored' ? result.reason : null,
+        payload: { event: name, action, data },
+        sameBodyAs: claim.sameBodyAs,
+      } as const;
       await insertDelivery(tx, logged, now);
-      return logged.status;
+      return status;
     };
     return deps.db.write(work, { giveUpMs: DELIVERY_WAIT_MS });
   }
 }
 
-type Outcome = Exclude<DeliveryStatus, 'rejected' | 'failed'> | 'disconnected';
-
-interface Address {
-  provider: Provider;
-  integration: ReceivingIntegration;
-  repositoryId: string | null;
-  repository: (Repository & { integrationId: string }) | null;
-}
-
-interface ReceivedEvent {
-  result: EventResult;
-  /** The repository of the payload. */
-  named: { id: number; fullName: string } | null;
-  /** The repository of the URL. */
-  connected: Repository | null;
-  /** The identity of the connected repository, when the payload has news of it. */
-  learned: RepositoryIdentity | null;
-}
+type Address = Awaited<ReturnType<typeof requireAddress>>;
 
 /** Finds the integration, and with it a log to write to. */
 async function requireAddress(
-  { db }: Needs,
+  { db }: ReceiverDeps,
   providers: readonly Provider[],
   { path, isTooLarge }: Arrival,
-): Promise<Address> {
+) {
   const provider = providers.find(({ id }) => id === path.provider);
   const { organizationId, integrationId } = path;
   // A provider without repositories takes "-" or nothing as the last segment.
-  const repositoryId =
+  const segment =
     path.repositoryId === '-' && provider?.hasRepositories === false ? undefined : path.repositoryId;
   const refuse = (status: number, message: string) =>
     isTooLarge ? new AppError(413, 'Payload too large') : new AppError(status, message);
@@ -190,41 +163,30 @@ async function requireAddress(
     provider === undefined ||
     !isId(organizationId) ||
     !isId(integrationId) ||
-    (repositoryId === undefined ? provider.hasRepositories : !isId(repositoryId))
+    (segment === undefined ? provider.hasRepositories : !isId(segment))
   ) {
     throw refuse(400, 'Invalid webhook parameters');
   }
-  const id = isId(repositoryId) ? repositoryId : null;
-  const row = await db.read((tx) => findAddress(tx, integrationId, provider.hasRepositories ? id : null));
-  const { integration, repository } = row ?? {};
-  if (integration?.organizationId !== organizationId || integration.type !== provider.id) {
+  const repositoryId = isId(segment) ? segment : null;
+  const named = provider.hasRepositories ? repositoryId : null;
+  const row = await db.read((tx) => findAddress(tx, integrationId, named));
+  if (row?.integration.organizationId !== organizationId || row.integration.type !== provider.id) {
     throw refuse(404, 'Integration not found');
   }
-  return { provider, integration, repository: repository ?? null, repositoryId: id };
+  return { ...row, provider, repositoryId };
 }
 
 /** 404 for a repository that is not connected, 403 for one of another integration. */
-function requireRepository({ provider, integration, repositoryId, repository }: Address): void {
+function requireRepository({ integration, repositoryId, repository }: Address): void {
   if (repositoryId === null) return;
-  if (repository === null) throw new Refusal(provider, { code: 'repository_not_found', repositoryId });
-  if (repository.integrationId === integration.id) return;
-  throw new Refusal(provider, { code: 'repository_of_other_integration' });
+  if (repository === null) throw new Refusal(refusals.unknownRepository(repositoryId));
+  if (repository.integrationId !== integration.id) throw new Refusal(refusals.otherIntegration);
 }
 
-/** 400 that names the first header that is missing or malformed. */
-function requireHeaders(provider: Provider, headers: Headers): DeliveryHeaders {
-  const read = provider.readHeaders(headers);
-  if (!('missing' in read)) return read;
-  throw new Refusal(provider, { code: 'missing_header', header: read.missing });
-}
-
-/** 413, 400, 408 or 503 for a body that is too large, cut off, too slow, or more than memory allows. */
-async function requireBody(provider: Provider, arrival: Arrival): Promise<Uint8Array> {
-  try {
-    return await arrival.readBody();
-  } catch (error) {
-    throw error instanceof UploadError ? new Refusal(provider, { code: error.problem }) : error;
-  }
+/** The refusal behind an error that the sender caused; any other error as it is. */
+function asRefusal(error: unknown): unknown {
+  if (error instanceof UploadError) return new Refusal(refusals[error.problem]);
+  return error instanceof MalformedPayload ? new Refusal(refusals.malformed(error.message), error) : error;
 }
 
 /**
@@ -234,22 +196,23 @@ async function requireBody(provider: Provider, arrival: Arrival): Promise<Uint8A
 function requireSameRepository(
   provider: Provider,
   connected: Repository | null,
-  named: ReceivedEvent['named'],
+  named: ReturnType<Provider['repositoryOf']>,
 ): RepositoryIdentity | null {
   if (connected === null || named === null) return null;
-  const isSample = named.id === SAMPLE_REPOSITORY_ID;
-  const isSameName = named.fullName.toLowerCase() === connected.fullName.toLowerCase();
-  const isSame = connected.providerId === null || isSample ? isSameName : named.id === connected.providerId;
-  if (!isSame) throw new Refusal(provider, { code: 'other_repository', connected, named });
-  const isNew = connected.providerId === null || named.fullName !== connected.fullName;
+  const { id, fullName } = named;
+  const isUnknown = connected.providerId === null;
+  const isSame =
+    isUnknown || id === SAMPLE_REPOSITORY_ID
+      ? fullName.toLowerCase() === connected.fullName.toLowerCase()
+      : id === connected.providerId;
+  if (!isSame) throw new Refusal(refusals.otherRepository(provider, connected, named));
+  if (!isUnknown && fullName === connected.fullName) return null;
   const isUsable =
-    Number.isSafeInteger(named.id) &&
-    named.id > 0 &&
-    Value.Check(RepositoryName, { repository: named.fullName });
-  return isNew && isUsable ? { providerId: named.id, fullName: named.fullName } : null;
+    Number.isSafeInteger(id) && id > 0 && Value.Check(RepositoryName, { repository: fullName });
+  return isUsable ? { providerId: id, fullName } : null;
 }
 
-function openEntry({ clock, ids }: Needs, { integration, repositoryId }: Address): OpenEntry {
+function openEntry({ clock, ids }: ReceiverDeps, { integration, repositoryId }: Address): OpenEntry {
   return {
     id: ids.newId('dlv'),
     organizationId: integration.organizationId,
@@ -284,22 +247,11 @@ function keptHeaders(provider: Provider, headers: Headers): Record<string, strin
   return kept;
 }
 
-function loggedAs(result: EventResult, event: string) {
-  const { title } = result;
-  switch (result.outcome) {
-    case 'processed': {
-      const { action, data } = result.processed;
-      return { title, status: 'processed', reason: null, payload: { event, action, data } } as const;
-    }
-    case 'ignored':
-      return { title, status: 'ignored', reason: result.reason } as const;
-    case 'ping':
-      return { title, status: 'processed', reason: null } as const;
-  }
-}
-
-function responseTo({ result, named }: ReceivedEvent, { event, deliveryId }: DeliveryHeaders): Received {
-  const data = { event, delivery: deliveryId };
+function responseTo(
+  result: EventResult,
+  data: { event: string; delivery: string },
+  repository: ReturnType<Provider['repositoryOf']>,
+): Received {
   switch (result.outcome) {
     case 'ping':
       return { received: true, message: 'Webhook configured successfully', data };
@@ -308,8 +260,7 @@ function responseTo({ result, named }: ReceivedEvent, { event, deliveryId }: Del
     case 'processed': {
       const { processed } = result;
       const message = `Processed ${processed.type}: ${processed.action}`;
-      const repository = named === null ? {} : { repository: named };
-      return { received: true, message, data: { ...data, processed, ...repository } };
+      return { received: true, message, data: { ...data, processed, ...(repository && { repository }) } };
     }
   }
 }

@@ -1,4 +1,5 @@
 import { isLocked, isSystemFailure } from '../../db/client.ts';
+import type { WriteTx } from '../../db/storage.ts';
 import type { Delivery } from '../deliveries/model.ts';
 import { countDelivery, insertDelivery, type NewDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
@@ -6,25 +7,12 @@ import type { Integration, Repository } from '../integrations/model.ts';
 import { AppError } from '../lib/app-error.ts';
 import { derivedId } from '../lib/ids.ts';
 import { count, cutLine } from '../lib/text.ts';
-import type { UploadProblem } from '../lib/upload.ts';
 import { providerOf } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { BodyChange } from './body-variants.ts';
-import { MAX_EXAMINED_BYTES, type SignatureFinding } from './signature-doctor.ts';
+import { bodyChanges } from './body-variants.ts';
+import { MAX_EXAMINED_BYTES, type SignatureFinding, type Tried } from './signature-doctor.ts';
 
 // Deliveries that are not taken: the response to the sender, and the log entry for the organization.
-
-export type RefusalCause =
-  | { code: UploadProblem | 'integration_disabled' | 'repository_of_other_integration' }
-  | { code: 'repository_not_found'; repositoryId: string }
-  | { code: 'missing_header'; header: string }
-  | { code: 'wrong_signature'; finding: SignatureFinding }
-  | { code: 'malformed_payload'; problem: string }
-  | {
-      code: 'other_repository';
-      connected: Pick<Repository, 'fullName' | 'providerId'>;
-      named: { id: number; fullName: string };
-    };
 
 interface Description {
   status: number;
@@ -37,7 +25,7 @@ interface Description {
   reason: string;
   /** For the log, in place of the payload's data. */
   data?: NonNullable<Delivery['payload']['data']>;
-  /** Rejections of unverified senders share a log entry per minute, status and kind; default: the code. */
+  /** Rejections of unverified senders share a log entry per minute, status and kind; default: the message. */
   kind?: string;
 }
 
@@ -45,113 +33,98 @@ interface Description {
 export class Refusal extends AppError {
   readonly log: { title: string; reason: string; data: Delivery['payload']['data']; kind: string };
 
-  constructor(provider: Provider, refused: RefusalCause, cause?: unknown) {
-    const description = describe(refused, provider);
-    const { status, message, headers = {}, title = message, reason, data = null } = description;
-    super(status, message, { code: refused.code, headers, cause, isRefusal: true });
-    this.log = { title, reason, data, kind: description.kind ?? refused.code };
-  }
-}
-
-function describe(refused: RefusalCause, provider: Provider): Description {
-  switch (refused.code) {
-    case 'too_large':
-      return { status: 413, message: 'Payload too large', reason: 'The body has more than 25 MiB' };
-    case 'aborted':
-      return {
-        status: 400,
-        message: 'Upload aborted',
-        reason: 'The connection closed before the whole body arrived',
-      };
-    case 'too_slow':
-      return {
-        status: 408,
-        message: 'Upload timed out',
-        headers: { connection: 'close' },
-        reason: 'The body took more than 15 seconds to arrive',
-      };
-    case 'no_room':
-      return {
-        status: 503,
-        message: 'Too many uploads',
-        headers: { 'retry-after': '5' },
-        reason:
-          'Unverified senders held too many bytes in unfinished uploads. A redelivery is taken once they end.',
-      };
-    case 'integration_disabled':
-      return { status: 403, message: 'Integration is disabled', reason: 'The integration is disabled' };
-    case 'repository_not_found':
-      return {
-        status: 404,
-        message: 'Repository not found',
-        reason: `The webhook's URL names a repository that is not connected: ${refused.repositoryId}`,
-      };
-    case 'repository_of_other_integration':
-      return {
-        status: 403,
-        message: NOT_OF_INTEGRATION,
-        reason: "The webhook's URL names a repository of another integration",
-      };
-    case 'missing_header':
-      return {
-        status: 400,
-        message: `Missing or invalid header: ${refused.header}`,
-        reason: `A delivery of ${provider.name} carries the header ${refused.header}`,
-        kind: `missing_header:${refused.header}`,
-      };
-    case 'wrong_signature': {
-      const { finding } = refused;
-      const other = finding.cause === 'other-integration' ? { integrationId: finding.other.id } : {};
-      return {
-        status: 401,
-        // The same for every cause: the sender has proved nothing.
-        message: 'Invalid webhook signature',
-        title: 'Signature does not match',
-        reason: signatureReason(finding, provider),
-        data: { signature: finding.cause, ...other },
-        // Bounded: few deliveries a minute are examined, so few other integrations are named.
-        kind: ['signature', finding.cause, other.integrationId ?? ''].join(':'),
-      };
-    }
-    case 'malformed_payload':
-      return {
-        status: 400,
-        message: `Malformed payload: ${refused.problem}`,
-        title: 'Malformed payload',
-        reason: refused.problem,
-      };
-    case 'other_repository': {
-      const repository = cutLine(refused.named.fullName, MAX_NAME_LENGTH);
-      return {
-        status: 403,
-        message: NOT_OF_INTEGRATION,
-        reason: otherRepositoryReason(refused, repository, provider),
-        data: { repository },
-      };
-    }
+  constructor(description: Description, cause?: unknown) {
+    const {
+      status,
+      message,
+      headers = {},
+      title = message,
+      reason,
+      data = null,
+      kind = message,
+    } = description;
+    super(status, message, { headers, cause, isRefusal: true });
+    this.log = { title, reason, data, kind };
   }
 }
 
 const NOT_OF_INTEGRATION = 'Repository does not belong to the integration';
 
+export const refusals = {
+  too_large: { status: 413, message: 'Payload too large', reason: 'The body has more than 25 MiB' },
+  aborted: {
+    status: 400,
+    message: 'Upload aborted',
+    reason: 'The connection closed before the whole body arrived',
+  },
+  too_slow: {
+    status: 408,
+    message: 'Upload timed out',
+    headers: { connection: 'close' },
+    reason: 'The body took more than 15 seconds to arrive',
+  },
+  no_room: {
+    status: 503,
+    message: 'Too many uploads',
+    headers: { 'retry-after': '5' },
+    reason:
+      'Unverified senders held too many bytes in unfinished uploads. A redelivery is taken once they end.',
+  },
+  disabled: { status: 403, message: 'Integration is disabled', reason: 'The integration is disabled' },
+  unknownRepository: (id: string) => ({
+    status: 404,
+    message: 'Repository not found',
+    reason: `The webhook's URL names a repository that is not connected: ${id}`,
+  }),
+  otherIntegration: {
+    status: 403,
+    message: NOT_OF_INTEGRATION,
+    reason: "The webhook's URL names a repository of another integration",
+  },
+  missingHeader: ({ name }: Provider, header: string) => ({
+    status: 400,
+    message: `Missing or invalid header: ${header}`,
+    reason: `A delivery of ${name} carries the header ${header}`,
+  }),
+  wrongSignature(provider: Provider, finding: SignatureFinding) {
+    const other = finding.cause === 'other-integration' ? { integrationId: finding.other.id } : {};
+    return {
+      status: 401,
+      // The same for every cause: the sender has proved nothing.
+      message: 'Invalid webhook signature',
+      title: 'Signature does not match',
+      reason: signatureReason(finding, provider),
+      data: { signature: finding.cause, ...other },
+      // Bounded: few deliveries a minute are examined, so few other integrations are named.
+      kind: ['signature', finding.cause, other.integrationId ?? ''].join(':'),
+    };
+  },
+  malformed: (reason: string) => ({
+    status: 400,
+    message: `Malformed payload: ${reason}`,
+    title: 'Malformed payload',
+    reason,
+  }),
+  otherRepository(
+    { name }: Provider,
+    { fullName, providerId }: Repository,
+    named: { id: number; fullName: string },
+  ) {
+    const repository = cutLine(named.fullName, MAX_NAME_LENGTH);
+    const renamed =
+      providerId === null
+        ? ` If ${fullName} was renamed, remove it from the integration and add it under its new name.`
+        : '';
+    const reason =
+      named.fullName.toLowerCase() === fullName.toLowerCase()
+        ? `${name} has another repository under the name ${fullName} now: its id is ${named.id}, not ${providerId}. Remove the repository from the integration and add it again.`
+        : `The delivery is about ${repository}, but the webhook's URL is for ${fullName}. Correct the URL at ${name}, or connect ${repository} too.${renamed}`;
+    return { status: 403, message: NOT_OF_INTEGRATION, reason, data: { repository } };
+  },
+} satisfies Record<string, Description | ((...words: never[]) => Description)>;
+
 /** Longest repository name that a log entry quotes. Real ones are shorter. */
 const MAX_NAME_LENGTH = 200;
-
-function otherRepositoryReason(
-  { connected, named }: Extract<RefusalCause, { code: 'other_repository' }>,
-  repository: string,
-  { name }: Provider,
-): string {
-  const { fullName, providerId } = connected;
-  if (named.fullName.toLowerCase() === fullName.toLowerCase()) {
-    return `${name} has another repository under the name ${fullName} now: its id is ${named.id}, not ${providerId}. Remove the repository from the integration and add it again.`;
-  }
-  const renamed =
-    providerId === null
-      ? ` If ${fullName} was renamed, remove it from the integration and add it under its new name.`
-      : '';
-  return `The delivery is about ${repository}, but the webhook's URL is for ${fullName}. Correct the URL at ${name}, or connect ${repository} too.${renamed}`;
-}
 
 /** The likely cause of a wrong signature, and the fix. */
 function signatureReason(finding: SignatureFinding, { name, sendsForms }: Provider): string {
@@ -162,17 +135,12 @@ function signatureReason(finding: SignatureFinding, { name, sendsForms }: Provid
       return `It was signed with the previous secret of this integration, which no longer works since a rotation. Set the present secret at ${name}; if nobody has it any more, rotate it and set the new one.`;
     case 'other-integration':
       return `It was signed with the secret of another integration of this organization: ${nameOf(finding.other)}. The webhook's URL and its secret belong to different integrations. Set the URL and the secret of the same one at ${name}.`;
-    case 'whitespace': {
-      const { what, where } = finding.extra;
-      const extra = where === 'around' ? `${what} around it` : `a ${what} ${where} it`;
-      return `It was signed with the secret of this integration and ${extra}. Set the secret at ${name} again, with nothing before or behind it.`;
-    }
+    case 'whitespace':
+      return `It was signed with the secret of this integration and ${finding.extra}. Set the secret at ${name} again, with nothing before or behind it.`;
     case 'body-altered':
     case 'form': {
-      const choose =
-        finding.cause === 'form' && sendsForms
-          ? `, and choose the content type application/json at ${name}`
-          : '';
+      const isForm = finding.cause === 'form' && sendsForms;
+      const choose = isForm ? `, and choose the content type application/json at ${name}` : '';
       return `It was signed with the secret of this integration, but the body was changed on its way: ${bodyChanges[finding.change]}. Whatever stands between ${name} and Tidings, such as a proxy or a function, must pass the bytes through as they are${choose}.`;
     }
     case 'too-large':
@@ -186,23 +154,7 @@ function signatureReason(finding: SignatureFinding, { name, sendsForms }: Provid
   }
 }
 
-const bodyChanges: Readonly<Record<BodyChange, string>> = {
-  'json-rewritten': 'its JSON was written anew',
-  'form-to-json': 'its JSON was taken out of a form',
-  'json-to-form': 'its JSON was put into a form',
-  'form-rewritten': 'its form was encoded anew',
-  'line-ends': 'its line ends were changed',
-  'line-end-added': 'a line end was added to it',
-  'line-end-removed': 'the line end at its end was taken away',
-  'bom-added': 'a byte order mark was put before it',
-  'bom-removed': 'the byte order mark before it was taken away',
-};
-
-function triedWords({
-  hasPrevious,
-  others,
-  hasMore,
-}: NonNullable<Extract<SignatureFinding, { cause: 'unknown' }>['tried']>): string {
+function triedWords({ hasPrevious, others, hasMore }: Tried): string {
   const integrations = hasMore
     ? `the ${others} newest other integrations`
     : count(others, 'other integration');
@@ -217,12 +169,9 @@ function triedWords({
   return `Tried: ${words.join('; ')}.`;
 }
 
-/** The number of repositories that stand for an integration. */
-const MAX_NAMED = 3;
-
-/** The provider, the first repositories and the id. */
+/** The provider, the first three repositories and the id. */
 function nameOf({ id, type, repositories }: Integration): string {
-  const named = repositories.slice(0, MAX_NAMED).map(({ fullName }) => fullName);
+  const named = repositories.slice(0, 3).map(({ fullName }) => fullName);
   const rest = repositories.length - named.length;
   return `${[providerOf(type).name, ...named].join(', ')}${rest > 0 ? ` and ${rest} more` : ''} (${id})`;
 }
@@ -250,18 +199,16 @@ export async function recordFailure(
     metrics.failedDeliveries.inARow++;
     metrics.failedDeliveries.lastAtMs = performance.now();
   }
-  const minute = entry.createdAt.slice(0, 16);
-  const kind = error instanceof Refusal ? error.log.kind : 'failed';
-  const sharedId = derivedId('dlv', entry.integrationId, minute, String(entry.statusCode), kind);
   const now = clock.now();
+  const write = (tx: WriteTx) => {
+    if (isVerified) return insertDelivery(tx, entry, now);
+    const kind = error instanceof Refusal ? error.log.kind : 'failed';
+    const cause = [entry.createdAt.slice(0, 16), String(entry.statusCode), kind];
+    const id = derivedId('dlv', entry.integrationId, ...cause);
+    return countDelivery(tx, { ...entry, id, repositoryId: null }, now);
+  };
   try {
-    await db.write(
-      (tx) =>
-        isVerified
-          ? insertDelivery(tx, entry, now)
-          : countDelivery(tx, { ...entry, id: sharedId, repositoryId: null }, now),
-      { giveUpMs },
-    );
+    await db.write(write, { giveUpMs });
   } catch (err) {
     log.error({ err, integrationId: entry.integrationId }, 'a refused delivery could not be logged');
   }

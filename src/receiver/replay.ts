@@ -3,6 +3,7 @@ import { insertDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import { toEvent } from '../providers/index.ts';
 import { handOver } from '../triggers/hand-over.ts';
 
 /**
@@ -26,17 +27,16 @@ export async function replayDelivery(
   await deps.db.write(async (tx) => {
     const { repositories } = await getIntegration(tx, delivery.integrationId);
     const processed = toProcessed(delivery, repositories);
-    if (processed === null) throw notReplayable(delivery);
-    await handOver(tx, processed, now);
+    if (processed === null) {
+      throw new AppError(
+        409,
+        `Delivery ${delivery.id} cannot be run again: it is ${delivery.status}, and holds nothing that was processed.`,
+        { code: 'delivery_not_replayable' },
+      );
+    }
+    const event = toEvent(processed);
+    if (event !== null) await handOver(tx, processed, event, now);
     await insertDelivery(tx, { ...entry, bodyHash: null }, now);
   });
   return entry;
-}
-
-function notReplayable({ id, status }: Delivery): AppError {
-  return new AppError(
-    409,
-    `Delivery ${id} cannot be run again: it is ${status}, and holds nothing that was processed.`,
-    { code: 'delivery_not_replayable' },
-  );
 }

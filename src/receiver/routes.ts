@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import type { Deps } from '../deps.ts';
 import { documented, refusal, webhookRefusals } from '../http/openapi.ts';
 import { json } from '../http/respond.ts';
 import { ID_PATTERN } from '../lib/ids.ts';
@@ -12,7 +11,7 @@ import {
   type UploadBudget,
 } from '../lib/upload.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type Arrival, createReceiver } from './receive.ts';
+import { type Arrival, createReceiver, type ReceiverDeps } from './receive.ts';
 
 const Id = (description: string) => Type.String({ pattern: ID_PATTERN, description });
 
@@ -24,7 +23,6 @@ const path = {
   integrationId: Id('Identifier of the connected integration.'),
 };
 
-/** The headers of a provider's deliveries, each described with its name. */
 function headersOf({ name, headerNames, exampleEvent }: Provider) {
   const { event, delivery, signature, prefix } = headerNames;
   const hex = prefix === '' ? 'the HMAC-SHA-256' : `\`${prefix}\` and the HMAC-SHA-256`;
@@ -54,11 +52,7 @@ const documentation = {
 const payload = Type.Record(Type.String(), Type.Unknown(), { description: "The provider's own payload." });
 
 /** The webhook receiver: section 4.4 of the spec. Authentication is by signature. */
-export function webhooks(
-  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log' | 'metrics'>,
-  providers: readonly Provider[],
-  budget: UploadBudget,
-) {
+export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], budget: UploadBudget) {
   const limits = { maxBytes: MAX_BODY_BYTES, timeoutMs: UNVERIFIED_UPLOAD_MS, budget };
   const receive = createReceiver(deps, providers);
   const trackers = providers.filter(({ hasRepositories }) => !hasRepositories);

@@ -20,12 +20,7 @@ export interface TestDelivery {
   baseUrl: string;
 }
 
-export interface SentDelivery {
-  request: { method: 'POST'; url: string; event: string; delivery: string };
-  status: number;
-  body: unknown;
-  durationMs: number;
-}
+export type SentDelivery = Awaited<ReturnType<typeof sendDelivery>>;
 
 /**
  * Signs the body as the integration's provider does and sends it to the running service. Throws `AppError` 404 when
@@ -33,28 +28,23 @@ export interface SentDelivery {
  */
 export async function sendDelivery(
   deps: Pick<Deps, 'db' | 'secrets' | 'fetch'>,
-  delivery: TestDelivery,
-): Promise<SentDelivery> {
-  const { integrationId, event, deliveryId, body, baseUrl } = delivery;
-  const { type, organizationId, repositories } = await deps.db.read((tx) =>
-    getIntegration(tx, integrationId),
-  );
-  const repositoryId = delivery.repositoryId ?? repositories[0]?.id;
-  const url = webhookUrl(baseUrl, type, organizationId, integrationId, repositoryId);
-  const secret = delivery.hasBadSignature ? 'not the secret' : await revealSecret(deps, integrationId);
-  const headers = providerOf(type).sign({ event, deliveryId, body, secret });
-  const request = new Request(url, {
-    method: 'POST',
-    headers: {
-      ...headers,
-      'content-type': 'application/json',
-      'content-length': String(Buffer.byteLength(body)),
-    },
-    body,
-  });
+  { integrationId, repositoryId, event, deliveryId, body, hasBadSignature = false, baseUrl }: TestDelivery,
+) {
+  const integration = await deps.db.read((tx) => getIntegration(tx, integrationId));
+  const { type, organizationId, repositories } = integration;
+  const url = webhookUrl(baseUrl, type, organizationId, integrationId, repositoryId ?? repositories[0]?.id);
+  const secret = hasBadSignature ? 'not the secret' : await revealSecret(deps, integrationId);
+  const headers = {
+    ...providerOf(type).sign({ event, deliveryId, body, secret }),
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+  };
 
   const startedAt = performance.now();
-  const response = await fetchFrom(deps, request, baseUrl);
+  const send = async () => deps.fetch(new Request(url, { method: 'POST', headers, body }));
+  const response = await send().catch((cause: unknown) => {
+    throw new AppError(502, `Nothing answers at ${baseUrl}.`, { code: 'service_unreachable', cause });
+  });
   const text = await response.text();
   return {
     request: { method: 'POST', url, event, delivery: deliveryId },
@@ -62,18 +52,6 @@ export async function sendDelivery(
     body: parse(text),
     durationMs: Math.round((performance.now() - startedAt) * 10) / 10,
   };
-}
-
-async function fetchFrom(
-  { fetch }: Pick<Deps, 'fetch'>,
-  request: Request,
-  baseUrl: string,
-): Promise<Response> {
-  try {
-    return await fetch(request);
-  } catch (cause) {
-    throw new AppError(502, `Nothing answers at ${baseUrl}.`, { code: 'service_unreachable', cause });
-  }
 }
 
 function parse(text: string): unknown {

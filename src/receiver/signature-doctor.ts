@@ -3,7 +3,7 @@ import type { Integration, ReceivingIntegration } from '../integrations/model.ts
 import { acceptedSecrets, expiredSecret, getIntegration, listOtherSecrets } from '../integrations/store.ts';
 import { type Clock, letOthersIn } from '../lib/time.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type BodyChange, type BodyVariant, bodyVariants } from './body-variants.ts';
+import { type BodyChange, bodyVariants } from './body-variants.ts';
 
 // Finds the likely cause of a wrong signature by repeating the usual mistakes: each candidate is a secret and a body
 // that may have been signed instead. Unverified senders can trigger this work, so its time and frequency are bounded:
@@ -22,15 +22,10 @@ const MAX_PER_MINUTE = 100;
 /** Bytes that are hashed before other work of the server gets its turn. */
 const BYTES_PER_TURN = 2 * 1024 * 1024;
 
-/** Characters that were signed with the secret, such as the line break of a pasted one. */
-interface Extra {
-  what: 'line break' | 'space' | 'tab' | 'spaces' | 'quotation marks';
-  where: 'before' | 'behind' | 'around';
-}
-
 type Known =
   | { cause: 'previous-secret' }
-  | { cause: 'whitespace'; extra: Extra }
+  /** `extra`: the characters that were signed with the secret, in words. */
+  | { cause: 'whitespace'; extra: string }
   | { cause: 'body-altered' | 'form'; change: BodyChange };
 
 /** `tried` is null when the search failed. */
@@ -38,7 +33,9 @@ export type SignatureFinding =
   | Known
   | { cause: 'other-integration'; other: Integration }
   | { cause: 'too-large' | 'not-examined' }
-  | { cause: 'unknown'; tried: { hasPrevious: boolean; others: number; hasMore: boolean } | null };
+  | { cause: 'unknown'; tried: Tried | null };
+
+export type Tried = { hasPrevious: boolean; others: number; hasMore: boolean };
 
 /** A secret and a body that may have been signed. `match` never holds either. */
 export interface Candidate {
@@ -76,20 +73,12 @@ async function examine(
   deps: Needs,
   { provider, integration, signature, body }: Refused,
 ): Promise<SignatureFinding> {
-  const tried = { hasPrevious: integration.previousSecret !== null, others: 0, hasMore: false };
-  const secrets = {
-    accepted: acceptedSecrets(deps, integration),
-    expired: expiredSecret(deps, integration),
-    async others() {
-      const found = await listOtherSecrets(deps, integration, MAX_OTHERS + 1);
-      const others = found.slice(0, MAX_OTHERS);
-      tried.others = others.length;
-      tried.hasMore = found.length > MAX_OTHERS;
-      return others;
-    },
-  };
+  const found = await listOtherSecrets(deps, integration, MAX_OTHERS + 1);
+  const others = found.slice(0, MAX_OTHERS);
+  const accepted = acceptedSecrets(deps, integration);
+  const secrets = { accepted, expired: expiredSecret(deps, integration), others };
   let bytes = 0;
-  for await (const candidate of candidates(secrets, body)) {
+  for (const candidate of candidates(secrets, body)) {
     if (provider.isSigned(candidate.body, signature, candidate.secret)) {
       const { match } = candidate;
       if (match.cause !== 'other-integration') return match;
@@ -101,7 +90,9 @@ async function examine(
     bytes = 0;
     await letOthersIn();
   }
-  return { cause: 'unknown', tried };
+  const hasPrevious = integration.previousSecret !== null;
+  const hasMore = found.length > others.length;
+  return { cause: 'unknown', tried: { hasPrevious, others: others.length, hasMore } };
 }
 
 interface OpenedSecrets {
@@ -109,75 +100,64 @@ interface OpenedSecrets {
   accepted: readonly string[];
   /** The one before the last rotation, once it is no longer accepted. */
   expired: string | null;
-  /** Of the organization's other integrations; read only when they are needed. */
-  others(): Promise<readonly { id: string; secrets: readonly string[] }[]>;
+  /** Of the organization's other integrations. */
+  others: readonly { id: string; secrets: readonly string[] }[];
 }
 
 /** The cheapest first. */
-export async function* candidates(
+export function* candidates(
   { accepted, expired, others }: OpenedSecrets,
   body: Uint8Array,
-): AsyncGenerator<Candidate> {
+): Generator<Candidate> {
   if (expired !== null) yield { secret: expired, body, match: { cause: 'previous-secret' } };
   const [current] = accepted;
-  for (const [before, after, what, where] of surroundings) {
+  for (const [before, after, extra] of surroundings) {
     // Skip an empty secret: anybody could sign with white space alone.
-    if (current) {
-      const match = { cause: 'whitespace', extra: { what, where } } as const;
-      yield { secret: `${before}${current}${after}`, body, match };
-    }
+    if (current) yield { secret: before + current + after, body, match: { cause: 'whitespace', extra } };
   }
-  for (const { id, secrets } of await others()) {
+  for (const { id, secrets } of others) {
     const match = { cause: 'other-integration', integrationId: id } as const;
     for (const secret of secrets) yield { secret, body, match };
   }
-  for (const variant of bodyVariants(body)) yield* withEach(accepted, variant);
+  for (const [change, text] of bodyVariants(body)) {
+    const cause = change === 'form-to-json' || change === 'json-to-form' ? 'form' : 'body-altered';
+    const changed = Buffer.from(text);
+    for (const secret of accepted) yield { secret, body: changed, match: { cause, change } };
+  }
 }
 
-function* withEach(secrets: readonly string[], { change, text }: BodyVariant): Generator<Candidate> {
-  const cause = change === 'form-to-json' || change === 'json-to-form' ? 'form' : 'body-altered';
-  const body = Buffer.from(text);
-  for (const secret of secrets) yield { secret, body, match: { cause, change } };
-}
+type Surrounding = [before: string, after: string, extra: string];
 
-type Surrounding = readonly [before: string, after: string, what: Extra['what'], where: Extra['where']];
+const blanks: readonly [blank: string, name: string][] = [
+  ['\n', 'a line break'],
+  ['\r\n', 'a line break'],
+  ['\r', 'a line break'],
+  [' ', 'a space'],
+  ['\t', 'a tab'],
+  ['\u00a0', 'a space'],
+];
 
 const surroundings: readonly Surrounding[] = [
-  ...(
-    [
-      ['\n', 'line break'],
-      ['\r\n', 'line break'],
-      ['\r', 'line break'],
-      [' ', 'space'],
-      ['\t', 'tab'],
-      ['\u00a0', 'space'],
-    ] as const
-  ).flatMap(([each, what]): Surrounding[] => [
-    ['', each, what, 'behind'],
-    [each, '', what, 'before'],
-  ]),
-  [' ', ' ', 'spaces', 'around'],
-  ['"', '"', 'quotation marks', 'around'],
-  ["'", "'", 'quotation marks', 'around'],
-  ['`', '`', 'quotation marks', 'around'],
+  ...blanks.map(([blank, name]): Surrounding => ['', blank, `${name} behind it`]),
+  ...blanks.map(([blank, name]): Surrounding => [blank, '', `${name} before it`]),
+  [' ', ' ', 'spaces around it'],
+  ['"', '"', 'quotation marks around it'],
+  ["'", "'", 'quotation marks around it'],
+  ['`', '`', 'quotation marks around it'],
 ];
 
 /** Returns a function that counts searches and is false above the limits. Remembers one minute only. */
 function createRate(clock: Clock): (integrationId: string) => boolean {
   let minute = '';
-  let total = 0;
   const examined = new Map<string, number>();
   return (integrationId) => {
     const current = clock.now().toISOString().slice(0, 16);
-    if (current !== minute) {
-      minute = current;
-      total = 0;
-      examined.clear();
-    }
+    if (current !== minute) examined.clear();
+    minute = current;
+    const total = examined.values().reduce((sum, count) => sum + count, 0);
     const count = examined.get(integrationId) ?? 0;
     if (count >= MAX_PER_INTEGRATION || total >= MAX_PER_MINUTE) return false;
     examined.set(integrationId, count + 1);
-    total++;
     return true;
   };
 }

@@ -2,21 +2,24 @@ import type { WriteTx } from '../../db/storage.ts';
 import { type Delivery, toProcessed } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { listPostsOfDelivery } from '../drafts/store.ts';
-import type { Event } from '../events/model.ts';
+import type { Event, EventSource } from '../events/model.ts';
 import { recordEvent } from '../events/store.ts';
 import type { Repository } from '../integrations/model.ts';
 import { toEvent } from '../providers/index.ts';
-import type { ProcessedDelivery } from '../providers/provider.ts';
 import { branchScope } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
 
 /** In the delivery's transaction, so that an acknowledged delivery becomes a draft. A repeat changes nothing. */
-export async function handOver(tx: WriteTx, delivery: ProcessedDelivery, now: Date): Promise<void> {
-  const event = toEvent(delivery);
-  if (event === null) return;
-  const { integrationId, repositoryId, deliveryId } = delivery;
+export async function handOver(
+  tx: WriteTx,
+  delivery: EventSource & { action: string },
+  event: Event,
+  now: Date,
+): Promise<void> {
+  const { integrationId, repositoryId } = delivery;
+  const { deliveryId } = event;
   const { newest, previous } = await recordEvent(tx, delivery, event);
   const versions = previous === null ? [event] : [event, previous];
   const since = versions.map(({ occurredAt }) => occurredAt).sort()[0] ?? event.occurredAt;
@@ -38,7 +41,7 @@ export async function handOver(tx: WriteTx, delivery: ProcessedDelivery, now: Da
 }
 
 /** An edit changes something that was shipped before, such as the notes of a release. */
-function isEdit({ action }: ProcessedDelivery, { type }: Event): boolean {
+function isEdit({ action }: { action: string }, { type }: Event): boolean {
   return action !== kinds[type].action;
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Database } from '../../db/client.ts';
 import { countDays } from '../../src/deliveries/count-store.ts';
-import { type LogFilter, listDeliveries, listLogNews, listLogPage } from '../../src/deliveries/log-store.ts';
+import { type LogFilter, listDeliveries, listLogPage } from '../../src/deliveries/log-store.ts';
 import { listPostsOfDelivery } from '../../src/drafts/store.ts';
 import { createTestApp } from '../support/test-app.ts';
 
@@ -51,7 +51,7 @@ test.each<[LogFilter, string]>([
   const plans = await plansOf(async (db) => {
     await listLogPage(db, 'org_a', filter, { limit: 50, before });
     await listLogPage(db, 'org_a', filter, { limit: 50 });
-    await listLogNews(db, 'org_a', filter, { since, limit: 50 });
+    await listDeliveries(db, 'org_a', { ...filter, since }, { limit: 50 });
   });
   expect(plans.length).toBeGreaterThanOrEqual(3);
   for (const plan of plans) {
@@ -63,7 +63,7 @@ test.each<[LogFilter, string]>([
 });
 
 test("the deliveries of one of the provider's ids are found by it", async () => {
-  const filter = { referenceId: 'x', integrationId: 'int_x', status: 'processed' } as const;
+  const filter = { anyId: 'x', integrationId: 'int_x', status: 'processed' } as const;
   const plans = await plansOf((db) => listDeliveries(db, 'org_a', filter, { limit: 20, page: 1 }));
   expect(plans.join()).toContain('deliveries_by_reference');
 });

@@ -39,10 +39,6 @@ test.each(['star', 'create', 'issues', 'milestone', 'constructor', 'toString'])(
   },
 );
 
-test('an entry of the log without data tells of nothing', () => {
-  expect(toEvent({ ...delivery, event: 'release', data: null })).toBeNull();
-});
-
 test('a release is its tag, on its branch, at its publication', () => {
   expect(keptOf(github, 'release')).toMatchObject({
     type: 'release',

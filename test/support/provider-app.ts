@@ -1,5 +1,5 @@
 import { connectWithToken } from '../../src/integrations/connect.ts';
-import { providerApis } from '../../src/providers/open-api.ts';
+import { providerApis } from '../../src/providers/index.ts';
 import { type GithubApi, startGithubApi } from './github-api/server.ts';
 import { type LinearApi, startLinearApi } from './linear-api/server.ts';
 import { createTestApp, type TestApp } from './test-app.ts';

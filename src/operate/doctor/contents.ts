@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { listLastOutcomes } from '../../deliveries/log-store.ts';
+import { listDeliveries } from '../../deliveries/log-store.ts';
 import { diagnose } from '../../integrations/doctor.ts';
 import type { Integration } from '../../integrations/model.ts';
 import { findSealedIntegration, listIntegrations, secretsOpen } from '../../integrations/store.ts';
@@ -7,7 +7,7 @@ import { describeFinding } from '../../integrations/words.ts';
 import { countKeys } from '../../keys/store.ts';
 import { tidings } from '../../lib/build.ts';
 import { DAY_MS } from '../../lib/time.ts';
-import { providerApis } from '../../providers/open-api.ts';
+import { providerApis } from '../../providers/index.ts';
 import { measureQueue } from '../../triggers/queue-store.ts';
 import { lastBackup } from '../backup/make.ts';
 import { isStore } from '../backup/places.ts';
@@ -127,9 +127,11 @@ export const integrationChecks: readonly Check[] = [
 /** The problem with an integration's latest deliveries, if there is one. */
 async function findTrouble(
   { db, clock }: Patient & { db: NonNullable<Patient['db']> },
-  { id, type, createdAt }: Integration,
+  { id, type, organizationId, createdAt }: Integration,
 ): Promise<string[]> {
-  const last = await db.read((tx) => listLastOutcomes(tx, id, IN_A_ROW));
+  const last = await db.read((tx) =>
+    listDeliveries(tx, organizationId, { integrationId: id }, { limit: IN_A_ROW }),
+  );
   const [newest] = last;
   if (newest === undefined) {
     const isNew = clock.now().getTime() - Date.parse(createdAt) < DAY_MS;

@@ -1,5 +1,5 @@
-import { pullRequest, push, release, repositoryOf, triggerEvents } from '../git-events.ts';
-import { type EventHandler, ignored, type Provider, parseJsonObject, signedBy } from '../provider.ts';
+import { codeHost, gitEvents } from '../git-events.ts';
+import { type EventHandler, type Provider, signedBy } from '../provider.ts';
 import { samples } from './samples.ts';
 
 const signing = signedBy(
@@ -9,18 +9,16 @@ const signing = signedBy(
     signature: 'X-Forgejo-Signature',
     prefix: '',
   },
-  { otherHeaders: ['X-Forgejo-Event-Type'], userAgent: 'Go-http-client/1.1' },
+  'Go-http-client/1.1',
+  ['X-Forgejo-Event-Type'],
 );
 
-/** A push of a branch. The button "Test delivery" sends a push that moves nothing: it counts as a ping. */
-const branchPush: EventHandler = {
-  ...push,
+/** The button "Test delivery" sends a push that moves nothing: it counts as a ping. */
+const push: EventHandler = {
+  ...gitEvents.push,
   read(payload) {
-    const result = push.read(payload);
-    const { ref, before, after } = payload;
-    if (typeof ref === 'string' && ref.startsWith('refs/tags/')) {
-      return ignored(`Tag ${ref.slice('refs/tags/'.length)} pushed`, 'Only pushes to branches are processed');
-    }
+    const result = gitEvents.push.read(payload);
+    const { before, after } = payload;
     if (typeof after !== 'string' || before !== after) return result;
     return { outcome: 'ping', title: 'Test delivery: the webhook is configured' };
   },
@@ -30,21 +28,13 @@ const branchPush: EventHandler = {
 export const forgejo: Provider<'forgejo'> = {
   id: 'forgejo',
   name: 'Forgejo',
-  hasRepositories: true,
-  sendsForms: true,
-  requiresHttps: false,
   api: null,
   ...signing,
-
   // Forgejo signs the payload, also when it sends the payload in a form.
   isSigned: (body, signature, secret) => signing.isSigned(payloadOf(body), signature, secret),
-  readPayload: (body) => parseJsonObject(payloadOf(body)),
-  repositoryOf,
-
-  events: { push: branchPush, release, pull_request: pullRequest },
-  triggerEvents,
+  ...codeHost,
+  events: { ...gitEvents, push },
   samples,
-  exampleEvent: 'release',
 
   words: {
     place: { one: 'repository', many: 'repositories', pattern: 'OWNER/NAME' },

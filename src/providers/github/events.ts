@@ -1,22 +1,17 @@
 import { Type } from '@sinclair/typebox';
+import { Account, gitEvents, MaybeMilestone, words } from '../git-events.ts';
 import {
-  bodyOf,
-  lineOf,
-  MaybeNames,
-  MaybeNumber,
-  MaybeText,
+  Action,
+  defineEvent,
+  type EventHandler,
+  ignored,
+  Maybe,
   maybe,
-  namesOf,
-  personOf,
-  textOf,
-  urlOf,
-} from '../fields.ts';
-import { Account, MaybeMilestone, pullRequest, push, release, words } from '../git-events.ts';
-import { defineEvent, type EventHandler, ignored, processed } from '../provider.ts';
+  processed,
+  read,
+} from '../provider.ts';
 
 // docs.github.com/webhooks/webhook-events-and-payloads
-
-const Action = Type.String({ minLength: 1 });
 
 /** GitHub sends a ping when a webhook is set up, and on request. */
 const ping = defineEvent(Type.Object({}), () => ({
@@ -30,19 +25,19 @@ const create = defineEvent(
     ref: Type.String({ minLength: 1 }),
     ref_type: Type.String({ minLength: 1 }),
     sender: Account,
-    repository: maybe(Type.Object({ html_url: MaybeText }), 'a repository'),
+    repository: maybe(Type.Object({ html_url: Maybe.Text }), 'a repository'),
   }),
   ({ ref, ref_type: kind, sender, repository }) => {
     if (kind !== 'tag') {
       return ignored(`New ${kind}: ${ref}`, `Only new tags are processed; this is a new ${kind}`);
     }
-    const home = urlOf(repository?.html_url);
+    const home = read.url(repository?.html_url);
     const data = {
-      name: textOf(ref),
-      author: personOf(sender?.login),
-      url: home && urlOf(`${home}/tree/${ref.split('/').map(encodeURIComponent).join('/')}`),
+      name: read.text(ref),
+      author: read.person(sender?.login),
+      url: home && read.url(`${home}/tree/${ref.split('/').map(encodeURIComponent).join('/')}`),
     };
-    return processed(`Tag ${ref} created`, { type: 'tag', action: 'created', data });
+    return processed(`Tag ${ref} created`, 'tag', 'created', data);
   },
 );
 
@@ -52,13 +47,13 @@ const issues = defineEvent(
     issue: Type.Object({
       number: Type.Integer(),
       title: Type.String(),
-      body: MaybeText,
+      body: Maybe.Text,
       user: Account,
-      labels: MaybeNames,
+      labels: Maybe.Names,
       milestone: MaybeMilestone,
-      state_reason: MaybeText,
-      closed_at: MaybeText,
-      html_url: MaybeText,
+      state_reason: Maybe.Text,
+      closed_at: Maybe.Text,
+      html_url: Maybe.Text,
     }),
     sender: Account,
   }),
@@ -69,17 +64,17 @@ const issues = defineEvent(
     }
     const data = {
       number: issue.number,
-      title: textOf(issue.title),
-      body: bodyOf(issue.body),
-      author: personOf(issue.user?.login),
-      closedBy: personOf(sender?.login),
-      labels: namesOf(issue.labels),
-      milestone: lineOf(issue.milestone?.title),
-      stateReason: lineOf(issue.state_reason),
-      closedAt: lineOf(issue.closed_at),
-      url: urlOf(issue.html_url),
+      title: read.text(issue.title),
+      body: read.body(issue.body),
+      author: read.person(issue.user?.login),
+      closedBy: read.person(sender?.login),
+      labels: read.names(issue.labels),
+      milestone: read.line(issue.milestone?.title),
+      stateReason: read.line(issue.state_reason),
+      closedAt: read.line(issue.closed_at),
+      url: read.url(issue.html_url),
     };
-    return processed(title, { type: 'issue', action: 'closed', data });
+    return processed(title, 'issue', 'closed', data);
   },
 );
 
@@ -89,12 +84,12 @@ const milestone = defineEvent(
     milestone: Type.Object({
       number: Type.Integer(),
       title: Type.String(),
-      description: MaybeText,
-      open_issues: MaybeNumber,
-      closed_issues: MaybeNumber,
-      due_on: MaybeText,
-      closed_at: MaybeText,
-      html_url: MaybeText,
+      description: Maybe.Text,
+      open_issues: Maybe.Number,
+      closed_issues: Maybe.Number,
+      due_on: Maybe.Text,
+      closed_at: Maybe.Text,
+      html_url: Maybe.Text,
     }),
   }),
   ({ action, milestone }) => {
@@ -104,24 +99,24 @@ const milestone = defineEvent(
     }
     const data = {
       number: milestone.number,
-      title: textOf(milestone.title),
-      description: bodyOf(milestone.description),
+      title: read.text(milestone.title),
+      description: read.body(milestone.description),
       openIssueCount: milestone.open_issues ?? null,
       closedIssueCount: milestone.closed_issues ?? null,
-      dueOn: lineOf(milestone.due_on),
-      closedAt: lineOf(milestone.closed_at),
-      url: urlOf(milestone.html_url),
+      dueOn: read.line(milestone.due_on),
+      closedAt: read.line(milestone.closed_at),
+      url: read.url(milestone.html_url),
     };
-    return processed(title, { type: 'milestone', action: 'closed', data });
+    return processed(title, 'milestone', 'closed', data);
   },
 );
 
 const star = defineEvent(
   Type.Object({
     action: Action,
-    starred_at: MaybeText,
+    starred_at: Maybe.Text,
     sender: Type.Object({ login: Type.String({ minLength: 1 }) }),
-    repository: maybe(Type.Object({ stargazers_count: MaybeNumber }), 'a repository'),
+    repository: maybe(Type.Object({ stargazers_count: Maybe.Number }), 'a repository'),
   }),
   ({ action, starred_at: starredAt, sender, repository }) => {
     if (action !== 'created') {
@@ -131,20 +126,18 @@ const star = defineEvent(
       );
     }
     const data = {
-      stargazer: textOf(sender.login),
-      starredAt: lineOf(starredAt),
+      stargazer: read.text(sender.login),
+      starredAt: read.line(starredAt),
       starCount: repository?.stargazers_count ?? null,
     };
-    return processed(`Star from ${sender.login}`, { type: 'star', action: 'created', data });
+    return processed(`Star from ${sender.login}`, 'star', 'created', data);
   },
 );
 
 /** GitHub's events, by `X-GitHub-Event`. */
 export const events: Readonly<Record<string, EventHandler>> = {
+  ...gitEvents,
   ping,
-  push,
-  release,
-  pull_request: pullRequest,
   create,
   issues,
   milestone,

@@ -1,5 +1,5 @@
-import { repositoryOf, triggerEvents } from '../git-events.ts';
-import { MalformedPayload, type Phrase, type Provider, parseJsonObject, signedBy } from '../provider.ts';
+import { codeHost } from '../git-events.ts';
+import { type Phrase, type Provider, signedBy } from '../provider.ts';
 import { events } from './events.ts';
 import { samples } from './samples.ts';
 
@@ -7,9 +7,6 @@ import { samples } from './samples.ts';
 export const github: Provider<'github'> = {
   id: 'github',
   name: 'GitHub',
-  hasRepositories: true,
-  sendsForms: true,
-  requiresHttps: false,
   api: {
     async open(baseUrl, token, options) {
       const { githubApi } = await import('./api/index.ts');
@@ -49,32 +46,18 @@ admin:repo_hook. With a token and without --repository, what it can administer i
       signature: 'X-Hub-Signature-256',
       prefix: 'sha256=',
     },
-    {
-      otherHeaders: [
-        'X-GitHub-Hook-ID',
-        'X-GitHub-Hook-Installation-Target-ID',
-        'X-GitHub-Hook-Installation-Target-Type',
-        'X-GitHub-Enterprise-Host',
-        'X-GitHub-Enterprise-Version',
-      ],
-      userAgent: 'GitHub-Hookshot/tidings',
-    },
+    'GitHub-Hookshot/tidings',
+    [
+      'X-GitHub-Hook-ID',
+      'X-GitHub-Hook-Installation-Target-ID',
+      'X-GitHub-Hook-Installation-Target-Type',
+      'X-GitHub-Enterprise-Host',
+      'X-GitHub-Enterprise-Version',
+    ],
   ),
-
-  readPayload(body, contentType) {
-    if (!contentType?.toLowerCase().startsWith('application/x-www-form-urlencoded'))
-      return parseJsonObject(body);
-    // A hook with the content type "form" sends the JSON in one field; GitHub signs the form.
-    const payload = new URLSearchParams(new TextDecoder().decode(body)).get('payload');
-    if (payload === null) throw new MalformedPayload('the form has no field payload');
-    return parseJsonObject(new TextEncoder().encode(payload));
-  },
-  repositoryOf,
-
+  ...codeHost,
   events,
-  triggerEvents,
   samples,
-  exampleEvent: 'release',
 
   words: {
     place: { one: 'repository', many: 'repositories', pattern: 'OWNER/NAME' },

@@ -1,37 +1,41 @@
-import { SAMPLE_REPOSITORY_ID, type SampleContext } from '../provider.ts';
+import { minutesBefore, type Payload, SAMPLE_REPOSITORY_ID, type SampleContext } from '../provider.ts';
 
 // GitHub's repositories, accounts, labels and milestones, for the samples.
 
-/** The repository and the clock of a sample. */
-export interface Scene {
-  /** `owner/name`. */
-  fullName: string;
-  /** The repository's page and its address in GitHub's API, without a slash at the end. */
-  pageUrl: string;
-  apiUrl: string;
-  /** So many minutes before now, as GitHub writes times: without milliseconds. */
-  minutesAgo(minutes: number): string;
-  /** The last fields of every payload. */
-  common: { repository: Record<string, unknown>; sender: Record<string, unknown> };
-}
+/** The common parts of a repository's samples. */
+export type Scene = ReturnType<typeof sceneOf>;
 
-export function sceneOf({ repository: fullName, now }: SampleContext): Scene {
-  const minutesAgo = (minutes: number) =>
-    `${new Date(now.getTime() - minutes * 60_000).toISOString().slice(0, 19)}Z`;
-  return {
-    fullName,
-    pageUrl: `https://github.com/${fullName}`,
-    apiUrl: `https://api.github.com/repos/${fullName}`,
-    minutesAgo,
-    common: {
-      repository: sampleRepository(fullName, minutesAgo),
-      sender: sampleAccount('ann', 583_231),
-    },
+export function sceneOf({ repository: fullName, now }: SampleContext) {
+  const minutesAgo = (minutes: number) => minutesBefore(now, minutes);
+  const [owner = '', name = ''] = fullName.split('/');
+  const pageUrl = `https://github.com/${fullName}`;
+  const apiUrl = `https://api.github.com/repos/${fullName}`;
+  const repository = {
+    id: SAMPLE_REPOSITORY_ID,
+    node_id: nodeId('Repository', SAMPLE_REPOSITORY_ID),
+    name,
+    full_name: fullName,
+    private: false,
+    owner: sampleAccount(owner, 9_919_001),
+    html_url: pageUrl,
+    description: 'Launches rockets, quietly',
+    url: apiUrl,
+    ...Object.fromEntries(Object.entries(API_PATHS).map(([field, path]) => [field, apiUrl + path])),
+    created_at: minutesAgo(600_000),
+    updated_at: minutesAgo(90),
+    pushed_at: minutesAgo(1),
+    git_url: `git://github.com/${fullName}.git`,
+    ssh_url: `git@github.com:${fullName}.git`,
+    clone_url: `${pageUrl}.git`,
+    svn_url: pageUrl,
+    ...SETTINGS,
   };
+  /** The last fields of every payload. */
+  const common = { repository, sender: sampleAccount('ann', 583_231) };
+  return { fullName, pageUrl, apiUrl, minutesAgo, common };
 }
 
-/** GitHub's account object. */
-export function sampleAccount(login: string, id: number): Record<string, unknown> {
+export function sampleAccount(login: string, id: number): Payload {
   const api = `https://api.github.com/users/${login}`;
   return {
     login,
@@ -60,40 +64,28 @@ export function nodeId(kind: string, id: number): string {
   return btoa(`0${kind.length}:${kind}${id}`);
 }
 
-/** A label, as issues and pull requests hold it. */
-export function sampleLabel(apiUrl: string, name: string, color: string): Record<string, unknown> {
+export function sampleLabel(apiUrl: string, name: string, color: string): Payload {
   const id = 3_900_100_000 + name.length;
-  return {
-    id,
-    node_id: nodeId('Label', id),
-    url: `${apiUrl}/labels/${name}`,
-    name,
-    color,
-    default: true,
-    description: null,
-  };
+  const url = `${apiUrl}/labels/${name}`;
+  return { id, node_id: nodeId('Label', id), url, name, color, default: true, description: null };
 }
 
-const MILESTONE_ID = 9_417_552;
-const MILESTONE_NUMBER = 4;
-
-export function milestoneObject(
-  { pageUrl, apiUrl, minutesAgo, common }: Scene,
-  { state, closedAt }: { state: 'open' | 'closed'; closedAt: string | null },
-): Record<string, unknown> {
+export function milestoneObject({ pageUrl, apiUrl, minutesAgo, common }: Scene, closedAt: string | null) {
+  const id = 9_417_552;
+  const self = `${apiUrl}/milestones/4`;
   return {
-    url: `${apiUrl}/milestones/${MILESTONE_NUMBER}`,
-    html_url: `${pageUrl}/milestone/${MILESTONE_NUMBER}`,
-    labels_url: `${apiUrl}/milestones/${MILESTONE_NUMBER}/labels`,
-    id: MILESTONE_ID,
-    node_id: nodeId('Milestone', MILESTONE_ID),
-    number: MILESTONE_NUMBER,
+    url: self,
+    html_url: `${pageUrl}/milestone/4`,
+    labels_url: `${self}/labels`,
+    id,
+    node_id: nodeId('Milestone', id),
+    number: 4,
     title: 'Quieter engines',
     description: 'What the neighbours asked for',
     creator: common.sender,
-    open_issues: state === 'open' ? 2 : 0,
+    open_issues: closedAt === null ? 2 : 0,
     closed_issues: 7,
-    state,
+    state: closedAt === null ? 'open' : 'closed',
     created_at: minutesAgo(50_000),
     updated_at: minutesAgo(1),
     due_on: minutesAgo(-10_000),
@@ -141,7 +133,15 @@ const API_PATHS = {
   deployments_url: '/deployments',
 };
 
-const COUNTS_AND_SWITCHES = {
+const SETTINGS = {
+  homepage: null,
+  language: 'TypeScript',
+  mirror_url: null,
+  license: null,
+  topics: [],
+  visibility: 'public',
+  default_branch: 'main',
+  fork: false,
   size: 2048,
   stargazers_count: 42,
   watchers_count: 42,
@@ -158,45 +158,4 @@ const COUNTS_AND_SWITCHES = {
   has_discussions: false,
   archived: false,
   disabled: false,
-  allow_forking: true,
-  is_template: false,
-  web_commit_signoff_required: false,
 };
-
-/** GitHub's repository object; its default branch is `main`. */
-function sampleRepository(
-  fullName: string,
-  minutesAgo: (minutes: number) => string,
-): Record<string, unknown> {
-  const [owner = '', name = ''] = fullName.split('/');
-  const page = `https://github.com/${fullName}`;
-  const api = `https://api.github.com/repos/${fullName}`;
-  return {
-    id: SAMPLE_REPOSITORY_ID,
-    node_id: nodeId('Repository', SAMPLE_REPOSITORY_ID),
-    name,
-    full_name: fullName,
-    private: false,
-    owner: sampleAccount(owner, 9_919_001),
-    html_url: page,
-    description: 'Launches rockets, quietly',
-    fork: false,
-    url: api,
-    ...Object.fromEntries(Object.entries(API_PATHS).map(([field, path]) => [field, api + path])),
-    created_at: minutesAgo(600_000),
-    updated_at: minutesAgo(90),
-    pushed_at: minutesAgo(1),
-    git_url: `git://github.com/${fullName}.git`,
-    ssh_url: `git@github.com:${fullName}.git`,
-    clone_url: `${page}.git`,
-    svn_url: page,
-    homepage: null,
-    language: 'TypeScript',
-    mirror_url: null,
-    license: null,
-    topics: [],
-    visibility: 'public',
-    default_branch: 'main',
-    ...COUNTS_AND_SWITCHES,
-  };
-}

@@ -1,256 +1,229 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { cutLine } from '../../lib/text.ts';
 import {
-  bodyOf,
-  lineOf,
+  Action,
+  defineEvent,
+  type EventHandler,
+  type EventResult,
+  ignored,
   MAX_LIST_LENGTH,
-  type Maybe,
-  MaybeNames,
-  MaybeNumber,
-  MaybeText,
+  Maybe,
   maybe,
-  namesOf,
-  personOf,
-  textOf,
-  urlOf,
+  type Payload,
+  processed,
+  read,
   versionOf,
-} from '../fields.ts';
-import { defineEvent, type EventHandler, ignored, processed } from '../provider.ts';
+} from '../provider.ts';
 
 // linear.app/developers/webhooks. Each event is checked, read into the data of the log, and mapped from there.
 
 const MAX_TITLE_LENGTH = 300;
 
-/** A thing that an entity belongs to. */
-interface Named {
-  id: string;
-  name: string;
-}
-
+const Id = Type.String({ minLength: 1 });
 const Named = Type.Object({ id: Type.String(), name: Type.String() });
-const MaybeNamed = maybe(Named, 'an id and a name');
 
 /** A person, an application (which has a name) or an integration (which has a service). */
-const Actor = maybe(Type.Object({ name: MaybeText, service: MaybeText }), 'an actor');
+const Actor = maybe(Type.Object({ name: Maybe.Text, service: Maybe.Text }), 'an actor');
 
-/** The previous values of the fields that an update changed. */
-const UpdatedFrom = maybe(Type.Record(Type.String(), Type.Unknown()), 'an object');
+const Change = Type.Object({
+  action: Action,
+  actor: Actor,
+  // The previous values of the fields that an update changed.
+  updatedFrom: maybe(Type.Record(Type.String(), Type.Unknown()), 'an object'),
+  url: Maybe.Text,
+});
 
-/** The header that names the event is not signed; this field is. */
-const typeOf = (type: string) =>
-  Type.Literal(type, { errorMessage: `must be ${type}, as the header Linear-Event says` });
+/** A payload. The header that names the event is not signed; `type` is. */
+const payloadOf = <Fields extends TProperties>(type: string, fields: Fields) =>
+  Type.Object({
+    ...Change.properties,
+    type: Type.Literal(type, { errorMessage: `must be ${type}, as the header Linear-Event says` }),
+    data: Type.Object(fields),
+  });
 
-function namedOf(value: Maybe<Named>): Named | null {
-  return value ? { id: textOf(value.id), name: textOf(value.name) } : null;
-}
+const namedOf = (value: Maybe<Static<typeof Named>>) =>
+  value ? { id: read.text(value.id), name: read.text(value.name) } : null;
 
-function actorOf(actor: Maybe<Static<typeof Actor>>): string | null {
-  return personOf(actor?.name) ?? lineOf(actor?.service);
-}
-
-/** The names of the fields that an update changed. */
-function changedFieldsOf(updatedFrom: Maybe<Static<typeof UpdatedFrom>>): string[] {
-  return Object.keys(updatedFrom ?? {})
-    .slice(0, MAX_LIST_LENGTH)
-    .map(textOf);
+/** The author and the changed fields of an issue or a project. */
+function changeOf({ actor, updatedFrom }: Static<typeof Change>) {
+  const fields = Object.keys(updatedFrom ?? {}).slice(0, MAX_LIST_LENGTH);
+  return {
+    actor: read.person(actor?.name) ?? read.line(actor?.service),
+    changedFields: fields.map(read.text),
+  };
 }
 
 /**
- * Maps Linear's action to ours; null for an unknown one. An entity is completed when this very event moved it into a
- * completed state: its state alone would complete it again with each later edit.
+ * An issue or a project is completed when this very event moved it into a completed state: its state alone would
+ * complete it again with each later edit.
  */
-function entityAction(
-  action: string,
-  isCompleted: boolean,
-  stateField: string,
-  updatedFrom: Maybe<Static<typeof UpdatedFrom>>,
-): 'completed' | 'created' | 'updated' | 'removed' | null {
-  if (action === 'create') return isCompleted ? 'completed' : 'created';
-  if (action === 'remove') return 'removed';
-  if (action !== 'update') return null;
-  return isCompleted && Object.hasOwn(updatedFrom ?? {}, stateField) ? 'completed' : 'updated';
+function changed(
+  { action, updatedFrom }: Static<typeof Change>,
+  type: 'issue' | 'project',
+  data: Payload,
+  { isCompleted, stateField }: { isCompleted: boolean; stateField: string },
+  titled: (happened: string) => string,
+): EventResult {
+  const completes = isCompleted && (action === 'create' || Object.hasOwn(updatedFrom ?? {}, stateField));
+  const happened = new Map([
+    ['create', completes ? 'completed' : 'created'],
+    ['update', completes ? 'completed' : 'updated'],
+    ['remove', 'removed'],
+  ]).get(action);
+  return happened === undefined
+    ? ignored(titled('changed'), `Only the actions create, update and remove are processed, not ${action}`)
+    : processed(titled(happened), type, happened, data);
 }
 
-const unknownAction = (action: string) =>
-  `Only the actions create, update and remove are processed, not ${action}`;
-
-const Team = Type.Object({ id: Type.String(), name: Type.String(), key: MaybeText });
-
-const IssueEvent = Type.Object({
-  action: Type.String({ minLength: 1 }),
-  type: typeOf('Issue'),
-  data: Type.Object({
-    id: Type.String({ minLength: 1 }),
-    // Such as ENG-412. Changes when the issue moves to another team; `id` does not.
-    identifier: Type.String({ minLength: 1 }),
-    title: Type.String(),
-    // The type is triage, backlog, unstarted, started, completed, canceled or duplicate.
-    state: Type.Object({ type: Type.String(), name: MaybeText }),
-    description: MaybeText,
-    url: MaybeText,
-    team: maybe(Team, 'an id and a name'),
-    project: MaybeNamed,
-    projectMilestone: MaybeNamed,
-    labels: MaybeNames,
-    assignee: Actor,
-    // 0 none, 1 urgent, 2 high, 3 medium, 4 low.
-    priority: MaybeNumber,
-    completedAt: MaybeText,
-    updatedAt: MaybeText,
-  }),
-  actor: Actor,
-  updatedFrom: UpdatedFrom,
-  url: MaybeText,
+const Issue = payloadOf('Issue', {
+  id: Id,
+  // Such as ENG-412. Changes when the issue moves to another team; `id` does not.
+  identifier: Type.String({ minLength: 1 }),
+  title: Type.String(),
+  // The type is triage, backlog, unstarted, started, completed, canceled or duplicate.
+  state: Type.Object({ type: Type.String(), name: Maybe.Text }),
+  description: Maybe.Text,
+  url: Maybe.Text,
+  team: maybe(Type.Object({ ...Named.properties, key: Maybe.Text }), 'an id and a name'),
+  project: maybe(Named, 'an id and a name'),
+  projectMilestone: maybe(Named, 'an id and a name'),
+  labels: Maybe.Names,
+  assignee: Actor,
+  // 0 none, 1 urgent, 2 high, 3 medium, 4 low.
+  priority: Maybe.Number,
+  completedAt: Maybe.Text,
+  updatedAt: Maybe.Text,
 });
 
-function issueData({ data, actor, updatedFrom, url }: Static<typeof IssueEvent>) {
+function issueData({ data, url, ...change }: Static<typeof Issue>) {
   const team = namedOf(data.team);
   return {
-    id: textOf(data.id),
-    identifier: textOf(data.identifier),
-    title: textOf(data.title),
-    description: bodyOf(data.description),
-    url: urlOf(data.url) ?? urlOf(url),
-    team: team && { ...team, key: lineOf(data.team?.key) },
+    id: read.text(data.id),
+    identifier: read.text(data.identifier),
+    title: read.text(data.title),
+    description: read.body(data.description),
+    url: read.url(data.url) ?? read.url(url),
+    team: team && { ...team, key: read.line(data.team?.key) },
     project: namedOf(data.project),
     milestone: namedOf(data.projectMilestone),
-    labels: namesOf(data.labels),
-    assignee: personOf(data.assignee?.name),
+    labels: read.names(data.labels),
+    assignee: read.person(data.assignee?.name),
     priority: data.priority ?? null,
-    state: { name: lineOf(data.state.name), type: textOf(data.state.type) },
-    completedAt: lineOf(data.completedAt),
-    updatedAt: lineOf(data.updatedAt),
-    actor: actorOf(actor),
-    changedFields: changedFieldsOf(updatedFrom),
+    state: { name: read.line(data.state.name), type: read.text(data.state.type) },
+    completedAt: read.line(data.completedAt),
+    updatedAt: read.line(data.updatedAt),
+    ...changeOf(change),
   };
 }
 
 const issue = defineEvent(
-  IssueEvent,
+  Issue,
   (payload) => {
-    const { action, data, updatedFrom } = payload;
-    const happened = entityAction(action, data.state.type === 'completed', 'stateId', updatedFrom);
-    if (happened === null) return ignored(`${data.identifier} changed: ${data.title}`, unknownAction(action));
-    return processed(`${data.identifier} ${happened}: ${data.title}`, {
-      type: 'issue',
-      action: happened,
-      data: issueData(payload),
-    });
+    const { identifier, title, state } = payload.data;
+    const status = { isCompleted: state.type === 'completed', stateField: 'stateId' };
+    const titled = (happened: string) => `${identifier} ${happened}: ${title}`;
+    return changed(payload, 'issue', issueData(payload), status, titled);
   },
-  (data: ReturnType<typeof issueData>, action) => {
-    const isRemoved = action === 'removed';
-    return {
-      type: 'issue',
-      key: data.id,
-      branch: null,
-      times: [data.completedAt],
-      version: versionOf(data.updatedAt, isRemoved ? 1 : 0),
-      data: {
-        id: data.id,
-        identifier: data.identifier,
-        title: cutLine(data.title, MAX_TITLE_LENGTH),
-        labels: data.labels,
-        team: data.team,
-        project: data.project,
-        author: data.assignee ?? data.actor,
-        url: data.url,
-        isCompleted: data.state.type === 'completed' && !isRemoved,
-      },
-    };
-  },
+  (data: ReturnType<typeof issueData>, action) => ({
+    type: 'issue',
+    key: data.id,
+    branch: null,
+    times: [data.completedAt],
+    version: versionOf(data.updatedAt, action === 'removed' ? 1 : 0),
+    data: {
+      id: data.id,
+      identifier: data.identifier,
+      title: cutLine(data.title, MAX_TITLE_LENGTH),
+      labels: data.labels,
+      team: data.team,
+      project: data.project,
+      author: data.assignee ?? data.actor,
+      url: data.url,
+      isCompleted: data.state.type === 'completed' && action !== 'removed',
+    },
+  }),
 );
 
-const ProjectEvent = Type.Object({
-  action: Type.String({ minLength: 1 }),
-  type: typeOf('Project'),
-  data: Type.Object({
-    id: Type.String({ minLength: 1 }),
-    name: Type.String(),
-    // A line or two; `content` is the long text, in Markdown.
-    description: MaybeText,
-    content: MaybeText,
-    url: MaybeText,
-    // The type is backlog, planned, started, paused, completed or canceled.
-    status: maybe(Type.Object({ type: Type.String(), name: MaybeText }), 'a status with a type'),
-    lead: Actor,
-    teamIds: maybe(Type.Array(Type.String()), 'a list of ids'),
-    initiatives: maybe(Type.Array(Named), 'a list of initiatives'),
-    // onTrack, atRisk or offTrack.
-    health: MaybeText,
-    completedAt: MaybeText,
-    updatedAt: MaybeText,
-    // A day, such as 2026-11-20.
-    targetDate: MaybeText,
-  }),
-  actor: Actor,
-  updatedFrom: UpdatedFrom,
-  url: MaybeText,
+const Project = payloadOf('Project', {
+  id: Id,
+  name: Type.String(),
+  // A line or two; `content` is the long text, in Markdown.
+  description: Maybe.Text,
+  content: Maybe.Text,
+  url: Maybe.Text,
+  // The type is backlog, planned, started, paused, completed or canceled.
+  status: maybe(Type.Object({ type: Type.String(), name: Maybe.Text }), 'a status with a type'),
+  lead: Actor,
+  teamIds: maybe(Type.Array(Type.String()), 'a list of ids'),
+  initiatives: maybe(Type.Array(Named), 'a list of initiatives'),
+  // onTrack, atRisk or offTrack.
+  health: Maybe.Text,
+  completedAt: Maybe.Text,
+  updatedAt: Maybe.Text,
+  // A day, such as 2026-11-20.
+  targetDate: Maybe.Text,
 });
 
-function projectData({ data, actor, updatedFrom, url }: Static<typeof ProjectEvent>) {
+function projectData({ data, url, ...change }: Static<typeof Project>) {
   const { status } = data;
   return {
-    id: textOf(data.id),
-    name: textOf(data.name),
-    description: bodyOf(data.description),
-    content: bodyOf(data.content),
-    url: urlOf(data.url) ?? urlOf(url),
-    status: status ? { name: lineOf(status.name), type: textOf(status.type) } : null,
-    lead: personOf(data.lead?.name),
-    teamIds: (data.teamIds ?? []).slice(0, MAX_LIST_LENGTH).map(textOf),
-    initiatives: (data.initiatives ?? []).slice(0, MAX_LIST_LENGTH).flatMap((each) => namedOf(each) ?? []),
-    health: lineOf(data.health),
-    completedAt: lineOf(data.completedAt),
-    updatedAt: lineOf(data.updatedAt),
-    targetDate: lineOf(data.targetDate),
-    actor: actorOf(actor),
-    changedFields: changedFieldsOf(updatedFrom),
+    id: read.text(data.id),
+    name: read.text(data.name),
+    description: read.body(data.description),
+    content: read.body(data.content),
+    url: read.url(data.url) ?? read.url(url),
+    status: status ? { name: read.line(status.name), type: read.text(status.type) } : null,
+    lead: read.person(data.lead?.name),
+    teamIds: (data.teamIds ?? []).slice(0, MAX_LIST_LENGTH).map(read.text),
+    initiatives: (data.initiatives ?? []).slice(0, MAX_LIST_LENGTH).map(namedOf),
+    health: read.line(data.health),
+    completedAt: read.line(data.completedAt),
+    updatedAt: read.line(data.updatedAt),
+    targetDate: read.line(data.targetDate),
+    ...changeOf(change),
   };
 }
 
 const project = defineEvent(
-  ProjectEvent,
+  Project,
   (payload) => {
-    const { action, data, updatedFrom } = payload;
-    const happened = entityAction(action, data.status?.type === 'completed', 'statusId', updatedFrom);
-    if (happened === null) return ignored(`Project changed: ${data.name}`, unknownAction(action));
-    return processed(`Project ${happened}: ${data.name}`, {
-      type: 'project',
-      action: happened,
-      data: projectData(payload),
-    });
+    const { name, status } = payload.data;
+    const state = { isCompleted: status?.type === 'completed', stateField: 'statusId' };
+    return changed(
+      payload,
+      'project',
+      projectData(payload),
+      state,
+      (happened) => `Project ${happened}: ${name}`,
+    );
   },
-  (data: ReturnType<typeof projectData>, action) => {
-    const isRemoved = action === 'removed';
-    return {
-      type: 'project',
-      key: data.id,
-      branch: null,
-      times: [data.completedAt],
-      version: versionOf(data.updatedAt, isRemoved ? 1 : 0),
-      data: {
-        id: data.id,
-        name: data.name,
-        summary: data.content ?? data.description,
-        author: data.lead,
-        url: data.url,
-        isCompleted: data.status?.type === 'completed' && !isRemoved,
-      },
-    };
-  },
+  (data: ReturnType<typeof projectData>, action) => ({
+    type: 'project',
+    key: data.id,
+    branch: null,
+    times: [data.completedAt],
+    version: versionOf(data.updatedAt, action === 'removed' ? 1 : 0),
+    data: {
+      id: data.id,
+      name: data.name,
+      summary: data.content ?? data.description,
+      author: data.lead,
+      url: data.url,
+      isCompleted: data.status?.type === 'completed' && action !== 'removed',
+    },
+  }),
 );
 
 /** A report on how a project or an initiative goes. */
-const Update = Type.Object({
-  id: Type.String({ minLength: 1 }),
-  body: MaybeText,
-  health: MaybeText,
+const report = {
+  id: Id,
+  body: Maybe.Text,
+  health: Maybe.Text,
   user: Actor,
-  createdAt: MaybeText,
-  url: MaybeText,
-});
-
-const Subject = Type.Object({ id: Type.String({ minLength: 1 }), name: Type.String(), url: MaybeText });
+  createdAt: Maybe.Text,
+  url: Maybe.Text,
+};
+const Subject = Type.Object({ id: Id, name: Type.String(), url: Maybe.Text });
 
 const HAPPENED = new Map([
   ['create', 'posted'],
@@ -259,47 +232,39 @@ const HAPPENED = new Map([
 ]);
 
 function updateData(
-  data: Static<typeof Update>,
-  subject: Static<typeof Subject>,
   kind: 'project' | 'initiative',
+  { id, name, url: page }: Static<typeof Subject>,
+  data: Static<TObject<typeof report>>,
   url: Maybe<string>,
 ) {
   return {
-    id: textOf(data.id),
-    about: { kind, id: textOf(subject.id), name: textOf(subject.name), url: urlOf(subject.url) },
-    body: bodyOf(data.body),
-    health: lineOf(data.health),
-    author: personOf(data.user?.name),
-    createdAt: lineOf(data.createdAt),
-    url: urlOf(data.url) ?? urlOf(url),
+    id: read.text(data.id),
+    about: { kind, id: read.text(id), name: read.text(name), url: read.url(page) },
+    body: read.body(data.body),
+    health: read.line(data.health),
+    author: read.person(data.user?.name),
+    createdAt: read.line(data.createdAt),
+    url: read.url(data.url) ?? read.url(url),
   };
 }
 
-function defineUpdate(kind: 'project' | 'initiative', type: string, what: string): EventHandler {
-  const schema = Type.Object({
-    action: Type.String({ minLength: 1 }),
-    type: typeOf(type),
-    data: Type.Object({ ...Update.properties, [kind]: Subject }),
-    url: MaybeText,
-  });
+function defineUpdate(kind: 'project' | 'initiative', type: string, what: string) {
   return defineEvent(
-    schema,
+    payloadOf(type, { ...report, [kind]: Subject }),
     ({ action, data, url }) => {
       const subject = (data as Record<string, unknown>)[kind] as Static<typeof Subject>;
       const title = `${what} ${HAPPENED.get(action) ?? 'changed'}: ${subject.name}`;
-      if (action !== 'create') {
-        return ignored(title, `Only new updates are processed, not the action ${action}`);
-      }
-      const update = updateData(data as Static<typeof Update>, subject, kind, url);
-      return processed(title, { type: 'project_update', action: 'created', data: update });
+      return action === 'create'
+        ? processed(title, 'project_update', 'created', updateData(kind, subject, data, url))
+        : ignored(title, `Only new updates are processed, not the action ${action}`);
     },
-    ({ id, about, body, health, author, url, createdAt }: ReturnType<typeof updateData>) => ({
+    ({ createdAt, ...data }: ReturnType<typeof updateData>) => ({
       type: 'project_update',
-      key: id,
+      key: data.id,
       branch: null,
       times: [createdAt],
       version: '',
-      data: { id, about, body, health, author, url },
+      data,
     }),
   );
 }

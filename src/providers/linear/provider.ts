@@ -39,7 +39,8 @@ export const linear: Provider<'linear'> = {
   },
   ...signedBy(
     { event: 'Linear-Event', delivery: 'Linear-Delivery', signature: 'Linear-Signature', prefix: '' },
-    { otherHeaders: ['Linear-Timestamp'], userAgent: 'Linear-Webhook' },
+    'Linear-Webhook',
+    ['Linear-Timestamp'],
   ),
 
   readPayload(body, _contentType, now) {

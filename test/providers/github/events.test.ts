@@ -209,8 +209,7 @@ describe('what matters', () => {
 
 describe('what does not matter', () => {
   const onlyMain = 'Only pushes to main, the default branch, are processed; this one went to';
-  const tags =
-    'Only pushes to branches are processed; a new tag is processed when the event create tells of it';
+  const tags = 'Only pushes to branches are processed';
   const releases = 'Only releases that are published or edited are processed, not the action';
 
   test.each<[event: string, changes: Record<string, unknown>, title: string, reason: string]>([

@@ -6,13 +6,7 @@ import type {
   EntityWebhookPayloadWithProjectUpdateData,
 } from '@linear/sdk/webhooks';
 
-import {
-  initiativeUpdate,
-  issue,
-  project,
-  projectUpdate,
-  timesAt,
-} from '../../../src/providers/linear/samples.ts';
+import { initiativeUpdate, issue, project, projectUpdate } from '../../../src/providers/linear/samples.ts';
 
 /** A type as it is once it went through JSON. */
 type Json<Value> = Value extends Date
@@ -22,7 +16,7 @@ type Json<Value> = Value extends Date
     : Value;
 
 test("the compiler holds the samples against the types of Linear's SDK", () => {
-  const context = timesAt(new Date('2026-11-20T12:00:00.000Z'));
+  const context = { repository: '', now: new Date('2026-11-20T12:00:00.000Z') };
   issue(context) satisfies Json<EntityWebhookPayloadWithIssueData>;
   project(context) satisfies Json<EntityWebhookPayloadWithProjectData>;
   projectUpdate(context) satisfies Json<EntityWebhookPayloadWithProjectUpdateData>;

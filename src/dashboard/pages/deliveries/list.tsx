@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { retentionDaysOf } from '../../../audit/model.ts';
-import { listLogNews, listLogPage } from '../../../deliveries/log-store.ts';
+import { listDeliveries, listLogPage } from '../../../deliveries/log-store.ts';
 import { type Delivery, isReplayable } from '../../../deliveries/model.ts';
 import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
@@ -63,7 +63,7 @@ async function showNews({ deps, organization, url, base }: MemberVisit, after: n
   const filter = readFilter(url.searchParams, now);
   const since = new Date(Math.max(after - OVERLAP_MS, filter.since?.getTime() ?? 0));
   const { entries, integrations } = await deps.db.read(async (tx) => ({
-    entries: await listLogNews(tx, organization.id, filter, { since, limit: PAGE }),
+    entries: await listDeliveries(tx, organization.id, { ...filter, since }, { limit: PAGE }),
     integrations: await listIntegrations(tx, organization.id),
   }));
   return fragment(<Rows rows={entries} columns={columns(base, integrations, now)} marksOf={marksOf} />);

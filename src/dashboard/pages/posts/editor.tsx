@@ -221,10 +221,8 @@ function EditorBar({ post: { status, contentType } }: { post: Post }) {
 async function findSource({ deps, organization, base }: MemberVisit, post: Post) {
   const { deliveryId: referenceId } = originOf(post);
   if (referenceId === null) return undefined;
-  const filter = { referenceId, status: 'processed' } as const;
-  const [source] = await deps.db.read((tx) =>
-    listDeliveries(tx, organization.id, filter, { limit: 1, page: 1 }),
-  );
+  const filter = { anyId: referenceId, status: 'processed' } as const;
+  const [source] = await deps.db.read((tx) => listDeliveries(tx, organization.id, filter, { limit: 1 }));
   return source && `${base}/deliveries/${source.id}`;
 }
 

@@ -1,6 +1,6 @@
 import { Octokit } from '@octokit/core';
 import { paginateRest } from '@octokit/plugin-paginate-rest';
-import type { Clock } from '../../../lib/time.ts';
+import { type Clock, systemClock } from '../../../lib/time.ts';
 import { ProviderProblem } from '../../api.ts';
 import { type ApiService, apiFetch, notTheApi, serviceAt } from '../../api-fetch.ts';
 import { type Context, lacksScope, problemOf, refusalOf } from './problems.ts';
@@ -8,16 +8,14 @@ import { repositoryOf } from './responses.ts';
 import { words } from './words.ts';
 
 export interface GithubOptions {
-  clock: Clock;
+  clock?: Clock;
   /** How long one request may take, in milliseconds. */
-  requestMs: number;
+  requestMs?: number;
   /** The time, in milliseconds, after which a list reads no further page. */
-  listingMs: number;
+  listingMs?: number;
   /** Aborts requests, as if GitHub did not answer. */
   signal?: AbortSignal | undefined;
 }
-
-export type GithubClient = ReturnType<typeof openClient>;
 
 interface Page {
   data: unknown;
@@ -34,20 +32,27 @@ const HOOK = '/repos/{owner}/{repo}/hooks/{hook_id}';
 const Client = Octokit.plugin(paginateRest);
 
 /** Octokit for one token, with every failure turned into a `ProviderProblem`. Never retries. */
-export function openClient(baseUrl: string, token: string, options: GithubOptions) {
+export function openClient(
+  baseUrl: string,
+  token: string,
+  { clock = systemClock, requestMs = 10_000, listingMs = 30_000, signal }: GithubOptions,
+) {
   const service = serviceAt(
     baseUrl,
     'GitHub',
     'GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3',
   );
   // Octokit would warn of deprecated routes through the console.
+  const ignore = () => undefined;
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+  // GitHub redirects requests for a renamed or moved repository.
+  const request = apiFetch(service, { timeoutMs: requestMs, signal, maxRedirects: 3 });
   const octokit = new Client({
     baseUrl,
     auth: token,
     userAgent: 'tidings',
     log,
-    request: { fetch: jsonFetch(service, options), log },
+    request: { fetch: jsonFetch(service, request), log },
   });
   octokit.hook.before('request', ({ headers }) => {
     headers['x-github-api-version'] = '2022-11-28';
@@ -59,7 +64,7 @@ export function openClient(baseUrl: string, token: string, options: GithubOption
     service,
     web: webOf(baseUrl),
     secrets: [token, secret],
-    clock: options.clock,
+    clock,
   });
 
   /** Throws `ProviderProblem` in place of Octokit's errors. */
@@ -123,7 +128,7 @@ export function openClient(baseUrl: string, token: string, options: GithubOption
       for await (const page of pages) {
         count++;
         if (!take(page)) break;
-        const isLate = performance.now() - startedAt > options.listingMs;
+        const isLate = performance.now() - startedAt > listingMs;
         if (count >= maxPages || isLate) return { isCut: page.headers.link?.includes('rel="next"') ?? false };
       }
       return { isCut: false };
@@ -151,10 +156,7 @@ export function webOf(baseUrl: string): string {
 }
 
 /** Resolves with a JSON body, an empty one, or a status of 500 and more: a failing GitHub sends a page. */
-function jsonFetch(service: ApiService, { requestMs, signal }: GithubOptions) {
-  // GitHub redirects requests for a renamed or moved repository.
-  const request = apiFetch(service, { timeoutMs: requestMs, signal, maxRedirects: 3 });
-
+function jsonFetch(service: ApiService, request: ReturnType<typeof apiFetch>) {
   return async (url: string, init: RequestInit): Promise<Response> => {
     const { status, headers, text, json } = await request(url, init);
     if (text !== '' && status < 500 && json === undefined) {
@@ -164,8 +166,4 @@ function jsonFetch(service: ApiService, { requestMs, signal }: GithubOptions) {
     const isNull = status === 204 || status === 205 || status === 304;
     return new Response(isNull ? null : text, { status, headers });
   };
-}
-
-function ignore(): void {
-  // Every failure is thrown.
 }

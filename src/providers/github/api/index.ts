@@ -1,11 +1,8 @@
-import { systemClock } from '../../../lib/time.ts';
 import { type HookSettings, type ProviderApi, ProviderProblem, type RemoteHook } from '../../api.ts';
-import { type GithubClient, type GithubOptions, hookPath, openClient, repositoryPath } from './client.ts';
+import { type GithubOptions, hookPath, openClient, repositoryPath } from './client.ts';
 import type { Context } from './problems.ts';
 import { attemptsOf, hookOf, hooksOf, repositoriesOf, toPlace } from './responses.ts';
 import { words } from './words.ts';
-
-const DEFAULTS: GithubOptions = { clock: systemClock, requestMs: 10_000, listingMs: 30_000 };
 
 /** A thousand repositories: enough to choose from. Any other can be named. */
 const MAX_PLACE_PAGES = 10;
@@ -20,15 +17,32 @@ const MAX_ATTEMPT_PAGES = 20;
  * `https://api.github.com`, or `https://HOST/api/v3`. Never retries, writes nothing to the console, and no error holds
  * the token or a webhook's secret.
  */
-export function githubApi(baseUrl: string, token: string, options: Partial<GithubOptions> = {}): ProviderApi {
-  const client = openClient(baseUrl, token, { ...DEFAULTS, ...options });
-  return { type: 'github', ...placesOf(client), ...repositoryHooks(client), ...hookAttempts(client) };
-}
+export function githubApi(
+  baseUrl: string,
+  token: string,
+  options: GithubOptions = {},
+): Required<Omit<ProviderApi, 'findHookAnywhere'>> {
+  const { octokit, about, ask, askBelow, askHook, getRepository, readPages } = openClient(
+    baseUrl,
+    token,
+    options,
+  );
 
-type Part<Method extends keyof ProviderApi> = Required<Pick<ProviderApi, Method>>;
+  /** As `askHook`, but a hook that does not exist is a problem. */
+  async function requireHook(
+    method: string,
+    context: Context,
+    hookId: string,
+    below = '',
+    body: object = {},
+  ) {
+    const response = await askHook(method, context, hookId, below, body);
+    if (response === null) throw noHook(context, hookId);
+  }
 
-function placesOf({ about, ask, getRepository, readPages }: GithubClient): Part<'listPlaces' | 'getPlace'> {
   return {
+    type: 'github',
+
     /** Without archived repositories; when there are too many, those last pushed to. */
     async listPlaces() {
       const repositories: ReturnType<typeof repositoriesOf> = [];
@@ -42,27 +56,17 @@ function placesOf({ about, ask, getRepository, readPages }: GithubClient): Part<
           return true;
         }),
       );
+      const active = repositories.filter(({ archived }) => archived !== true);
       // A push between two pages can put a repository on both.
-      const places = new Map(
-        repositories
-          .filter(({ archived }) => archived !== true)
-          .map((each) => [each.full_name, toPlace(each)]),
-      );
-      const sorted = [...places.values()].sort(
+      const places = [...new Map(active.map((each) => [each.full_name, toPlace(each)])).values()].sort(
         (a, b) => Number(b.canAdminister) - Number(a.canAdminister) || (a.name < b.name ? -1 : 1),
       );
-      return { places: sorted, isCut: isCut || isPartial };
+      return { places, isCut: isCut || isPartial };
     },
 
     /** A renamed repository comes under its new name. */
     getPlace: async (name) => toPlace(await getRepository(about(name.trim()))),
-  };
-}
 
-type HookMethods = 'listHooks' | 'findHook' | 'createHook' | 'changeHook' | 'deleteHook' | 'pingHook';
-
-function repositoryHooks({ octokit, about, askBelow, askHook, readPages }: GithubClient): Part<HookMethods> {
-  return {
     async listHooks(placeId) {
       const context = about(placeId);
       const path = repositoryPath(context);
@@ -94,40 +98,15 @@ function repositoryHooks({ octokit, about, askBelow, askHook, readPages }: Githu
       return hookOf(placeId, response.data);
     },
 
-    async changeHook(placeId, hookId, settings) {
-      const context = about(placeId, settings.secret);
-      const changed = await askHook('PATCH', context, hookId, '', bodyOf(settings));
-      if (changed === null) throw noHook(context, hookId);
-    },
+    changeHook: (placeId, hookId, settings) =>
+      requireHook('PATCH', about(placeId, settings.secret), hookId, '', bodyOf(settings)),
 
     async deleteHook(placeId, hookId) {
       await askHook('DELETE', about(placeId), hookId);
     },
 
-    async pingHook(placeId, hookId) {
-      const context = about(placeId);
-      if ((await askHook('POST', context, hookId, '/pings')) === null) throw noHook(context, hookId);
-    },
-  };
-}
+    pingHook: (placeId, hookId) => requireHook('POST', about(placeId), hookId, '/pings'),
 
-/** Always whole: GitHub removes from `config` whatever a change leaves out, the secret included. */
-const bodyOf = ({ url, secret, events }: HookSettings) => ({
-  active: true,
-  events: [...events],
-  config: { url, secret, content_type: 'json', insecure_ssl: '0' },
-});
-
-const noHook = (context: Context, hookId: string) =>
-  new ProviderProblem('hook-not-found', words.noHook(context, hookId));
-
-function hookAttempts({
-  about,
-  askBelow,
-  askHook,
-  readPages,
-}: GithubClient): Part<'listAttempts' | 'redeliver'> {
-  return {
     /** At most 2000. GitHub keeps attempts for some days only. */
     async listAttempts(placeId, hookId, since) {
       const context = about(placeId);
@@ -149,10 +128,19 @@ function hookAttempts({
 
     /** GitHub sends it a moment later, as a new attempt of the same delivery. */
     async redeliver(placeId, hookId, attemptId) {
-      const context = about(placeId);
       const below = '/deliveries/{delivery_id}/attempts';
-      const sent = await askHook('POST', context, hookId, below, { delivery_id: attemptId });
-      if (sent === null) throw new ProviderProblem('refused', words.noAttempt(context, attemptId));
+      const sent = await askHook('POST', about(placeId), hookId, below, { delivery_id: attemptId });
+      if (sent === null) throw new ProviderProblem('refused', words.noAttempt(placeId, attemptId));
     },
   };
 }
+
+/** Always whole: GitHub removes from `config` whatever a change leaves out, the secret included. */
+const bodyOf = ({ url, secret, events }: HookSettings) => ({
+  active: true,
+  events: [...events],
+  config: { url, secret, content_type: 'json', insecure_ssl: '0' },
+});
+
+const noHook = (context: Context, hookId: string) =>
+  new ProviderProblem('hook-not-found', words.noHook(context, hookId));

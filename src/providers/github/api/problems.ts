@@ -4,7 +4,7 @@ import { notTheApi } from '../../api-fetch.ts';
 import { type Subject, words } from './words.ts';
 
 /** A refusal as Octokit's errors carry it. `reason` is GitHub's own, without secrets, at most 300 characters. */
-export interface Refusal {
+interface Refusal {
   status: number;
   headers: Readonly<Record<string, string | number | undefined>>;
   reason: string;
@@ -120,7 +120,9 @@ function detailOf(error: unknown): string {
 }
 
 function scrubbed(text: string, secrets: readonly string[]): string {
-  const given = secrets.filter((secret) => secret !== '');
-  const hidden = given.reduce((rest, secret) => rest.replaceAll(secret, '********'), text);
+  const hidden = secrets.reduce(
+    (rest, secret) => (secret ? rest.replaceAll(secret, '********') : rest),
+    text,
+  );
   return hidden.replaceAll(/\p{Cc}+/gu, ' ').slice(0, 300);
 }

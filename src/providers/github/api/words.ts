@@ -45,7 +45,7 @@ export const words = {
   noPlace: ({ place }: Subject) =>
     `GitHub has no repository ${place} that the token can see. Check the name, and the repositories that the token may access.`,
   noHook: ({ place }: Subject, hookId: string) => `The webhook ${hookId} of ${place} no longer exists`,
-  noAttempt: ({ place }: Subject, attemptId: string) =>
+  noAttempt: (place: string, attemptId: string) =>
     `GitHub no longer has the delivery ${attemptId} of ${place}, or its webhook`,
   hookExists: (subject: Subject) =>
     `${subject.place} has a webhook with this URL already. Delete it at ${hooksPage(subject)}, then try again.`,

@@ -8,8 +8,6 @@ import { words } from './words.ts';
 // Tidings sends its own GraphQL documents. Those of Linear's SDK fetch whole teams and webhooks: a page of them may
 // exceed Linear's complexity limit, and holds everybody's secrets.
 
-const TIMEOUT_MS = 10_000;
-
 /** The most that Linear puts on a page. */
 const PAGE_SIZE = 250;
 
@@ -29,6 +27,9 @@ const PageInfo = Type.Object({
   hasNextPage: Type.Boolean(),
   endCursor: Type.Union([Type.String(), Type.Null()]),
 });
+type Page<Node> = { nodes: Node[]; pageInfo: Static<typeof PageInfo> };
+const pageOf = <Node extends TSchema>(node: Node) =>
+  Type.Object({ nodes: Type.Array(node), pageInfo: PageInfo });
 
 const Team = Type.Object({ id: Type.String(), key: Type.String(), name: Type.String() });
 export type Team = Static<typeof Team>;
@@ -57,16 +58,13 @@ export const queries = {
       viewer { admin owner app }
       teams(filter: $filter, first: $first, after: $after) { nodes { id key name } ${PAGE_INFO} }
     }`,
-    data: Type.Object({
-      viewer: Viewer,
-      teams: Type.Object({ nodes: Type.Array(Team), pageInfo: PageInfo }),
-    }),
+    data: Type.Object({ viewer: Viewer, teams: pageOf(Team) }),
   },
   webhooks: {
     text: `query tidingsWebhooks($first: Int, $after: String) {
       webhooks(first: $first, after: $after) { nodes ${WEBHOOK} ${PAGE_INFO} }
     }`,
-    data: Type.Object({ webhooks: Type.Object({ nodes: Type.Array(Webhook), pageInfo: PageInfo }) }),
+    data: Type.Object({ webhooks: pageOf(Webhook) }),
   },
   webhook: {
     text: `query tidingsWebhook($id: String!) { webhook(id: $id) ${WEBHOOK} }`,
@@ -90,14 +88,8 @@ export const queries = {
   },
 } satisfies Record<string, Query<TSchema>>;
 
-export type LinearClient = ReturnType<typeof openClient>;
-
 /** Queries Linear with a token and checks the shape of its data. Every failure is a `ProviderProblem`. */
-export function openClient(
-  url: string,
-  token: string,
-  { timeoutMs = TIMEOUT_MS, signal }: LinearOptions = {},
-) {
+export function openClient(url: string, token: string, { timeoutMs = 10_000, signal }: LinearOptions = {}) {
   const { protocol, hostname } = new URL(url);
   const service = serviceAt(url, 'Linear', 'LINEAR_API_URL');
   const isEncrypted = protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
@@ -124,11 +116,6 @@ export function openClient(
       throw problemOf(response, { service, secrets: [token, secret] });
     },
   };
-}
-
-interface Page<Node> {
-  nodes: Node[];
-  pageInfo: { hasNextPage: boolean; endCursor: string | null };
 }
 
 /** Reads pages until there are `limit` nodes or more; `isCut` when Linear has more. */

@@ -7,7 +7,6 @@ import {
   type RemoteHook,
 } from '../../api.ts';
 import {
-  type LinearClient,
   type LinearOptions,
   openClient,
   queries,
@@ -36,13 +35,13 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * most 10 s by default. Linear has no pings and does not list deliveries, so those methods are absent.
  */
 export function linearApi(baseUrl: string, token: string, options?: LinearOptions): ProviderApi {
-  const client = openClient(baseUrl, token, options);
-  return { type: 'linear', ...placesOf(client), ...hooksOf(client) };
-}
+  const { ask } = openClient(baseUrl, token, options);
+  const listAll = async () =>
+    (await readPages(MAX_HOOKS, async (page) => (await ask(queries.webhooks, page)).webhooks)).nodes;
 
-/** The places of a workspace: its teams, and all public ones as one. */
-function placesOf({ ask }: LinearClient): Pick<ProviderApi, 'listPlaces' | 'getPlace'> {
   return {
+    type: 'linear',
+
     async listPlaces() {
       let canAdminister = false;
       const { nodes, isCut } = await readPages(MAX_TEAMS, async (page) => {
@@ -66,6 +65,39 @@ function placesOf({ ask }: LinearClient): Pick<ProviderApi, 'listPlaces' | 'getP
       const { viewer, teams } = await ask(queries.teams, variables);
       if (isAll) return allPublicTeams(mayAdminister(viewer));
       return teamPlace(oneTeam(name, teams.nodes), mayAdminister(viewer));
+    },
+
+    async listHooks(placeId) {
+      return (await listAll()).filter((webhook) => placeOf(webhook) === placeId).map(remoteHook);
+    },
+
+    async findHookAnywhere(url) {
+      const webhook = (await listAll()).find((each) => each.url === url);
+      return webhook === undefined || placeOf(webhook) === '' ? null : remoteHook(webhook);
+    },
+
+    async findHook(placeId, hookId) {
+      const found = await ask(queries.webhook, { id: hookId }).catch(nullIfGone);
+      return found === null || placeOf(found.webhook) !== placeId ? null : remoteHook(found.webhook);
+    },
+
+    // Linear itself refuses a second webhook with the same URL and place, so there is nothing to look up first.
+    async createHook(placeId, settings) {
+      const place = placeId === ALL_PUBLIC_TEAMS ? { allPublicTeams: true } : { teamId: placeId };
+      const input = { ...inputOf(settings), ...place, label: LABEL };
+      const { webhookCreate } = await ask(queries.createWebhook, { input }, settings.secret);
+      requireSuccess(webhookCreate);
+      return { ...remoteHook(webhookCreate.webhook), placeId };
+    },
+
+    async changeHook(_placeId, hookId, settings) {
+      const variables = { id: hookId, input: inputOf(settings) };
+      requireSuccess((await ask(queries.updateWebhook, variables, settings.secret)).webhookUpdate);
+    },
+
+    async deleteHook(_placeId, hookId) {
+      const deleted = await ask(queries.deleteWebhook, { id: hookId }).catch(nullIfGone);
+      if (deleted !== null) requireSuccess(deleted.webhookDelete);
     },
   };
 }
@@ -114,57 +146,6 @@ function oneTeam(wanted: string, teams: readonly Team[]): Team {
   throw new ProviderProblem('place-not-found', words.severalTeams(wanted, labels));
 }
 
-type HookMethods = 'listHooks' | 'findHookAnywhere' | 'findHook' | 'createHook' | 'changeHook' | 'deleteHook';
-
-function hooksOf({ ask }: LinearClient): Pick<ProviderApi, HookMethods> {
-  const listAll = async () =>
-    (await readPages(MAX_HOOKS, async (page) => (await ask(queries.webhooks, page)).webhooks)).nodes;
-
-  return {
-    async listHooks(placeId) {
-      return (await listAll()).flatMap((webhook) => hookIn(placeId, webhook) ?? []);
-    },
-
-    async findHookAnywhere(url) {
-      const webhook = (await listAll()).find((each) => each.url === url);
-      if (webhook === undefined) return null;
-      const placeId = placeOf(webhook);
-      return placeId === undefined ? null : remoteHook(placeId, webhook);
-    },
-
-    async findHook(placeId, hookId) {
-      try {
-        return hookIn(placeId, (await ask(queries.webhook, { id: hookId })).webhook);
-      } catch (error) {
-        if (isGone(error)) return null;
-        throw error;
-      }
-    },
-
-    // Linear itself refuses a second webhook with the same URL and place, so there is nothing to look up first.
-    async createHook(placeId, settings) {
-      const place = placeId === ALL_PUBLIC_TEAMS ? { allPublicTeams: true } : { teamId: placeId };
-      const input = { ...inputOf(settings), ...place, label: LABEL };
-      const { webhookCreate } = await ask(queries.createWebhook, { input }, settings.secret);
-      requireSuccess(webhookCreate);
-      return remoteHook(placeId, webhookCreate.webhook);
-    },
-
-    async changeHook(_placeId, hookId, settings) {
-      const variables = { id: hookId, input: inputOf(settings) };
-      requireSuccess((await ask(queries.updateWebhook, variables, settings.secret)).webhookUpdate);
-    },
-
-    async deleteHook(_placeId, hookId) {
-      try {
-        requireSuccess((await ask(queries.deleteWebhook, { id: hookId })).webhookDelete);
-      } catch (error) {
-        if (!isGone(error)) throw error;
-      }
-    },
-  };
-}
-
 const inputOf = ({ url, secret, events }: HookSettings) => ({
   url,
   secret,
@@ -172,22 +153,20 @@ const inputOf = ({ url, secret, events }: HookSettings) => ({
   enabled: true,
 });
 
-const isGone = (error: unknown) => error instanceof ProviderProblem && error.kind === 'hook-not-found';
+function nullIfGone(error: unknown): null {
+  if (error instanceof ProviderProblem && error.kind === 'hook-not-found') return null;
+  throw error;
+}
 
 function requireSuccess({ success }: { success: boolean }): void {
   if (!success) throw new ProviderProblem('provider-failed', words.noSuccess());
 }
 
-/** Null when the webhook is for another place. */
-function hookIn(placeId: string, webhook: Webhook): RemoteHook | null {
-  return placeOf(webhook) === placeId ? remoteHook(placeId, webhook) : null;
-}
+const placeOf = ({ allPublicTeams, team }: Webhook) => (allPublicTeams ? ALL_PUBLIC_TEAMS : (team?.id ?? ''));
 
-const placeOf = ({ allPublicTeams, team }: Webhook) => (allPublicTeams ? ALL_PUBLIC_TEAMS : team?.id);
-
-const remoteHook = (placeId: string, webhook: Webhook): RemoteHook => ({
+const remoteHook = (webhook: Webhook): RemoteHook => ({
   id: webhook.id,
-  placeId,
+  placeId: placeOf(webhook),
   url: webhook.url ?? '',
   events: webhook.resourceTypes.toSorted(),
   isActive: webhook.enabled,

@@ -3,14 +3,11 @@ import { type ProblemKind, ProviderProblem } from '../../api.ts';
 import { type ApiResponse, type ApiService, notTheApi } from '../../api-fetch.ts';
 import { words } from './words.ts';
 
-/** Linear counts requests and their complexity, for a token and for a kind of request. */
+/** Linear counts requests and their complexity, for a token and for a kind of request; resets are in milliseconds. */
 const BUDGETS = ['requests', 'complexity', 'endpoint-requests'];
 
 /** The longest wait that Tidings believes: Linear's windows are an hour long. */
 const MAX_WAIT_MS = DAY_MS;
-
-/** The latest time that a Date can hold. */
-const MAX_TIME = 8_640_000_000_000_000;
 
 const MAX_REASON_LENGTH = 200;
 
@@ -31,7 +28,7 @@ export function problemOf(
   const error = firstErrorIn(json);
   if (error?.code === 'RATELIMITED' || error?.type === 'ratelimited' || status === 429) {
     const retryAt = retryAtOf(headers);
-    return new ProviderProblem('rate-limited', words.rateLimited(retryAt), { retryAt: retryAt ?? undefined });
+    return new ProviderProblem('rate-limited', words.rateLimited(retryAt), { retryAt });
   }
   if (error !== null) return new ProviderProblem(...meaningOf(error, status, reasonOf(error, secrets)));
   if (status === 401) return new ProviderProblem('bad-token', words.badToken());
@@ -79,9 +76,8 @@ function firstErrorIn(body: unknown): GraphqlError | null {
 
 /** Linear's words in quotes, on one line, bounded and without secrets. */
 function reasonOf({ presentable, message }: GraphqlError, secrets: readonly string[]): string {
-  const hidden = secrets
-    .filter((secret) => secret !== '')
-    .reduce((text, secret) => text.replaceAll(secret, '…'), presentable || message);
+  const hide = (text: string, secret: string) => (secret ? text.replaceAll(secret, '…') : text);
+  const hidden = secrets.reduce(hide, presentable || message);
   const line = hidden.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '');
   if (line === '') return 'no reason given';
   return line.length > MAX_REASON_LENGTH ? `"${line.slice(0, MAX_REASON_LENGTH)}…"` : `"${line}"`;
@@ -95,16 +91,11 @@ function retryAtOf(headers: Headers): Date | null {
   const answeredAt = Date.parse(headers.get('date') ?? '');
   const waitSeconds = Number.parseInt(headers.get('retry-after') ?? '', 10);
   const waited = answeredAt + waitSeconds * 1000;
-  const times = Number.isFinite(waited) ? [waited] : resetsIn(headers);
-  const latest = Math.max(
-    ...times.filter((time) => time > 0 && time < MAX_TIME && !(time > answeredAt + MAX_WAIT_MS)),
+  const resets = BUDGETS.filter((budget) => headers.get(`x-ratelimit-${budget}-remaining`) === '0').map(
+    (budget) => Number.parseInt(headers.get(`x-ratelimit-${budget}-reset`) ?? '', 10),
   );
-  return Number.isFinite(latest) ? new Date(Math.ceil(latest / 1000) * 1000) : null;
-}
-
-/** The reset times of the exhausted budgets, in milliseconds since 1970. */
-function resetsIn(headers: Headers): number[] {
-  return BUDGETS.filter((budget) => headers.get(`x-ratelimit-${budget}-remaining`) === '0')
-    .map((budget) => Number.parseInt(headers.get(`x-ratelimit-${budget}-reset`) ?? '', 10))
-    .filter(Number.isSafeInteger);
+  const times = (Number.isFinite(waited) ? [waited] : resets).filter(
+    (time) => time > 0 && time <= answeredAt + MAX_WAIT_MS,
+  );
+  return times.length === 0 ? null : new Date(Math.ceil(Math.max(...times) / 1000) * 1000);
 }
