@@ -170,7 +170,7 @@ export async function startServer(services: Services, config: Config): Promise<R
       'CLIENT_IP_HEADER is not set: limits on sign-ins treat all clients behind the proxy as one. Set it to the header in which your proxy names the client',
     );
   }
-  const stopWatching = addProcessMetrics(services.metrics.registry);
+  const stopWatching = addProcessMetrics(services.metrics, services.db);
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,

@@ -98,14 +98,12 @@ export function metrics(
   deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>,
   { peerAddress, metricsToken }: MetricsAccess,
 ) {
-  const readGauges = addDatabaseGauges(deps);
-
+  addDatabaseGauges(deps);
   return new Elysia({ name: 'metrics' }).get(
     '/metrics',
     async ({ request }) => {
       requireMetricsAccess({ headers: request.headers, address: peerAddress(request) }, metricsToken);
-      await readGauges();
-      const text = deps.metrics.registry.render((metric, error) =>
+      const text = await deps.metrics.registry.render((metric, error) =>
         deps.log.warn({ metric, err: error }, 'a metric could not be read'),
       );
       return plainText(text, 'text/plain; version=0.0.4; charset=utf-8');
