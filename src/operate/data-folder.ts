@@ -6,7 +6,6 @@ import {
   readdirSync,
   rmSync,
   type Stats,
-  statfsSync,
   statSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -19,6 +18,7 @@ import {
   writeKeyFingerprint,
 } from '../../db/client.ts';
 import { isServerRunning, takeLock } from '../../db/lock.ts';
+import { codeOf, messageOf } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import type { Logger } from '../lib/log.ts';
 import { keyFingerprint, type SecretBox, secretBox } from '../lib/secret-box.ts';
@@ -184,23 +184,8 @@ function isOtherProcess(pid: number): boolean {
     return true;
   } catch (error) {
     // EPERM: it belongs to another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
-}
-
-/** How much more fits on the disk that holds the folder, in bytes; null when it cannot be told. */
-export function freeBytes(folder: string): number | null {
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
-  } catch {
-    return null;
-  }
-}
-
-/** A size as people say it. */
-export function megabytes(bytes: number): string {
-  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.ceil(bytes / 1e6)} MB`;
 }
 
 /** The mode of a file that others than its owner may read or write, such as `644`. Null otherwise, and on Windows. */
@@ -245,8 +230,8 @@ const ANOTHER = 'DATA_DIR names another one.';
 
 /** Error messages that say what to do. */
 function reasonOf(error: unknown): string {
-  const message = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const message = messageOf(error).replace(/\.$/, '');
+  const code = codeOf(error);
   if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM' || code === 'SQLITE_READONLY') {
     return `it cannot be written to (${message}). Let the user that runs Tidings write there; ${ANOTHER}`;
   }

@@ -1,6 +1,7 @@
 import type { Database } from '../../../db/client.ts';
 import { type Environment, type ExaminedConfig, PROVIDER_URLS } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
+import { messageOf } from '../../lib/app-error.ts';
 import type { SecretBox } from '../../lib/secret-box.ts';
 
 /** The input of all checks. Checks change nothing. */
@@ -52,8 +53,8 @@ export function check(
       const finding = await look(patient);
       return finding === null ? null : { name, ...finding };
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      return { name, status: 'failed', message: `This could not be checked: ${reason.slice(0, 300)}` };
+      const reason = messageOf(error).slice(0, 300);
+      return { name, status: 'failed', message: `This could not be checked: ${reason}` };
     }
   };
 }

@@ -5,8 +5,10 @@ import { migrations, readVersion } from '../../../db/migrate.ts';
 import { findNewestDeliveryTime } from '../../deliveries/count-store.ts';
 import { isLocal } from '../../integrations/doctor.ts';
 import { listIntegrations } from '../../integrations/store.ts';
+import { messageOf } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
-import { freeBytes, listLeftovers, megabytes, modeForOthers } from '../data-folder.ts';
+import { freeBytes, megabytes } from '../../lib/disk.ts';
+import { listLeftovers, modeForOthers } from '../data-folder.ts';
 import { MIN_FREE_BYTES } from '../readiness.ts';
 import { findPublicUrl } from '../uptime.ts';
 import {
@@ -161,7 +163,7 @@ export const databaseChecks: readonly Check[] = [
     try {
       readVersion(openForInspection(path).$client);
     } catch (error) {
-      return failed(`${path} cannot be opened: ${error instanceof Error ? error.message : error}`, RESTORE);
+      return failed(`${path} cannot be opened: ${messageOf(error)}`, RESTORE);
     }
     return null;
   }),
