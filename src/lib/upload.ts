@@ -50,19 +50,15 @@ interface Upload {
  */
 export class UploadBudget {
   readonly #uploads = new Set<Upload>();
-  #bytes = 0;
+  bytes = 0;
 
   constructor(readonly maxBytes: number) {}
-
-  get bytes(): number {
-    return this.#bytes;
-  }
 
   add(upload: Upload, bytes: number): void {
     this.#uploads.add(upload);
     upload.bytes += bytes;
-    this.#bytes += bytes;
-    while (this.#bytes > this.maxBytes) {
+    this.bytes += bytes;
+    while (this.bytes > this.maxBytes) {
       const largest = [...this.#uploads].reduce((a, b) => (b.bytes > a.bytes ? b : a));
       this.remove(largest);
       largest.stop('no_room');
@@ -70,7 +66,7 @@ export class UploadBudget {
   }
 
   remove(upload: Upload): void {
-    if (this.#uploads.delete(upload)) this.#bytes -= upload.bytes;
+    if (this.#uploads.delete(upload)) this.bytes -= upload.bytes;
   }
 }
 

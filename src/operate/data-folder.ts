@@ -21,7 +21,7 @@ import { isServerRunning, takeLock } from '../../db/lock.ts';
 import { codeOf, messageOf } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import type { Logger } from '../lib/log.ts';
-import { keyFingerprint, type SecretBox, secretBox } from '../lib/secret-box.ts';
+import { keyFingerprint, secretBox } from '../lib/secret-box.ts';
 import { newSecretKey, readSecretKey, writeKeyFile } from './secret-key.ts';
 
 /** A data folder that cannot be used. The message names it and says what to do. */
@@ -39,25 +39,15 @@ export interface DataFolderOptions {
   newDatabase?: boolean | undefined;
 }
 
-export interface DataFolder {
-  readonly db: Database;
-  readonly secrets: SecretBox;
-  /** The schema that the database had, when opening it was what upgraded it; otherwise null. */
-  readonly upgradedFrom: number | null;
-  /** Moves everything into the one file and lets go of it. */
-  close(): void;
-}
-
 export const databaseFile = (folder: string) => join(folder, 'tidings.db');
 /** An empty file that processes lock, so that they know of each other. */
 export const lockFile = (folder: string) => join(folder, 'tidings.lock');
 
 /**
- * Opens the folder's database and secret key, all made if absent and then for this user alone.
- * A command waits for another process's write, a
- * server must not stand still for one; there is one server at a time. Throws `DataFolderError`.
+ * Opens the folder's database and secret key, and creates them for this user alone. There is one server at a time.
+ * `upgradedFrom` is the former schema when this upgraded the database, or null. Throws `DataFolderError`.
  */
-export function openDataFolder(dataDir: string, options: DataFolderOptions = {}): DataFolder {
+export function openDataFolder(dataDir: string, options: DataFolderOptions = {}) {
   const { role = 'command' } = options;
   const folder = resolve(dataDir);
   process.umask(0o077);
@@ -82,11 +72,10 @@ function openLocked(
   folder: string,
   { secretKey, role, ...options }: DataFolderOptions & { role: Role },
   release: () => void,
-): DataFolder {
-  requireNotEmptied(folder);
-  requireNotLost(folder, options);
+) {
+  requireIntact(folder, options);
   if (role === 'server') for (const { path } of listLeftovers(folder)) rmSync(path, { force: true });
-  let upgradedFrom: number | null = null;
+  let upgradedFrom = null as number | null;
   const db = openDatabase(databaseFile(folder), role, (schema) => {
     // The server that runs was written for the schema that is there.
     if (role === 'command' && isServerRunning(lockFile(folder))) {
@@ -120,34 +109,26 @@ function requireLock(folder: string, role: Role): () => void {
 }
 
 /**
- * A database that became an empty file would be taken for a new one, and what was lost would go unseen. The key file is
- * made after the database: where it is, there was something in there.
+ * Refuses to begin with an empty database where a file, a key or backups show that there was another one, and a file
+ * that cannot be written: SQLite would open it for reading only.
  */
-function requireNotEmptied(folder: string): void {
-  const file = statSync(databaseFile(folder), { throwIfNoEntry: false });
-  if (file?.size === 0 && readSecretKey(folder, undefined) !== null) {
+function requireIntact(folder: string, { newDatabase, backupDir }: DataFolderOptions): void {
+  const database = databaseFile(folder);
+  const file = statSync(database, { throwIfNoEntry: false });
+  if (file === undefined) {
+    const sign = newDatabase ? null : signOfDatabase(folder, backupDir);
+    if (sign === null) return;
+    throw new Error(
+      `tidings.db is missing, but ${sign}. Put the file back or restore a backup. To begin with an empty database, run "${tidings} serve --new-database" once`,
+    );
+  }
+  accessSync(database, constants.W_OK);
+  // The key file is made after the database.
+  if (file.size === 0 && readSecretKey(folder, undefined) !== null) {
     throw new Error(
       'tidings.db is an empty file. Restore a backup with --force, or delete that file to begin with nothing',
     );
   }
-}
-
-/**
- * Refuses to begin with an empty database where a key or backups say that there was another one, and a database file that
- * cannot be written: SQLite would open it for reading only.
- */
-function requireNotLost(folder: string, { newDatabase, backupDir }: DataFolderOptions): void {
-  const database = databaseFile(folder);
-  if (existsSync(database)) {
-    accessSync(database, constants.W_OK);
-    return;
-  }
-  if (newDatabase) return;
-  const sign = signOfDatabase(folder, backupDir);
-  if (sign === null) return;
-  throw new Error(
-    `tidings.db is missing, but ${sign}. Put the file back or restore a backup. To begin with an empty database, run "${tidings} serve --new-database" once`,
-  );
 }
 
 /** Evidence that the folder had a database, in words; null without any. */
@@ -158,13 +139,13 @@ function signOfDatabase(folder: string, backupDir: string | undefined): string |
   return names.some((name) => name.endsWith('.backup')) ? `there are backups in ${backupDir}` : null;
 }
 
-/** Temporary files of upgrades and restores: see `db/upgrade.ts` and `backup/restore.ts`. */
+/** Temporary files of upgrades and restores: see `db/migrate.ts` and `backup/restore.ts`. */
 const UNFINISHED =
   /^tidings\.db\.(?:(?:restoring|fetched)(?:-journal)?|upgrade-(\d+)(?:-tried(?:-journal)?)?)$/;
 
 /**
- * Files that a killed upgrade or restore left behind, each as large as the database. The caller holds the folder's server
- * lock, beside which no restore runs, or only looks.
+ * Files that a killed upgrade or restore left behind, each as large as the database. To remove them, hold the server
+ * lock: no restore runs beside it.
  */
 export function listLeftovers(folder: string): { path: string; bytes: number }[] {
   return readdirSync(folder).flatMap((name) => {
