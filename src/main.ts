@@ -103,9 +103,8 @@ function systemUser(): string | null {
   const uid = process.getuid?.();
   if (uid === undefined) return null;
   try {
-    const users = readFileSync('/etc/passwd', 'utf8').split('\n');
-    const [name] = users.map((line) => line.split(':')).find(([, , id]) => id === String(uid)) ?? [];
-    return name ?? `uid ${uid}`;
+    const line = new RegExp(`^([^:]+):[^:]*:${uid}:`, 'm').exec(readFileSync('/etc/passwd', 'utf8'));
+    return line?.[1] ?? `uid ${uid}`;
   } catch {
     return `uid ${uid}`;
   }

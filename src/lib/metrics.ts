@@ -8,17 +8,10 @@ export interface Sample {
 }
 
 /** A counter for one set of labels. Hot paths keep it, so that labels are looked up once. */
-export interface Count {
-  value: number;
-}
+export type Count = Pick<ReturnType<typeof createCount>, 'value'>;
 
 /** A histogram for one set of labels. */
-export interface Durations {
-  observe(seconds: number): void;
-}
-
-/** Creates or finds the series of these label values, in the order of the label names. */
-type Series<Kind> = (...labelValues: string[]) => Kind;
+export type Durations = Pick<ReturnType<typeof createHistogram>, 'observe'>;
 
 type Reading = number | readonly Sample[] | null;
 
@@ -40,25 +33,30 @@ export function createRegistry() {
     if (families.has(name) && type !== 'gauge') throw new Error(`the metric ${name} exists already`);
     families.set(name, { name, type, help, lines });
   };
+  const addSeries = <Kind extends { lines(name: string, labels: string): string[] }>(
+    name: string,
+    type: Family['type'],
+    help: string,
+    labelNames: readonly string[],
+    create: () => Kind,
+  ) => {
+    const byLabels = new Map<string, Kind>();
+    add(name, type, help, () => [...byLabels].flatMap(([labels, each]) => each.lines(name, labels)));
+    return (...values: string[]): Kind => {
+      const labels = labelText(Object.fromEntries(labelNames.map((name, at) => [name, values[at] ?? ''])));
+      const each = byLabels.get(labels) ?? create();
+      byLabels.set(labels, each);
+      return each;
+    };
+  };
 
   return {
     /** The name ends in `_total`. */
-    counter(name: string, help: string, labelNames: readonly string[]): Series<Count> {
-      const { series, all } = createSeries(labelNames, (): Count => ({ value: 0 }));
-      add(name, 'counter', help, () => all().map(([labels, { value }]) => line(name, labels, value)));
-      return series;
-    },
+    counter: (name: string, help: string, labelNames: readonly string[]) =>
+      addSeries(name, 'counter', help, labelNames, createCount),
     /** The name ends in `_seconds`; `bounds` ascend. */
-    histogram(
-      name: string,
-      help: string,
-      labelNames: readonly string[],
-      bounds: readonly number[],
-    ): Series<Durations> {
-      const { series, all } = createSeries(labelNames, () => createHistogram(bounds));
-      add(name, 'histogram', help, () => all().flatMap(([labels, each]) => each.lines(name, labels)));
-      return series;
-    },
+    histogram: (name: string, help: string, labelNames: readonly string[], bounds: readonly number[]) =>
+      addSeries(name, 'histogram', help, labelNames, () => createHistogram(bounds)),
     /**
      * Calls `read` for each response; leaves the metric out when it throws. A gauge of the same name replaces it.
      * `type`: a counter that grows elsewhere, such as processor time.
@@ -84,21 +82,12 @@ export function createRegistry() {
   };
 }
 
-/** The series of one metric, by their labels. */
-function createSeries<Kind>(labelNames: readonly string[], create: () => Kind) {
-  const byLabels = new Map<string, Kind>();
-  return {
-    series(...values: string[]): Kind {
-      const labels = labelText(Object.fromEntries(labelNames.map((name, at) => [name, values[at] ?? ''])));
-      let each = byLabels.get(labels);
-      if (each === undefined) {
-        each = create();
-        byLabels.set(labels, each);
-      }
-      return each;
-    },
-    all: () => [...byLabels],
+function createCount() {
+  const count = {
+    value: 0,
+    lines: (name: string, labels: string) => [line(name, labels, count.value)],
   };
+  return count;
 }
 
 function createHistogram(bounds: readonly number[]) {
@@ -216,6 +205,9 @@ export function createMetrics(providerIds: readonly string[] = []) {
 }
 
 /** The counts of these outcomes, each of which shows from the start. */
-function countsOf<const Outcome extends string>(series: Series<Count>, outcomes: readonly Outcome[]) {
+function countsOf<const Outcome extends string>(
+  series: (outcome: string) => Count,
+  outcomes: readonly Outcome[],
+) {
   return Object.fromEntries(outcomes.map((name) => [name, series(name)])) as Record<Outcome, Count>;
 }

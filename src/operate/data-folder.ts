@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   accessSync,
   constants,
@@ -21,8 +22,8 @@ import { isServerRunning, takeLock } from '../../db/lock.ts';
 import { codeOf, messageOf } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import type { Logger } from '../lib/log.ts';
-import { keyFingerprint, secretBox } from '../lib/secret-box.ts';
-import { newSecretKey, readSecretKey, writeKeyFile } from './secret-key.ts';
+import { keyFingerprint, SECRET_KEY_BYTES, secretBox } from '../lib/secret-box.ts';
+import { readSecretKey, writeKeyFile } from './secret-key.ts';
 
 /** A data folder that cannot be used. The message names it and says what to do. */
 export class DataFolderError extends Error {
@@ -54,7 +55,14 @@ export function openDataFolder(dataDir: string, options: DataFolderOptions = {})
   try {
     mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
-    const release = requireLock(folder, role);
+    const release = takeLock(lockFile(folder), role);
+    if (release === null) {
+      throw new Error(
+        role === 'server'
+          ? 'another server runs on it, or a backup is being restored into it. Stop that one first'
+          : 'a backup is being restored into it. Try again when that is done',
+      );
+    }
     try {
       return openLocked(folder, { ...options, role }, release);
     } catch (error) {
@@ -96,16 +104,6 @@ function openLocked(
     db.$client.close();
     throw error;
   }
-}
-
-function requireLock(folder: string, role: Role): () => void {
-  const release = takeLock(lockFile(folder), role);
-  if (release !== null) return release;
-  throw new Error(
-    role === 'server'
-      ? 'another server runs on it, or a backup is being restored into it. Stop that one first'
-      : 'a backup is being restored into it. Try again when that is done',
-  );
 }
 
 /**
@@ -189,7 +187,8 @@ export function warnOfModes(dataDir: string, log: Pick<Logger, 'warn'>): void {
 /** The key that the folder's secrets are encrypted under, made for a folder that is new. */
 function requireRightKey(db: Database, folder: string, secretKey: string | undefined): Buffer {
   const expected = readKeyFingerprint(db);
-  if (expected === null && readSecretKey(folder, secretKey) === null) writeKeyFile(folder, newSecretKey());
+  if (expected === null && readSecretKey(folder, secretKey) === null)
+    writeKeyFile(folder, randomBytes(SECRET_KEY_BYTES));
   const key = readSecretKey(folder, secretKey);
   const source = secretKey === undefined ? 'secret.key in it' : 'SECRET_KEY';
   if (key === null) {
@@ -209,7 +208,6 @@ function requireRightKey(db: Database, folder: string, secretKey: string | undef
 
 const ANOTHER = 'DATA_DIR names another one.';
 
-/** Error messages that say what to do. */
 function reasonOf(error: unknown): string {
   const message = messageOf(error).replace(/\.$/, '');
   const code = codeOf(error);

@@ -19,11 +19,6 @@ export function readSecretKey(folder: string, secretKey: string | undefined): Bu
   return key;
 }
 
-/** A new key, for a folder that has none. */
-export function newSecretKey(): Buffer {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(SECRET_KEY_BYTES)));
-}
-
 /**
  * Puts the key file in place, for this user alone. It is on the disk before it has its name, so a crash or a full disk
  * leaves no half of a key. Keeps one that is there: of two processes that start at once, both read the first's.

@@ -115,7 +115,7 @@ async function removeLeftovers(dir: string, dataDir: string): Promise<void> {
 
 /** Leaves `keep` backups, with the one just made. Returns the number of removed ones. */
 async function removeOldest(place: Place, earlier: readonly string[], keep: number): Promise<number> {
-  const oldestFirst = [...earlier].sort(
+  const oldestFirst = earlier.toSorted(
     (one, other) => sequenceOf(one) - sequenceOf(other) || (one < other ? -1 : 1),
   );
   const old = oldestFirst.slice(0, Math.max(0, earlier.length + 1 - keep));

@@ -55,13 +55,6 @@ export function asBackupError(error: unknown, what: string): BackupError {
   });
 }
 
-/** Files of the data folder that no backup may replace, and temporary files of a restore. */
-function ownFiles(dataDir: string): string[] {
-  const database = databaseFile(dataDir);
-  const besideIt = ['', '-wal', '-shm', '-journal', '.restoring', '.fetched'].map((end) => database + end);
-  return [...besideIt, lockFile(dataDir), join(dataDir, 'secret.key'), join(dataDir, 'last-backup.json')];
-}
-
 /**
  * A backup must never replace the database or the key, `--force` or not: neither by another path to the folder nor by a
  * link. Throws `BackupError`.
@@ -70,7 +63,11 @@ export function requireNotOwn(dataDir: string, target: string): void {
   if (isStore(target)) return;
   const asked = lstatSync(target, { throwIfNoEntry: false });
   const path = realPath(target);
-  for (const own of ownFiles(dataDir)) {
+  const database = databaseFile(dataDir);
+  // Temporary files of a restore too.
+  const ends = ['', '-wal', '-shm', '-journal', '.restoring', '.fetched'];
+  const others = [lockFile(dataDir), join(dataDir, 'secret.key'), fileOf(dataDir)];
+  for (const own of [...ends.map((end) => database + end), ...others]) {
     const stored = statSync(own, { throwIfNoEntry: false });
     if (path !== realPath(own) && !isSameFile(asked, stored)) continue;
     throw new BackupError(`${target} is a file of the data folder itself: give the backup another name`);

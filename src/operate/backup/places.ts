@@ -88,9 +88,7 @@ function s3Place(place: string, access: S3Access | undefined): Place {
     async store(name, source, { force }) {
       const file = urlOf(name);
       const key = prefix + name;
-      if (!force && (await fromStore(file, () => bucket.exists(key)))) {
-        throw alreadyThere(file);
-      }
+      if (!force && (await fromStore(file, () => bucket.exists(key)))) throw alreadyThere(file);
       const { path, facts, remove } = await prepareBackup(source, join(source.dataDir, name));
       try {
         await fromStore(file, () => bucket.write(key, path));
@@ -122,12 +120,7 @@ export async function download(
   const { place, name } = splitTarget(url);
   const { bucket, prefix } = openPrefix(place, access);
   const { bytes, body } = await fromStore(url, () => bucket.read(prefix + name));
-  try {
-    requireSpace(bytes);
-  } catch (error) {
-    await body.return();
-    throw error;
-  }
+  requireSpace(bytes);
   const writer = Bun.file(target).writer();
   try {
     await fromStore(url, async () => {

@@ -69,7 +69,12 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
   const target = databaseFile(folder);
   // Those are removed before anything is read.
   requireNotOwn(folder, file);
-  requireVacant(target, force);
+  const there = statSync(target, { throwIfNoEntry: false });
+  if (there !== undefined && !force) {
+    throw new BackupError(
+      `There is a database already: ${target}, ${there.size} bytes, last written ${there.mtime.toISOString()}. --force puts the backup in its place, and keeps it beside`,
+    );
+  }
   const fetched = `${target}.fetched`;
   const unpacked = `${target}.restoring`;
   const removeAll = () => {
@@ -101,14 +106,6 @@ function requireSpace(folder: string, bytes: number, what: string): void {
   if (free === null || bytes <= free) return;
   throw new BackupError(
     `${what} ${megabytes(bytes)}, and ${megabytes(free)} are free in ${folder}. Make room, or set DATA_DIR to a folder on a larger disk`,
-  );
-}
-
-function requireVacant(target: string, force: boolean): void {
-  const there = statSync(target, { throwIfNoEntry: false });
-  if (there === undefined || force) return;
-  throw new BackupError(
-    `There is a database already: ${target}, ${there.size} bytes, last written ${there.mtime.toISOString()}. --force puts the backup in its place, and keeps it beside`,
   );
 }
 
