@@ -50,45 +50,40 @@ export function startJobs(
   elapsedMs = () => performance.now(),
 ) {
   const abort = new AbortController();
-  const running = new Set<Promise<void>>();
   const aliveAt = new Map<string, number>();
 
-  const timers = jobs.map((job) => {
-    let isRunning = false;
+  const started = jobs.map((job) => {
+    let running: Promise<void> | null = null;
     const onAlive = () => void aliveAt.set(job.name, elapsedMs());
     onAlive();
-    async function tick(): Promise<void> {
-      if (isRunning) return;
-      isRunning = true;
-      const run = job
-        .run(abort.signal, onAlive)
-        .then(() => {
-          onAlive();
-          metrics.jobs(job.name, 'done').value++;
-        })
-        .catch((error: unknown) => {
-          metrics.jobs(job.name, 'failed').value++;
-          log.error({ job: job.name, err: error }, 'job failed');
-        });
-      running.add(run);
-      await run;
-      running.delete(run);
-      isRunning = false;
+    async function run(): Promise<void> {
+      try {
+        await job.run(abort.signal, onAlive);
+        onAlive();
+        metrics.jobs(job.name, 'done').value++;
+      } catch (error) {
+        metrics.jobs(job.name, 'failed').value++;
+        log.error({ job: job.name, err: error }, 'job failed');
+      }
+      running = null;
     }
-    if (typeof job.every === 'string') {
-      const cron = Bun.cron(job.every, tick, { tz: 'UTC' });
-      return () => cron.stop();
-    }
-    const timer = setInterval(() => void tick(), job.every);
-    return () => clearInterval(timer);
+    const tick = () => {
+      running ??= run();
+    };
+    const cron = typeof job.every === 'string' ? Bun.cron(job.every, tick, { tz: 'UTC' }) : null;
+    const timer = typeof job.every === 'number' ? setInterval(tick, job.every) : undefined;
+    return () => {
+      cron?.stop();
+      clearInterval(timer);
+      return running;
+    };
   });
 
   return {
     /** Waits for what runs. */
     async stop() {
       abort.abort();
-      for (const stopTimer of timers) stopTimer();
-      await Promise.all(running);
+      await Promise.all(started.map((stop) => stop()));
     },
     /** Milliseconds since the job of that name last ended well, or said that it is alive; since the start at first. */
     silentMs: (name: string) => elapsedMs() - (aliveAt.get(name) ?? 0),

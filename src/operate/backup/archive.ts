@@ -82,12 +82,12 @@ export async function writeBackup(header: BackupHeader, database: string, file: 
   await target.sync();
 }
 
-/** Reads all of a backup and its checksum. Throws `BackupError` when it is none, or not whole. */
-export async function checkBackup(file: string) {
+/** Reads all of a backup and its checksum. Throws `BackupError`, about `name`, when it is none, or not whole. */
+export async function checkBackup(file: string, name = file) {
   const source = Bun.file(file);
   const end = Math.max(source.size - CHECKSUM_BYTES, 0);
   if ((await source.slice(0, BEGINNING.length).text()) !== BEGINNING) {
-    throw new BackupError(`${file} is not a backup of Tidings`);
+    throw new BackupError(`${name} is not a backup of Tidings`);
   }
   const hasher = new Bun.CryptoHasher('sha256');
   for await (const chunk of source.slice(0, end).stream()) hasher.update(chunk);
@@ -95,13 +95,13 @@ export async function checkBackup(file: string) {
   const whole = hasher.copy().update(checksum);
   if (!checksum.equals(hasher.digest())) {
     throw new BackupError(
-      `${file} is damaged: its checksum is wrong, as after a copy that was cut short. Use another backup`,
+      `${name} is damaged: its checksum is wrong, as after a copy that was cut short. Use another backup`,
     );
   }
   const header: unknown = JSON.parse(await readLine(source));
   if (!Check(BackupHeader, header)) {
     throw new BackupError(
-      `${file} was made by another version of Tidings, whose backups this one cannot read`,
+      `${name} was made by another version of Tidings, whose backups this one cannot read`,
     );
   }
   return { header, bytes: source.size, sha256: whole.digest('hex') };

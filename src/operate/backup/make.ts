@@ -23,25 +23,20 @@ export async function makeBackup(
   try {
     requireNotOwn(source.dataDir, target);
     const { place, name } = splitTarget(target);
-    const backup = await besideOthers(source.dataDir, () =>
-      openPlace(place, s3).store(name, source, { force }),
-    );
-    await recordSuccess(source.dataDir, backup);
-    return backup;
+    // No restore exchanges the database meanwhile.
+    const release = takeLock(lockFile(source.dataDir), 'command');
+    if (release === null) {
+      throw new BackupError('A backup is being restored into the data folder. Try again when that is done');
+    }
+    try {
+      const backup = await openPlace(place, s3).store(name, source, { force });
+      await recordSuccess(source.dataDir, backup);
+      return backup;
+    } finally {
+      release();
+    }
   } catch (error) {
     throw asBackupError(error, 'The backup was not made');
-  }
-}
-
-/** So that no restore exchanges the database meanwhile. */
-async function besideOthers<Result>(dataDir: string, work: () => Promise<Result>): Promise<Result> {
-  const release = takeLock(lockFile(dataDir), 'command');
-  if (release === null)
-    throw new BackupError('A backup is being restored into the data folder. Try again when that is done');
-  try {
-    return await work();
-  } finally {
-    release();
   }
 }
 

@@ -86,7 +86,12 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
     if (source === fetched) {
       await download(file, s3, fetched, (bytes) => requireSpace(folder, bytes, 'The backup has'));
     }
-    const { header } = await readable(source, file);
+    const { header } = await checkBackup(source, file);
+    if (header.schema > migrations.length) {
+      throw new BackupError(
+        `${file} was made by a newer Tidings (schema ${header.schema}; this one knows ${migrations.length}). Restore it with that version, or a newer one`,
+      );
+    }
     const key = keyToUse(folder, header, options);
     requireSpace(folder, header.databaseBytes, 'The database in the backup has');
     await unpackAndCheck(source, header, unpacked);
@@ -107,23 +112,6 @@ function requireSpace(folder: string, bytes: number, what: string): void {
   throw new BackupError(
     `${what} ${megabytes(bytes)}, and ${megabytes(free)} are free in ${folder}. Make room, or set DATA_DIR to a folder on a larger disk`,
   );
-}
-
-/** Checks the whole file. Errors call it `name`. */
-async function readable(path: string, name: string) {
-  try {
-    const facts = await checkBackup(path);
-    if (facts.header.schema > migrations.length) {
-      throw new BackupError(
-        `${name} was made by a newer Tidings (schema ${facts.header.schema}; this one knows ${migrations.length}). Restore it with that version, or a newer one`,
-      );
-    }
-    return facts;
-  } catch (error) {
-    if (error instanceof BackupError)
-      throw new BackupError(error.message.replace(path, name), { cause: error });
-    throw error;
-  }
 }
 
 /** Checks that the folder's key decrypts the backup's secrets. Throws when it does not, unless `newKey` allows it. */
