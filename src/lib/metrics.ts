@@ -25,8 +25,6 @@ interface Family {
   lines(): string[] | Promise<string[]>;
 }
 
-export type Registry = ReturnType<typeof createRegistry>;
-
 export function createRegistry() {
   const families = new Map<string, Family>();
   const add = (name: string, type: Family['type'], help: string, lines: Family['lines']) => {
