@@ -90,10 +90,10 @@ export function startJobs(
   };
 }
 
-/** How much one batch deletes: about a millisecond, so that a request that comes in between hardly waits. */
+/** Rows of a batch. It takes about a millisecond, so that a request hardly waits. */
 const BATCH = 100;
 
-/** How long the sweeper rests after a full batch: requests then wait hardly, and a sweep takes twice as long. */
+/** How long the sweeper rests after a full batch, so that requests hardly wait. A sweep then takes twice as long. */
 const REST_MS = 5;
 
 /**
