@@ -1,4 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite';
+import { codeOf } from '../src/lib/app-error.ts';
 
 // SQLite's own locks on an empty file that is never written. The kernel releases them when the process ends, so no lock
 // goes stale. Bun has no flock.
@@ -25,7 +26,7 @@ export function takeLock(file: string, holder: Holder): (() => void) | null {
     for (const statement of statements[holder]) sqlite.query(statement).all();
   } catch (error) {
     sqlite.close();
-    if (error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY') return null;
+    if (codeOf(error) === 'SQLITE_BUSY') return null;
     throw error;
   }
   return () => sqlite.close();

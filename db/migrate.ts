@@ -1,55 +1,33 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import {
-  closeSync,
-  copyFileSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  statSync,
-} from 'node:fs';
+import { copyFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import contentApi from './migrations/0000_content_api.sql' with { type: 'text' };
-import postCounts from './migrations/0001_post_counts.sql' with { type: 'text' };
-import webhooks from './migrations/0002_webhooks.sql' with { type: 'text' };
-import triggers from './migrations/0003_triggers.sql' with { type: 'text' };
-import users from './migrations/0004_users.sql' with { type: 'text' };
-import deliveryProblems from './migrations/0005_delivery_problems.sql' with { type: 'text' };
-import postSearch from './migrations/0006_post_search.sql' with { type: 'text' };
-import deliveryHeaders from './migrations/0007_delivery_headers.sql' with { type: 'text' };
-import deliveryDays from './migrations/0008_delivery_days.sql' with { type: 'text' };
-import providerHooks from './migrations/0009_provider_hooks.sql' with { type: 'text' };
-import hardening from './migrations/0010_hardening.sql' with { type: 'text' };
-import providerTypes from './migrations/0011_provider_types.sql' with { type: 'text' };
+import { messageOf } from '../src/lib/app-error.ts';
+import { bringToDisk, freeBytes, megabytes } from '../src/lib/disk.ts';
+import m00 from './migrations/0000_content_api.sql' with { type: 'text' };
+import m01 from './migrations/0001_post_counts.sql' with { type: 'text' };
+import m02 from './migrations/0002_webhooks.sql' with { type: 'text' };
+import m03 from './migrations/0003_triggers.sql' with { type: 'text' };
+import m04 from './migrations/0004_users.sql' with { type: 'text' };
+import m05 from './migrations/0005_delivery_problems.sql' with { type: 'text' };
+import m06 from './migrations/0006_post_search.sql' with { type: 'text' };
+import m07 from './migrations/0007_delivery_headers.sql' with { type: 'text' };
+import m08 from './migrations/0008_delivery_days.sql' with { type: 'text' };
+import m09 from './migrations/0009_provider_hooks.sql' with { type: 'text' };
+import m10 from './migrations/0010_hardening.sql' with { type: 'text' };
+import m11 from './migrations/0011_provider_types.sql' with { type: 'text' };
 import { inspectDatabase, snapshotInto } from './snapshot.ts';
 
 /**
- * All migrations, oldest first, embedded so that a compiled binary carries them (drizzle's own `migrate()` reads a
- * folder at run time). SQLite's `user_version` counts the applied ones.
+ * All migrations, oldest first, embedded for the compiled binary; drizzle's own `migrate()` reads a folder at run time.
+ * SQLite's `user_version` counts the applied ones.
  */
-export const migrations: readonly string[] = [
-  contentApi,
-  postCounts,
-  webhooks,
-  triggers,
-  users,
-  deliveryProblems,
-  postSearch,
-  deliveryHeaders,
-  deliveryDays,
-  providerHooks,
-  hardening,
-  providerTypes,
-];
+export const migrations: readonly string[] = [m00, m01, m02, m03, m04, m05, m06, m07, m08, m09, m10, m11];
 
 /** Applies the missing migrations: all, or none when one fails. Throws when the file comes from a newer version. */
 export function migrate(sqlite: Sqlite): void {
   const applyPending = sqlite.transaction(() => {
-    // Read again inside the write lock: two processes may start on one new folder.
-    const applied = readVersion(sqlite);
-    for (const migration of migrations.slice(applied)) {
+    // Read the version inside the write lock: two processes may start on one new folder.
+    for (const migration of migrations.slice(readVersion(sqlite))) {
       for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
     }
     sqlite.run(`PRAGMA user_version = ${migrations.length}`);
@@ -62,8 +40,7 @@ export function migrate(sqlite: Sqlite): void {
     );
   }
   if (version === migrations.length) return;
-  // Rebuilding a table drops it, which would delete the rows that refer to it. Inside a transaction the switch has no
-  // effect.
+  // Rebuilding a table drops it, which would delete the rows that refer to it. The switch works only out here.
   sqlite.run('PRAGMA foreign_keys = OFF');
   try {
     applyPending.immediate();
@@ -74,8 +51,7 @@ export function migrate(sqlite: Sqlite): void {
 
 /** The number of applied migrations. */
 export function readVersion(sqlite: Sqlite): number {
-  const row = sqlite.query<{ user_version: number }, []>('PRAGMA user_version').get();
-  return row?.user_version ?? 0;
+  return Number(sqlite.query('PRAGMA user_version').values()[0]?.[0]);
 }
 
 /** Free disk that an upgrade needs beside the copies. */
@@ -136,23 +112,12 @@ function copyAndRehearse(sqlite: Sqlite, file: string, schema: number): void {
   }
 }
 
-function bringToDisk(file: string): void {
-  const handle = openSync(file, 'r');
-  fsyncSync(handle);
-  closeSync(handle);
-}
-
 /** Upgrades and checks a copy. Returns the schema that it had. */
 function rehearse(file: string): number {
-  const sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
+  using sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
   const before = readVersion(sqlite);
-  try {
-    sqlite.run('PRAGMA synchronous = OFF');
-    sqlite.run('PRAGMA foreign_keys = ON');
-    migrate(sqlite);
-  } finally {
-    sqlite.close();
-  }
+  sqlite.run('PRAGMA synchronous = OFF');
+  migrate(sqlite);
   const { problem } = inspectDatabase(file);
   if (problem !== null) throw new Error(problem);
   return before;
@@ -160,17 +125,14 @@ function rehearse(file: string): number {
 
 /** Needs room for two copies and the write-ahead log of the upgrade. */
 function requireSpace(sqlite: Sqlite, file: string, schema: number): void {
-  const [[pages = 0, pageBytes = 0] = []] = sqlite
-    .query<Record<string, number>, []>(
-      'SELECT page_count, page_size FROM pragma_page_count, pragma_page_size',
-    )
-    .values() as number[][];
-  const needed = 3 * pages * pageBytes + SPARE_BYTES;
-  const { bavail, bsize } = statfsSync(dirname(file));
-  if (bavail * bsize >= needed) return;
-  const inMegabytes = (bytes: number) => `${Math.ceil(bytes / 1024 / 1024)} MB`;
+  const [[bytes] = []] = sqlite
+    .query('SELECT page_count * page_size FROM pragma_page_count, pragma_page_size')
+    .values();
+  const needed = 3 * Number(bytes) + SPARE_BYTES;
+  const free = freeBytes(dirname(file));
+  if (free === null || free >= needed) return;
   throw new Error(
-    `the upgrade of the database from schema ${schema} to ${migrations.length} needs ${inMegabytes(needed)} of free disk, and there are ${inMegabytes(bavail * bsize)}: ` +
+    `the upgrade of the database from schema ${schema} to ${migrations.length} needs ${megabytes(needed)} of free disk, and there are ${megabytes(free)}: ` +
       'make room, or go on with the version of Tidings that you had',
   );
 }
@@ -184,5 +146,3 @@ function removeOlderCopies(file: string, schema: number): void {
     if (isOlder && path !== copyName(file, schema) && statSync(path).isFile()) rmSync(path);
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

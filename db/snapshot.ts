@@ -4,13 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 /** Rows in each table. */
 export type TableCounts = Record<string, number>;
 
-export interface DatabaseFacts {
-  /** The number of applied migrations. */
-  schema: number;
-  /** Of the key that encrypts its secrets (see `keyFingerprint`); 0 before the first start. */
-  keyFingerprint: number;
-  tables: TableCounts;
-}
+const openExisting = (file: string) => new Sqlite(file, { readwrite: true, create: false, strict: true });
 
 /**
  * Copies a snapshot of `source` to the new file `target`, readable by this user alone. Reads in one transaction, which
@@ -20,7 +14,7 @@ export interface DatabaseFacts {
 export function snapshotInto(source: string, target: string): TableCounts {
   // SQLite accepts an empty target. One of its own could be read by others.
   closeSync(openSync(target, 'wx', 0o600));
-  const sqlite = new Sqlite(source, { readwrite: true, create: false, strict: true });
+  const sqlite = openExisting(source);
   try {
     sqlite.run('PRAGMA busy_timeout = 5000');
     let tables: TableCounts = {};
@@ -42,42 +36,38 @@ export function snapshotInto(source: string, target: string): TableCounts {
 }
 
 /**
- * Reads a whole database file that nobody else has open. `problem` is a sentence about its damage, or null. Throws when
- * it is no database.
+ * Reads a whole database file that nobody else has open. `schema`: the number of applied migrations. `keyFingerprint`:
+ * 0 before the first start. `problem`: a sentence about its damage, or null. Throws when it is no database.
  */
-export function inspectDatabase(file: string): DatabaseFacts & { problem: string | null } {
-  const sqlite = new Sqlite(file, { readonly: true, strict: true });
-  try {
-    const [[integrity] = []] = sqlite.query('PRAGMA integrity_check(1)').values();
-    const orphans = sqlite.query('PRAGMA foreign_key_check').values();
-    const tables = sqlite.query(`SELECT ${countsOf(tableNames(sqlite))}`).values()[0]?.[0];
-    const problem =
+export function inspectDatabase(file: string) {
+  using sqlite = new Sqlite(file, { readonly: true, strict: true });
+  const read = (query: string) => sqlite.query(query).values()[0]?.[0];
+  const integrity = String(read('PRAGMA integrity_check(1)'));
+  const orphans = sqlite.query('PRAGMA foreign_key_check').values().length;
+  return {
+    schema: Number(read('PRAGMA user_version')),
+    keyFingerprint: Number(read('PRAGMA application_id')),
+    tables: JSON.parse(String(read(`SELECT ${countsOf(tableNames(sqlite))}`))) as TableCounts,
+    problem:
       integrity !== 'ok'
-        ? String(integrity)
-        : orphans.length > 0
-          ? `${orphans.length} rows refer to others that are not there`
-          : null;
-    return { ...readPragmas(sqlite), tables: JSON.parse(String(tables)) as TableCounts, problem };
-  } finally {
-    sqlite.close();
-  }
+        ? integrity
+        : orphans > 0
+          ? `${orphans} rows refer to others that are not there`
+          : null,
+  };
 }
 
 /** Removes the key fingerprint from a database file that nobody else has open. */
 export function forgetKey(file: string): void {
-  const sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
+  using sqlite = openExisting(file);
   sqlite.run('PRAGMA application_id = 0');
-  sqlite.close();
 }
 
 /** Leaves out virtual tables: counting the search index runs statements of its own, during which SQLite cannot copy. */
 function tableNames(sqlite: Sqlite): string[] {
-  const names = sqlite
-    .query<{ name: string }, []>(
-      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name",
-    )
-    .all();
-  return names.map(({ name }) => name);
+  const query = `SELECT name FROM sqlite_schema
+    WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name`;
+  return sqlite.query(query).values().flat().map(String);
 }
 
 /** SQL for a JSON object with the number of rows in each table. */
@@ -87,22 +77,15 @@ function countsOf(tables: readonly string[]): string {
   return `json_object(${pairs.join(', ')})`;
 }
 
-function readPragmas(sqlite: Sqlite): { schema: number; keyFingerprint: number } {
-  const read = (name: string) => Number(sqlite.query(`PRAGMA ${name}`).values()[0]?.[0]);
-  return { schema: read('user_version'), keyFingerprint: read('application_id') };
-}
-
 /**
  * Merges the write-ahead log into the file, so that the file alone is the database. Nobody else may have it open.
  * False: the file cannot be opened and is unchanged.
  */
 export function settle(file: string): boolean {
-  const sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
+  using sqlite = openExisting(file);
   try {
     return sqlite.query('PRAGMA journal_mode = DELETE').values()[0]?.[0] === 'delete';
   } catch {
     return false;
-  } finally {
-    sqlite.close();
   }
 }

@@ -4,7 +4,7 @@ import { dashboard } from './dashboard/routes.ts';
 import { errorHandling } from './http/errors.ts';
 import { ping } from './http/ping.ts';
 import { type Fetch, type MatchedRoute, routeMatching, withRequestHandling } from './http/request.ts';
-import { clientAddressReader } from './lib/network.ts';
+import { clientAddress } from './lib/network.ts';
 import { createUploadBudget } from './lib/upload.ts';
 import { type MetricsAccess, metrics, ready } from './operate/routes.ts';
 import { posts } from './posts/routes.ts';
@@ -21,7 +21,7 @@ export interface ServerFacts extends MetricsAccess {
   readonly clientIpHeader: string | undefined;
 }
 
-/** The whole HTTP side of Tidings. Reads as a table of contents: what is not used here is not served. */
+/** The HTTP side of Tidings. Anything that is not used here is not served. */
 export function createApp(
   deps: Omit<DashboardDeps, 'self' | 'clientAddress' | 'uploadBudget'> & Partial<ServerFacts>,
   webhookProviders: readonly Provider[] = providers,
@@ -49,7 +49,7 @@ export function createApp(
         ...deps,
         uploadBudget,
         self: (request) => served(request),
-        clientAddress: clientAddressReader(peerAddress, clientIpHeader),
+        clientAddress: (request) => clientAddress(request.headers, peerAddress(request), clientIpHeader),
       }),
     )
     .use(docs(deps, () => app));

@@ -1,17 +1,9 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
-import type { UnkeyConfig } from './keys/model.ts';
 import { OrganizationCreation } from './organizations/model.ts';
 
 // The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.
 
-const LogLevel = Type.Union([
-  Type.Literal('debug'),
-  Type.Literal('info'),
-  Type.Literal('warn'),
-  Type.Literal('error'),
-  Type.Literal('silent'),
-]);
 const LogFormat = Type.Union([Type.Literal('auto'), Type.Literal('json'), Type.Literal('pretty')]);
 const HttpUrl = Type.String({ pattern: '^https?://[^\\s/?#]+(/[^\\s?#]*)?$', maxLength: 2048 });
 
@@ -24,7 +16,7 @@ interface Setting {
   readonly help: string;
 }
 
-/** Every setting, once: its variable, its flag, its bounds, its words. `serve --help` is made from it. */
+/** Each setting with its variable, flag, bounds and words. `serve --help` is made from it. */
 export const settings = {
   HOST: {
     flag: '--host <address>',
@@ -171,7 +163,7 @@ export const settings = {
   },
   LOG_LEVEL: {
     flag: '--log-level <level>',
-    schema: LogLevel,
+    schema: Type.String({ pattern: '^(?:debug|info|warn|error|silent)$' }),
     default: 'info',
     expected: 'one of debug, info, warn, error, silent',
     help: 'debug, info, warn, error or silent',
@@ -197,12 +189,7 @@ type ServiceUrlName = 'UNKEY_BASE_URL' | (typeof PROVIDER_URLS)[number] | 'BACKU
 /** The settings of the providers' APIs. */
 export const PROVIDER_URLS = ['GITHUB_API_URL', 'LINEAR_API_URL'] as const;
 
-const PLAIN_HTTP = 'anyone on the network can read plain http';
-
-/** They mean nothing without UNKEY_ROOT_KEY. */
-const unkeyDetails = ['UNKEY_API_ID', 'UNKEY_BASE_URL', 'UNKEY_TIMEOUT_MS'] as const;
-
-/** Of these it is said that they are wrong, not what they were. */
+/** Errors about these never repeat the value. */
 const secretSettings: ReadonlySet<SettingName> = new Set([
   'UNKEY_ROOT_KEY',
   'SECRET_KEY',
@@ -227,38 +214,11 @@ export interface S3Access {
   stallMs?: number | undefined;
 }
 
-export interface Config {
-  host: string;
-  port: number;
-  /** Without a trailing slash. Absent: `http://localhost:PORT`, known once the port is. */
-  publicUrl?: string | undefined;
-  dataDir: string;
-  /** 32 bytes in base64. Absent: the key file of the data folder. */
-  secretKey?: string | undefined;
-  /** Present when Unkey keeps the keys. */
-  unkey?: UnkeyConfig | undefined;
-  /** Base URLs of the providers' APIs by provider, without a trailing slash. */
-  providerApis: Readonly<Record<string, string>>;
-  /** Present when the server makes backups by itself. */
-  backups?: BackupsConfig | undefined;
-  /** How the store of `s3://…` backups is reached. */
-  s3?: S3Access | undefined;
-  /** The header in which the proxy in front of the server names the client. Absent: there is no trusted proxy. */
-  clientIpHeader?: string | undefined;
-  organizationCreation: OrganizationCreation;
-  logLevel: Static<typeof LogLevel>;
-  logFormat: Static<typeof LogFormat>;
-  /** Absent: metrics are for clients on this machine. */
-  metricsToken?: string | undefined;
-}
+/** The settings as the server uses them; undefined where one is not set and has no default. */
+export type Config = { [Name in keyof ExaminedConfig]: Exclude<ExaminedConfig[Name], null> };
 
-interface BackupsConfig {
-  /** A folder, or `s3://bucket/prefix`. */
-  dir: string;
-  /** A cron expression, in UTC. */
-  schedule: string;
-  keep: number;
-}
+/** Null: a setting is wrong, so there is no value. Falling back to a default could send a secret elsewhere. */
+export type ExaminedConfig = ReturnType<typeof examineConfig>['config'];
 
 /** A setting that is missing or wrong. The message names the variable and says what it must be. */
 export class ConfigError extends Error {
@@ -278,14 +238,8 @@ export function readConfig(flags?: Environment, environment?: Environment): Conf
   return config as Config;
 }
 
-/** Null: a setting is wrong, so there is no value. Falling back to a default could send a secret elsewhere. */
-export type ExaminedConfig = { [Name in keyof Config]: Config[Name] | null };
-
 /** Reads the same settings without throwing. Every null in `config` has its line in `problems`. */
-export function examineConfig(
-  flags: Environment = {},
-  environment: Environment = Bun.env,
-): { config: ExaminedConfig; problems: string[] } {
+export function examineConfig(flags: Environment = {}, environment: Environment = Bun.env) {
   const problems: string[] = [];
   const textOf = (name: SettingName) => flags[name] || environment[name] || undefined;
 
@@ -306,18 +260,20 @@ export function examineConfig(
 
   const plainHosts = new Set((read('ALLOW_HTTP') ?? '').toLowerCase().split(/, ?/));
 
-  /** Reads the URL of another service. Plain http would show keys and backups to the network. */
+  /** Reads the URL of another service, without a trailing slash. Plain http would show keys and backups to the network. */
   function readServiceUrl<Name extends ServiceUrlName>(name: Name): Value<Name> | null {
-    const url = read(name);
+    const url = withoutSlash(read(name));
     if (url === undefined || url === null) return url as Value<Name> | null;
-    const { protocol, hostname } = URL.parse(url) ?? {};
-    if (protocol === undefined || hostname === undefined) refuse(name, url);
-    else if (protocol === 'https:' || isThisMachine(hostname)) return url;
-    // The API's client refuses any other http URL.
-    else if (name === 'LINEAR_API_URL') problems.push(`${name} must be an https URL: ${PLAIN_HTTP}`);
-    else if (plainHosts.has(hostname)) return url;
-    else
-      problems.push(`${name} must be an https URL: ${PLAIN_HTTP}. To allow it, set ALLOW_HTTP=${hostname}`);
+    const { protocol, hostname = '' } = URL.parse(url) ?? {};
+    if (protocol === undefined) {
+      refuse(name, url);
+      return null;
+    }
+    // Linear's API client refuses any other http URL.
+    const isAllowed = name !== 'LINEAR_API_URL' && plainHosts.has(hostname);
+    if (protocol === 'https:' || isThisMachine(hostname) || isAllowed) return url;
+    const advice = name === 'LINEAR_API_URL' ? '' : `. To allow it, set ALLOW_HTTP=${hostname}`;
+    problems.push(`${name} must be an https URL: anyone on the network can read plain http${advice}`);
     return null;
   }
 
@@ -327,14 +283,13 @@ export function examineConfig(
     baseUrl: readServiceUrl('UNKEY_BASE_URL'),
     timeoutMs: read('UNKEY_TIMEOUT_MS'),
   };
-  const rootless = unkeyDetails.filter((name) => rootKey === undefined && textOf(name) !== undefined);
+  const rootless = (['UNKEY_API_ID', 'UNKEY_BASE_URL', 'UNKEY_TIMEOUT_MS'] as const).filter(
+    (name) => rootKey === undefined && textOf(name) !== undefined,
+  );
   problems.push(...rootless.map((name) => `${name} needs UNKEY_ROOT_KEY. Set both or neither`));
   const accessKeyId = read('BACKUP_S3_ACCESS_KEY_ID');
   const secretAccessKey = read('BACKUP_S3_SECRET_ACCESS_KEY');
-  const store = {
-    endpoint: withoutSlash(readServiceUrl('BACKUP_S3_ENDPOINT')),
-    region: read('BACKUP_S3_REGION'),
-  };
+  const store = { endpoint: readServiceUrl('BACKUP_S3_ENDPOINT'), region: read('BACKUP_S3_REGION') };
   const dir = read('BACKUP_DIR');
   const backups = { schedule: read('BACKUP_SCHEDULE'), keep: read('BACKUP_KEEP') };
   if (backups.schedule !== null && !isCron(backups.schedule)) {
@@ -348,7 +303,12 @@ export function examineConfig(
       'BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY must both be set for backups in S3',
     );
   }
-  const config: ExaminedConfig = {
+  const s3: S3Access | null | undefined = hasAccess
+    ? usable({ ...store, accessKeyId, secretAccessKey })
+    : needsAccess
+      ? null
+      : undefined;
+  const config = {
     host: read('HOST'),
     port: read('PORT'),
     publicUrl: withoutSlash(read('PUBLIC_URL')),
@@ -356,11 +316,11 @@ export function examineConfig(
     secretKey: read('SECRET_KEY'),
     unkey: rootless.length > 0 ? null : rootKey === undefined ? undefined : usable({ rootKey, ...unkey }),
     providerApis: usable({
-      github: withoutSlash(readServiceUrl('GITHUB_API_URL')),
-      linear: withoutSlash(readServiceUrl('LINEAR_API_URL')),
+      github: readServiceUrl('GITHUB_API_URL'),
+      linear: readServiceUrl('LINEAR_API_URL'),
     }),
     backups: dir === undefined ? undefined : usable({ dir, ...backups }),
-    s3: hasAccess ? usable({ ...store, accessKeyId, secretAccessKey }) : needsAccess ? null : undefined,
+    s3,
     clientIpHeader: read('CLIENT_IP_HEADER'),
     organizationCreation: read('ORGANIZATION_CREATION'),
     logLevel: read('LOG_LEVEL'),
@@ -371,9 +331,7 @@ export function examineConfig(
 }
 
 /** The parts of a group of settings; null when one of them is wrong. */
-function usable<Parts extends object>(
-  parts: Parts,
-): { [Name in keyof Parts]: Exclude<Parts[Name], null> } | null {
+function usable<Parts extends object>(parts: Parts) {
   type Usable = { [Name in keyof Parts]: Exclude<Parts[Name], null> };
   return Object.values(parts).includes(null) ? null : (parts as Usable);
 }

@@ -10,15 +10,15 @@ import { pathOf } from './http/request.ts';
 import { errorJson } from './http/respond.ts';
 import { listIntegrations } from './integrations/store.ts';
 import { embeddedKeys } from './keys/embedded.ts';
-import type { KeyDeps, KeyService } from './keys/service.ts';
 import { tidings } from './lib/build.ts';
+import { freeBytes } from './lib/disk.ts';
 import { randomIds } from './lib/ids.ts';
 import { openLog } from './lib/log.ts';
 import { createMetrics } from './lib/metrics.ts';
 import { fetchWithoutRedirects } from './lib/network.ts';
 import { systemClock } from './lib/time.ts';
 import { backupJobs } from './operate/backup/job.ts';
-import { type DataFolderOptions, databaseFile, freeBytes, openDataFolder } from './operate/data-folder.ts';
+import { type DataFolderOptions, databaseFile, openDataFolder } from './operate/data-folder.ts';
 import { guardDescriptors } from './operate/descriptors.ts';
 import { type RunningJobs, serverJobs, startJobs } from './operate/jobs.ts';
 import { addProcessMetrics } from './operate/metrics.ts';
@@ -39,16 +39,14 @@ const PROVIDER_TIMEOUT_S = 240;
 const PROBES: ReadonlySet<string> = new Set(['/ping', '/ready']);
 
 /** Services of the server and of every command. `close` writes pending key usage and closes the database. */
-export interface Services extends Deps {
-  close(): Promise<void>;
-}
+export type Services = Awaited<ReturnType<typeof openServices>>;
 
 /** Opens the data folder and puts the services on it. Throws `DataFolderError`. */
 export async function openServices(
   config: Config,
   role: Role = 'command',
   { newDatabase }: Pick<DataFolderOptions, 'newDatabase'> = {},
-): Promise<Services> {
+) {
   const { close, upgradedFrom, ...folder } = openDataFolder(config.dataDir, {
     secretKey: config.secretKey,
     backupDir: config.backups?.dir,
@@ -70,7 +68,10 @@ export async function openServices(
     metrics: createMetrics(providers.map(({ id }) => id)),
     actor: actorOf(role),
   };
-  const keys = await openKeys(base, config);
+  const { unkey } = config;
+  // Unkey's SDK loads as slowly as everything else together.
+  const keys =
+    unkey === undefined ? embeddedKeys(base) : (await import('./keys/unkey.ts')).unkeyKeys(base, unkey);
   const publicUrl = (await findPublicUrl(base, config)) ?? publicUrlOf(config, config.port);
   return {
     ...base,
@@ -87,7 +88,7 @@ export async function openServices(
         close();
       }
     },
-  };
+  } satisfies Deps & { close(): Promise<void> };
 }
 
 /** The server itself, or the person who runs a command. */
@@ -101,39 +102,22 @@ function systemUser(): string | null {
   const uid = process.getuid?.();
   if (uid === undefined) return null;
   try {
-    const users = readFileSync('/etc/passwd', 'utf8').split('\n');
-    const [name] = users.map((line) => line.split(':')).find(([, , id]) => id === String(uid)) ?? [];
-    return name ?? `uid ${uid}`;
+    const line = new RegExp(`^([^:]+):[^:]*:${uid}:`, 'm').exec(readFileSync('/etc/passwd', 'utf8'));
+    return line?.[1] ?? `uid ${uid}`;
   } catch {
     return `uid ${uid}`;
   }
-}
-
-async function openKeys(base: KeyDeps, { unkey }: Config): Promise<KeyService> {
-  if (unkey === undefined) return embeddedKeys(base);
-  // Unkey's SDK takes as long to load as all the rest, and most do not use it.
-  const { unkeyKeys } = await import('./keys/unkey.ts');
-  return unkeyKeys(base, unkey);
 }
 
 function publicUrlOf(config: Config, port: number | undefined): string {
   return config.publicUrl ?? `http://localhost:${port}`;
 }
 
-export interface RunningServer {
-  /** The listening address, such as `http://127.0.0.1:3000`. */
-  readonly url: string;
-  /** The prefix of links. */
-  readonly publicUrl: string;
-  /** Refuses further requests with 503, waits for those in flight, and stops the jobs. */
-  stop(): Promise<void>;
-}
-
 /**
  * Listens and starts the jobs. All or nothing: throws when the port is taken or the database cannot be written, and then
  * nothing listens.
  */
-export async function startServer(services: Services, config: Config): Promise<RunningServer> {
+export async function startServer(services: Services, config: Config) {
   const publicUrl = () => publicUrlOf(config, server.port);
   let jobs: RunningJobs | undefined;
   // Rehearsals and previews have a thread of their own, so that no draft has to wait for them.
@@ -146,11 +130,7 @@ export async function startServer(services: Services, config: Config): Promise<R
     freeBytes: () => freeBytes(config.dataDir),
     failedDeliveries: services.metrics.failedDeliveries,
   });
-  // Probes get responses to the end; answer other requests with 503 + Retry-After.
-  const whileStopping = (request: Request) =>
-    PROBES.has(pathOf(request))
-      ? app.fetch(request)
-      : errorJson(503, STOPPING, { connection: 'close', 'retry-after': '1' });
+  const refuse = (reason: string) => errorJson(503, reason, { connection: 'close', 'retry-after': '1' });
   const app = createApp({
     ...services,
     publicUrl,
@@ -169,15 +149,13 @@ export async function startServer(services: Services, config: Config): Promise<R
       'CLIENT_IP_HEADER is not set: limits on sign-ins treat all clients behind the proxy as one. Set it to the header in which your proxy names the client',
     );
   }
-  const stopWatching = addProcessMetrics(services.metrics.registry);
+  const stopWatching = addProcessMetrics(services.metrics, services.db);
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,
     fetch(request) {
-      if (isStopping) return whileStopping(request);
-      if (descriptors.isFull) {
-        return errorJson(503, 'Too many open connections', { connection: 'close', 'retry-after': '1' });
-      }
+      if (isStopping && !PROBES.has(pathOf(request))) return refuse(STOPPING);
+      if (descriptors.isFull && !isStopping) return refuse('Too many open connections');
       return app.fetch(request);
     },
     // Bun's own refusal of a large body has no body; ours does, and Bun buffers nothing that is not read.
@@ -214,13 +192,15 @@ export async function startServer(services: Services, config: Config): Promise<R
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
 
   return {
+    /** The listening address, such as `http://127.0.0.1:3000`. */
     url: `http://${host}:${server.port}`,
+    /** The prefix of links. */
     publicUrl: publicUrl(),
+    /** Refuses further requests with 503, waits for those in flight, and stops the jobs. */
     async stop() {
       isStopping = true;
       const jobsStopped = jobs?.stop();
-      // It goes on listening meanwhile, so that `/ready` can say what goes on. Closing waits for idle connections too,
-      // which may stay open for long: the count of requests tells.
+      // Keep listening meanwhile for `/ready`. Closing waits for idle connections too, so count the requests.
       const deadline = Date.now() + DRAIN_MS;
       while (server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
       await stopAll();
@@ -236,7 +216,7 @@ export async function startServer(services: Services, config: Config): Promise<R
 async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
   const pause = await uptime.begin();
   if (pause === null) return;
-  const integrations = await listIntegrations(db);
+  const integrations = await db.read((tx) => listIntegrations(tx));
   const asked = integrations.filter(
     ({ type, hasToken }) => hasToken && providerOf(type).api?.listsDeliveries === true,
   );

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { ConfigError, examineConfig, readConfig } from '../src/config.ts';
 
 test('defaults, with nothing set', () => {
-  expect(readConfig({}, {})).toEqual({
+  expect<unknown>(readConfig({}, {})).toEqual({
     host: '127.0.0.1',
     port: 3000,
     dataDir: './data',

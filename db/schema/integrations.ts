@@ -9,19 +9,19 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
-import { organizations } from './organizations.ts';
+import { organizations, partOf } from './organizations.ts';
 
 /** The ids of the providers. */
 const PROVIDER_IDS = ['github', 'linear', 'forgejo'] as const;
+
+export const EVENT_TYPES = ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'] as const;
 
 /** A connected provider. Secrets are encrypted under the key of the data folder, never in the clear. */
 export const integrations = sqliteTable(
   'integrations',
   {
     id: text().primaryKey(),
-    organizationId: text('organization_id')
-      .notNull()
-      .references(() => organizations.id, { onDelete: 'cascade' }),
+    organizationId: partOf('organization_id', () => organizations.id),
     type: text({ enum: PROVIDER_IDS }).notNull(),
     enabled: integer({ mode: 'boolean' }).notNull(),
     secret: blob({ mode: 'buffer' }).notNull(),
@@ -42,9 +42,7 @@ export const repositories = sqliteTable(
   'repositories',
   {
     id: text().primaryKey(),
-    integrationId: text('integration_id')
-      .notNull()
-      .references(() => integrations.id, { onDelete: 'cascade' }),
+    integrationId: partOf('integration_id', () => integrations.id),
     /** `owner/name`. */
     fullName: text('full_name').notNull(),
     /** The provider's id, which survives renames. Null until the API or a verified delivery tells it. */
@@ -61,9 +59,7 @@ export const repositories = sqliteTable(
 export const hooks = sqliteTable(
   'hooks',
   {
-    integrationId: text('integration_id')
-      .notNull()
-      .references(() => integrations.id, { onDelete: 'cascade' }),
+    integrationId: partOf('integration_id', () => integrations.id),
     /** `owner/name` of a repository, a team's id, or `all-public-teams`. */
     placeId: text('place_id').notNull(),
     placeName: text('place_name').notNull(),
@@ -160,13 +156,9 @@ export const deliveries = sqliteTable(
 export const events = sqliteTable(
   'events',
   {
-    integrationId: text('integration_id')
-      .notNull()
-      .references(() => integrations.id, { onDelete: 'cascade' }),
+    integrationId: partOf('integration_id', () => integrations.id),
     repositoryId: text('repository_id').notNull(),
-    type: text({
-      enum: ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'],
-    }).notNull(),
+    type: text({ enum: EVENT_TYPES }).notNull(),
     key: text().notNull(),
     /** Null for an issue tracker. */
     branch: text(),

@@ -1,5 +1,14 @@
 import { sql } from 'drizzle-orm';
-import { blob, check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import {
+  type AnySQLiteColumn,
+  blob,
+  check,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+} from 'drizzle-orm/sqlite-core';
 
 export const organizations = sqliteTable(
   'organizations',
@@ -12,14 +21,16 @@ export const organizations = sqliteTable(
   (table) => [check('organizations_plan', sql`${table.plan} in ('free', 'pro')`)],
 );
 
+/** The column of rows that are deleted with the row that it names. */
+export const partOf = <Name extends string>(name: Name, parent: () => AnySQLiteColumn) =>
+  text(name).notNull().references(parent, { onDelete: 'cascade' });
+
 /** API keys of the embedded key service. The value itself is never stored: `hash` is its SHA-256. */
 export const apiKeys = sqliteTable(
   'api_keys',
   {
     id: text().primaryKey(),
-    organizationId: text('organization_id')
-      .notNull()
-      .references(() => organizations.id, { onDelete: 'cascade' }),
+    organizationId: partOf('organization_id', () => organizations.id),
     name: text().notNull(),
     hash: blob({ mode: 'buffer' }).notNull().unique(),
     prefix: text().notNull(),
@@ -48,12 +59,8 @@ export const users = sqliteTable('users', {
 export const memberships = sqliteTable(
   'memberships',
   {
-    userId: text('user_id')
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
-    organizationId: text('organization_id')
-      .notNull()
-      .references(() => organizations.id, { onDelete: 'cascade' }),
+    userId: partOf('user_id', () => users.id),
+    organizationId: partOf('organization_id', () => organizations.id),
     role: text({ enum: ['owner', 'member'] }).notNull(),
     createdAt: text('created_at').notNull(),
   },
@@ -69,9 +76,7 @@ export const sessions = sqliteTable(
   'sessions',
   {
     hash: text().primaryKey(),
-    userId: text('user_id')
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
+    userId: partOf('user_id', () => users.id),
     createdAt: text('created_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
     /** Written at most once an hour, with the client's address and `User-Agent` of that use. */

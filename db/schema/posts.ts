@@ -9,16 +9,14 @@ import {
   sqliteTable,
   text,
 } from 'drizzle-orm/sqlite-core';
-import { organizations } from './organizations.ts';
+import { organizations, partOf } from './organizations.ts';
 
 const POST_AS_JSON = sql`cast(json_object('id', id, 'title', title, 'content', content, 'markdown', markdown, 'contentType', content_type, 'sourceMetadata', json(source_metadata), 'status', status, 'createdAt', created_at, 'updatedAt', updated_at) as blob)`;
 
 // Both `posts` and `staged_posts` have these columns.
 const headColumns = () => ({
   id: text().primaryKey(),
-  organizationId: text('organization_id')
-    .notNull()
-    .references(() => organizations.id, { onDelete: 'cascade' }),
+  organizationId: partOf('organization_id', () => organizations.id),
   status: text({ enum: ['draft', 'published'] }).notNull(),
   contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
   createdAt: text('created_at').notNull(),
@@ -93,9 +91,7 @@ export const imports = sqliteTable(
   'imports',
   {
     id: text().primaryKey(),
-    organizationId: text('organization_id')
-      .notNull()
-      .references(() => organizations.id, { onDelete: 'cascade' }),
+    organizationId: partOf('organization_id', () => organizations.id),
     state: text({ enum: ['staging', 'applying'] }).notNull(),
     /** The last heartbeat of its process, in milliseconds since 1970. An old one means that the process died. */
     beatAt: integer('beat_at').notNull(),

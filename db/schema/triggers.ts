@@ -1,20 +1,17 @@
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { integrations, repositories } from './integrations.ts';
+import { EVENT_TYPES, integrations, repositories } from './integrations.ts';
+import { partOf } from './organizations.ts';
 
 /** Rules that turn events of an integration into drafts. */
 export const triggers = sqliteTable(
   'triggers',
   {
     id: text().primaryKey(),
-    integrationId: text('integration_id')
-      .notNull()
-      .references(() => integrations.id, { onDelete: 'cascade' }),
+    integrationId: partOf('integration_id', () => integrations.id),
     /** Null: every repository of the integration. */
     repositoryId: text('repository_id').references(() => repositories.id, { onDelete: 'cascade' }),
-    event: text({
-      enum: ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'],
-    }).notNull(),
+    event: text({ enum: EVENT_TYPES }).notNull(),
     /** Its condition and result as one text, so that no two triggers do the same. */
     rule: text().notNull().unique(),
     /** An object with sorted names and values. */
@@ -41,13 +38,9 @@ export const triggers = sqliteTable(
 export const triggerEvents = sqliteTable(
   'trigger_events',
   {
-    triggerId: text('trigger_id')
-      .notNull()
-      .references(() => triggers.id, { onDelete: 'cascade' }),
+    triggerId: partOf('trigger_id', () => triggers.id),
     repositoryId: text('repository_id').notNull(),
-    type: text({
-      enum: ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'],
-    }).notNull(),
+    type: text({ enum: EVENT_TYPES }).notNull(),
     key: text().notNull(),
     /** The event passed the trigger's filters. */
     isMatch: integer('is_match', { mode: 'boolean' }).notNull(),
@@ -64,9 +57,7 @@ export const triggerEvents = sqliteTable(
 export const triggerRuns = sqliteTable(
   'trigger_runs',
   {
-    triggerId: text('trigger_id')
-      .notNull()
-      .references(() => triggers.id, { onDelete: 'cascade' }),
+    triggerId: partOf('trigger_id', () => triggers.id),
     scope: text().notNull(),
     /** Time of the earliest of those events. */
     since: text().notNull(),
@@ -95,9 +86,7 @@ export const triggerRuns = sqliteTable(
 export const drafts = sqliteTable(
   'drafts',
   {
-    triggerId: text('trigger_id')
-      .notNull()
-      .references(() => triggers.id, { onDelete: 'cascade' }),
+    triggerId: partOf('trigger_id', () => triggers.id),
     /** A branch of a repository, or a team. */
     scope: text().notNull(),
     subject: text().notNull(),

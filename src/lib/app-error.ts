@@ -44,3 +44,11 @@ export function notFound(kind: string, id: string): AppError {
   const name = `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;
   return new AppError(404, `${name} ${id} not found`, { code: `${kind}_not_found`, details: { id } });
 }
+
+/** The message of anything that was thrown. */
+export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** The code of an error of the system or the database, such as `ENOSPC`; empty without one. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

@@ -76,28 +76,19 @@ const SECRETS: [pattern: RegExp, replacement: string][] = [
   [/\b(tidings_[a-z]+=)[^;\s"']+/g, '$1…'],
 ];
 
-interface DescribedError {
-  type: string;
-  message: string;
-  stack?: string;
-  code?: string;
-  status?: number;
-  cause?: DescribedError;
-}
-
 /** Picks what to log of an error. Errors of libraries carry requests, headers and whole bodies as properties. */
-export function describeError(error: unknown, depth = 0): DescribedError {
+export function describeError(error: unknown, depth = 0): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error, message: clean(String(error)) };
-  const described: DescribedError = { type: error.constructor.name, message: clean(error.message) };
-  if (error.stack !== undefined) described.stack = clean(error.stack);
-  if ('code' in error && ['string', 'number'].includes(typeof error.code)) {
-    described.code = clean(String(error.code));
-  }
-  const status = 'status' in error ? error.status : 'statusCode' in error ? error.statusCode : undefined;
-  if (typeof status === 'number') described.status = status;
-  if (error.cause !== undefined && depth < MAX_CAUSES)
-    described.cause = describeError(error.cause, depth + 1);
-  return described;
+  const { code, status, statusCode } = error as { code?: unknown; status?: unknown; statusCode?: unknown };
+  return {
+    type: error.constructor.name,
+    message: clean(error.message),
+    stack: error.stack && clean(error.stack),
+    code: typeof code === 'string' || typeof code === 'number' ? clean(String(code)) : undefined,
+    status: [status, statusCode].find((each) => typeof each === 'number'),
+    cause:
+      error.cause !== undefined && depth < MAX_CAUSES ? describeError(error.cause, depth + 1) : undefined,
+  };
 }
 
 function clean(text: string): string {

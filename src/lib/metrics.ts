@@ -8,92 +8,84 @@ export interface Sample {
 }
 
 /** A counter for one set of labels. Hot paths keep it, so that labels are looked up once. */
-export interface Count {
-  value: number;
-}
+export type Count = Pick<ReturnType<typeof createCount>, 'value'>;
 
 /** A histogram for one set of labels. */
-export interface Durations {
-  observe(seconds: number): void;
-}
+export type Durations = Pick<ReturnType<typeof createHistogram>, 'observe'>;
 
-/** Creates or finds the series of these label values, in the order of the label names. */
-type Series<Kind> = (...labelValues: string[]) => Kind;
+type Reading = number | readonly Sample[] | null;
 
-export interface Registry {
-  /** The name ends in `_total`. */
-  counter(name: string, help: string, labelNames: readonly string[]): Series<Count>;
-  /** The name ends in `_seconds`; `bounds` ascend. */
-  histogram(
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    bounds: readonly number[],
-  ): Series<Durations>;
-  /** Calls `read` for each response; leaves the metric out when it throws. A gauge of the same name replaces it. */
-  gauge(name: string, help: string, read: () => number | readonly Sample[] | null): void;
-  /** A counter that grows elsewhere, such as processor time. */
-  counted(name: string, help: string, read: () => number): void;
-  /** All metrics, in the order in which they were added. `onError` gets those that could not be read. */
-  render(onError?: (name: string, error: unknown) => void): string;
-}
+type Problem = (name: string, error: unknown) => void;
 
 interface Family {
   name: string;
   type: 'counter' | 'gauge' | 'histogram';
   help: string;
   /** The lines after `# HELP` and `# TYPE`. */
-  lines(): string[];
+  lines(): string[] | Promise<string[]>;
 }
 
-export function createRegistry(): Registry {
+export function createRegistry() {
   const families = new Map<string, Family>();
   const add = (name: string, type: Family['type'], help: string, lines: Family['lines']) => {
     if (families.has(name) && type !== 'gauge') throw new Error(`the metric ${name} exists already`);
     families.set(name, { name, type, help, lines });
   };
+  const addSeries = <Kind extends { lines(name: string, labels: string): string[] }>(
+    name: string,
+    type: Family['type'],
+    help: string,
+    labelNames: readonly string[],
+    create: () => Kind,
+  ) => {
+    const byLabels = new Map<string, Kind>();
+    add(name, type, help, () => [...byLabels].flatMap(([labels, each]) => each.lines(name, labels)));
+    return (...values: string[]): Kind => {
+      const labels = labelText(Object.fromEntries(labelNames.map((name, at) => [name, values[at] ?? ''])));
+      const each = byLabels.get(labels) ?? create();
+      byLabels.set(labels, each);
+      return each;
+    };
+  };
 
   return {
-    counter(name, help, labelNames) {
-      const { series, all } = createSeries(labelNames, (): Count => ({ value: 0 }));
-      add(name, 'counter', help, () => all().map(([labels, { value }]) => line(name, labels, value)));
-      return series;
-    },
-    histogram(name, help, labelNames, bounds) {
-      const { series, all } = createSeries(labelNames, () => createHistogram(bounds));
-      add(name, 'histogram', help, () => all().flatMap(([labels, each]) => each.lines(name, labels)));
-      return series;
-    },
-    gauge(name, help, read) {
-      add(name, 'gauge', help, () => {
-        const value = read();
-        if (value === null) return [];
-        const samples = typeof value === 'number' ? [{ value }] : value;
-        return samples.map((sample: Sample) => line(name, labelText(sample.labels ?? {}), sample.value));
+    /** The name ends in `_total`. */
+    counter: (name: string, help: string, labelNames: readonly string[]) =>
+      addSeries(name, 'counter', help, labelNames, createCount),
+    /** The name ends in `_seconds`; `bounds` ascend. */
+    histogram: (name: string, help: string, labelNames: readonly string[], bounds: readonly number[]) =>
+      addSeries(name, 'histogram', help, labelNames, () => createHistogram(bounds)),
+    /**
+     * Calls `read` for each response; leaves the metric out when it throws. A gauge of the same name replaces it.
+     * `type`: a counter that grows elsewhere, such as processor time.
+     */
+    gauge(
+      name: string,
+      help: string,
+      read: () => Reading | Promise<Reading>,
+      type: 'gauge' | 'counter' = 'gauge',
+    ): void {
+      add(name, type, help, async () => {
+        const value = (await read()) ?? [];
+        const samples: readonly Sample[] = typeof value === 'number' ? [{ value }] : value;
+        return samples.map(({ labels = {}, value }) => line(name, labelText(labels), value));
       });
     },
-    counted(name, help, read) {
-      add(name, 'counter', help, () => [line(name, '', read())]);
+    /** All metrics, in the order in which they were added. `onError` gets those that could not be read. */
+    async render(onError?: Problem): Promise<string> {
+      let text = '';
+      for (const family of families.values()) text += await renderFamily(family, onError);
+      return text;
     },
-    render: (onError) => [...families.values()].map((family) => renderFamily(family, onError)).join(''),
   };
 }
 
-/** The series of one metric, by their labels. */
-function createSeries<Kind>(labelNames: readonly string[], create: () => Kind) {
-  const byLabels = new Map<string, Kind>();
-  return {
-    series(...values: string[]): Kind {
-      const labels = labelText(Object.fromEntries(labelNames.map((name, at) => [name, values[at] ?? ''])));
-      let each = byLabels.get(labels);
-      if (each === undefined) {
-        each = create();
-        byLabels.set(labels, each);
-      }
-      return each;
-    },
-    all: () => [...byLabels],
+function createCount() {
+  const count = {
+    value: 0,
+    lines: (name: string, labels: string) => [line(name, labels, count.value)],
   };
+  return count;
 }
 
 function createHistogram(bounds: readonly number[]) {
@@ -118,15 +110,14 @@ function createHistogram(bounds: readonly number[]) {
   };
 }
 
-function renderFamily({ name, type, help, lines }: Family, onError?: (name: string, error: unknown) => void) {
+async function renderFamily({ name, type, help, lines }: Family, onError?: Problem): Promise<string> {
   let samples: string[] = [];
   try {
-    samples = lines();
+    samples = await lines();
   } catch (error) {
     onError?.(name, error);
   }
-  const escaped = help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
-  return `${[`# HELP ${name} ${escaped}`, `# TYPE ${name} ${type}`, ...samples].join('\n')}\n`;
+  return `${[`# HELP ${name} ${escaped(help)}`, `# TYPE ${name} ${type}`, ...samples].join('\n')}\n`;
 }
 
 function line(name: string, labels: string, value: number): string {
@@ -135,58 +126,26 @@ function line(name: string, labels: string, value: number): string {
 
 function labelText(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)
-    .map(([name, value]) => `${name}="${escapeLabel(value)}"`)
+    .map(([name, value]) => `${name}="${escaped(value).replaceAll('"', '\\"')}"`)
     .join(',');
 }
 
-function escapeLabel(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+const escaped = (text: string) => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+
+/** One sample for each name, which is the value of `label`. */
+export function samplesBy(label: string, values: Readonly<Record<string, number>>): Sample[] {
+  return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }));
 }
 
 /** In seconds. Most responses take well under a millisecond, so the first bounds are close together. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;
 
 /** Counters and histograms that features update while they work. */
-export interface Metrics {
-  readonly registry: Registry;
-  /** By route, method and status. */
-  readonly requests: Series<Count>;
-  /** By route and method. */
-  readonly requestDurations: Series<Durations>;
-  /** By provider and outcome, the status in the log. */
-  readonly deliveries: Series<Count>;
-  /** Verified deliveries that failed because of the system since the last success. */
-  readonly failedDeliveries: { inARow: number; lastAtMs: number };
-  /** By the verdict; `unavailable`: no verdict. */
-  readonly verifications: Readonly<
-    Record<'valid' | 'invalid' | 'forbidden' | 'limited' | 'unavailable', Count>
-  >;
-  readonly verificationDurations: Durations;
-  /** `dropped`: the client disconnected before its turn. `refused`: the queue was full. */
-  readonly passwordHashes: Readonly<Record<'done' | 'dropped' | 'refused', Count>>;
-  /** By name and outcome. */
-  readonly jobs: Series<Count>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** `providerIds` get a zero for each outcome, so that the first failure shows as an increase. */
-export function createMetrics(providerIds: readonly string[] = []): Metrics {
+export function createMetrics(providerIds: readonly string[] = []) {
   const registry = createRegistry();
-  const requests = registry.counter('tidings_http_requests_total', 'Requests that were answered.', [
-    'route',
-    'method',
-    'status',
-  ]);
-  const requestDurations = registry.histogram(
-    'tidings_http_request_duration_seconds',
-    'How long requests took until their answer began.',
-    ['route', 'method'],
-    BOUNDS,
-  );
-  const verifications = registry.counter(
-    'tidings_key_verifications_total',
-    'API keys that were verified, by the verdict; unavailable: the verifier could not say.',
-    ['outcome'],
-  );
   const deliveries = registry.counter(
     'tidings_deliveries_total',
     'Deliveries that reached a known integration, by what became of them.',
@@ -202,6 +161,11 @@ export function createMetrics(providerIds: readonly string[] = []): Metrics {
     'Verified deliveries that failed, because of the disk or the database, since the last one that was taken.',
     () => failedDeliveries.inARow,
   );
+  const verifications = registry.counter(
+    'tidings_key_verifications_total',
+    'API keys that were verified, by the verdict; unavailable: the verifier could not say.',
+    ['outcome'],
+  );
   const passwordHashes = registry.counter(
     'tidings_password_hashes_total',
     'Passwords to hash: hashed, dropped because the client had gone, or refused because too many waited.',
@@ -209,31 +173,39 @@ export function createMetrics(providerIds: readonly string[] = []): Metrics {
   );
   return {
     registry,
-    requests,
-    requestDurations,
+    requests: registry.counter('tidings_http_requests_total', 'Requests that were answered.', [
+      'route',
+      'method',
+      'status',
+    ]),
+    requestDurations: registry.histogram(
+      'tidings_http_request_duration_seconds',
+      'How long requests took until their answer began.',
+      ['route', 'method'],
+      BOUNDS,
+    ),
     deliveries,
+    /** `lastAtMs` by `performance.now()`. */
     failedDeliveries,
-    verifications: {
-      valid: verifications('valid'),
-      invalid: verifications('invalid'),
-      forbidden: verifications('forbidden'),
-      limited: verifications('limited'),
-      unavailable: verifications('unavailable'),
-    },
+    verifications: countsOf(verifications, ['valid', 'invalid', 'forbidden', 'limited', 'unavailable']),
     verificationDurations: registry.histogram(
       'tidings_key_verification_duration_seconds',
       'How long the verifier of API keys took, its outages included.',
       [],
       BOUNDS,
     )(),
-    passwordHashes: {
-      done: passwordHashes('done'),
-      dropped: passwordHashes('dropped'),
-      refused: passwordHashes('refused'),
-    },
+    passwordHashes: countsOf(passwordHashes, ['done', 'dropped', 'refused']),
     jobs: registry.counter('tidings_job_runs_total', 'How often the server did what it does by itself.', [
       'job',
       'outcome',
     ]),
   };
+}
+
+/** The counts of these outcomes, each of which shows from the start. */
+function countsOf<const Outcome extends string>(
+  series: (outcome: string) => Count,
+  outcomes: readonly Outcome[],
+) {
+  return Object.fromEntries(outcomes.map((name) => [name, series(name)])) as Record<Outcome, Count>;
 }

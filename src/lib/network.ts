@@ -1,23 +1,12 @@
 import { isIP } from 'node:net';
 
-/** For a client without an address, such as one that has disconnected. */
-const UNKNOWN = 'unknown';
-
 /**
  * The client's IP address: the last one in the trusted proxy's `header`, or the connection's peer. Earlier addresses in
- * the header come from the client. A value that is no IP address counts as absent.
+ * the header come from the client. Any other value counts as absent; `unknown` without one, as after a disconnect.
  */
 export function clientAddress(headers: Headers, peer: string | null, header: string | undefined): string {
   const forwarded = header === undefined ? undefined : headers.get(header)?.split(',').at(-1)?.trim();
-  return parseIp(forwarded) ?? parseIp(peer ?? undefined) ?? UNKNOWN;
-}
-
-/** Returns `clientAddress` for requests to a server that knows their peers. */
-export function clientAddressReader(
-  peerAddress: (request: Request) => string | null,
-  header: string | undefined,
-): (request: Request) => string {
-  return (request) => clientAddress(request.headers, peerAddress(request), header);
+  return parseIp(forwarded) ?? parseIp(peer ?? undefined) ?? 'unknown';
 }
 
 /** Normalizes an IP address: IPv6 is compressed, and IPv4 in IPv6 becomes IPv4. Null for anything else. */
@@ -39,7 +28,7 @@ export function addressGroup(address: string): string {
   const before = head.split(':').filter(Boolean);
   const after = tail?.split(':').filter(Boolean) ?? [];
   const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
-  const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...after];
+  const groups = [...before, ...Array<string>(zeros).fill('0'), ...after];
   return `${groups.slice(0, 4).join(':')}::/64`;
 }
 

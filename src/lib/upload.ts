@@ -50,19 +50,15 @@ interface Upload {
  */
 export class UploadBudget {
   readonly #uploads = new Set<Upload>();
-  #bytes = 0;
+  bytes = 0;
 
   constructor(readonly maxBytes: number) {}
-
-  get bytes(): number {
-    return this.#bytes;
-  }
 
   add(upload: Upload, bytes: number): void {
     this.#uploads.add(upload);
     upload.bytes += bytes;
-    this.#bytes += bytes;
-    while (this.#bytes > this.maxBytes) {
+    this.bytes += bytes;
+    while (this.bytes > this.maxBytes) {
       const largest = [...this.#uploads].reduce((a, b) => (b.bytes > a.bytes ? b : a));
       this.remove(largest);
       largest.stop('no_room');
@@ -70,7 +66,7 @@ export class UploadBudget {
   }
 
   remove(upload: Upload): void {
-    if (this.#uploads.delete(upload)) this.#bytes -= upload.bytes;
+    if (this.#uploads.delete(upload)) this.bytes -= upload.bytes;
   }
 }
 
@@ -85,14 +81,11 @@ export interface UploadLimits {
 /** Up to this declared length Bun buffers the body itself, which is faster than a stream. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
 
-function declaredBytes(headers: Headers): number | null {
-  const length = headers.get('content-length');
-  return length === null ? null : Number(length);
-}
+/** NaN without `content-length`. */
+const declaredBytes = (headers: Headers) => Number(headers.get('content-length') ?? Number.NaN);
 
-/** By `content-length`. */
 export function declaresTooMuch(headers: Headers, maxBytes: number): boolean {
-  return (declaredBytes(headers) ?? 0) > maxBytes;
+  return declaredBytes(headers) > maxBytes;
 }
 
 /** Reads the raw bytes of a body. Throws `UploadError`. */
@@ -129,7 +122,7 @@ async function receive(
   budget: UploadBudget | undefined,
 ): Promise<Uint8Array> {
   const declared = declaredBytes(request.headers);
-  if (declared !== null && declared <= MAX_BUFFERED_BYTES) {
+  if (declared <= MAX_BUFFERED_BYTES) {
     budget?.add(upload, declared);
     return request.bytes();
   }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   accessSync,
   constants,
@@ -6,7 +7,6 @@ import {
   readdirSync,
   rmSync,
   type Stats,
-  statfsSync,
   statSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -19,10 +19,11 @@ import {
   writeKeyFingerprint,
 } from '../../db/client.ts';
 import { isServerRunning, takeLock } from '../../db/lock.ts';
+import { codeOf, messageOf } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import type { Logger } from '../lib/log.ts';
-import { keyFingerprint, type SecretBox, secretBox } from '../lib/secret-box.ts';
-import { newSecretKey, readSecretKey, writeKeyFile } from './secret-key.ts';
+import { keyFingerprint, SECRET_KEY_BYTES, secretBox } from '../lib/secret-box.ts';
+import { readSecretKey, writeKeyFile } from './secret-key.ts';
 
 /** A data folder that cannot be used. The message names it and says what to do. */
 export class DataFolderError extends Error {
@@ -39,32 +40,29 @@ export interface DataFolderOptions {
   newDatabase?: boolean | undefined;
 }
 
-export interface DataFolder {
-  readonly db: Database;
-  readonly secrets: SecretBox;
-  /** The schema that the database had, when opening it was what upgraded it; otherwise null. */
-  readonly upgradedFrom: number | null;
-  /** Moves everything into the one file and lets go of it. */
-  close(): void;
-}
-
 export const databaseFile = (folder: string) => join(folder, 'tidings.db');
 /** An empty file that processes lock, so that they know of each other. */
 export const lockFile = (folder: string) => join(folder, 'tidings.lock');
 
 /**
- * Opens the folder's database and secret key, all made if absent and then for this user alone.
- * A command waits for another process's write, a
- * server must not stand still for one; there is one server at a time. Throws `DataFolderError`.
+ * Opens the folder's database and secret key, and creates them for this user alone. There is one server at a time.
+ * `upgradedFrom` is the former schema when this upgraded the database, or null. Throws `DataFolderError`.
  */
-export function openDataFolder(dataDir: string, options: DataFolderOptions = {}): DataFolder {
+export function openDataFolder(dataDir: string, options: DataFolderOptions = {}) {
   const { role = 'command' } = options;
   const folder = resolve(dataDir);
   process.umask(0o077);
   try {
     mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
-    const release = requireLock(folder, role);
+    const release = takeLock(lockFile(folder), role);
+    if (release === null) {
+      throw new Error(
+        role === 'server'
+          ? 'another server runs on it, or a backup is being restored into it. Stop that one first'
+          : 'a backup is being restored into it. Try again when that is done',
+      );
+    }
     try {
       return openLocked(folder, { ...options, role }, release);
     } catch (error) {
@@ -82,11 +80,10 @@ function openLocked(
   folder: string,
   { secretKey, role, ...options }: DataFolderOptions & { role: Role },
   release: () => void,
-): DataFolder {
-  requireNotEmptied(folder);
-  requireNotLost(folder, options);
+) {
+  requireIntact(folder, options);
   if (role === 'server') for (const { path } of listLeftovers(folder)) rmSync(path, { force: true });
-  let upgradedFrom: number | null = null;
+  let upgradedFrom = null as number | null;
   const db = openDatabase(databaseFile(folder), role, (schema) => {
     // The server that runs was written for the schema that is there.
     if (role === 'command' && isServerRunning(lockFile(folder))) {
@@ -109,45 +106,27 @@ function openLocked(
   }
 }
 
-function requireLock(folder: string, role: Role): () => void {
-  const release = takeLock(lockFile(folder), role);
-  if (release !== null) return release;
-  throw new Error(
-    role === 'server'
-      ? 'another server runs on it, or a backup is being restored into it. Stop that one first'
-      : 'a backup is being restored into it. Try again when that is done',
-  );
-}
-
 /**
- * A database that became an empty file would be taken for a new one, and what was lost would go unseen. The key file is
- * made after the database: where it is, there was something in there.
+ * Refuses to begin with an empty database where a file, a key or backups show that there was another one, and a file
+ * that cannot be written: SQLite would open it for reading only.
  */
-function requireNotEmptied(folder: string): void {
-  const file = statSync(databaseFile(folder), { throwIfNoEntry: false });
-  if (file?.size === 0 && readSecretKey(folder, undefined) !== null) {
+function requireIntact(folder: string, { newDatabase, backupDir }: DataFolderOptions): void {
+  const database = databaseFile(folder);
+  const file = statSync(database, { throwIfNoEntry: false });
+  if (file === undefined) {
+    const sign = newDatabase ? null : signOfDatabase(folder, backupDir);
+    if (sign === null) return;
+    throw new Error(
+      `tidings.db is missing, but ${sign}. Put the file back or restore a backup. To begin with an empty database, run "${tidings} serve --new-database" once`,
+    );
+  }
+  accessSync(database, constants.W_OK);
+  // The key file is made after the database.
+  if (file.size === 0 && readSecretKey(folder, undefined) !== null) {
     throw new Error(
       'tidings.db is an empty file. Restore a backup with --force, or delete that file to begin with nothing',
     );
   }
-}
-
-/**
- * Refuses to begin with an empty database where a key or backups say that there was another one, and a database file that
- * cannot be written: SQLite would open it for reading only.
- */
-function requireNotLost(folder: string, { newDatabase, backupDir }: DataFolderOptions): void {
-  const database = databaseFile(folder);
-  if (existsSync(database)) {
-    accessSync(database, constants.W_OK);
-    return;
-  }
-  if (newDatabase) return;
-  const sign = signOfDatabase(folder, backupDir);
-  if (sign === null) return;
-  throw new Error(
-    `tidings.db is missing, but ${sign}. Put the file back or restore a backup. To begin with an empty database, run "${tidings} serve --new-database" once`,
-  );
 }
 
 /** Evidence that the folder had a database, in words; null without any. */
@@ -158,13 +137,13 @@ function signOfDatabase(folder: string, backupDir: string | undefined): string |
   return names.some((name) => name.endsWith('.backup')) ? `there are backups in ${backupDir}` : null;
 }
 
-/** Temporary files of upgrades and restores: see `db/upgrade.ts` and `backup/restore.ts`. */
+/** Temporary files of upgrades and restores: see `db/migrate.ts` and `backup/restore.ts`. */
 const UNFINISHED =
   /^tidings\.db\.(?:(?:restoring|fetched)(?:-journal)?|upgrade-(\d+)(?:-tried(?:-journal)?)?)$/;
 
 /**
- * Files that a killed upgrade or restore left behind, each as large as the database. The caller holds the folder's server
- * lock, beside which no restore runs, or only looks.
+ * Files that a killed upgrade or restore left behind, each as large as the database. To remove them, hold the server
+ * lock: no restore runs beside it.
  */
 export function listLeftovers(folder: string): { path: string; bytes: number }[] {
   return readdirSync(folder).flatMap((name) => {
@@ -184,23 +163,8 @@ function isOtherProcess(pid: number): boolean {
     return true;
   } catch (error) {
     // EPERM: it belongs to another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
-}
-
-/** How much more fits on the disk that holds the folder, in bytes; null when it cannot be told. */
-export function freeBytes(folder: string): number | null {
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
-  } catch {
-    return null;
-  }
-}
-
-/** A size as people say it. */
-export function megabytes(bytes: number): string {
-  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.ceil(bytes / 1e6)} MB`;
 }
 
 /** The mode of a file that others than its owner may read or write, such as `644`. Null otherwise, and on Windows. */
@@ -223,7 +187,8 @@ export function warnOfModes(dataDir: string, log: Pick<Logger, 'warn'>): void {
 /** The key that the folder's secrets are encrypted under, made for a folder that is new. */
 function requireRightKey(db: Database, folder: string, secretKey: string | undefined): Buffer {
   const expected = readKeyFingerprint(db);
-  if (expected === null && readSecretKey(folder, secretKey) === null) writeKeyFile(folder, newSecretKey());
+  if (expected === null && readSecretKey(folder, secretKey) === null)
+    writeKeyFile(folder, randomBytes(SECRET_KEY_BYTES));
   const key = readSecretKey(folder, secretKey);
   const source = secretKey === undefined ? 'secret.key in it' : 'SECRET_KEY';
   if (key === null) {
@@ -243,10 +208,9 @@ function requireRightKey(db: Database, folder: string, secretKey: string | undef
 
 const ANOTHER = 'DATA_DIR names another one.';
 
-/** Error messages that say what to do. */
 function reasonOf(error: unknown): string {
-  const message = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const message = messageOf(error).replace(/\.$/, '');
+  const code = codeOf(error);
   if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM' || code === 'SQLITE_READONLY') {
     return `it cannot be written to (${message}). Let the user that runs Tidings write there; ${ANOTHER}`;
   }

@@ -29,14 +29,6 @@ function countDescriptors(limit: number): number {
   }
 }
 
-export interface DescriptorGuard {
-  /** New requests should be refused, because their connections use up the descriptors. */
-  readonly isFull: boolean;
-  /** Counts now; otherwise twice a second. */
-  look(): void;
-  stop(): void;
-}
-
 /**
  * Keeps connections from using every file descriptor. Above the limit it closes idle connections and reports that it is
  * full. Tests replace `limit` and `count`.
@@ -46,10 +38,16 @@ export function guardDescriptors(
   closeIdle: () => number,
   limit = readDescriptorLimit(),
   count = countDescriptors,
-): DescriptorGuard {
+) {
   // A very low limit still leaves half to connections.
   const allowed = limit === null ? null : Math.max(limit - RESERVED, Math.floor(limit / 2));
-  const guard = { isFull: false, look, stop: () => clearInterval(timer) };
+  const guard = {
+    /** New requests should be refused, because their connections use up the descriptors. */
+    isFull: false,
+    /** Counts now; otherwise twice a second. */
+    look,
+    stop: () => clearInterval(timer),
+  };
   function look(): void {
     if (limit === null || allowed === null) return;
     const wasFull = guard.isFull;

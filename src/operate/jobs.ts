@@ -9,35 +9,21 @@ import { createTriggerWorker } from '../triggers/run.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
 import { BEAT_MS, type Uptime } from './uptime.ts';
 
-/** Something that the server does by itself, now and then. Each can also be run by hand: `run()`. */
+/** Something that the server does by itself. */
 export interface Job {
   name: string;
   /** A number of milliseconds, or a cron expression in UTC. */
   every: number | string;
   /** `signal` is aborted when the server stops; `onAlive` may be called to say that a long run is not stuck. */
-  run(signal: AbortSignal, onAlive?: () => void): Promise<void>;
+  run(signal: AbortSignal, onAlive?: () => void): Promise<unknown>;
 }
 
-/** Everything that the server does by itself. */
 export function serverJobs(deps: Deps, compose: Compose, uptime: Pick<Uptime, 'beat'>): Job[] {
   const { db, clock, keys, log } = deps;
-  const runDueTriggers = createTriggerWorker(deps, compose);
   return [
     { name: 'record-key-usage', every: 1_000, run: () => keys.flush() },
-    {
-      name: 'run-triggers',
-      every: 250,
-      async run(signal, onAlive) {
-        await runDueTriggers(signal, onAlive);
-      },
-    },
-    {
-      name: 'sync-hooks',
-      every: 2_000,
-      async run(signal) {
-        await syncHooks(deps, signal);
-      },
-    },
+    { name: 'run-triggers', every: 250, run: createTriggerWorker(deps, compose) },
+    { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
     { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
     {
@@ -52,12 +38,7 @@ export function serverJobs(deps: Deps, compose: Compose, uptime: Pick<Uptime, 'b
   ];
 }
 
-export interface RunningJobs {
-  /** Waits for what runs. */
-  stop(): Promise<void>;
-  /** Milliseconds since the job of that name last ended well, or said that it is alive; since the start at first. */
-  silentMs(name: string): number;
-}
+export type RunningJobs = ReturnType<typeof startJobs>;
 
 /**
  * Runs each job on its beat until `stop`. None overlaps itself; a failure is logged, and each run is counted.
@@ -67,71 +48,59 @@ export function startJobs(
   jobs: readonly Job[],
   { log, metrics }: Pick<Deps, 'log' | 'metrics'>,
   elapsedMs = () => performance.now(),
-): RunningJobs {
+) {
   const abort = new AbortController();
-  const running = new Set<Promise<void>>();
   const aliveAt = new Map<string, number>();
 
-  const timers = jobs.map((job) => {
-    let isRunning = false;
+  const started = jobs.map((job) => {
+    let running: Promise<void> | null = null;
     const onAlive = () => void aliveAt.set(job.name, elapsedMs());
     onAlive();
-    async function tick(): Promise<void> {
-      if (isRunning) return;
-      isRunning = true;
-      const run = job
-        .run(abort.signal, onAlive)
-        .then(() => {
-          onAlive();
-          metrics.jobs(job.name, 'done').value++;
-        })
-        .catch((error: unknown) => {
-          metrics.jobs(job.name, 'failed').value++;
-          log.error({ job: job.name, err: error }, 'job failed');
-        });
-      running.add(run);
-      await run;
-      running.delete(run);
-      isRunning = false;
+    async function run(): Promise<void> {
+      try {
+        await job.run(abort.signal, onAlive);
+        onAlive();
+        metrics.jobs(job.name, 'done').value++;
+      } catch (error) {
+        metrics.jobs(job.name, 'failed').value++;
+        log.error({ job: job.name, err: error }, 'job failed');
+      }
+      running = null;
     }
-    if (typeof job.every === 'string') {
-      const cron = Bun.cron(job.every, tick, { tz: 'UTC' });
-      return () => cron.stop();
-    }
-    const timer = setInterval(() => void tick(), job.every);
-    return () => clearInterval(timer);
+    const tick = () => {
+      running ??= run();
+    };
+    const cron = typeof job.every === 'string' ? Bun.cron(job.every, tick, { tz: 'UTC' }) : null;
+    const timer = typeof job.every === 'number' ? setInterval(tick, job.every) : undefined;
+    return () => {
+      cron?.stop();
+      clearInterval(timer);
+      return running;
+    };
   });
 
   return {
+    /** Waits for what runs. */
     async stop() {
       abort.abort();
-      for (const stopTimer of timers) stopTimer();
-      await Promise.all(running);
+      await Promise.all(started.map((stop) => stop()));
     },
-    silentMs: (name) => elapsedMs() - (aliveAt.get(name) ?? 0),
+    /** Milliseconds since the job of that name last ended well, or said that it is alive; since the start at first. */
+    silentMs: (name: string) => elapsedMs() - (aliveAt.get(name) ?? 0),
   };
 }
 
-/** How much one batch deletes: about a millisecond, so that a request that comes in between hardly waits. */
+/** Rows of a batch. It takes about a millisecond, so that a request hardly waits. */
 const BATCH = 100;
 
-/** How long the sweeper rests after a full batch: requests then wait hardly, and a sweep takes twice as long. */
+/** How long the sweeper rests after a full batch, so that requests hardly wait. A sweep then takes twice as long. */
 const REST_MS = 5;
 
-/** Counts of removed rows. */
-interface Swept {
-  deliveryIds: number;
-  logs: number;
-  /** Expired sign-ins. */
-  sessions: number;
-}
-
 /**
- * Deletes what has outlived its time at `asOf`: delivery ids after 24 hours, log entries and audit events after their
- * retention.
+ * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries and audit events after their retention.
  * In small batches, each a commit of its own, with a rest between them. `signal` ends it early, between two batches.
  */
-export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal): Promise<Swept> {
+export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal) {
   const deliveryIds = await drain(() => db.write((tx) => deleteExpiredClaims(tx, asOf, BATCH)), signal);
   const logs = await drain(() => db.write((tx) => deleteExpiredDeliveries(tx, asOf, BATCH)), signal);
   // Not counted: scripts read `logs` as entries of the delivery log.
@@ -140,11 +109,11 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
 }
 
 /** Counts the rows that `sweep` would remove. */
-export async function planSweep({ db }: Pick<Deps, 'db'>, asOf: Date): Promise<Swept> {
-  return {
-    ...(await db.read((tx) => countExpired(tx, asOf))),
-    sessions: await db.read((tx) => countExpiredSessions(tx, asOf)),
-  };
+export function planSweep({ db }: Pick<Deps, 'db'>, asOf: Date) {
+  return db.read(async (tx) => ({
+    ...(await countExpired(tx, asOf)),
+    sessions: await countExpiredSessions(tx, asOf),
+  }));
 }
 
 async function drain(deleteBatch: () => Promise<number>, signal?: AbortSignal): Promise<number> {

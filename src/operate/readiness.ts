@@ -32,21 +32,15 @@ export interface Vitals {
 }
 
 /**
- * Why the server should be sent no requests, in words; null when it is ready. Cheap enough to be asked each second: the
- * write lock is taken and given back, and nothing is committed.
+ * Why the server should get no requests, in words; null when it is ready. Cheap enough for every second: it takes and
+ * releases the write lock, and commits nothing.
  */
-export function createReadiness({
-  db,
-  isStopping,
-  silentMs,
-  freeBytes,
-  failedDeliveries,
-  elapsedMs = () => performance.now(),
-}: Vitals): () => string | null {
+export function createReadiness(vitals: Vitals): () => string | null {
+  const { elapsedMs = () => performance.now() } = vitals;
   let busySince: number | null = null;
 
   function databaseProblem(): string | null {
-    const code = tryWriteLock(db);
+    const code = tryWriteLock(vitals.db);
     if (code !== 'SQLITE_BUSY') {
       busySince = null;
       if (code === 'ENOENT' || code === 'REPLACED') return 'The database file was deleted or replaced';
@@ -60,16 +54,16 @@ export function createReadiness({
   }
 
   return () => {
-    if (isStopping()) return STOPPING;
+    if (vitals.isStopping()) return STOPPING;
     const problem = databaseProblem();
     if (problem !== null) return problem;
-    const free = freeBytes();
+    const free = vitals.freeBytes();
     if (free !== null && free < MIN_FREE_BYTES) return 'The disk is full';
-    const { inARow, lastAtMs } = failedDeliveries;
+    const { inARow, lastAtMs } = vitals.failedDeliveries;
     if (inARow >= MAX_FAILED && elapsedMs() - lastAtMs <= FAILED_MS) {
       return `The last ${inARow} deliveries failed`;
     }
-    if (silentMs() > MAX_SILENT_MS) return 'The triggers have been standing still for over a minute';
+    if (vitals.silentMs() > MAX_SILENT_MS) return 'The triggers have been standing still for over a minute';
     return null;
   };
 }

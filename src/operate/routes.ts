@@ -8,13 +8,6 @@ import { errorJson, json, plainText } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { addDatabaseGauges } from './metrics.ts';
 
-const READY = {
-  type: 'object',
-  properties: { ready: { type: 'boolean', const: true } },
-  required: ['ready'],
-  additionalProperties: false,
-};
-
 /** `GET /ready`: whether requests should be sent here. `whyNot` says why not, in words. Needs no key. */
 export function ready(whyNot: () => string | null) {
   return new Elysia({ name: 'ready' }).get(
@@ -34,7 +27,11 @@ export function ready(whyNot: () => string | null) {
         responses: {
           200: {
             description: 'The service is ready.',
-            content: { 'application/json': { schema: READY } },
+            content: {
+              'application/json': {
+                schema: Type.Object({ ready: Type.Literal(true) }, { additionalProperties: false }),
+              },
+            },
           },
           503: refusal('It is not, for this reason.', ['The server is stopping', 'The disk is full']),
         },
@@ -50,22 +47,18 @@ const FORWARDING =
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
 
-/** The client: `address` is the connection's remote address; null when it is not known. */
-interface Asker {
-  headers: Headers;
-  address: string | null;
-}
+const NO_TOKEN = 'Send "Authorization: Bearer" with the METRICS_TOKEN of this server';
+const NOT_LOCAL = 'Metrics are for clients on this machine, unless METRICS_TOKEN is set';
 
 /**
- * Lets pass who may read the metrics. With a token: whoever sends it, from anywhere. Without one: clients on this
- * machine, unless a header says that a proxy asks for somebody else, or the host that was asked for is another name than
- * this machine's own. Throws `AppError` 401 or 403.
+ * With a token, the metrics are for everybody who sends it. Without one: for clients on this machine, unless a header
+ * shows a proxy, or `Host` is another name than this machine's own. Throws `AppError` 401 or 403.
  */
-function requireMetricsAccess({ headers, address }: Asker, token: string | undefined): void {
+function requireMetricsAccess({ headers }: Request, address: string | null, token: string | undefined): void {
   if (token !== undefined) {
     const given = bearerToken(headers.get('authorization'));
     if (given !== null && isSame(given, token)) return;
-    throw new AppError(401, 'Send "Authorization: Bearer" with the METRICS_TOKEN of this server', {
+    throw new AppError(401, NO_TOKEN, {
       headers: { 'www-authenticate': 'Bearer' },
     });
   }
@@ -74,9 +67,7 @@ function requireMetricsAccess({ headers, address }: Asker, token: string | undef
     LOOPBACK.test(address) &&
     LOOPBACK_HOST.test(headers.get('host') ?? 'localhost') &&
     ![...headers.keys()].some((name) => FORWARDING.test(name));
-  if (!isLocal) {
-    throw new AppError(403, 'Metrics are for clients on this machine, unless METRICS_TOKEN is set');
-  }
+  if (!isLocal) throw new AppError(403, NOT_LOCAL);
 }
 
 /** In constant time; hashed first, so that not even the length can be told from it. */
@@ -98,14 +89,12 @@ export function metrics(
   deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>,
   { peerAddress, metricsToken }: MetricsAccess,
 ) {
-  const readGauges = addDatabaseGauges(deps);
-
+  addDatabaseGauges(deps);
   return new Elysia({ name: 'metrics' }).get(
     '/metrics',
     async ({ request }) => {
-      requireMetricsAccess({ headers: request.headers, address: peerAddress(request) }, metricsToken);
-      await readGauges();
-      const text = deps.metrics.registry.render((metric, error) =>
+      requireMetricsAccess(request, peerAddress(request), metricsToken);
+      const text = await deps.metrics.registry.render((metric, error) =>
         deps.log.warn({ metric, err: error }, 'a metric could not be read'),
       );
       return plainText(text, 'text/plain; version=0.0.4; charset=utf-8');
@@ -120,14 +109,8 @@ export function metrics(
         security: [],
         responses: {
           200: Type.String({ description: 'Every metric, a line for each set of labels.' }),
-          401: refusal(
-            '`METRICS_TOKEN` is set, and was not sent.',
-            ['Send "Authorization: Bearer" with the METRICS_TOKEN of this server'],
-            bearerChallenge,
-          ),
-          403: refusal('The client is on another machine, or behind a proxy.', [
-            'Metrics are for clients on this machine, unless METRICS_TOKEN is set',
-          ]),
+          401: refusal('`METRICS_TOKEN` is set, and was not sent.', [NO_TOKEN], bearerChallenge),
+          403: refusal('The client is on another machine, or behind a proxy.', [NOT_LOCAL]),
         },
       }),
     },

@@ -1,5 +1,7 @@
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../lib/app-error.ts';
+import { bringToDisk } from '../lib/disk.ts';
 import { randomToken } from '../lib/ids.ts';
 import { SECRET_KEY_BYTES } from '../lib/secret-box.ts';
 
@@ -17,47 +19,29 @@ export function readSecretKey(folder: string, secretKey: string | undefined): Bu
   return key;
 }
 
-/** A new key, for a folder that has none. */
-export function newSecretKey(): Buffer {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(SECRET_KEY_BYTES)));
-}
-
 /**
- * Puts the key file in place, for this user alone, and through to the disk before it has its name: a machine that
- * stops, or a disk that is full, leaves no half of a key. Does nothing when there is one: of two processes that start
- * at once, one makes the key and both read it.
+ * Puts the key file in place, for this user alone. It is on the disk before it has its name, so a crash or a full disk
+ * leaves no half of a key. Keeps one that is there: of two processes that start at once, both read the first's.
  */
 export function writeKeyFile(folder: string, key: Buffer): void {
   const partial = join(folder, `.secret.key.${randomToken(4)}`);
   try {
-    const file = openSync(partial, 'wx', 0o600);
-    try {
-      writeSync(file, `${key.toString('base64')}\n`);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    writeFileSync(partial, `${key.toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+    bringToDisk(partial);
     linkSync(partial, keyFile(folder));
-    syncFolder(folder);
+    bringToDisk(folder);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(partial, { force: true });
   }
-}
-
-/** Makes new names in the folder last when the machine stops. */
-export function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r');
-  fsyncSync(handle);
-  closeSync(handle);
 }
 
 function readKeyFile(folder: string): string | null {
   try {
     return readFileSync(keyFile(folder), 'utf8').trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (codeOf(error) === 'ENOENT') return null;
     throw error;
   }
 }

@@ -3,19 +3,10 @@ import { serverRuns } from '../../db/schema/integrations.ts';
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
 
-/** A time that the server ran. ISO 8601. */
-interface ServerRun {
-  id: string;
-  /** The prefix of its links. */
-  publicUrl: string;
-  startedAt: string;
-  aliveAt: string;
-}
-
 /** How long ended runs are kept. */
 const KEPT_MS = 30 * DAY_MS;
 
-/** Begins a run, and deletes those that ended long ago. */
+/** Begins a run, and deletes runs that ended long ago. */
 export async function insertRun(tx: WriteTx, id: string, publicUrl: string, now: Date): Promise<void> {
   const at = now.toISOString();
   const oldest = new Date(now.getTime() - KEPT_MS).toISOString();
@@ -23,12 +14,11 @@ export async function insertRun(tx: WriteTx, id: string, publicUrl: string, now:
   await tx.insert(serverRuns).values({ id, publicUrl, startedAt: at, aliveAt: at });
 }
 
-/** Records that the run is alive. */
 export async function extendRun(tx: WriteTx, id: string, now: Date): Promise<void> {
   await tx.update(serverRuns).set({ aliveAt: now.toISOString() }).where(eq(serverRuns.id, id));
 }
 
 /** Newest first. */
-export async function listRuns(tx: ReadTx, limit: number): Promise<ServerRun[]> {
+export async function listRuns(tx: ReadTx, limit: number): Promise<(typeof serverRuns.$inferSelect)[]> {
   return tx.select().from(serverRuns).orderBy(desc(serverRuns.startedAt)).limit(limit);
 }

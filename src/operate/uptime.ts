@@ -19,22 +19,14 @@ export interface Pause {
   to: string;
 }
 
-export interface Uptime {
-  /** Begins a run. Resolves with the pause before it; null without one. */
-  begin(): Promise<Pause | null>;
-  /** Records that the server is alive. `giveUpMs`: how long to wait while another process writes. */
-  beat(giveUpMs?: number): Promise<void>;
-}
+export type Uptime = ReturnType<typeof trackUptime>;
 
 /** The run of one server. */
-export function trackUptime({
-  db,
-  clock,
-  ids,
-  publicUrl,
-}: Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl'>): Uptime {
+export function trackUptime(deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl'>) {
+  const { db, clock, ids, publicUrl } = deps;
   const id = ids.newId('run');
   return {
+    /** Begins a run. Resolves with the pause before it; null without one. */
     begin: () =>
       db.write(async (tx) => {
         const now = clock.now();
@@ -42,7 +34,8 @@ export function trackUptime({
         await insertRun(tx, id, publicUrl(), now);
         return before === undefined ? null : pauseBetween(before.aliveAt, now.toISOString());
       }),
-    beat: (giveUpMs) => db.write((tx) => extendRun(tx, id, clock.now()), { giveUpMs }),
+    /** Records that the server is alive. `giveUpMs`: how long to wait while another process writes. */
+    beat: (giveUpMs?: number) => db.write((tx) => extendRun(tx, id, clock.now()), { giveUpMs }),
   };
 }
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { examineConfig } from '../../src/config.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { recordFailure, recordSuccess } from '../../src/operate/backup/make.ts';
-import type { Patient, Result } from '../../src/operate/doctor/check.ts';
-import { backupChecks, providerChecks } from '../../src/operate/doctor/contents.ts';
+import type { Check, Finding, Patient } from '../../src/operate/doctor/check.ts';
+import { contentChecks } from '../../src/operate/doctor/contents.ts';
 import { temporaryFolder } from '../support/cli.ts';
 import { createHookWorld, type HookWorld } from '../support/hooks.ts';
 import { allRows } from '../support/rows.ts';
@@ -36,8 +36,7 @@ function patient(environment: Record<string, string> = {}): Patient {
   return { ...base, wrongSettings: [], isOffline: false };
 }
 
-const look = async (checks: typeof backupChecks, about: Patient): Promise<Result | null> =>
-  (await checks[0]?.(about)) ?? null;
+const look = async (check: Check, about: Patient) => check(about);
 
 describe('backups', () => {
   const backup = (at: Date) => ({
@@ -85,18 +84,18 @@ describe('backups', () => {
     ],
   ])('%s', async (_, environment, prepare, status, words) => {
     await prepare();
-    const found = await look(backupChecks, patient(environment));
-    expect(found?.status).toBe(status as Result['status']);
+    const found = await look(contentChecks.backups, patient(environment));
+    expect(found?.status).toBe(status as Finding['status']);
     expect(found?.message).toContain(words);
   });
 });
 
 describe('providers', () => {
   test('without webhooks that Tidings keeps, or offline, nobody is asked', async () => {
-    expect(await look(providerChecks, patient())).toBeNull();
+    expect(await look(contentChecks.providers, patient())).toBeNull();
     await world.connect();
     const asked = world.github.requests.length;
-    expect(await look(providerChecks, { ...patient(), isOffline: true })).toBeNull();
+    expect(await look(contentChecks.providers, { ...patient(), isOffline: true })).toBeNull();
     expect(world.github.requests).toHaveLength(asked);
   });
 
@@ -107,7 +106,7 @@ describe('providers', () => {
   ])('nobody is asked while %p', async (wrong) => {
     await world.connect();
     const asked = world.github.requests.length;
-    const found = await look(providerChecks, patient(wrong as Record<string, string>));
+    const found = await look(contentChecks.providers, patient(wrong as Record<string, string>));
     expect(found?.message).toMatch(/^Not checked: .+ is wrong$/);
     expect(world.github.requests).toHaveLength(asked);
   });
@@ -115,23 +114,23 @@ describe('providers', () => {
   test('what is well and what is not, and nothing is changed', async () => {
     const id = await world.connect();
     const before = allRows(world.db);
-    expect(await look(providerChecks, patient())).toMatchObject({
+    expect(await look(contentChecks.providers, patient())).toMatchObject({
       status: 'ok',
       message: 'The webhooks of 1 integration are as they should be',
     });
     expect(allRows(world.db)).toEqual(before);
     world.rocket.hooks.splice(0);
-    const found = await look(providerChecks, patient());
+    const found = await look(contentChecks.providers, patient());
     expect(found?.status).toBe('failed');
     expect(found?.message).toStartWith(`${id}: Somebody deleted the webhook`);
     await rotateSecret(world.deps, id);
-    expect((await look(providerChecks, patient()))?.status).toBe('ok');
+    expect((await look(contentChecks.providers, patient()))?.status).toBe('ok');
   });
 
   test('what is wrong with several is told once', async () => {
     const ids = [await world.connect('acme/rocket'), await world.connect('acme/engine')];
     world.goAway();
-    const { message = '' } = (await look(providerChecks, patient())) ?? {};
+    const { message = '' } = (await look(contentChecks.providers, patient())) ?? {};
     expect(message).toContain(
       `${ids.join(', ')}: ${world.url} cannot be reached from here: nothing answers (`,
     );

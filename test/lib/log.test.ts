@@ -14,10 +14,10 @@ describe('an error', () => {
   test('is told by its type, words, place and causes', () => {
     const cause = Object.assign(new Error('the cause'), { code: 'EIO' });
     const { err } = line({ err: new TypeError('the failure', { cause }) }) as {
-      err: ReturnType<typeof describeError>;
+      err: { stack: string; cause: { stack: string } };
     };
     expect(err.stack).toContain('log.test.ts');
-    expect(err.cause?.stack).toContain('log.test.ts');
+    expect(err.cause.stack).toContain('log.test.ts');
     expect(err).toMatchObject({
       type: 'TypeError',
       message: 'the failure',

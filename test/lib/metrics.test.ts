@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createRegistry } from '../../src/lib/metrics.ts';
 
-test('counters, gauges and histograms in the text format 0.0.4', () => {
+test('counters, gauges and histograms in the text format 0.0.4', async () => {
   const registry = createRegistry();
   const counter = registry.counter('a_total', 'How many.', ['kind', 'status']);
   counter('x', '200').value++;
@@ -12,7 +12,7 @@ test('counters, gauges and histograms in the text format 0.0.4', () => {
   registry.gauge('c', 'How much.', () => 7);
   registry.gauge('d', 'Of each.', () => [{ labels: { of: 'one' }, value: 1.5 }, { value: 2 }]);
   registry.gauge('e', 'Not known.', () => null);
-  expect(registry.render()).toBe(`# HELP a_total How many.
+  expect(await registry.render()).toBe(`# HELP a_total How many.
 # TYPE a_total counter
 a_total{kind="x",status="200"} 2
 a_total{kind="y",status="404"} 1
@@ -35,15 +35,15 @@ d 2
 `);
 });
 
-test('a label and a help text cannot break out of their line', () => {
+test('a label and a help text cannot break out of their line', async () => {
   const registry = createRegistry();
   registry.counter('a_total', 'One\nand \\ two.', ['name'])('"} 1\nb 2\\').value++;
-  expect(registry.render()).toBe(
+  expect(await registry.render()).toBe(
     '# HELP a_total One\\nand \\\\ two.\n# TYPE a_total counter\na_total{name="\\"} 1\\nb 2\\\\"} 1\n',
   );
 });
 
-test('what cannot be read is left out and told, and the rest is there', () => {
+test('what cannot be read is left out and told, and the rest is there', async () => {
   const registry = createRegistry();
   const problem = new Error('no');
   registry.gauge('a', 'A.', () => {
@@ -51,16 +51,16 @@ test('what cannot be read is left out and told, and the rest is there', () => {
   });
   registry.gauge('b', 'B.', () => 1);
   const told: unknown[] = [];
-  expect(registry.render((...given) => told.push(given))).toContain('\nb 1\n');
-  expect(registry.render()).not.toContain('\na ');
+  expect(await registry.render((...given) => told.push(given))).toContain('\nb 1\n');
+  expect(await registry.render()).not.toContain('\na ');
   expect(told).toEqual([['a', problem]]);
 });
 
-test('a name stands for one metric', () => {
+test('a name stands for one metric', async () => {
   const registry = createRegistry();
   registry.counter('a_total', 'A.', []);
   expect(() => registry.counter('a_total', 'A.', [])).toThrow('a_total exists already');
   registry.gauge('b', 'B.', () => 1);
   registry.gauge('b', 'B.', () => 2);
-  expect(registry.render()).toEndWith('# TYPE b gauge\nb 2\n');
+  expect(await registry.render()).toEndWith('# TYPE b gauge\nb 2\n');
 });

@@ -126,14 +126,14 @@ test('a job that hangs or fails grows silent; one that works or says so does not
   );
   const silent = (name: string) => jobs.silentMs(name);
   const counted = () => app.deps.metrics.registry.render();
-  const runs = (job: string, outcome: string) =>
-    Number(new RegExp(`job="${job}",outcome="${outcome}"\\} (\\d+)`).exec(counted())?.[1] ?? 0);
+  const runs = async (job: string, outcome: string) =>
+    Number(new RegExp(`job="${job}",outcome="${outcome}"\\} (\\d+)`).exec(await counted())?.[1] ?? 0);
   await until(
-    async () => [runs('works', 'done'), runs('fails', 'failed'), alive === undefined ? 0 : 1],
+    async () => [await runs('works', 'done'), await runs('fails', 'failed'), alive === undefined ? 0 : 1],
     (each) => each.every((count) => count > 0),
   );
   elapsed = 1_000;
-  const before = runs('works', 'done') + 1;
+  const before = (await runs('works', 'done')) + 1;
   await until(
     async () => runs('works', 'done'),
     (count) => count > before,
@@ -141,7 +141,7 @@ test('a job that hangs or fails grows silent; one that works or says so does not
   expect(['hangs', 'fails', 'is long', 'works'].map(silent)).toEqual([1_000, 1_000, 1_000, 0]);
   alive?.();
   expect(silent('is long')).toBe(0);
-  const counts = counted();
+  const counts = await counted();
   expect(counts).toMatch(/tidings_job_runs_total\{job="works",outcome="done"\} [1-9]/);
   expect(counts).toMatch(/tidings_job_runs_total\{job="fails",outcome="failed"\} [1-9]/);
 });

@@ -382,7 +382,7 @@ describe('what a sender without the secret can make us store', () => {
       'rejected Upload aborted 100',
     ]);
     expect(app.logged.filter(({ level }) => level !== 'debug' && level !== 'info')).toEqual([]);
-    const metrics = app.deps.metrics.registry.render(() => undefined);
+    const metrics = await app.deps.metrics.registry.render(() => undefined);
     expect(metrics).toContain('tidings_deliveries_total{provider="github",outcome="rejected"} 101');
     expect(metrics).toContain('tidings_deliveries_total{provider="github",outcome="failed"} 0');
   });
@@ -491,7 +491,7 @@ describe('deliveries that fail in a row', () => {
   test('are counted while the system fails, and one that is taken ends the row', async () => {
     app.db.$client.run('PRAGMA query_only = ON');
     expect([await send(), await send(), inARow()]).toEqual([500, 500, 2]);
-    expect(app.deps.metrics.registry.render()).toContain('\ntidings_deliveries_failed_in_a_row 2\n');
+    expect(await app.deps.metrics.registry.render()).toContain('\ntidings_deliveries_failed_in_a_row 2\n');
     app.db.$client.run('PRAGMA query_only = OFF');
     // A refusal says nothing about the system.
     expect([await send({}, 'no JSON'), inARow()]).toEqual([400, 2]);

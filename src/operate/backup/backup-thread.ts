@@ -1,22 +1,18 @@
-import { StoreError } from './archive.ts';
-import type { BackupAnswer, BackupRequest } from './job.ts';
+import { messageOf } from '../../lib/app-error.ts';
+import { type Backup, StoreError } from './archive.ts';
 import { makeBackup } from './make.ts';
 
-// The thread that `thread.ts` starts: it makes one backup.
+// The thread that `job.ts` starts: it makes one backup.
 
 declare const self: Worker;
 
-self.onmessage = async ({ data: { source, target, s3 } }: MessageEvent<BackupRequest>) => {
-  self.postMessage(await answer(() => makeBackup(source, target, { s3 })));
-};
+export type BackupRequest = Parameters<typeof makeBackup>;
+export type BackupAnswer = { backup: Backup } | { error: string; isStoreError: boolean };
 
-async function answer(make: () => ReturnType<typeof makeBackup>): Promise<BackupAnswer> {
-  try {
-    return { backup: await make() };
-  } catch (error) {
-    return {
-      error: error instanceof Error ? error.message : String(error),
-      isStoreError: error instanceof StoreError,
-    };
-  }
-}
+self.onmessage = async ({ data }: MessageEvent<BackupRequest>) => {
+  const answer: BackupAnswer = await makeBackup(...data).then(
+    (backup) => ({ backup }),
+    (error) => ({ error: messageOf(error), isStoreError: error instanceof StoreError }),
+  );
+  self.postMessage(answer);
+};

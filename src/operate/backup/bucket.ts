@@ -30,26 +30,15 @@ class BucketError extends Error {
   }
 }
 
-/** The requests to an S3-compatible store that backups need, each to the store's own origin. */
-export interface Bucket {
-  exists(key: string): Promise<boolean>;
-  /** An object, and how many bytes the store says it has. */
-  read(key: string): Promise<{ bytes: number; body: AsyncGenerator<Uint8Array, void> }>;
-  /** Uploads the file at `path`, in parts when it is large. */
-  write(key: string, path: string): Promise<void>;
-  list(prefix: string): Promise<string[]>;
-  remove(key: string): Promise<void>;
-}
-
 interface Sending {
   query?: Record<string, string>;
   body?: Uint8Array<ArrayBuffer> | string;
 }
 
-export function openBucket(
-  name: string,
-  { endpoint, region, stallMs = STALL_MS, ...keys }: S3Access,
-): Bucket {
+export type Bucket = ReturnType<typeof openBucket>;
+
+/** The requests to an S3-compatible store that backups need, each to the store's own origin. */
+export function openBucket(name: string, { endpoint, region, stallMs = STALL_MS, ...keys }: S3Access) {
   const base = new URL(endpoint ?? `https://s3.${region ?? 'us-east-1'}.amazonaws.com`);
   const isKnown = /\.(?:amazonaws\.com|backblazeb2\.com)$/.test(base.hostname);
   // An empty region: the signer reads it from the host name.
@@ -65,25 +54,18 @@ export function openBucket(
       headers: { 'x-amz-content-sha256': payload },
       ...signing,
     });
-    const signed = await signer.sign();
+    const { url: signedUrl, headers } = await signer.sign();
     const abort = new AbortController();
-    const timer = setTimeout(() => abort.abort(stalled(stallMs)), stallMs);
-    const { signal } = abort;
-    try {
-      return await fetchWithoutRedirects(signed.url, {
-        method,
-        headers: signed.headers,
-        body: body ?? null,
-        signal,
-      });
-    } catch (error) {
-      throw signal.aborted ? signal.reason : error;
-    } finally {
-      clearTimeout(timer);
-    }
+    const response = fetchWithoutRedirects(signedUrl, {
+      method,
+      headers,
+      body: body ?? null,
+      signal: abort.signal,
+    });
+    return unlessStalled(stallMs, response, () => abort.abort());
   }
 
-  /** Tries again when the store cannot be reached or is overloaded. */
+  /** Retries while the store cannot be reached or is overloaded. */
   async function send(method: string, key: string, sending: Sending = {}): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       const isLast = attempt === ATTEMPTS;
@@ -121,7 +103,7 @@ export function openBucket(
         const body = await file.slice(start, start + bytes).bytes();
         const query = { partNumber: String(parts.length + 1), uploadId };
         const { headers } = await request('PUT', key, { query, body });
-        const etag = escapeXml(headers.get('etag') ?? '');
+        const etag = Bun.escapeHTML(headers.get('etag') ?? '');
         parts.push(`<Part><PartNumber>${query.partNumber}</PartNumber><ETag>${etag}</ETag></Part>`);
       }
       const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`;
@@ -136,31 +118,30 @@ export function openBucket(
   }
 
   return {
-    async exists(key) {
+    async exists(key: string): Promise<boolean> {
       const response = await send('HEAD', key);
       if (response.status === 404) return false;
       if (!response.ok) throw await errorOf(response);
       return true;
     },
-    async read(key) {
+    /** An object, and how many bytes the store says it has. */
+    async read(key: string) {
       const response = await request('GET', key);
       const bytes = Number(response.headers.get('content-length') ?? 0);
       return { bytes, body: chunksOf(response, stallMs) };
     },
-    async write(key, path) {
+    /** Uploads the file at `path`, in parts when it is large. */
+    async write(key: string, path: string): Promise<void> {
       const file = Bun.file(path);
       if (file.size > PART_BYTES) return writeParts(key, file);
       await request('PUT', key, { body: await file.bytes() });
     },
-    async list(prefix) {
+    async list(prefix: string): Promise<string[]> {
       const keys: string[] = [];
       let token: string | null = null;
       for (let page = 0; page < MAX_PAGES; page++) {
-        const query = {
-          'list-type': '2',
-          prefix,
-          ...(token === null ? {} : { 'continuation-token': token }),
-        };
+        const query: Record<string, string> = { 'list-type': '2', prefix };
+        if (token !== null) query['continuation-token'] = token;
         const listed = await textOf(await request('GET', '', { query }));
         if (!listed.includes('<ListBucketResult')) throw unexpected('the store sent no list of names');
         for (const [, key = ''] of listed.matchAll(/<Key>([^<]*)<\/Key>/g)) keys.push(unescapeXml(key));
@@ -170,7 +151,7 @@ export function openBucket(
       }
       return keys;
     },
-    async remove(key) {
+    async remove(key: string): Promise<void> {
       await request('DELETE', key);
     },
   };
@@ -186,7 +167,15 @@ function redirectIn({ status, headers, url }: Response): BucketError | null {
   );
 }
 
-const stalled = (ms: number) => new BucketError('Timeout', `no answer within ${ms / 1000} seconds`);
+/** Rejects, and calls `stop`, when `work` takes longer than the store may stand still. */
+function unlessStalled<Result>(ms: number, work: Promise<Result>, stop?: () => void): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(new BucketError('Timeout', `no answer within ${ms / 1000} seconds`));
+    stop?.();
+  }, ms);
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+}
 
 /** The body as it comes. Throws when nothing comes for `stallMs`; ends the transfer when the caller stops early. */
 async function* chunksOf(response: Response, stallMs: number): AsyncGenerator<Uint8Array, void> {
@@ -194,9 +183,7 @@ async function* chunksOf(response: Response, stallMs: number): AsyncGenerator<Ui
   if (reader === undefined) return;
   try {
     for (;;) {
-      const { promise, reject } = Promise.withResolvers<never>();
-      const timer = setTimeout(() => reject(stalled(stallMs)), stallMs);
-      const { done, value } = await Promise.race([reader.read(), promise]).finally(() => clearTimeout(timer));
+      const { done, value } = await unlessStalled(stallMs, reader.read());
       if (done) return;
       yield value;
     }
@@ -228,18 +215,8 @@ function elementText(xml: string, name: string): string | null {
   return value === undefined ? null : unescapeXml(value);
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&lt;': '<',
-  '&gt;': '>',
-  '&quot;': '"',
-  '&apos;': "'",
-  '&amp;': '&',
-};
+const ENTITIES = new Map(Object.entries({ lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' }));
 
 function unescapeXml(text: string): string {
-  return text.replaceAll(/&(?:lt|gt|quot|apos|amp);/g, (entity) => ENTITIES[entity] ?? entity);
-}
-
-function escapeXml(text: string): string {
-  return text.replaceAll(/[<>&]/g, (each) => `&#${each.charCodeAt(0)};`);
+  return text.replaceAll(/&([a-z]+);/g, (entity, name) => ENTITIES.get(name) ?? entity);
 }

@@ -1,16 +1,17 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config, S3Access } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import type { Job } from '../jobs.ts';
-import { type Backup, BackupError, type BackupSource, StoreError } from './archive.ts';
+import { type Backup, BackupError, StoreError } from './archive.ts';
+import type { BackupAnswer, BackupRequest } from './backup-thread.ts';
 import { asBackupError, recordFailure } from './make.ts';
 import { isStore, openPlace, type Place, removePartials } from './places.ts';
 
 /**
- * Names of scheduled backups: `tidings-20261121T030000Z-000042.backup`. The number orders them, because a clock may be set
- * back. Earlier versions wrote none. No other file is ever removed.
+ * Names of scheduled backups: `tidings-20261121T030000Z-000042.backup`. The number orders them, because a clock may be
+ * set back; earlier versions wrote none. No other file is ever removed.
  */
 const NAME = /^tidings-\d{8}T\d{6}Z(?:-(\d{6,9}))?\.backup$/;
 
@@ -28,14 +29,15 @@ type Needs = Pick<Deps, 'clock' | 'log'> & {
 };
 
 /**
- * The job that makes scheduled backups; none where nobody asked for them. While the store is in trouble it tries again
- * until the next backup is due. Every other failure ends the run and is logged as a failure of the job.
+ * The job that makes scheduled backups; none without BACKUP_DIR. It retries failures of the store until the next backup
+ * is due. Every other failure ends the run.
  */
 export function backupJobs(
   { dataDir, backups, s3 }: Pick<Config, 'dataDir' | 'backups' | 's3'>,
   { clock, log, wait = (ms, signal) => sleep(ms, undefined, { signal }) }: Needs,
 ): Job[] {
   if (backups === undefined) return [];
+  const { keep, schedule } = backups;
   const dir = isStore(backups.dir) ? backups.dir.replace(/\/+$/, '') : resolve(backups.dir);
   const folder = resolve(dataDir);
 
@@ -47,8 +49,8 @@ export function backupJobs(
       const place = openPlace(dir, s3);
       const before = (await unlessAborted(signal, place.list())).filter(isScheduled);
       target = `${dir}/${nameOf(source.createdAt, Math.max(0, ...before.map(sequenceOf)) + 1)}`;
-      const { file, bytes, sha256 } = await backupInThread({ source, target, s3 }, signal);
-      const removed = await unlessAborted(signal, removeOldest(place, before, backups?.keep ?? 1));
+      const { file, bytes, sha256 } = await backupInThread([source, target, { s3 }], signal);
+      const removed = await unlessAborted(signal, removeOldest(place, before, keep));
       log.info({ job: 'backup', file, bytes, sha256, removed }, 'backup made and checked');
     } catch (error) {
       // A thread that was ended removes nothing itself.
@@ -61,31 +63,30 @@ export function backupJobs(
     }
   }
 
-  async function makeUntilDue(signal: AbortSignal): Promise<void> {
-    const nextDue = Bun.cron.parse(backups?.schedule ?? '', clock.now());
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await makeOne(signal);
-      } catch (error) {
-        const waitMs = RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)] ?? 0;
-        const isLate = nextDue === null || clock.now().getTime() + waitMs >= nextDue.getTime();
-        if (!(error instanceof StoreError) || isLate || signal.aborted) throw error;
-        log.warn({ job: 'backup', err: error, waitMs }, 'backup failed at the store; it will be tried again');
-        await wait(waitMs, signal);
-      }
-    }
-  }
-
   return [
     {
       name: 'backup',
-      every: backups.schedule,
+      every: schedule,
       async run(signal) {
-        try {
-          await makeUntilDue(signal);
-        } catch (error) {
-          if (!signal.aborted) throw error;
-          log.info({ job: 'backup' }, 'the backup was given up, as the service stops');
+        const nextDue = Bun.cron.parse(schedule, clock.now());
+        let waitMs = 0;
+        for (let attempt = 0; ; attempt++) {
+          try {
+            if (waitMs > 0) await wait(waitMs, signal);
+            return await makeOne(signal);
+          } catch (error) {
+            if (signal.aborted) {
+              log.info({ job: 'backup' }, 'the backup was given up, as the service stops');
+              return;
+            }
+            waitMs = RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)] ?? 0;
+            const isLate = nextDue === null || clock.now().getTime() + waitMs >= nextDue.getTime();
+            if (!(error instanceof StoreError) || isLate) throw error;
+            log.warn(
+              { job: 'backup', err: error, waitMs },
+              'backup failed at the store; it will be tried again',
+            );
+          }
         }
       },
     },
@@ -112,11 +113,9 @@ async function removeLeftovers(dir: string, dataDir: string): Promise<void> {
   await removePartials(isStore(dir) ? dataDir : dir, isScheduled);
 }
 
-/**
- * Removes the oldest of these backups, so that with the one just made `keep` are left. Returns how many it removed.
- */
+/** Leaves `keep` backups, with the one just made. Returns the number of removed ones. */
 async function removeOldest(place: Place, earlier: readonly string[], keep: number): Promise<number> {
-  const oldestFirst = [...earlier].sort(
+  const oldestFirst = earlier.toSorted(
     (one, other) => sequenceOf(one) - sequenceOf(other) || (one < other ? -1 : 1),
   );
   const old = oldestFirst.slice(0, Math.max(0, earlier.length + 1 - keep));
@@ -125,38 +124,22 @@ async function removeOldest(place: Place, earlier: readonly string[], keep: numb
 }
 
 // A binary holds all threads in one folder: their names must differ.
-const MAIN = new URL('./backup-thread.ts', import.meta.url);
-
-/** Messages to and from the thread. */
-export interface BackupRequest {
-  source: BackupSource;
-  target: string;
-  s3: S3Access | undefined;
-}
-export type BackupAnswer = { backup: Backup } | { error: string; isStoreError: boolean };
+const THREAD = new URL('./backup-thread.ts', import.meta.url);
 
 /**
- * Makes a backup as `makeBackup` does, in a thread of its own: SQLite holds its thread while it copies, and requests must
- * not wait for that. `signal` ends it early. Throws `BackupError`.
+ * Makes a backup in a thread of its own: SQLite holds its thread while it copies, and requests must not wait for that.
+ * Throws `BackupError`, and the reason of `signal`, which ends the thread.
  */
 async function backupInThread(request: BackupRequest, signal: AbortSignal): Promise<Backup> {
   const { promise, resolve, reject } = Promise.withResolvers<Backup>();
   const fail = (why: string) => reject(new BackupError(`The backup was not made: ${why}`));
-  const onAbort = () => fail('the service is stopping');
-  if (signal.aborted) onAbort();
-  const thread = new Worker(MAIN);
-  signal.addEventListener('abort', onAbort);
+  const thread = new Worker(THREAD);
   thread.onmessage = ({ data }: MessageEvent<BackupAnswer>) => {
     if ('backup' in data) resolve(data.backup);
     else reject(data.isStoreError ? new StoreError(data.error) : new BackupError(data.error));
   };
   thread.onerror = ({ message }) => fail(message);
   thread.addEventListener('close', () => fail('its thread ended'));
-  try {
-    thread.postMessage(request);
-    return await promise;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    thread.terminate();
-  }
+  thread.postMessage(request);
+  return unlessAborted(signal, promise).finally(() => thread.terminate());
 }

@@ -2,14 +2,15 @@ import { existsSync, lstatSync, realpathSync, renameSync, type Stats, statSync }
 import { basename, dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../../db/lock.ts';
 import type { S3Access } from '../../config.ts';
+import { codeOf, messageOf } from '../../lib/app-error.ts';
 import { randomToken } from '../../lib/ids.ts';
 import { databaseFile, lockFile } from '../data-folder.ts';
 import { type Backup, BackupError, type BackupSource } from './archive.ts';
 import { isStore, openPlace, splitTarget } from './places.ts';
 
 /**
- * Makes and checks a backup at `target`, a path or `s3://bucket/key`, while the server may be running, and remembers
- * it as the last one. Throws `BackupError`, one line for whatever it was; what was at `target` is then as it was.
+ * Makes and checks a backup at `target`, a path or `s3://bucket/key`, also while the server runs, and remembers it as
+ * the last one. Throws `BackupError`, and then leaves what was at `target`.
  */
 export async function makeBackup(
   source: BackupSource,
@@ -22,75 +23,64 @@ export async function makeBackup(
   try {
     requireNotOwn(source.dataDir, target);
     const { place, name } = splitTarget(target);
-    const backup = await besideOthers(source.dataDir, () =>
-      openPlace(place, s3).store(name, source, { force }),
-    );
-    await recordSuccess(source.dataDir, backup);
-    return backup;
+    // No restore exchanges the database meanwhile.
+    const release = takeLock(lockFile(source.dataDir), 'command');
+    if (release === null) {
+      throw new BackupError('A backup is being restored into the data folder. Try again when that is done');
+    }
+    try {
+      const backup = await openPlace(place, s3).store(name, source, { force });
+      await recordSuccess(source.dataDir, backup);
+      return backup;
+    } finally {
+      release();
+    }
   } catch (error) {
     throw asBackupError(error, 'The backup was not made');
-  }
-}
-
-/** So that no restore exchanges the database meanwhile. */
-async function besideOthers<Result>(dataDir: string, work: () => Promise<Result>): Promise<Result> {
-  const release = takeLock(lockFile(dataDir), 'command');
-  if (release === null)
-    throw new BackupError('A backup is being restored into the data folder. Try again when that is done');
-  try {
-    return await work();
-  } finally {
-    release();
   }
 }
 
 /** Any error as one line. */
 export function asBackupError(error: unknown, what: string): BackupError {
   if (error instanceof BackupError) return error;
-  const message = (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ');
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const isFull = code === 'ENOSPC' || code === 'SQLITE_FULL';
+  const message = messageOf(error).replaceAll(/\s+/g, ' ');
+  const isFull = ['ENOSPC', 'SQLITE_FULL'].includes(codeOf(error));
   return new BackupError(`${what}: ${isFull ? `the disk is full (${message}). Make room` : message}`, {
     cause: error,
   });
 }
 
-/** Files of the data folder that no backup may replace, and temporary files of a restore. */
-function ownFiles(dataDir: string): string[] {
-  const database = databaseFile(dataDir);
-  const besideIt = ['', '-wal', '-shm', '-journal', '.restoring', '.fetched'].map((end) => database + end);
-  return [...besideIt, lockFile(dataDir), join(dataDir, 'secret.key'), join(dataDir, 'last-backup.json')];
-}
-
 /**
- * A backup that took the name of the database, or of the key, would be the end of it, `--force` or not. Also by another
- * path to the folder, and where the database is a link to somewhere else. Throws `BackupError`.
+ * A backup must never replace the database or the key, `--force` or not: neither by another path to the folder nor by a
+ * link. Throws `BackupError`.
  */
 export function requireNotOwn(dataDir: string, target: string): void {
   if (isStore(target)) return;
   const asked = lstatSync(target, { throwIfNoEntry: false });
   const path = realPath(target);
-  for (const own of ownFiles(dataDir)) {
+  const database = databaseFile(dataDir);
+  // Temporary files of a restore too.
+  const ends = ['', '-wal', '-shm', '-journal', '.restoring', '.fetched'];
+  const others = [lockFile(dataDir), join(dataDir, 'secret.key'), fileOf(dataDir)];
+  for (const own of [...ends.map((end) => database + end), ...others]) {
     const stored = statSync(own, { throwIfNoEntry: false });
     if (path !== realPath(own) && !isSameFile(asked, stored)) continue;
     throw new BackupError(`${target} is a file of the data folder itself: give the backup another name`);
   }
 }
 
-/** As the folder is really called; the last name stays, as it is what would be replaced. */
+/** Resolves links to the folder, and keeps the last name, which is the one to be replaced. */
 function realPath(path: string): string {
   const folder = dirname(resolve(path));
   try {
     return join(realpathSync(folder), basename(path));
   } catch {
-    // A folder that is not there holds nothing.
     return resolve(path);
   }
 }
 
-function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
-  return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
-}
+const isSameFile = (one: Stats | undefined, other: Stats | undefined) =>
+  one !== undefined && one.dev === other?.dev && one.ino === other.ino;
 
 /** The last backups of a data folder. */
 interface LastBackup {
@@ -104,15 +94,11 @@ const fileOf = (dataDir: string) => join(dataDir, 'last-backup.json');
 
 /** Reads what is known; nothing when there was no backup, or when the file was damaged. */
 export async function lastBackup(dataDir: string): Promise<LastBackup> {
-  try {
-    return {
-      success: null,
-      failure: null,
-      ...((await Bun.file(fileOf(dataDir)).json()) as Partial<LastBackup>),
-    };
-  } catch {
-    return { success: null, failure: null };
-  }
+  const none: LastBackup = { success: null, failure: null };
+  const read = (await Bun.file(fileOf(dataDir))
+    .json()
+    .catch(() => none)) as Partial<LastBackup>;
+  return { ...none, ...read };
 }
 
 /** Remembers a backup that was made. */

@@ -2,11 +2,13 @@ import { existsSync, renameSync, statSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { S3Access } from '../../config.ts';
-import { syncFolder } from '../secret-key.ts';
+import { codeOf, messageOf } from '../../lib/app-error.ts';
+import { bringToDisk } from '../../lib/disk.ts';
 import {
   type Backup,
   BackupError,
   type BackupSource,
+  digestOf,
   PARTIAL,
   prepareBackup,
   StoreError,
@@ -27,31 +29,25 @@ export function splitTarget(target: string): { place: string; name: string } {
 }
 
 /** A place for backups: a folder, or a bucket and a prefix. */
-export interface Place {
-  /** Makes a backup there, under this name. Throws `BackupError`, and then leaves what was there as it was. */
-  store(name: string, source: BackupSource, options: { force: boolean }): Promise<Backup>;
-  /** Names of what is there. */
-  list(): Promise<string[]>;
-  remove(name: string): Promise<void>;
-}
+export type Place = ReturnType<typeof folderPlace>;
 
 /** `place`: a folder, or `s3://bucket/prefix`. */
 export function openPlace(place: string, access: S3Access | undefined): Place {
   return isStore(place) ? s3Place(place, access) : folderPlace(resolve(place));
 }
 
-function folderPlace(folder: string): Place {
+function folderPlace(folder: string) {
   return {
-    async store(name, source, { force }) {
+    /** Makes a backup there, under this name. Throws `BackupError`, and then leaves what was there as it was. */
+    async store(name: string, source: BackupSource, { force }: { force: boolean }): Promise<Backup> {
       const file = join(folder, name);
       const requireNew = () => {
         const there = statSync(file, { throwIfNoEntry: false });
         // A folder cannot be replaced, and a device, such as /dev/stdout, must not be.
-        if (there !== undefined && !there.isFile()) {
+        if (there?.isFile() === false) {
           throw new BackupError(`${file} is no ordinary file: name one for the backup`);
         }
-        if (there !== undefined && !force)
-          throw new BackupError(`${file} is there already: --force replaces it`);
+        if (there !== undefined && !force) throw alreadyThere(file);
       };
       requireNew();
       if (!existsSync(folder)) throw new BackupError(`The backup was not made: there is no folder ${folder}`);
@@ -59,20 +55,18 @@ function folderPlace(folder: string): Place {
       try {
         requireNew();
         renameSync(path, file);
-        syncFolder(folder);
+        bringToDisk(folder);
       } finally {
         remove();
       }
       return { file, ...facts };
     },
-    async list() {
-      return readdir(folder);
-    },
-    async remove(name) {
-      await rm(join(folder, name), { force: true });
-    },
+    list: () => readdir(folder),
+    remove: (name: string) => rm(join(folder, name), { force: true }),
   };
 }
+
+const alreadyThere = (file: string) => new BackupError(`${file} is there already: --force replaces it`);
 
 /** Removes what backups of this name, or of names like it, left behind when the process was killed. */
 export async function removePartials(folder: string, isOurs: (name: string) => boolean): Promise<void> {
@@ -94,29 +88,25 @@ function s3Place(place: string, access: S3Access | undefined): Place {
     async store(name, source, { force }) {
       const file = urlOf(name);
       const key = prefix + name;
-      if (!force && (await told(file, () => bucket.exists(key)))) {
-        throw new BackupError(`${file} is there already: --force replaces it`);
-      }
+      if (!force && (await fromStore(file, () => bucket.exists(key)))) throw alreadyThere(file);
       const { path, facts, remove } = await prepareBackup(source, join(source.dataDir, name));
       try {
-        await told(file, () => bucket.write(key, path));
-        const stored = await told(file, () => digestOf(bucket, key));
+        await fromStore(file, () => bucket.write(key, path));
+        const stored = await fromStore(file, async () => digestOf((await bucket.read(key)).body));
         if (stored.bytes !== facts.bytes || stored.sha256 !== facts.sha256) {
-          await told(file, () => bucket.remove(key));
+          await fromStore(file, () => bucket.remove(key));
           throw new BackupError(`${file} was not stored as it was sent, and was deleted again`);
         }
       } finally {
         remove();
       }
-      return { file, ...facts } satisfies Backup;
+      return { file, ...facts };
     },
     async list() {
-      const keys = await told(place, () => bucket.list(prefix));
+      const keys = await fromStore(place, () => bucket.list(prefix));
       return keys.map((key) => key.slice(prefix.length));
     },
-    async remove(name) {
-      await told(urlOf(name), () => bucket.remove(prefix + name));
-    },
+    remove: (name) => fromStore(urlOf(name), () => bucket.remove(prefix + name)),
   };
 }
 
@@ -129,16 +119,11 @@ export async function download(
 ): Promise<void> {
   const { place, name } = splitTarget(url);
   const { bucket, prefix } = openPrefix(place, access);
-  const { bytes, body } = await told(url, () => bucket.read(prefix + name));
-  try {
-    requireSpace(bytes);
-  } catch (error) {
-    await body.return();
-    throw error;
-  }
+  const { bytes, body } = await fromStore(url, () => bucket.read(prefix + name));
+  requireSpace(bytes);
   const writer = Bun.file(target).writer();
   try {
-    await told(url, async () => {
+    await fromStore(url, async () => {
       for await (const chunk of body) {
         writer.write(chunk);
         await writer.flush();
@@ -157,23 +142,12 @@ function openPrefix(place: string, access: S3Access | undefined): { bucket: Buck
   return { bucket: openBucket(name, access), prefix: folders.map((folder) => `${folder}/`).join('') };
 }
 
-async function digestOf(bucket: Bucket, key: string): Promise<{ bytes: number; sha256: string }> {
-  const hasher = new Bun.CryptoHasher('sha256');
-  let bytes = 0;
-  for await (const chunk of (await bucket.read(key)).body) {
-    hasher.update(chunk);
-    bytes += chunk.length;
-  }
-  return { bytes, sha256: hasher.digest('hex') };
-}
-
 /** An error of the store, as one line that names what it was about. */
-async function told<Result>(about: string, ask: () => Promise<Result>): Promise<Result> {
+async function fromStore<Result>(about: string, ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask();
   } catch (error) {
-    const { code, message } = error as { code?: string; message?: string };
-    const reason = [code, message].filter(Boolean).join(': ');
+    const reason = [codeOf(error), messageOf(error)].filter(Boolean).join(': ');
     throw new StoreError(`${about}: the store refused or could not be reached (${reason})`, { cause: error });
   }
 }

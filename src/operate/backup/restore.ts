@@ -1,24 +1,14 @@
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../../db/lock.ts';
 import { migrations } from '../../../db/migrate.ts';
 import { forgetKey, inspectDatabase, settle } from '../../../db/snapshot.ts';
 import type { S3Access } from '../../config.ts';
+import { bringToDisk, freeBytes, megabytes } from '../../lib/disk.ts';
 import { keyFingerprint } from '../../lib/secret-box.ts';
-import { databaseFile, freeBytes, lockFile, megabytes } from '../data-folder.ts';
-import { readSecretKey, syncFolder, writeKeyFile } from '../secret-key.ts';
+import { databaseFile, lockFile } from '../data-folder.ts';
+import { readSecretKey, writeKeyFile } from '../secret-key.ts';
 import { BackupError, type BackupHeader, checkBackup, unpackDatabase, writeAll } from './archive.ts';
 import { asBackupError, requireNotOwn } from './make.ts';
 import { download, isStore } from './places.ts';
@@ -29,31 +19,27 @@ interface RestoreOptions {
   file: string;
   /** `SECRET_KEY`, where it is set. */
   secretKey?: string | undefined;
-  /** Puts the backup in the place of a database that is there, which is kept beside it. */
+  /** Replaces a database that is there, which is kept beside it. */
   force?: boolean;
-  /** Goes on where the folder has another key than the backup, or none: what is encrypted is then lost. */
+  /** Continues where the folder has another key than the backup, or none: secrets are then lost. */
   newKey?: boolean;
   now: Date;
   s3?: S3Access | undefined;
 }
 
 /** The result of a restore. */
-export interface Restored {
+export interface Restored extends Pick<BackupHeader, 'createdAt' | 'schema' | 'tables'> {
   file: string;
   dataDir: string;
-  /** When the backup was made. */
-  createdAt: string;
-  schema: number;
-  tables: Record<string, number>;
   /** Path of the former database; null without one. */
   keptAs: string | null;
-  /** `same`: the folder has the key already. `restored`: the backup held it. `other`: what is encrypted is lost. */
+  /** `same`: the folder has the key already. `restored`: the backup held it. `other`: the secrets are lost. */
   key: 'same' | 'restored' | 'other' | 'none';
 }
 
 /**
- * Puts a backup into the data folder, after all of it was checked. Until the last step, a rename, the folder is what it
- * was; after it, it is what the backup holds; a crash leaves one or the other. Throws `BackupError`.
+ * Puts a backup into the data folder, after all of it was checked. The last step is a rename, so a crash leaves either
+ * the old database or the backup's. Throws `BackupError`.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const folder = resolve(options.dataDir);
@@ -83,7 +69,12 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
   const target = databaseFile(folder);
   // Those are removed before anything is read.
   requireNotOwn(folder, file);
-  requireVacant(target, force);
+  const there = statSync(target, { throwIfNoEntry: false });
+  if (there !== undefined && !force) {
+    throw new BackupError(
+      `There is a database already: ${target}, ${there.size} bytes, last written ${there.mtime.toISOString()}. --force puts the backup in its place, and keeps it beside`,
+    );
+  }
   const fetched = `${target}.fetched`;
   const unpacked = `${target}.restoring`;
   const removeAll = () => {
@@ -91,12 +82,19 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
   };
   removeAll();
   try {
-    const isRemote = isStore(file);
-    if (isRemote) await download(file, s3, fetched, (bytes) => requireSpace(folder, bytes, 'The backup has'));
-    const { header } = await readable(isRemote ? fetched : file, file);
+    const source = isStore(file) ? fetched : file;
+    if (source === fetched) {
+      await download(file, s3, fetched, (bytes) => requireSpace(folder, bytes, 'The backup has'));
+    }
+    const { header } = await checkBackup(source, file);
+    if (header.schema > migrations.length) {
+      throw new BackupError(
+        `${file} was made by a newer Tidings (schema ${header.schema}; this one knows ${migrations.length}). Restore it with that version, or a newer one`,
+      );
+    }
     const key = keyToUse(folder, header, options);
     requireSpace(folder, header.databaseBytes, 'The database in the backup has');
-    await unpackAndCheck(isRemote ? fetched : file, header, unpacked);
+    await unpackAndCheck(source, header, unpacked);
     if (key === 'other') forgetKey(unpacked);
     if (key === 'restored') writeKeyFile(folder, Buffer.from(header.key ?? '', 'base64'));
     const keptAs = swapIn(unpacked, target, options.now);
@@ -114,31 +112,6 @@ function requireSpace(folder: string, bytes: number, what: string): void {
   throw new BackupError(
     `${what} ${megabytes(bytes)}, and ${megabytes(free)} are free in ${folder}. Make room, or set DATA_DIR to a folder on a larger disk`,
   );
-}
-
-function requireVacant(target: string, force: boolean): void {
-  const there = statSync(target, { throwIfNoEntry: false });
-  if (there === undefined || force) return;
-  throw new BackupError(
-    `There is a database already: ${target}, ${there.size} bytes, last written ${there.mtime.toISOString()}. --force puts the backup in its place, and keeps it beside`,
-  );
-}
-
-/** Checks the whole file. `name` is what it is called towards people. */
-async function readable(path: string, name: string) {
-  try {
-    const facts = await checkBackup(path);
-    if (facts.header.schema > migrations.length) {
-      throw new BackupError(
-        `${name} was made by a newer Tidings (schema ${facts.header.schema}; this one knows ${migrations.length}). Restore it with that version, or a newer one`,
-      );
-    }
-    return facts;
-  } catch (error) {
-    if (error instanceof BackupError)
-      throw new BackupError(error.message.replace(path, name), { cause: error });
-    throw error;
-  }
 }
 
 /** Checks that the folder's key decrypts the backup's secrets. Throws when it does not, unless `newKey` allows it. */
@@ -182,28 +155,25 @@ async function unpackAndCheck(file: string, header: BackupHeader, unpacked: stri
 }
 
 /**
- * Puts the database file `fresh` in the place of `target`, which nobody else may have open. What was there stays as
- * `<target>.before-restore-<time>`, whose name is returned, or null. At every step there is a whole database under the
- * name: the old one gets a second name before the new one takes the first.
+ * Renames `fresh` to `target`, which nobody else may have open. A database that was there stays as
+ * `<target>.before-restore-<time>`, which is returned, or null. There is a whole database under the name at every step:
+ * the old one gets a second name before the new one takes the first.
  */
 function swapIn(fresh: string, target: string, now: Date): string | null {
-  const keptAs = existsSync(target) ? keep(target, now) : null;
+  let keptAs: string | null = null;
+  if (existsSync(target)) {
+    keptAs = `${target}.before-restore-${now.toISOString().replaceAll(/[-:.]/g, '')}`;
+    // A database that cannot be opened any more keeps its log, should somebody try to rescue it.
+    const suffixes = settle(target) ? [''] : ['', '-wal'];
+    for (const suffix of suffixes) {
+      if (existsSync(target + suffix)) secondName(target + suffix, keptAs + suffix);
+    }
+    bringToDisk(dirname(target));
+  }
   // A log that was left over would be applied to the new file, and ruin it.
   for (const suffix of ['-wal', '-shm']) rmSync(target + suffix, { force: true });
   renameSync(fresh, target);
-  syncFolder(dirname(target));
-  return keptAs;
-}
-
-function keep(target: string, now: Date): string {
-  const keptAs = `${target}.before-restore-${now.toISOString().replaceAll(/[-:.]/g, '')}`;
-  // A database that cannot be opened any more keeps its log, should somebody try to rescue it.
-  const isWhole = settle(target);
-  const suffixes = isWhole ? [''] : ['', '-wal'];
-  for (const suffix of suffixes) {
-    if (existsSync(target + suffix)) secondName(target + suffix, keptAs + suffix);
-  }
-  syncFolder(dirname(target));
+  bringToDisk(dirname(target));
   return keptAs;
 }
 
@@ -214,8 +184,6 @@ function secondName(file: string, name: string): void {
     linkSync(file, name);
   } catch {
     copyFileSync(file, name);
-    const copy = openSync(name, 'r');
-    fsyncSync(copy);
-    closeSync(copy);
+    bringToDisk(name);
   }
 }

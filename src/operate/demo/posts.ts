@@ -1,21 +1,11 @@
-import type { ContentType } from '../../posts/model.ts';
-
 /** The provider of the demo's repository. */
 export const DEMO_PROVIDER = 'github';
 
-/** A post of the demo, `daysAgo` days old on the day that the demo is made. */
-export interface DemoPost {
-  daysAgo: number;
-  title: string;
-  markdown: string;
-  contentType: ContentType;
-  sourceMetadata: Record<string, string> | null;
-}
-
-const release = (daysAgo: number, version: string, headline: string, markdown: string) => ({
+/** A post of the demo, `daysAgo` days old on the day that the demo is made. Its tag is the Markdown. */
+const release = (daysAgo: number, version: string, headline: string) => (markdown: TemplateStringsArray) => ({
   daysAgo,
   title: `Rocket ${version}: ${headline}`,
-  markdown: `${markdown.trim()}\n`,
+  markdown: textOf(markdown),
   contentType: 'changelog' as const,
   sourceMetadata: {
     author: 'ann',
@@ -26,31 +16,24 @@ const release = (daysAgo: number, version: string, headline: string, markdown: s
   },
 });
 
-const linkedin = (daysAgo: number, title: string, text: string) => ({
+const linkedin = (daysAgo: number, title: string) => (markdown: TemplateStringsArray) => ({
   daysAgo,
   title,
-  markdown: `${text.trim()}\n`,
+  markdown: textOf(markdown),
   contentType: 'linkedin_post' as const,
   sourceMetadata: { author: 'ben', platform: DEMO_PROVIDER, repository: 'acme/rocket' },
 });
 
+const textOf = ([markdown = '']: TemplateStringsArray) => `${markdown.trim()}\n`;
+
 /** A year of a small team's posts, newest first. */
-export const demoPosts: readonly DemoPost[] = [
-  release(
-    37,
-    '2.3.1',
-    'a steadier gauge',
-    `
+export const demoPosts = [
+  release(37, '2.3.1', 'a steadier gauge')`
 ### Fixed
 - The pressure gauge no longer jumps when a valve closes
 - \`rocket abort\` answers at once, also while fuelling
 `,
-  ),
-  release(
-    58,
-    '2.3.0',
-    'fuelling in half the time',
-    `
+  release(58, '2.3.0', 'fuelling in half the time')`
 ### Added
 - Parallel fuelling: both tanks fill at once
 
@@ -60,21 +43,12 @@ export const demoPosts: readonly DemoPost[] = [
 ### Removed
 - The \`--force\` flag of \`rocket launch\`, which nobody should have used
 `,
-  ),
-  linkedin(
-    58,
-    'Fuelling in half the time',
-    `
+  linkedin(58, 'Fuelling in half the time')`
 Both tanks now fill at once. What took 40 minutes takes 19.
 
 Measured on twelve launches in September.
 `,
-  ),
-  release(
-    96,
-    '2.2.0',
-    'plans you can read',
-    `
+  release(96, '2.2.0', 'plans you can read')`
 ### Added
 - \`rocket plan\` prints a launch plan as a table:
 
@@ -87,35 +61,21 @@ Measured on twelve launches in September.
 ### Fixed
 - Times are shown in the pad's own time zone
 `,
-  ),
-  release(
-    151,
-    '2.1.0',
-    'weather, before it matters',
-    `
+  release(151, '2.1.0', 'weather, before it matters')`
 ### Added
 - A launch plan warns of wind above 12 m/s in its window
 
 ### Security
 - Launch codes are no longer written to the log
 `,
-  ),
-  release(
-    203,
-    '2.0.0',
-    'a new engine',
-    `
+  release(203, '2.0.0', 'a new engine')`
 The first release on the new engine. [The upgrade guide](https://github.com/acme/rocket/wiki/Upgrade) takes ten minutes.
 
 ### Changed
 - **Breaking:** a pad is configured in \`pad.toml\`; \`pad.ini\` is read no more
 - Ignition is twice as quick
 `,
-  ),
-  linkedin(
-    203,
-    'Rocket 2 has lifted off',
-    `
+  linkedin(203, 'Rocket 2 has lifted off')`
 Two years of work, one new engine: Rocket 2 is out today.
 
 - Ignition is twice as quick
@@ -124,16 +84,10 @@ Two years of work, one new engine: Rocket 2 is out today.
 
 Thank you to the 41 people who tested it.
 `,
-  ),
-  release(
-    341,
-    '1.9.2',
-    'the last of its line',
-    `
+  release(341, '1.9.2', 'the last of its line')`
 ### Fixed
 - The last known leak in the old engine
 
 There will be fixes for 1.x for another year.
 `,
-  ),
 ];

@@ -1,7 +1,5 @@
 import { chmod } from 'node:fs/promises';
-import type { AuditDeps } from '../../audit/store.ts';
 import { getDelivery } from '../../deliveries/log-store.ts';
-import type { Delivery } from '../../deliveries/model.ts';
 import type { Deps } from '../../deps.ts';
 import { connectIntegration } from '../../integrations/connect.ts';
 import { listIntegrations } from '../../integrations/store.ts';
@@ -17,7 +15,7 @@ import { contentTypes, type Post } from '../../posts/model.ts';
 import { savePosts } from '../../posts/service.ts';
 import { listPostPage, parsePost } from '../../posts/store.ts';
 import { providerOf, samplePayload } from '../../providers/index.ts';
-import { type SentDelivery, sendDelivery } from '../../receiver/send.ts';
+import { sendDelivery } from '../../receiver/send.ts';
 import { listRuns } from '../../triggers/queue-store.ts';
 import { createTrigger } from '../../triggers/service.ts';
 import { DEMO_PROVIDER, demoPosts } from './posts.ts';
@@ -31,52 +29,41 @@ const demoTriggers = [
   { event: 'push', contentType: 'changelog' },
 ] as const;
 
-/** How long to wait for the drafts of the demo's delivery, in milliseconds. */
 const DRAFTS_MS = 5_000;
 
-/** Credentials and URLs of the demo. */
-export interface Demo {
-  organizationId: string;
-  organizationName: string;
-  key: string;
-  /** A published post. */
-  postId: string;
-  /** A connected repository, whose webhook nobody set up. */
-  integrationId: string;
-}
+type Demo = Awaited<ReturnType<typeof openDemo>>;
+type DemoDelivery = Awaited<ReturnType<typeof sendDemoDelivery>>;
 
 /**
- * The demo of this data folder, made at first: an organization, a year of posts, and a key. A key is stored
- * only as its hash, so the demo's is also kept in `keyFile` (mode 0600), to be shown again at the next start.
- * Throws `AppError` 409 when the folder holds organizations and none is the demo's.
+ * Opens the demo of this data folder, and creates it first: an organization, a year of posts, a key, and a connected
+ * repository whose webhook nobody set up. The database holds only the key's hash, so `keyFile` (mode 0600) keeps the key
+ * for the next start. Throws `AppError` 409 when the folder holds organizations and none is the demo's.
  */
-export async function openDemo(deps: Omit<Deps, 'fetch'>, keyFile: string): Promise<Demo> {
-  const existing = await findOrganization(deps.db, DEMO_ORGANIZATION);
-  if (existing === null && (await countOrganizations(deps.db)) > 0) {
+export async function openDemo(deps: Omit<Deps, 'fetch'>, keyFile: string) {
+  const { db } = deps;
+  const { existing, others } = await db.read(async (tx) => ({
+    existing: await findOrganization(tx, DEMO_ORGANIZATION),
+    others: await countOrganizations(tx),
+  }));
+  if (existing === null && others > 0) {
     throw new AppError(
       409,
       'The data folder holds organizations already; --demo fills only an empty one (see DATA_DIR)',
     );
   }
-  const organization = existing ?? (await createDemo(deps));
   return {
-    organizationId: organization.id,
-    organizationName: organization.name,
+    organization: existing ?? (await createDemo(deps)),
     key: (await readUsableKey(deps, keyFile)) ?? (await createDemoKey(deps, keyFile)),
-    postId: postIdOf(0),
     integrationId: await findOrConnectIntegration(deps),
   };
 }
 
 /** Lines to read and to paste. */
-export function describeDemo(
-  { organizationId, organizationName, key, postId }: Demo,
-  publicUrl: string,
-): string {
-  const posts = `${publicUrl}/v1/${organizationId}/posts`;
+export function describeDemo({ organization: { id, name }, key }: Demo, publicUrl: string): string {
+  const posts = `${publicUrl}/v1/${id}/posts`;
   const curl = `curl -H "Authorization: Bearer ${key}"`;
   return `
-  Organization  ${organizationName} (${organizationId})
+  Organization  ${name} (${id})
   API key       ${key}
   Reference     ${publicUrl}/docs
 
@@ -87,51 +74,32 @@ export function describeDemo(
   ${curl} "${posts}?status=draft&status=published"
 
   One post:
-  ${curl} "${posts}/${postId}"
+  ${curl} "${posts}/${postIdOf(0)}"
 `;
 }
 
-/** The result of the demo's delivery: its log entry and its drafts. */
-export interface DemoDelivery {
-  sent: SentDelivery;
-  entry: Delivery;
-  drafts: Post[];
-}
-
-/**
- * Sends the running service a signed release of the demo's repository, and waits for its drafts,
- * a few seconds at most.
- */
+/** Sends the running service a signed release of the demo's repository, and waits up to 5 s for its drafts. */
 export async function sendDemoDelivery(
   deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'fetch'>,
   { integrationId }: Demo,
   baseUrl: string,
-): Promise<DemoDelivery> {
-  const options = { repository: DEMO_REPOSITORY, now: deps.clock.now() };
-  const sample = samplePayload(DEMO_PROVIDER, 'release', options);
-  const deliveryId = deps.ids.newUuid();
-  const sent = await sendDelivery(deps, {
-    integrationId,
-    event: 'release',
-    deliveryId,
-    body: JSON.stringify(sample),
-    baseUrl,
-  });
-  const entry = await getDelivery(deps.db, deliveryId);
+) {
+  const { db, clock, ids } = deps;
+  const options = { repository: DEMO_REPOSITORY, now: clock.now() };
+  const body = JSON.stringify(samplePayload(DEMO_PROVIDER, 'release', options));
+  const deliveryId = ids.newUuid();
+  const sent = await sendDelivery(deps, { integrationId, event: 'release', deliveryId, body, baseUrl });
   const waitsUntil = performance.now() + DRAFTS_MS;
-  while (performance.now() < waitsUntil && (await hasRuns(deps))) await Bun.sleep(50);
-  return { sent, entry, drafts: await listDrafts(deps) };
-}
-
-async function hasRuns({ db }: Pick<Deps, 'db'>): Promise<boolean> {
-  return (await listRuns(db, { organizationId: DEMO_ORGANIZATION })).length > 0;
-}
-
-async function listDrafts({ db }: Pick<Deps, 'db'>): Promise<Post[]> {
+  const owner = { organizationId: DEMO_ORGANIZATION };
+  while (performance.now() < waitsUntil && (await db.read((tx) => listRuns(tx, owner))).length > 0) {
+    await Bun.sleep(50);
+  }
   const selection = { statuses: ['draft' as const], contentTypes: [...contentTypes] };
   const page = { limit: 5, page: 1, sort: 'desc' as const };
-  const { posts } = await listPostPage(db, DEMO_ORGANIZATION, { ...selection, ...page });
-  return posts.map(parsePost);
+  return db.read(async (tx) => {
+    const { posts } = await listPostPage(tx, DEMO_ORGANIZATION, { ...selection, ...page });
+    return { sent, entry: await getDelivery(tx, deliveryId), drafts: posts.map(parsePost) };
+  });
 }
 
 /** The delivery, its entry in the log, and how to send another. */
@@ -164,7 +132,7 @@ ${titles}
   Publish it:       ${tidings} post publish ${first.id}`;
 }
 
-async function createDemo(deps: AuditDeps & Pick<Deps, 'ids'>) {
+async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'actor'>) {
   const organization = await createOrganization(deps, {
     id: DEMO_ORGANIZATION,
     name: 'Acme Rockets',
@@ -191,7 +159,7 @@ async function createDemo(deps: AuditDeps & Pick<Deps, 'ids'>) {
 }
 
 async function findOrConnectIntegration(deps: Omit<Deps, 'fetch' | 'keys'>): Promise<string> {
-  const [existing] = await listIntegrations(deps.db, DEMO_ORGANIZATION);
+  const [existing] = await deps.db.read((tx) => listIntegrations(tx, DEMO_ORGANIZATION));
   if (existing !== undefined) return existing.id;
   const { integrationId } = await connectIntegration(deps, DEMO_PROVIDER, DEMO_ORGANIZATION, DEMO_REPOSITORY);
   for (const trigger of demoTriggers) await createTrigger(deps, { integrationId, ...trigger });

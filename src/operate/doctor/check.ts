@@ -1,5 +1,5 @@
 import type { Database } from '../../../db/client.ts';
-import { type Environment, type ExaminedConfig, PROVIDER_URLS } from '../../config.ts';
+import { type ExaminedConfig, PROVIDER_URLS } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import type { SecretBox } from '../../lib/secret-box.ts';
 
@@ -9,29 +9,23 @@ export interface Patient extends Pick<Deps, 'clock' | 'fetch'> {
   readonly config: ExaminedConfig;
   /** A line for each setting that is wrong. */
   readonly wrongSettings: readonly string[];
-  /** Absent: that of the process. */
-  readonly environment?: Environment | undefined;
   /** The data folder, as an absolute path. Null: DATA_DIR is wrong. */
   readonly folder: string | null;
-  /** Null when there is none, or it cannot be opened; a check says which. */
+  /** Null when there is none, or it cannot be opened; the check "database" says which. */
   readonly db: Database | null;
   readonly secrets: SecretBox | null;
-  /** No server but our own and Unkey is asked. */
+  /** Ask no server but our own and Unkey. */
   readonly isOffline: boolean;
   /** Compare each index of the database with its table too. */
   readonly isFull?: boolean;
-  /** The value of an API key, to try how Unkey answers for one that is good. */
+  /** An API key to try at Unkey. */
   readonly key?: string | undefined;
 }
 
-/** `failed`: something does not work, or will not. `warning`: worth a look. */
-type Status = 'ok' | 'warning' | 'failed';
-
 export interface Finding {
-  status: Status;
-  /** The result in one line. */
+  /** `failed`: something does not work, or will not. `warning`: worth a look. */
+  status: 'ok' | 'warning' | 'failed';
   message: string;
-  /** How to mend it. */
   advice?: string;
 }
 
@@ -39,48 +33,29 @@ export interface Result extends Finding {
   name: string;
 }
 
-/** One look at something. Null when there is nothing to look at. Never throws. */
-export type Check = (patient: Patient) => Promise<Result | null>;
+type Look<Subject> = (patient: Subject) => Finding | null | Promise<Finding | null>;
 
-/** A check that fails by itself counts as failed, and holds up no other. */
-export function check(
-  name: string,
-  look: (patient: Patient) => Finding | null | Promise<Finding | null>,
-): Check {
-  return async (patient) => {
-    try {
-      const finding = await look(patient);
-      return finding === null ? null : { name, ...finding };
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      return { name, status: 'failed', message: `This could not be checked: ${reason.slice(0, 300)}` };
-    }
-  };
-}
+/** Looks at one thing. Null when there is nothing to look at. */
+export type Check = Look<Patient>;
 
 /** A check of the data folder. */
-export function folderCheck(
-  name: string,
-  look: (patient: Patient & { folder: string }) => Finding | null | Promise<Finding | null>,
-): Check {
-  return check(name, (patient) =>
-    patient.folder === null ? unchecked('DATA_DIR') : look({ ...patient, folder: patient.folder }),
-  );
+export function inFolder(look: Look<Patient & { folder: string }>): Check {
+  return ({ folder, ...patient }) => (folder === null ? unchecked('DATA_DIR') : look({ ...patient, folder }));
 }
 
-/** A check of what the database holds: left out where it cannot be opened, which another check tells. */
-export function databaseCheck(
-  name: string,
-  look: (patient: Patient & { folder: string; db: Database }) => Finding | null | Promise<Finding | null>,
-): Check {
-  return check(name, ({ folder, db, ...patient }) =>
-    folder === null || db === null ? null : look({ ...patient, folder, db }),
-  );
+/** A check of the contents of the database. Left out when it cannot be opened. */
+export function inDatabase(look: Look<Patient & { folder: string; db: Database }>): Check {
+  return ({ folder, db, ...patient }) =>
+    folder === null || db === null ? null : look({ ...patient, folder, db });
 }
 
-export const ok = (message: string, advice?: string): Finding => found('ok', message, advice);
-export const warning = (message: string, advice: string): Finding => found('warning', message, advice);
-export const failed = (message: string, advice: string): Finding => found('failed', message, advice);
+const finding =
+  (status: Finding['status']) =>
+  (message: string, advice?: string): Finding => ({ status, message, ...(advice && { advice }) });
+
+export const ok = finding('ok');
+export const warning = finding('warning');
+export const failed = finding('failed');
 
 export const UNKEY_SETTINGS = 'an UNKEY_* setting';
 export const PROVIDER_SETTINGS = PROVIDER_URLS.join(' or ');
@@ -88,10 +63,6 @@ export const PROVIDER_SETTINGS = PROVIDER_URLS.join(' or ');
 /** The check needs a setting that is wrong. Judging by a default would ask or examine something else. */
 export function unchecked(settings: string): Finding {
   return warning(`Not checked: ${settings} is wrong`, 'Correct the setting, and run this command again');
-}
-
-function found(status: Status, message: string, advice: string | undefined): Finding {
-  return { status, message, ...(advice === undefined ? {} : { advice }) };
 }
 
 /** `1 key`, `2 keys`. */

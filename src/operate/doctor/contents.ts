@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
+import type { ReadTx } from '../../../db/storage.ts';
 import { listDeliveries } from '../../deliveries/log-store.ts';
 import { diagnose } from '../../integrations/doctor.ts';
 import type { Integration } from '../../integrations/model.ts';
-import { findSealedIntegration, listIntegrations, secretsOpen } from '../../integrations/store.ts';
+import { listIntegrations } from '../../integrations/store.ts';
 import { describeFinding } from '../../integrations/words.ts';
 import { countKeys } from '../../keys/store.ts';
 import { tidings } from '../../lib/build.ts';
@@ -15,12 +16,10 @@ import { planSweep } from '../jobs.ts';
 import { findPublicUrl } from '../uptime.ts';
 import {
   type Check,
-  check,
   counted,
-  databaseCheck,
   failed,
+  inDatabase,
   ok,
-  type Patient,
   PROVIDER_SETTINGS,
   UNKEY_SETTINGS,
   unchecked,
@@ -28,53 +27,41 @@ import {
 } from './check.ts';
 import { examineUnkey } from './unkey.ts';
 
-export const secretChecks: readonly Check[] = [
-  databaseCheck('stored secrets', async ({ db, secrets, config }) => {
-    if (config.secretKey === null) return unchecked('SECRET_KEY');
-    const integrations = await listIntegrations(db);
-    if (secrets === null) {
-      return integrations.length === 0
-        ? ok('No secret is stored; the key for them is made at the next start')
-        : failed(
-            `The secrets of ${counted(integrations.length, 'integration')} cannot be read: there is no usable secret.key, and no SECRET_KEY`,
-            'Put secret.key back from a backup, or set SECRET_KEY; do not start the server before',
-          );
-    }
-    const closed: string[] = [];
-    for (const { id } of integrations) {
-      const stored = await findSealedIntegration(db, id);
-      if (stored !== null && !secretsOpen({ secrets }, stored)) closed.push(id);
-    }
-    return closed.length === 0
-      ? ok(`The secrets of ${counted(integrations.length, 'integration')} open with this key`)
-      : failed(
-          `The secrets of ${closed.slice(0, 5).join(', ')} do not open: they were encrypted with another key`,
-          `Put back the secret.key or SECRET_KEY of before; or "${tidings} integration rotate-secret" and give the provider the new one`,
-        );
-  }),
-];
-
-export const keyChecks: readonly Check[] = [
-  databaseCheck('keys', async ({ db, clock, config }) => {
-    if (config.unkey !== undefined) return null;
-    const { all, ended } = await db.read((tx) => countKeys(tx, clock.now()));
-    return ok(`${counted(all, 'API key')} in the database; ${ended} of them expired or revoked`);
-  }),
-  check('unkey', (patient) => {
-    const { unkey } = patient.config;
-    if (unkey === undefined) return null;
-    return unkey === null ? unchecked(UNKEY_SETTINGS) : examineUnkey(unkey, patient);
-  }),
-];
-
 /** The server sweeps every five minutes; what expired this long ago, in milliseconds, should be gone. */
 const UNSWEPT_MS = 3_600_000;
 
 /** Work is done within seconds; a failure is tried again after ten minutes at the latest. */
 const LATE_MS = 900_000;
 
-export const workChecks: readonly Check[] = [
-  databaseCheck('sweep', async ({ db, clock }) => {
+/** Deliveries that failed in a row before it is no accident. */
+const IN_A_ROW = 3;
+
+/** How many integrations are named in a message. */
+const MAX_NAMED = 5;
+
+/** How many integrations are asked about at their providers; each takes some requests. */
+const MAX_ASKED = 20;
+
+/** A backup by hand is worth a reminder after so long. */
+const OLD_MS = 30 * DAY_MS;
+
+const BACKUP_ADVICE = `Mend what it says, and try: ${tidings} backup FILE`;
+
+/** Checks of the work that the database records, and of the other services. */
+export const contentChecks = {
+  keys: inDatabase(async ({ db, clock, config }) => {
+    if (config.unkey !== undefined) return null;
+    const { all, ended } = await db.read((tx) => countKeys(tx, clock.now()));
+    return ok(`${counted(all, 'API key')} in the database; ${ended} of them expired or revoked`);
+  }),
+
+  unkey(patient) {
+    const { unkey } = patient.config;
+    if (unkey === undefined) return null;
+    return unkey === null ? unchecked(UNKEY_SETTINGS) : examineUnkey(unkey, patient);
+  },
+
+  sweep: inDatabase(async ({ db, clock }) => {
     const then = new Date(clock.now().getTime() - UNSWEPT_MS);
     const { deliveryIds, logs, sessions } = await planSweep({ db }, then);
     return deliveryIds + logs + sessions === 0
@@ -85,7 +72,7 @@ export const workChecks: readonly Check[] = [
         );
   }),
 
-  databaseCheck('triggers', async ({ db, clock }) => {
+  triggers: inDatabase(async ({ db, clock }) => {
     const { queued, failed, oldest } = await db.read(measureQueue);
     if (failed > 0) {
       return warning(
@@ -101,19 +88,13 @@ export const workChecks: readonly Check[] = [
         )
       : ok(queued === 0 ? 'No draft is waiting to be made' : `${counted(queued, 'draft')} to make`);
   }),
-];
 
-/** So many deliveries in a row that were not taken are no accident. */
-const IN_A_ROW = 3;
-
-/** How many integrations are named in a message. */
-const MAX_NAMED = 5;
-
-export const integrationChecks: readonly Check[] = [
-  databaseCheck('deliveries', async (patient) => {
-    const integrations = (await listIntegrations(patient.db)).filter(({ enabled }) => enabled);
-    const troubled: string[] = [];
-    for (const each of integrations) troubled.push(...(await findTrouble(patient, each)));
+  deliveries: inDatabase(async ({ db, clock }) => {
+    const { integrations, troubled } = await db.read(async (tx) => {
+      const integrations = (await listIntegrations(tx)).filter(({ enabled }) => enabled);
+      const troubles = await Array.fromAsync(integrations, (each) => findTrouble(tx, each, clock.now()));
+      return { integrations, troubled: troubles.filter((trouble) => trouble !== null) };
+    });
     if (troubled.length === 0)
       return ok(`Nothing is odd about the deliveries (${counted(integrations.length, 'integration')})`);
     const more = troubled.length > MAX_NAMED ? `; and ${troubled.length - MAX_NAMED} more` : '';
@@ -122,42 +103,20 @@ export const integrationChecks: readonly Check[] = [
       `"${tidings} delivery list" says what came; look at the webhook's page at the provider for its URL and secret`,
     );
   }),
-];
 
-/** The problem with an integration's latest deliveries, if there is one. */
-async function findTrouble(
-  { db, clock }: Patient & { db: NonNullable<Patient['db']> },
-  { id, type, organizationId, createdAt }: Integration,
-): Promise<string[]> {
-  const last = await db.read((tx) =>
-    listDeliveries(tx, organizationId, { integrationId: id }, { limit: IN_A_ROW }),
-  );
-  const [newest] = last;
-  if (newest === undefined) {
-    const isNew = clock.now().getTime() - Date.parse(createdAt) < DAY_MS;
-    return isNew ? [] : [`${id} (${type}): the log has no delivery`];
-  }
-  const isTaken = last.some(({ status }) => status !== 'failed' && status !== 'rejected');
-  if (isTaken || last.length < IN_A_ROW) return [];
-  return [`${id} (${type}): the last ${IN_A_ROW} were not taken (${newest.reason ?? newest.status})`];
-}
-
-/** How many integrations are asked about at their providers; each takes some requests. */
-const MAX_ASKED = 20;
-
-/** Runs `integration doctor` for integrations whose webhooks Tidings manages. */
-export const providerChecks: readonly Check[] = [
-  databaseCheck('providers', async (patient) => {
-    const { db, secrets, clock, fetch, isOffline } = patient;
-    const { publicUrl: set, port, providerApis: addresses } = patient.config;
-    const kept = (await listIntegrations(db)).filter(({ hasToken, enabled }) => hasToken && enabled);
+  /** Runs `integration doctor` for integrations whose webhooks Tidings manages. */
+  providers: inDatabase(async ({ db, secrets, clock, fetch, isOffline, config }) => {
+    const { publicUrl: set, port, providerApis: addresses } = config;
+    const kept = (await db.read((tx) => listIntegrations(tx))).filter(
+      ({ hasToken, enabled }) => hasToken && enabled,
+    );
     if (kept.length === 0 || isOffline || secrets === null) return null;
     if (addresses === null) return unchecked(PROVIDER_SETTINGS);
     if (set === null || port === null) return unchecked('PUBLIC_URL or PORT');
     const known = await findPublicUrl({ db }, { publicUrl: set });
     const publicUrl = () => known ?? `http://localhost:${port}`;
     const deps = { db, secrets, clock, fetch, publicUrl, openProviderApi: providerApis(addresses) };
-    // By what is wrong: an address that nobody answers at is the trouble of them all, and told once.
+    // Integrations by problem: an address that nobody answers at is reported once.
     const troubled = new Map<string, string[]>();
     for (const { id } of kept.slice(0, MAX_ASKED)) {
       const { findings } = await diagnose(deps, id);
@@ -166,22 +125,15 @@ export const providerChecks: readonly Check[] = [
         if (finding.status === 'failed') troubled.set(message, [...(troubled.get(message) ?? []), id]);
       }
     }
-    return troubled.size === 0
-      ? ok(
-          `The webhooks of ${counted(Math.min(kept.length, MAX_ASKED), 'integration')} are as they should be`,
-        )
-      : failed(
-          Array.from(troubled, ([message, ids]) => `${ids.join(', ')}: ${message}`).join('; '),
-          `"${tidings} integration doctor ID" tells more, and what to do`,
-        );
+    const asked = counted(Math.min(kept.length, MAX_ASKED), 'integration');
+    if (troubled.size === 0) return ok(`The webhooks of ${asked} are as they should be`);
+    return failed(
+      Array.from(troubled, ([message, ids]) => `${ids.join(', ')}: ${message}`).join('; '),
+      `"${tidings} integration doctor ID" tells more, and what to do`,
+    );
   }),
-];
 
-/** A backup by hand is worth a reminder after so long. */
-const OLD_MS = 30 * DAY_MS;
-
-export const backupChecks: readonly Check[] = [
-  databaseCheck('backups', async ({ folder, config: { backups }, clock }) => {
+  backups: inDatabase(async ({ folder, config: { backups }, clock }) => {
     if (backups === null) return unchecked('a BACKUP_* setting');
     const { success, failure } = await lastBackup(folder);
     const made = success === null ? 'There is none yet' : `The last good one is of ${success.at}`;
@@ -210,6 +162,21 @@ export const backupChecks: readonly Check[] = [
         )
       : ok(made);
   }),
-];
+} satisfies Record<string, Check>;
 
-const BACKUP_ADVICE = `Mend what it says, and try: ${tidings} backup FILE`;
+/** The problem with an integration's latest deliveries; null without one. */
+async function findTrouble(
+  tx: ReadTx,
+  { id, type, organizationId, createdAt }: Integration,
+  now: Date,
+): Promise<string | null> {
+  const last = await listDeliveries(tx, organizationId, { integrationId: id }, { limit: IN_A_ROW });
+  const [newest] = last;
+  if (newest === undefined) {
+    const isNew = now.getTime() - Date.parse(createdAt) < DAY_MS;
+    return isNew ? null : `${id} (${type}): the log has no delivery`;
+  }
+  const isTaken = last.some(({ status }) => status !== 'failed' && status !== 'rejected');
+  if (isTaken || last.length < IN_A_ROW) return null;
+  return `${id} (${type}): the last ${IN_A_ROW} were not taken (${newest.reason ?? newest.status})`;
+}

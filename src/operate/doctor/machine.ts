@@ -4,18 +4,20 @@ import { findDamage, openForInspection } from '../../../db/client.ts';
 import { migrations, readVersion } from '../../../db/migrate.ts';
 import { findNewestDeliveryTime } from '../../deliveries/count-store.ts';
 import { isLocal } from '../../integrations/doctor.ts';
-import { listIntegrations } from '../../integrations/store.ts';
+import { findSealedIntegration, listIntegrations, secretsOpen } from '../../integrations/store.ts';
+import { messageOf } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
-import { freeBytes, listLeftovers, megabytes, modeForOthers } from '../data-folder.ts';
+import { freeBytes, megabytes } from '../../lib/disk.ts';
+import { listLeftovers, modeForOthers } from '../data-folder.ts';
 import { MIN_FREE_BYTES } from '../readiness.ts';
 import { findPublicUrl } from '../uptime.ts';
 import {
   type Check,
-  check,
-  databaseCheck,
+  counted,
   type Finding,
   failed,
-  folderCheck,
+  inDatabase,
+  inFolder,
   ok,
   type Patient,
   PROVIDER_SETTINGS,
@@ -24,19 +26,32 @@ import {
   warning,
 } from './check.ts';
 
-export const configurationChecks: readonly Check[] = [
-  check('settings', ({ wrongSettings }) =>
+/** How many lines about damage to show. */
+const MAX_DAMAGE = 3;
+
+const RESTORE = 'Stop the server, keep a copy of the folder as it is, and restore the last backup';
+
+/** Some providers sign a time; their deliveries may come from at most this far in the future. */
+const MAX_OFF_MS = 60_000;
+/** The `Date` header counts seconds, and the answer takes its time. */
+const HARDLY_OFF_MS = 10_000;
+const TIMEOUT_MS = 3_000;
+
+const CLOCK_ADVICE = 'Let the system set the clock by itself (NTP): signatures and expiry go by it';
+
+/** Checks of the settings, the data folder, the database file, the key and the clock. */
+export const machineChecks = {
+  settings: ({ wrongSettings }) =>
     wrongSettings.length === 0
       ? ok('Every setting has a value that can be used')
       : failed(wrongSettings.join('; '), 'Set it right, or leave it out: the server does not start so'),
-  ),
 
-  databaseCheck('public url', async ({ config, db }) => {
+  'public url': inDatabase(async ({ config, db }) => {
     const { publicUrl, port } = config;
     if (publicUrl === null) return unchecked('PUBLIC_URL');
     const set = await findPublicUrl({ db }, { publicUrl });
     const shown = set ?? `http://localhost:${port ?? 'PORT'}, as PUBLIC_URL is not set`;
-    if ((await listIntegrations(db)).length === 0) return ok(`Links begin with ${shown}`);
+    if ((await db.read((tx) => listIntegrations(tx))).length === 0) return ok(`Links begin with ${shown}`);
     if (set === null || isLocal(set)) {
       return warning(
         `Webhook URLs begin with ${shown}: providers on the internet cannot reach that`,
@@ -50,10 +65,8 @@ export const configurationChecks: readonly Check[] = [
           'Put a reverse proxy with a certificate before the server, and set PUBLIC_URL to its https address',
         );
   }),
-];
 
-export const fileChecks: readonly Check[] = [
-  folderCheck('data folder', ({ folder }) => {
+  'data folder': inFolder(({ folder }) => {
     const stats = statSync(folder, { throwIfNoEntry: false });
     if (stats === undefined) {
       return failed(
@@ -62,30 +75,21 @@ export const fileChecks: readonly Check[] = [
       );
     }
     if (!stats.isDirectory()) return failed(`${folder} is no folder`, 'DATA_DIR must name a folder');
-    return (
-      trouble(folder, stats) ??
-      (modeForOthers(stats) === null
-        ? ok(`${folder} belongs to this user alone`)
-        : warning(openToOthers(folder, stats), `chmod 700 ${folder}`))
-    );
+    return inOrder(folder, stats, `chmod 700 ${folder}`, `${folder} belongs to this user alone`);
   }),
 
-  folderCheck('database file', ({ folder }) => {
+  'database file': inFolder(({ folder }) => {
     const path = join(folder, 'tidings.db');
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined) {
       if (!existsSync(folder)) return null;
       return failed(`There is no ${path}`, `"${tidings} serve" makes it; or restore a backup of it`);
     }
-    return (
-      trouble(path, stats) ??
-      (modeForOthers(stats) === null
-        ? ok(`${path} is ${megabytes(stats.size)}, and readable by this user alone`)
-        : warning(openToOthers(path, stats), `chmod 600 ${path}*`))
-    );
+    const well = `${path} is ${megabytes(stats.size)}, and readable by this user alone`;
+    return inOrder(path, stats, `chmod 600 ${path}*`, well);
   }),
 
-  folderCheck('unfinished files', ({ folder }) => {
+  'unfinished files': inFolder(({ folder }) => {
     if (!existsSync(folder)) return null;
     const leftovers = listLeftovers(folder);
     if (leftovers.length === 0) return null;
@@ -97,7 +101,7 @@ export const fileChecks: readonly Check[] = [
     );
   }),
 
-  folderCheck('secret.key', ({ folder, config }) => {
+  'secret.key': inFolder(({ folder, config }) => {
     const path = join(folder, 'secret.key');
     const stats = statSync(path, { throwIfNoEntry: false });
     // "stored secrets" checks if the file is needed.
@@ -105,17 +109,11 @@ export const fileChecks: readonly Check[] = [
     if (modeForOthers(stats) !== null) return failed(openToOthers(path, stats), `chmod 600 ${path}`);
     if (config.secretKey === null) return unchecked('SECRET_KEY');
     const isUsed = config.secretKey === undefined;
-    return (
-      trouble(path, stats) ??
-      ok(
-        isUsed
-          ? 'secret.key is readable by this user alone'
-          : 'secret.key is there, and SECRET_KEY used instead',
-      )
-    );
+    const well = isUsed ? 'is readable by this user alone' : 'is there, and SECRET_KEY used instead';
+    return trouble(path, stats) ?? ok(`secret.key ${well}`);
   }),
 
-  folderCheck('disk', ({ folder }) => {
+  disk: inFolder(({ folder }) => {
     const free = freeBytes(folder);
     if (free === null) return null;
     const database = statSync(join(folder, 'tidings.db'), { throwIfNoEntry: false })?.size ?? 0;
@@ -124,7 +122,100 @@ export const fileChecks: readonly Check[] = [
     if (free < MIN_FREE_BYTES) return failed(said, advice);
     return free < database * 2 ? warning(`${said}: a copy of it hardly fits`, advice) : ok(said);
   }),
-];
+
+  // Only where it could not be opened: why that is.
+  database: inFolder(({ folder, db }) => {
+    const path = join(folder, 'tidings.db');
+    if (db !== null || !existsSync(path)) return null;
+    try {
+      readVersion(openForInspection(path).$client);
+    } catch (error) {
+      return failed(`${path} cannot be opened: ${messageOf(error)}`, RESTORE);
+    }
+    return null;
+  }),
+
+  integrity: inDatabase(({ db, isFull }) => {
+    const { damage, orphans } = findDamage(db, MAX_DAMAGE, isFull);
+    if (damage.length > 0) return failed(`The database is damaged: ${damage.join('; ')}`, RESTORE);
+    if (orphans > 0) return failed(`${orphans} rows of the database refer to rows that are gone`, RESTORE);
+    const extent = isFull
+      ? ', every index included'
+      : ' by the quick check; --full compares each index with its table too';
+    return ok(`The database is whole${extent}`);
+  }),
+
+  schema: inDatabase(({ db }) => {
+    const version = readVersion(db.$client);
+    const known = migrations.length;
+    if (version === known) return ok(`The database has the schema of this version (${version})`);
+    return version > known
+      ? failed(
+          `The database was written by a newer Tidings (schema ${version}; this one knows ${known})`,
+          'Start that version, or a newer one',
+        )
+      : warning(
+          `The database has schema ${version}, and this version ${known}`,
+          'The next start of the server brings it up to date; make a backup first',
+        );
+  }),
+
+  'stored secrets': inDatabase(async ({ db, secrets, config }) => {
+    if (config.secretKey === null) return unchecked('SECRET_KEY');
+    const stored = await db.read(async (tx) => {
+      const ids = (await listIntegrations(tx)).map(({ id }) => id);
+      return Array.fromAsync(ids, async (id) => ({ id, sealed: await findSealedIntegration(tx, id) }));
+    });
+    const integrations = counted(stored.length, 'integration');
+    if (secrets === null) {
+      return stored.length === 0
+        ? ok('No secret is stored; the key for them is made at the next start')
+        : failed(
+            `The secrets of ${integrations} cannot be read: there is no usable secret.key, and no SECRET_KEY`,
+            'Put secret.key back from a backup, or set SECRET_KEY; do not start the server before',
+          );
+    }
+    const closed = stored
+      .filter(({ sealed }) => sealed !== null && !secretsOpen({ secrets }, sealed))
+      .map(({ id }) => id);
+    return closed.length === 0
+      ? ok(`The secrets of ${integrations} open with this key`)
+      : failed(
+          `The secrets of ${closed.slice(0, 5).join(', ')} do not open: they were encrypted with another key`,
+          `Put back the secret.key or SECRET_KEY of before; or "${tidings} integration rotate-secret" and give the provider the new one`,
+        );
+  }),
+
+  'clock and log': inDatabase(async ({ db, clock }) => {
+    const at = await db.read((tx) => findNewestDeliveryTime(tx));
+    if (at === null) return ok('The log is empty: nothing to hold the clock against');
+    const newest = at.toISOString();
+    const ahead = at.getTime() - clock.now().getTime();
+    return ahead > MAX_OFF_MS
+      ? failed(
+          `The newest delivery is from ${newest}, which is still to come: the clock went back`,
+          CLOCK_ADVICE,
+        )
+      : ok(`The clock is past the newest delivery, of ${newest}`);
+  }),
+
+  'clock and others': async (patient) => {
+    const url = otherServer(patient);
+    if (typeof url !== 'string') return url;
+    const { date = Number.NaN } = (await ask(patient, url, 'HEAD')) ?? {};
+    if (Number.isNaN(date)) return ok(`${url} did not tell the time; the clock was not compared`);
+    const off = Math.abs(patient.clock.now().getTime() - date);
+    const said = `The clock differs from that of ${url} by ${Math.round(off / 1000)} s`;
+    if (off > MAX_OFF_MS) return failed(said, CLOCK_ADVICE);
+    return off > HARDLY_OFF_MS ? warning(said, CLOCK_ADVICE) : ok(`The clock agrees with that of ${url}`);
+  },
+} satisfies Record<string, Check>;
+
+/** `well`, unless the server may not use its own file, or others may. */
+function inOrder(path: string, stats: Stats, advice: string, well: string): Finding {
+  const isOpen = modeForOthers(stats) !== null;
+  return trouble(path, stats) ?? (isOpen ? warning(openToOthers(path, stats), advice) : ok(well));
+}
 
 /** Checks that the server can use its own file; null when it can. */
 function trouble(path: string, { uid }: Stats): Finding | null {
@@ -148,86 +239,6 @@ function openToOthers(path: string, stats: Stats): string {
   return `${path} can be read or written by others (mode ${modeForOthers(stats)})`;
 }
 
-/** How much of what is damaged is told. */
-const MAX_DAMAGE = 3;
-
-const RESTORE = 'Stop the server, keep a copy of the folder as it is, and restore the last backup';
-
-export const databaseChecks: readonly Check[] = [
-  // Only where it could not be opened: why that is.
-  folderCheck('database', ({ folder, db }) => {
-    const path = join(folder, 'tidings.db');
-    if (db !== null || !existsSync(path)) return null;
-    try {
-      readVersion(openForInspection(path).$client);
-    } catch (error) {
-      return failed(`${path} cannot be opened: ${error instanceof Error ? error.message : error}`, RESTORE);
-    }
-    return null;
-  }),
-
-  databaseCheck('integrity', ({ db, isFull }) => {
-    const { damage, orphans } = findDamage(db, MAX_DAMAGE, isFull);
-    if (damage.length > 0) return failed(`The database is damaged: ${damage.join('; ')}`, RESTORE);
-    return orphans === 0
-      ? ok(
-          isFull
-            ? 'The database is whole, every index included'
-            : 'The database is whole by the quick check; --full compares each index with its table too',
-        )
-      : failed(`${orphans} rows of the database refer to rows that are gone`, RESTORE);
-  }),
-
-  databaseCheck('schema', ({ db }) => {
-    const version = readVersion(db.$client);
-    const known = migrations.length;
-    if (version === known) return ok(`The database has the schema of this version (${version})`);
-    return version > known
-      ? failed(
-          `The database was written by a newer Tidings (schema ${version}; this one knows ${known})`,
-          'Start that version, or a newer one',
-        )
-      : warning(
-          `The database has schema ${version}, and this version ${known}`,
-          'The next start of the server brings it up to date; make a backup first',
-        );
-  }),
-];
-
-/** Some providers sign a time; their deliveries may come from at most this far in the future. */
-const MAX_OFF_MS = 60_000;
-/** The `Date` header counts seconds, and the answer takes its time. */
-const HARDLY_OFF_MS = 10_000;
-const TIMEOUT_MS = 3_000;
-
-const CLOCK_ADVICE = 'Let the system set the clock by itself (NTP): signatures and expiry go by it';
-
-export const clockChecks: readonly Check[] = [
-  databaseCheck('clock and log', async ({ db, clock }) => {
-    const at = await db.read((tx) => findNewestDeliveryTime(tx));
-    if (at === null) return ok('The log is empty: nothing to hold the clock against');
-    const newest = at.toISOString();
-    const ahead = at.getTime() - clock.now().getTime();
-    return ahead > MAX_OFF_MS
-      ? failed(
-          `The newest delivery is from ${newest}, which is still to come: the clock went back`,
-          CLOCK_ADVICE,
-        )
-      : ok(`The clock is past the newest delivery, of ${newest}`);
-  }),
-
-  check('clock and others', async (patient) => {
-    const url = otherServer(patient);
-    if (typeof url !== 'string') return url;
-    const at = await dateOf(patient, url);
-    if (at === null) return ok(`${url} did not tell the time; the clock was not compared`);
-    const off = Math.abs(patient.clock.now().getTime() - at);
-    const said = `The clock differs from that of ${url} by ${Math.round(off / 1000)} s`;
-    if (off > MAX_OFF_MS) return failed(said, CLOCK_ADVICE);
-    return off > HARDLY_OFF_MS ? warning(said, CLOCK_ADVICE) : ok(`The clock agrees with that of ${url}`);
-  }),
-];
-
 /** The server to ask for the time: Unkey if it keeps the keys, or else a provider. Null: none. */
 function otherServer({ config: { unkey, providerApis }, isOffline }: Patient): string | Finding | null {
   if (unkey === null) return unchecked(UNKEY_SETTINGS);
@@ -236,26 +247,13 @@ function otherServer({ config: { unkey, providerApis }, isOffline }: Patient): s
   return providerApis === null ? unchecked(PROVIDER_SETTINGS) : (Object.values(providerApis)[0] ?? null);
 }
 
-/** Milliseconds since 1970 by a server's `Date`; null when it cannot be reached or says none. */
-async function dateOf({ fetch }: Patient, url: string): Promise<number | null> {
-  try {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await fetch(new Request(url, { method: 'HEAD', signal, redirect: 'manual' }));
-    const at = Date.parse(response.headers.get('date') ?? '');
-    return Number.isNaN(at) ? null : at;
-  } catch {
-    return null;
-  }
-}
-
-const SERVER_TIMEOUT_MS = 2_000;
-
-export const serverChecks: readonly Check[] = [
-  check('server', async (patient) => {
+export const serverChecks = {
+  server: async (patient) => {
     const { host, port } = patient.config;
     if (host === null || port === null) return unchecked('HOST or PORT');
-    const url = addressOf(host, port);
-    if (url === null) return ok('PORT is 0: the port of the server is not known, and was not asked');
+    const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+    const url = `http://${own.includes(':') ? `[${own}]` : own}:${port}`;
+    if (port === 0) return ok('PORT is 0: the port of the server is not known, and was not asked');
     const pong = await ask(patient, `${url}/ping`);
     if (pong === null) {
       return warning(
@@ -271,30 +269,23 @@ export const serverChecks: readonly Check[] = [
     }
     const ready = await ask(patient, `${url}/ready`);
     if (ready?.status === 200) return ok(`The server at ${url} is ready`);
+    const reason = /"error":"([^"]*)"/.exec(ready?.text ?? '')?.[1] ?? 'it did not say why';
     return failed(
-      `The server at ${url} is not ready: ${ready === null ? 'no answer' : reasonOf(ready.text)}`,
+      `The server at ${url} is not ready: ${ready === null ? 'no answer' : reason}`,
       'Look at its log',
     );
-  }),
-];
+  },
+} satisfies Record<string, Check>;
 
-/** The server's URL for clients on this machine; null when the port is not known. */
-function addressOf(host: string, port: number): string | null {
-  if (port === 0) return null;
-  const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${own.includes(':') ? `[${own}]` : own}:${port}`;
-}
-
-async function ask({ fetch }: Patient, url: string): Promise<{ status: number; text: string } | null> {
+/** A response; null without one. `date`: the server's time in milliseconds since 1970, or NaN. */
+async function ask({ fetch }: Patient, url: string, method = 'GET') {
   try {
-    const response = await fetch(new Request(url, { signal: AbortSignal.timeout(SERVER_TIMEOUT_MS) }));
-    // Another program may say anything, at any length.
-    return { status: response.status, text: (await response.text()).slice(0, 500) };
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(new Request(url, { method, signal, redirect: 'manual' }));
+    const date = Date.parse(response.headers.get('date') ?? '');
+    // Another program may send anything, at any length.
+    return { status: response.status, date, text: (await response.text()).slice(0, 500) };
   } catch {
     return null;
   }
-}
-
-function reasonOf(body: string): string {
-  return /"error":"([^"]*)"/.exec(body)?.[1] ?? 'it did not say why';
 }

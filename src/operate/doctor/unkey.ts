@@ -45,8 +45,9 @@ export async function examineUnkey(
       'Set UNKEY_API_ID to the id of the Unkey API that the keys belong to',
     );
   }
-  const isBroad = await seesEveryApi();
-  if (isBroad) {
+  // Unkey looks for the API only once the root key may read it: 404 means that it may read all.
+  const probe = await attempt(unkey.apis.getApi({ apiId: NOBODYS_API }));
+  if (!probe.isDone && probe.status === 404) {
     return warning(
       `The root key has permissions on every API of the workspace. If they include verify_key, keys of other APIs pass as keys of ${apiId}`,
       `Limit the root key at Unkey to ${permissions}`,
@@ -91,7 +92,8 @@ export async function examineUnkey(
     }
     const organizationId = data.identity?.externalId;
     const isBound =
-      organizationId !== undefined && (db === null || (await findOrganization(db, organizationId)) !== null);
+      organizationId !== undefined &&
+      (db === null || (await db.read((tx) => findOrganization(tx, organizationId))) !== null);
     if (!isBound) {
       return failed(
         `The given key has ${organizationId === undefined ? 'no external id' : `the external id ${organizationId}, which is no organization here`}, so the API answers 403`,
@@ -128,14 +130,8 @@ export async function examineUnkey(
   async function isListed(id: string, externalId: string, keyId: string): Promise<boolean | null> {
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
-      const listed = await attempt(
-        unkey.apis.listKeys({
-          apiId: id,
-          externalId,
-          limit: 100,
-          ...(cursor === undefined ? {} : { cursor }),
-        }),
-      );
+      const from = cursor === undefined ? {} : { cursor };
+      const listed = await attempt(unkey.apis.listKeys({ apiId: id, externalId, limit: 100, ...from }));
       if (!listed.isDone) return null;
       const { data, pagination } = listed.value.result;
       if (data.some((each) => each.keyId === keyId)) return true;
@@ -143,12 +139,6 @@ export async function examineUnkey(
       cursor = pagination.cursor;
     }
     return null;
-  }
-
-  /** Unkey looks for the API only once the root key may read it: 404 means that it may read all. */
-  async function seesEveryApi(): Promise<boolean> {
-    const probe = await attempt(unkey.apis.getApi({ apiId: NOBODYS_API }));
-    return !probe.isDone && probe.status === 404;
   }
 
   function refused(what: string, { status, reason }: Failure): Finding {
@@ -176,22 +166,17 @@ const ADVICE: Readonly<Record<string, string>> = {
   FORBIDDEN: "Look at the key's IP allowlist and at the workspace at Unkey",
 };
 
-interface Failure {
-  isDone: false;
-  /** Null: Unkey gave no answer. */
-  status: number | null;
-  reason: string;
-}
+type Failure = Extract<Awaited<ReturnType<typeof attempt>>, { isDone: false }>;
 
-type Attempt<Value> = { isDone: true; value: Value } | Failure;
-
-async function attempt<Value>(call: Promise<Value>): Promise<Attempt<Value>> {
+/** `status` is null when Unkey gave no answer. */
+async function attempt<Value>(call: Promise<Value>) {
   try {
-    return { isDone: true, value: await call };
+    return { isDone: true as const, value: await call };
   } catch (error) {
     // The SDK's messages hold whole bodies: the kind of error says enough.
-    const isAnswer = error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number';
+    const { statusCode } = error as { statusCode?: unknown };
+    const status = typeof statusCode === 'number' ? statusCode : null;
     const reason = error instanceof Error ? error.constructor.name : typeof error;
-    return { isDone: false, status: isAnswer ? Number(error.statusCode) : null, reason };
+    return { isDone: false as const, status, reason };
   }
 }
