@@ -1,4 +1,4 @@
-import type { Database } from '../db/client.ts';
+import type { Storage } from '../db/storage.ts';
 import type { Actor } from './audit/model.ts';
 import type { KeyService } from './keys/service.ts';
 import type { Ids } from './lib/ids.ts';
@@ -10,7 +10,7 @@ import type { OpenProviderApi } from './providers/api.ts';
 
 /** The services that features get. Tests replace them. */
 export interface Deps {
-  readonly db: Database;
+  readonly db: Storage;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;

@@ -1,5 +1,5 @@
 import { and, count, desc, eq, getTableColumns, gte, inArray, isNull, lt, lte, sql } from 'drizzle-orm';
-import type { Database } from '../../db/client.ts';
+import type { Storage } from '../../db/storage.ts';
 import { auditEvents, memberships, organizations } from '../../db/schema/organizations.ts';
 import { afterCommit, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { Logger } from '../lib/log.ts';
@@ -16,7 +16,7 @@ import {
 export type AuditContext = { readonly clock: Clock; readonly log: Logger; readonly actor: Actor };
 
 /** For services that record their changes. */
-export type AuditDeps = AuditContext & { readonly db: Database };
+export type AuditDeps = AuditContext & { readonly db: Storage };
 
 /** An event to record; its actor and time follow from the context. */
 export interface NewAuditEvent {
