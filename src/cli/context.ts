@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Environment, readConfig, settings } from '../config.ts';
 import { DAY_MS, parseTime } from '../lib/time.ts';
 import { openServices, type Services } from '../main.ts';
-import { print, type Terminal } from './output.ts';
+import type { Terminal } from './output.ts';
 
 export interface CliContext {
   readonly terminal: Terminal;
@@ -47,21 +47,6 @@ export async function withServices<Result>(
   } finally {
     await services.close();
   }
-}
-
-/** The action of a command that does `work` on the data folder and prints its result, for people in `words`. */
-export function printing<Args extends unknown[], Value>(
-  context: CliContext,
-  work: (services: Services, ...args: Args) => Promise<Value>,
-  words: (value: Value, services: Services, args: NoInfer<Args>) => string,
-) {
-  return async (...all: unknown[]): Promise<void> => {
-    const [command, args] = [all.at(-1) as Command, all as Args];
-    await withServices(context, command, async (services) => {
-      const value = await work(services, ...args);
-      print(context.terminal, command, value, () => words(value, services, args));
-    });
-  };
 }
 
 // Parsers of option values. An invalid value exits with 2.
