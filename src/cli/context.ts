@@ -81,7 +81,10 @@ export function sinceWhen(text: string, now: Date): Date {
   return parseTime(text) ?? new Date(now.getTime() - Number(amount) * (SPAN_MS[unit] ?? 0));
 }
 
+/** Longer than any token, in bytes. */
+const MAX_TOKEN_BYTES = 10_000;
+
 /** A token as given, or from standard input for `-`, which keeps it out of the list of processes. */
 export async function readToken(given: string): Promise<string> {
-  return given === '-' ? Bun.stdin.text() : given;
+  return given === '-' ? Bun.stdin.slice(0, MAX_TOKEN_BYTES).text() : given;
 }
