@@ -185,6 +185,8 @@ describe('the log', () => {
     const { integrationId } = await connectLinear(app, 'org_a');
     expect(await (await visit(LOG)).text()).toContain(`/integrations/${integrationId}#test`);
     expect(await (await visit(`${LOG}?status=failed`)).text()).toContain('No deliveries match these filters');
+    const older = await (await visit(`${LOG}?before=${encodeURIComponent(ago(HOUR))}_dlv_1`)).text();
+    expect(older).toContain('The log has no older entries');
   });
 });
 
