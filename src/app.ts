@@ -4,7 +4,6 @@ import { dashboard } from './dashboard/routes.ts';
 import { errorHandling } from './http/errors.ts';
 import { ping } from './http/ping.ts';
 import { type Fetch, type MatchedRoute, routeMatching, withRequestHandling } from './http/request.ts';
-import { clientAddress } from './lib/network.ts';
 import { createUploadBudget } from './lib/upload.ts';
 import { type MetricsAccess, metrics, ready } from './operate/routes.ts';
 import { posts } from './posts/routes.ts';
@@ -23,7 +22,8 @@ export interface ServerFacts extends MetricsAccess {
 
 /** The HTTP side of Tidings. Anything that is not used here is not served. */
 export function createApp(
-  deps: Omit<DashboardDeps, 'self' | 'clientAddress' | 'uploadBudget'> & Partial<ServerFacts>,
+  deps: Omit<DashboardDeps, 'self' | 'peerAddress' | 'clientIpHeader' | 'uploadBudget'> &
+    Partial<ServerFacts>,
   webhookProviders: readonly Provider[] = providers,
 ): { fetch: Fetch } {
   const { whyNotReady = () => null, peerAddress = () => null, metricsToken, clientIpHeader } = deps;
@@ -49,7 +49,8 @@ export function createApp(
         ...deps,
         uploadBudget,
         self: (request) => served(request),
-        clientAddress: (request) => clientAddress(request.headers, peerAddress(request), clientIpHeader),
+        peerAddress,
+        clientIpHeader,
       }),
     )
     .use(docs(deps, () => app));
