@@ -43,8 +43,12 @@ const own: Record<string, Filter> = {
   date: formatDate,
 };
 
-// Chance, the server's time zone, and searches that take the product of two lengths in one step, which no limit ends.
-const refused = /^(sample|date_to_.*|remove_last|replace_last)$/;
+/** Chance, and the server's time zone. */
+const refused = /^(sample|date_to_.*)$/;
+/** Search backwards, which takes up to the product of two lengths, in one step that no limit ends. */
+const costly = /^(remove|replace)_last$/;
+/** Characters that a search compares in the time of one that a filter writes. */
+const COMPARED_AT_ONCE = 100;
 
 for (const [name, filter] of Object.entries({ ...filters, ...own })) {
   if (refused.test(name)) liquid.unregisterFilter(name);
@@ -54,11 +58,15 @@ for (const name of ['include', 'render', 'layout', 'block']) delete liquid.tags[
 
 function bounded(name: string, filter: Filter): FilterImplOptions {
   return function* (this: { context: Context }, value: unknown, ...args: unknown[]) {
+    const { memoryLimit } = this.context;
+    if (costly.test(name)) {
+      memoryLimit.use((textOf(value).length * textOf(args[0]).length) / COMPARED_AT_ONCE);
+    }
     const result: unknown = yield filter.call(this, value, ...args);
     if (typeof result === 'number' && !Number.isFinite(result)) {
       throw new Error(`the result of ${name} is not a number`);
     }
-    charge(this.context.memoryLimit, result);
+    charge(memoryLimit, result);
     return result;
   };
 }
@@ -114,6 +122,12 @@ const directives: Record<string, (time: Date) => string> = {
   b: word({ month: 'short' }),
   A: word({ weekday: 'long' }),
   a: word({ weekday: 'short' }),
+  j: (time) =>
+    String(1 + Math.floor((time.getTime() - Date.UTC(time.getUTCFullYear())) / 86_400_000)).padStart(3, '0'),
+  u: (time) => String(time.getUTCDay() || 7),
+  P: (time) => (time.getUTCHours() < 12 ? 'am' : 'pm'),
+  s: (time) => String(Math.floor(time.getTime() / 1000)),
+  Z: () => 'UTC',
   z: () => '+0000',
   '%': () => '%',
 };
@@ -126,9 +140,11 @@ function formatDate(value: unknown, format: unknown): unknown {
   if (typeof format !== 'string') throw new Error('date needs a format, as in date: "%B %-d, %Y"');
   const time = parseTime(textOf(value));
   if (time === null) return value;
-  return format.replaceAll(/%([-^]?)([a-zA-Z%])/g, (whole, flag: string, letter: string) => {
+  return format.replaceAll(/%([-_0^]?)([a-zA-Z%])/g, (whole, flag: string, letter: string) => {
     const text = directives[letter]?.(time) ?? whole;
     if (flag === '-') return text.replace(/^[0 ]+(?=\d)/, '');
+    if (flag === '_') return text.replace(/^0+(?=\d)/, (zeros) => ' '.repeat(zeros.length));
+    if (flag === '0') return text.replace(/^ +/, (spaces) => '0'.repeat(spaces.length));
     return flag === '^' ? text.toUpperCase() : text;
   });
 }

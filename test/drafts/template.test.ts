@@ -115,7 +115,9 @@ describe('our own filters', () => {
     ['%Y-%m-%dT%H:%M:%SZ', '2026-03-05T23:30:07Z'],
     ['%a %A %b %e %y', 'Thu Thursday Mar  5 26'],
     ['%I:%M %p, %-l %^a', '11:30 PM, 11 THU'],
-    ['%F %T %z %% %Q %', '2026-03-05 23:30:07 +0000 % %Q %'],
+    ['%a %A %b %e %j %y', 'Thu Thursday Mar  5 064 26'],
+    ['%F %T %u %s %z %Z %% %Q %', '2026-03-05 23:30:07 4 1772753407 +0000 UTC % %Q %'],
+    ['%P %^b %_m %0e', 'pm MAR  3 05'],
   ])('date: %p', (format, expected) => {
     expect(render('{{ release.publishedAt | date: format }}', { format })).toBe(expected);
   });
@@ -340,6 +342,11 @@ describe('bounds', () => {
       tooMuch,
     ],
     ['work', `{{ big ${repeat('| upcase ', 200)} }}`, tooMuch],
+    [
+      'a long search backwards',
+      '{% assign half = big | slice: 0, 100000 %}{{ big | remove_last: half }}',
+      tooMuch,
+    ],
   ])('%s', (_, source, expected) => {
     expect(messageOf(() => render(source, { big }))).toMatch(expected);
   });

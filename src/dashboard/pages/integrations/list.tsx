@@ -19,6 +19,9 @@ export const integrationListPages: readonly Page[] = [
   get('/dashboard/:organizationId/integrations', 'member', (visit) => showIntegrations(visit)),
 ];
 
+/** Further integrations are links: each card takes milliseconds. */
+const MAX_CARDS = 50;
+
 /** The failure of a form that connects a provider. */
 export type ConnectFailure = { type: IntegrationType } & (
   | { field: 'repository'; error: AppError }
@@ -30,9 +33,9 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
   const { deps, organization, base } = visit;
   const isOwner = visit.role === 'owner';
   const all = await deps.db.read((tx) => listIntegrations(tx, organization.id));
-  const pauses = await findPauses(deps, all);
+  const pauses = await findPauses(deps, all.slice(0, MAX_CARDS));
   const cards = [];
-  for (const each of all) {
+  for (const each of all.slice(0, MAX_CARDS)) {
     const overview = await deps.db.read((tx) => readOverview(tx, each, deps.clock.now()));
     cards.push({ ...overview, visit, pause: pauses.get(each.id) });
     // Counting a busy integration's days takes milliseconds.
@@ -65,6 +68,15 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
           </article>
         );
       })}
+      {all.length > cards.length ? (
+        <ul class="card rows">
+          {all.slice(MAX_CARDS).map((each) => (
+            <li>
+              <a href={`${base}/integrations/${each.id}`}>{integrationName(each)}</a>
+            </li>
+          ))}
+        </ul>
+      ) : null}
       {isOwner ? (
         <div class="pair">
           {providers.map((provider, index) => (
