@@ -2,7 +2,14 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import type { WriteTx } from '../../db/storage.ts';
 import { providerOf } from '../../src/providers/index.ts';
 import { kinds } from '../../src/triggers/kinds/index.ts';
-import { type DueRun, delayRun, giveUpRun, listRuns, postponeRun, queueRun } from '../../src/triggers/queue-store.ts';
+import {
+  type DueRun,
+  delayRun,
+  giveUpRun,
+  listRuns,
+  postponeRun,
+  queueRun,
+} from '../../src/triggers/queue-store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { listTriggers } from '../../src/triggers/store.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
