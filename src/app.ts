@@ -10,7 +10,6 @@ import {
   routeMatching,
   withRequestHandling,
 } from './http/request.ts';
-import { clientAddress } from './lib/network.ts';
 import { type MetricsAccess, metrics, ready } from './operate/routes.ts';
 import { posts } from './posts/routes.ts';
 import { providers } from './providers/index.ts';
@@ -28,7 +27,8 @@ export interface ServerFacts extends MetricsAccess {
 
 /** The HTTP side of Tidings. Anything that is not used here is not served. */
 export function createApp(
-  deps: Omit<DashboardDeps, 'self' | 'clientAddress' | 'uploadBudget'> & Partial<ServerFacts>,
+  deps: Omit<DashboardDeps, 'self' | 'peerAddress' | 'clientIpHeader' | 'uploadBudget'> &
+    Partial<ServerFacts>,
   webhookProviders: readonly Provider[] = providers,
 ): { fetch: Fetch } {
   const { whyNotReady = () => null, peerAddress = () => null, metricsToken, clientIpHeader } = deps;
@@ -54,7 +54,8 @@ export function createApp(
         ...deps,
         uploadBudget,
         self: (request) => served(request),
-        clientAddress: (request) => clientAddress(request.headers, peerAddress(request), clientIpHeader),
+        peerAddress,
+        clientIpHeader,
       }),
     )
     .use(docs(deps, () => app));

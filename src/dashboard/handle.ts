@@ -1,5 +1,5 @@
 import type { Actor } from '../audit/model.ts';
-import { requestIdOf } from '../http/request.ts';
+import { clientAddress as addressOf, requestIdOf } from '../http/request.ts';
 import { page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { countDrafts } from '../posts/store.ts';
@@ -43,7 +43,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
       const cookies = cookiesOf(request, deps.publicUrl().startsWith('https:'));
       const notice = cookies.get('notice');
       // Bun forgets the address when the connection closes: read it before the first await.
-      const clientAddress = deps.clientAddress(request);
+      const clientAddress = addressOf(request.headers, deps.peerAddress(request), deps.clientIpHeader);
       const address = clientAddress === 'unknown' ? null : clientAddress;
       const userAgent = request.headers.get('user-agent')?.slice(0, MAX_USER_AGENT_LENGTH) ?? null;
       const client: Client = { address, userAgent };
@@ -109,7 +109,13 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
 }
 
 function actingAs(deps: DashboardDeps, actor: Actor): DashboardDeps {
-  return { ...deps, actor, keys: deps.keys.as(actor) };
+  return {
+    ...deps,
+    actor,
+    get keys() {
+      return deps.keys.as(actor);
+    },
+  };
 }
 
 /** The visit as the page needs it, or an answer instead: a person without a session signs in first and comes back. */

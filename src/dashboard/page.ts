@@ -17,8 +17,10 @@ export interface DashboardDeps extends Deps {
   readonly providerUrls?: Readonly<Record<string, string>>;
   /** Absent: owners of one. */
   readonly organizationCreation?: OrganizationCreation;
-  /** The client's IP address; `unknown` without one. */
-  readonly clientAddress: (request: Request) => string;
+  /** The IP address of the connection; null after a disconnect. */
+  readonly peerAddress: (request: Request) => string | null;
+  /** The header in which the trusted proxy names the client. */
+  readonly clientIpHeader: string | undefined;
   /** The memory that forms of people without a session may take. */
   readonly uploadBudget: UploadBudget;
   /** Keeps the connection open for a page that waits for a provider. Absent where there is no server. */

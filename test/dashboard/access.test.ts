@@ -216,8 +216,8 @@ describe('who it is comes before what the form says:', () => {
     const nothing = () => Promise.reject(new Error('unused'));
     const uploadBudget = new UploadBudget(10);
     const extendTimeout = ({ headers }: Request) => void extended.push(headers.get('cookie') ?? '');
-    const clientAddress = () => 'unknown';
-    const deps = { ...app.deps, compose: nothing, self: nothing, uploadBudget, extendTimeout, clientAddress };
+    const network = { peerAddress: () => null, clientIpHeader: undefined, uploadBudget, extendTimeout };
+    const deps = { ...app.deps, ...network, compose: nothing, self: nothing };
     return { handle: createHandler(deps, createGuard(app.deps)), extended };
   }
 

@@ -126,7 +126,8 @@ describe('a failure of ours is a page, which tells only where to look for it:', 
       ...app.deps,
       compose: nothing,
       self: nothing,
-      clientAddress: () => 'unknown',
+      peerAddress: () => null,
+      clientIpHeader: undefined,
       uploadBudget: new UploadBudget(1024),
     };
     const handler = createHandler(deps, createGuard(app.deps));

@@ -139,7 +139,7 @@ describe('full, with something to see:', () => {
       await expectFine(page);
       await page.getByLabel('Title, in Liquid').fill('{{ relase.name }}');
       await press('Create trigger');
-      await page.getByText('Did you mean release.name?').waitFor();
+      await page.getByText('there is no variable relase.name').waitFor();
       await expectFine(page);
     },
     PATIENCE_MS,

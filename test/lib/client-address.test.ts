@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { addressGroup, clientAddress } from '../../src/lib/network.ts';
+import { clientAddress } from '../../src/http/request.ts';
+import { addressGroup } from '../../src/lib/network.ts';
 
 const HEADER = 'X-Forwarded-For';
 

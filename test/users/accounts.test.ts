@@ -106,9 +106,9 @@ describe('a disabled account', () => {
     const html = await (await ann(MEMBERS)).text();
     expect(html).toMatch(/bob@acme\.example<\/strong>.{0,20}<span class="tag disabled">Disabled/);
     const left = await ann(`${MEMBERS}/${ann.user.id}/remove`, form());
-    expect([left.status, await left.text()]).toEqual([400, expect.stringContaining('is the last owner')]);
+    expect([left.status, await left.text()]).toEqual([409, expect.stringContaining('is the last owner')]);
     const demoted = await ann(`${MEMBERS}/${ann.user.id}/role`, form({ role: 'member' }));
-    expect(demoted.status).toBe(400);
+    expect(demoted.status).toBe(409);
   });
 
   test('can be removed from the organization by its last active owner', async () => {

@@ -31,7 +31,7 @@ export function Form({
   children?: ComponentChildren;
 }) {
   return (
-    <form method="post" action={to} class={layout} id={id} data-once={isOnce ? '' : undefined}>
+    <form method="post" action={to} class={layout || undefined} id={id} data-once={isOnce ? '' : undefined}>
       <FormError error={problem} />
       {isOnce ? <Mark /> : null}
       {children}
