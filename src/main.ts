@@ -102,7 +102,7 @@ function systemUser(): string | null {
   const uid = process.getuid?.();
   if (uid === undefined) return null;
   try {
-    const line = new RegExp(`^([^:]+):[^:]*:${uid}:`, 'm').exec(readFileSync('/etc/passwd', 'utf8'));
+    const line = new RegExp(`^([^:\n]+):[^:\n]*:${uid}:`, 'm').exec(readFileSync('/etc/passwd', 'utf8'));
     return line?.[1] ?? `uid ${uid}`;
   } catch {
     return `uid ${uid}`;

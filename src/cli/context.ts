@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Environment, readConfig, settings } from '../config.ts';
 import { DAY_MS, parseTime } from '../lib/time.ts';
 import { openServices, type Services } from '../main.ts';
-import { print, type Terminal } from './output.ts';
+import type { Terminal } from './output.ts';
 
 export interface CliContext {
   readonly terminal: Terminal;
@@ -49,21 +49,6 @@ export async function withServices<Result>(
   }
 }
 
-/** The action of a command that does `work` on the data folder and prints its result, for people in `words`. */
-export function printing<Args extends unknown[], Value>(
-  context: CliContext,
-  work: (services: Services, ...args: Args) => Promise<Value>,
-  words: (value: Value, services: Services, args: NoInfer<Args>) => string,
-) {
-  return async (...all: unknown[]): Promise<void> => {
-    const [command, args] = [all.at(-1) as Command, all as Args];
-    await withServices(context, command, async (services) => {
-      const value = await work(services, ...args);
-      print(context.terminal, command, value, () => words(value, services, args));
-    });
-  };
-}
-
 // Parsers of option values. An invalid value exits with 2.
 
 export function whole(minimum: number, maximum: number) {
@@ -96,7 +81,10 @@ export function sinceWhen(text: string, now: Date): Date {
   return parseTime(text) ?? new Date(now.getTime() - Number(amount) * (SPAN_MS[unit] ?? 0));
 }
 
+/** Longer than any token, in bytes. */
+const MAX_TOKEN_BYTES = 10_000;
+
 /** A token as given, or from standard input for `-`, which keeps it out of the list of processes. */
 export async function readToken(given: string): Promise<string> {
-  return given === '-' ? Bun.stdin.text() : given;
+  return given === '-' ? Bun.stdin.slice(0, MAX_TOKEN_BYTES).text() : given;
 }

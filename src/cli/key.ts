@@ -3,7 +3,8 @@ import { READ_PERMISSION } from '../keys/model.ts';
 import { describeKeyWarning, describeRevocation } from '../keys/words.ts';
 import { tidings } from '../lib/build.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { type CliContext, printing, withServices } from './context.ts';
+import { answering } from './command.ts';
+import { type CliContext, withServices } from './context.ts';
 import { fields, oneLine, print, table } from './output.ts';
 
 interface CreateOptions {
@@ -14,6 +15,7 @@ interface CreateOptions {
 }
 
 export function addKeyCommands(program: Command, context: CliContext): void {
+  const answer = answering(context);
   const group = program.command('key').description('create, list, revoke and delete API keys');
 
   group
@@ -57,13 +59,12 @@ export function addKeyCommands(program: Command, context: CliContext): void {
     .description('list the keys of an organization, newest first')
     .requiredOption('--organization <id>', 'the organization')
     .action(
-      printing(
-        context,
+      answer(
         async ({ db, keys }, { organization }: { organization: string }) => {
           await db.read((tx) => getOrganization(tx, organization));
           return keys.listKeys(organization);
         },
-        (all, _, [{ organization }]) =>
+        (all, { organization }) =>
           all.length === 0
             ? `No keys yet. Create one: ${tidings} key create --organization ${organization} --name "Website"`
             : table(
@@ -81,10 +82,10 @@ export function addKeyCommands(program: Command, context: CliContext): void {
     .description('revoke a key, and keep it in the list')
     .argument('<id>', 'the id of the key, not its value')
     .action(
-      printing(
-        context,
-        ({ keys }, id: string) => keys.revokeKey(id),
-        ({ id, name }, { keys }) => `Revoked: ${oneLine(name)} (${id})\n${describeRevocation(keys)}`,
+      answer(
+        async ({ keys }, id: string) => ({ key: await keys.revokeKey(id), delay: describeRevocation(keys) }),
+        ({ key, delay }, id) => `Revoked: ${oneLine(key.name)} (${id})\n${delay}`,
+        ({ key }) => key,
       ),
     );
 
@@ -93,13 +94,13 @@ export function addKeyCommands(program: Command, context: CliContext): void {
     .description('delete a key: revoke it, and remove it from the list')
     .argument('<id>', 'the id of the key, not its value')
     .action(
-      printing(
-        context,
+      answer(
         async ({ keys }, id: string) => {
           await keys.deleteKey(id);
-          return { id, deleted: true };
+          return { id, delay: describeRevocation(keys) };
         },
-        ({ id }, { keys }) => `Deleted: ${id}\n${describeRevocation(keys)}`,
+        ({ id, delay }) => `Deleted: ${id}\n${delay}`,
+        ({ id }) => ({ id, deleted: true }),
       ),
     );
 }

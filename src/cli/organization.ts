@@ -3,12 +3,14 @@ import { tidings } from '../lib/build.ts';
 import { type Organization, Plan } from '../organizations/model.ts';
 import { changeOrganization, createOrganization } from '../organizations/service.ts';
 import { listOrganizations } from '../organizations/store.ts';
-import { type CliContext, printing } from './context.ts';
+import { answering } from './command.ts';
+import type { CliContext } from './context.ts';
 import { fields, oneLine, table } from './output.ts';
 
 const plans = Plan.anyOf.map((choice) => choice.const);
 
 export function addOrganizationCommands(program: Command, context: CliContext): void {
+  const answer = answering(context);
   const group = program.command('organization').description('create and list organizations');
 
   group
@@ -19,14 +21,13 @@ export function addOrganizationCommands(program: Command, context: CliContext): 
     .addOption(
       new Option('--plan <plan>', 'how long its delivery log is kept').choices(plans).default('free'),
     )
-    .action(printing(context, createOrganization, describe));
+    .action(answer(createOrganization, describe));
 
   group
     .command('list')
     .description('list the organizations, oldest first')
     .action(
-      printing(
-        context,
+      answer(
         ({ db }) => db.read(listOrganizations),
         (all) =>
           all.length === 0
@@ -44,11 +45,7 @@ export function addOrganizationCommands(program: Command, context: CliContext): 
     .argument('<id>', 'the organization')
     .addArgument(new Argument('<plan>', 'its new plan').choices(plans))
     .action(
-      printing(
-        context,
-        (services, id: string, plan: Plan) => changeOrganization(services, id, { plan }),
-        describe,
-      ),
+      answer((services, id: string, plan: Plan) => changeOrganization(services, id, { plan }), describe),
     );
 }
 

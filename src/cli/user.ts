@@ -12,12 +12,14 @@ import {
 } from '../users/accounts.ts';
 import { createPasswordLink } from '../users/links.ts';
 import { type Account, Role } from '../users/model.ts';
-import { type CliContext, printing } from './context.ts';
+import { answering } from './command.ts';
+import type { CliContext } from './context.ts';
 import { fields, oneLine, table } from './output.ts';
 
 const roles = Role.anyOf.map((choice) => choice.const);
 
 export function addUserCommands(program: Command, context: CliContext): void {
+  const answer = answering(context);
   const group = program.command('user').description('manage the accounts of people who use the dashboard');
 
   group
@@ -26,30 +28,25 @@ export function addUserCommands(program: Command, context: CliContext): void {
     .requiredOption('--email <address>', 'the email address of the account')
     .option('--organization <id>', 'the organization that the person becomes an owner of')
     .action(
-      printing(
-        context,
-        async (services, { email, organization }: { email: string; organization?: string }) => {
-          if (organization !== undefined) await services.db.read((tx) => getOrganization(tx, organization));
-          await createUser(services, { email, organizationId: organization });
-          return createLink(services, { email });
-        },
-        describeLink,
-      ),
+      answer(async (services, { email, organization }: { email: string; organization?: string }) => {
+        if (organization !== undefined) await services.db.read((tx) => getOrganization(tx, organization));
+        await createUser(services, { email, organizationId: organization });
+        return createLink(services, { email });
+      }, describeLink),
     );
 
   group
     .command('reset-password')
     .description('create a link to choose a new password')
     .requiredOption('--email <address>', 'the email address of the account')
-    .action(printing(context, createLink, describeLink));
+    .action(answer(createLink, describeLink));
 
   group
     .command('list')
     .description('list accounts with their organizations')
     .option('--organization <id>', 'only people of this organization')
     .action(
-      printing(
-        context,
+      answer(
         (services, { organization }: { organization?: string }) => listAccounts(services, organization),
         (all) =>
           all.length === 0
@@ -65,11 +62,10 @@ export function addUserCommands(program: Command, context: CliContext): void {
     .requiredOption('--organization <id>', 'the organization')
     .addOption(new Option('--role <role>', 'what they may do').choices(roles).default('member'))
     .action(
-      printing(
-        context,
+      answer(
         (services, email: string, { organization, role }: { organization: string; role: Role }) =>
           addToOrganization(services, email, organization, role),
-        (account, _, [, { organization }]) => `Added: ${account.email} to ${organization}`,
+        (account, _, { organization }) => `Added: ${account.email} to ${organization}`,
       ),
     );
 
@@ -78,13 +74,13 @@ export function addUserCommands(program: Command, context: CliContext): void {
     .description('sign a person out everywhere, and refuse further sign-ins')
     .argument('<email>', 'the account')
     .option('--force', 'even if they are the last owner of an organization')
-    .action(printing(context, disableAccount, ({ email }) => `Disabled: ${email}`));
+    .action(answer(disableAccount, ({ email }) => `Disabled: ${email}`));
 
   group
     .command('enable')
     .description('let a disabled person sign in again')
     .argument('<email>', 'the account')
-    .action(printing(context, enableAccount, ({ email }) => `Enabled: ${email}`));
+    .action(answer(enableAccount, ({ email }) => `Enabled: ${email}`));
 
   group
     .command('delete')
@@ -92,8 +88,7 @@ export function addUserCommands(program: Command, context: CliContext): void {
     .argument('<email>', 'the account')
     .option('--force', 'even if they are the last owner of an organization')
     .action(
-      printing(
-        context,
+      answer(
         async (services, account: string, options: { force?: boolean }) => {
           const { id, email } = await deleteAccount(services, account, options);
           return { id, email, deleted: true };

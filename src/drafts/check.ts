@@ -8,8 +8,8 @@ const REPOSITORY = 'acme/rocket';
 const NOW = new Date('2026-01-31T12:00:00.000Z');
 
 /**
- * Tries a trigger's own templates on a sample, in a thread with a time limit. Rejects with `TemplateError` when one
- * cannot be used, and with `AppError` 503 when it takes too long.
+ * Tries a trigger's own templates on a sample, in a thread with a time limit. Rejects with `AppError` 400 when one cannot
+ * be used, and 503 when it takes too long.
  */
 export async function checkTemplates(event: EventType, templates: OwnTemplates): Promise<void> {
   const composer = threadedComposer();

@@ -65,10 +65,11 @@ export function startJobs(
         metrics.jobs(job.name, 'failed').value++;
         log.error({ job: job.name, err: error }, 'job failed');
       }
-      running = null;
     }
     const tick = () => {
-      running ??= run();
+      running ??= run().finally(() => {
+        running = null;
+      });
     };
     const cron = typeof job.every === 'string' ? Bun.cron(job.every, tick, { tz: 'UTC' }) : null;
     const timer = typeof job.every === 'number' ? setInterval(tick, job.every) : undefined;

@@ -22,12 +22,14 @@ interface PostEdit {
 
 /** Throws `AppError` 400 with the invalid field, 404, and 409 `post_changed` when the text changed since `seen`. */
 export function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promise<Post> {
+  const hasText = edit.title !== undefined || edit.markdown !== undefined;
   return deps.db.write(async (tx) => {
-    await settleStagedPost(tx, postId);
+    // A status alone wins over an import in progress, even if the post has it already.
+    if (!hasText) await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
     const { title = post.title, markdown = post.markdown, status = post.status } = edit;
-    const text = checkText({ title, markdown });
+    const text = hasText ? checkText({ title, markdown }) : { title, markdown };
     const isEdited = text.title !== post.title || text.markdown !== post.markdown;
     if (isEdited && edit.seen !== undefined && edit.seen !== post.updatedAt) {
       throw new AppError(409, 'The post was changed meanwhile', { code: 'post_changed' });

@@ -9,7 +9,7 @@ export const Email = Type.Object({
   email: Type.String({
     maxLength: 254,
     pattern: '^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$',
-    errorMessage: 'must be an e-mail address, such as ann@acme.example',
+    errorMessage: 'must be an email address, such as ann@acme.example',
   }),
 });
 

@@ -5,7 +5,7 @@ type Details = Readonly<Record<string, unknown>>;
 /** The status and the sentence of each failure of accounts, links, sessions and members. */
 const failures = {
   bad_link: [404, 'This link does not work: it was used, has expired, or was not copied whole.'],
-  wrong_credentials: [401, 'The e-mail address or the password is wrong.'],
+  wrong_credentials: [401, 'The email address or the password is wrong.'],
   wrong_current_password: [400, 'The current password is wrong.'],
   account_disabled: [403, 'This account is disabled. Ask the administrator of this service.'],
   address_taken: [409, 'This address has an account. Sign in first, then open the invitation again.'],

@@ -27,7 +27,7 @@ test('an account is made with a link to choose a password', async () => {
 });
 
 test.each([
-  [['create', '--email', 'ann'], 'email must be an e-mail address, such as ann@acme.example'],
+  [['create', '--email', 'ann'], 'email must be an email address, such as ann@acme.example'],
   [
     ['create', '--email', 'ann@acme.example'],
     'There is a user ann@acme.example already; "user reset-password" lets them in again',

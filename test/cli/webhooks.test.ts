@@ -107,6 +107,20 @@ describe('integration', () => {
     expect(await json('integration', 'list')).toEqual([]);
   });
 
+  test('a token from standard input may have no end', async () => {
+    const { integrationId: id } = await connect();
+    const command = ['src/cli.ts', '--data-dir', dataDir(), 'integration', 'set-token', id, '--token', '-'];
+    const endless = Bun.spawn(['yes'], { stderr: 'ignore' });
+    const child = Bun.spawn([process.execPath, ...command], {
+      stdin: endless.stdout,
+      stderr: 'pipe',
+      timeout: 10_000,
+    });
+    const stderr = await new Response(child.stderr).text();
+    endless.kill();
+    expect([await child.exited, stderr]).toEqual([1, expect.stringContaining('token')]);
+  });
+
   test('a refusal names the command that helps', async () => {
     const { integrationId: id } = await connect();
     expect(await fails(1, 'integration', 'repair', id)).toContain(

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { describeConnected } from '../../src/dashboard/pages/integrations/words.ts';
 import { listHooks } from '../../src/integrations/hook-store.ts';
 import { listIntegrations, revealSecret } from '../../src/integrations/store.ts';
 import { insertMembership } from '../../src/users/store.ts';
@@ -74,6 +75,13 @@ describe('GitHub', () => {
     const integrations = await app.db.read((tx) => listIntegrations(tx, 'org_a'));
     expect(integrations.map(({ repositories }) => repositories.length)).toEqual([2]);
     expect([rocket.hooks.length, lander.hooks.length]).toEqual([1, 1]);
+  });
+
+  test('many repositories are counted, so that the notice keeps its end', () => {
+    const places = Array.from({ length: 40 }, (_, at) => ({ place: `acme/rocket-${at}`, hasPinged: at > 0 }));
+    expect(describeConnected('github', places)).toBe(
+      'Connected: 40 repositories. A ping from GitHub has not arrived yet: check again in a moment.',
+    );
   });
 
   test('what cannot be chosen is shown, and why', async () => {

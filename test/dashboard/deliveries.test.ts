@@ -185,6 +185,8 @@ describe('the log', () => {
     const { integrationId } = await connectLinear(app, 'org_a');
     expect(await (await visit(LOG)).text()).toContain(`/integrations/${integrationId}#test`);
     expect(await (await visit(`${LOG}?status=failed`)).text()).toContain('No deliveries match these filters');
+    const older = await (await visit(`${LOG}?before=${encodeURIComponent(ago(HOUR))}_dlv_1`)).text();
+    expect(older).toContain('The log has no older entries');
   });
 });
 
@@ -216,9 +218,13 @@ describe('an entry', () => {
   });
 
   test('a large payload is shown in part', async () => {
-    const many = Array.from({ length: 3000 }, (_, at) => at);
+    const deep = Array.from({ length: 30 }).reduce<object>((inner) => ({ inner }), { end: 'END' });
     const [entry] = await addEntries({
-      payload: { event: 'push', action: 'x', data: { many, text: 'y'.repeat(50_000), last: 'END' } },
+      payload: {
+        event: 'push',
+        action: 'x',
+        data: { deep, many: Array.from({ length: 3000 }, (_, at) => at), text: 'y'.repeat(50_000) },
+      },
     });
     const html = await (await visit(`${LOG}/${entry?.id}`)).text();
     expect(html.length).toBeLessThan(60_000);

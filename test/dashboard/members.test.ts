@@ -88,7 +88,7 @@ describe('an invitation', () => {
   });
 
   test.each([
-    ['no address', { email: 'bob' }, 400, 'The address must be an e-mail address'],
+    ['no address', { email: 'bob' }, 400, 'The address must be an email address'],
     ['a short password', { password: 'short' }, 400, 'The password must have 10 to 200 characters'],
     ['an address that has an account', { email: 'ann@acme.example' }, 409, 'Sign in first'],
   ])('is not used up by %s, and what was typed stays', async (_, fields, status, message) => {

@@ -184,7 +184,7 @@ describe('a session', () => {
       signal: new AbortController().signal,
     });
     void app.db.write((tx) => void tx.$client.run(change));
-    expect(attempt).rejects.toThrow('The e-mail address or the password is wrong.');
+    expect(attempt).rejects.toThrow('The email address or the password is wrong.');
     await attempt.catch(() => undefined);
     expect(sessionsOf(app)).toEqual([]);
   });

@@ -87,7 +87,7 @@ describe('signing in', () => {
       said.push(/role="alert">([^<]+)/.exec(html)?.[1] ?? '');
       expect(html).not.toContain(PASSWORD);
     }
-    expect(new Set(said)).toEqual(new Set(['The e-mail address or the password is wrong.']));
+    expect(new Set(said)).toEqual(new Set(['The email address or the password is wrong.']));
     expect(isHarmed(await (await signIn(app, { email: hostile })).response.text())).toBe(false);
   });
 

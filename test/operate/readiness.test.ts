@@ -111,6 +111,13 @@ test('a job that hangs or fails grows silent; one that works or says so does not
     [
       { name: 'hangs', every: 1, run: () => Promise.withResolvers<void>().promise },
       { name: 'fails', every: 1, run: () => Promise.reject(new Error('no')) },
+      {
+        name: 'throws',
+        every: 1,
+        run: () => {
+          throw new Error('no');
+        },
+      },
       { name: 'works', every: 1, run: async () => undefined },
       {
         name: 'is long',
@@ -141,6 +148,7 @@ test('a job that hangs or fails grows silent; one that works or says so does not
   expect(['hangs', 'fails', 'is long', 'works'].map(silent)).toEqual([1_000, 1_000, 1_000, 0]);
   alive?.();
   expect(silent('is long')).toBe(0);
+  expect(await runs('throws', 'failed')).toBeGreaterThan(1);
   const counts = await counted();
   expect(counts).toMatch(/tidings_job_runs_total\{job="works",outcome="done"\} [1-9]/);
   expect(counts).toMatch(/tidings_job_runs_total\{job="fails",outcome="failed"\} [1-9]/);

@@ -63,6 +63,7 @@ describe('headings', () => {
     ['## Version 1.2.3: 2026-01-02', '1.2.3', '2026-01-02'],
     ['1.2.3 / 2026-01-02\n==================', '1.2.3', '2026-01-02'],
     ['## 1.2.3', '1.2.3', undefined],
+    ['Before\n1.2.3 / 2026-01-02\n------------------', '1.2.3', '2026-01-02'],
   ])('%s', (heading, version, date) => {
     const { records } = parse(`# Changelog\n\n${heading}\n\nText`);
     expect(records).toMatchObject([{ fields: { title: version, markdown: 'Text' } }]);
@@ -75,6 +76,7 @@ describe('headings', () => {
     '## 3 things',
     '#### 1.2.3 - 2026-01-02',
     '```\n## 1.2.3 - 2026-01-02\n```',
+    '1.2.3 / 2026-01-02\nis a version\n---',
   ])('no version: %s', (line) => {
     expect(parse(`## 1.0.0 - 2026-01-01\n\n${line}`).records).toMatchObject([{ fields: { markdown: line } }]);
   });

@@ -179,6 +179,11 @@ tags: [a, b]
     await importText('hello.md', '# Hello\n\n---\n\na: b\n\n---\n');
     expect(await stored()).toMatchObject([{ title: 'Hello', sourceMetadata: null }]);
   });
+
+  test('front matter without a field ends at the first rule', async () => {
+    await importText('hello.md', '---\n---\n# Hello\n\nText\n\n---\n\nMore');
+    expect(await stored()).toMatchObject([{ title: 'Hello', markdown: 'Text\n\n---\n\nMore' }]);
+  });
 });
 
 describe('a bad record names file, line and field, and nothing of the file is written', () => {

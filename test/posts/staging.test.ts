@@ -200,6 +200,25 @@ describe('what others write meanwhile stays', () => {
   });
 });
 
+test('an edit that changes nothing leaves the staged version alone', async () => {
+  await app.addPosts('org_a', ...numbered(400, { title: 'Old' }));
+  let edit: Promise<unknown> | undefined;
+  await importPosts(numbered(400, { title: 'New' }), {
+    onProgress(done) {
+      if (done < 200) edit ??= editPost(app.deps, 'p0', { title: 'Old', status: 'published' });
+    },
+  });
+  await edit;
+  expect((await stored()).filter(({ title }) => title === 'New')).toHaveLength(400);
+});
+
+test('a change of the status alone leaves the text as it was imported', async () => {
+  const text = { title: 'Old', markdown: 'One\r\ntwo', content: 'Own words' };
+  await importPosts([{ ...text, id: 'p0', status: 'draft' }]);
+  await editPost(app.deps, 'p0', { status: 'published' });
+  expect(await stored()).toMatchObject([{ ...text, status: 'published' }]);
+});
+
 describe('a post that is not moved yet', () => {
   let visit: Visit;
   let auth: ReturnType<typeof bearer>;

@@ -59,7 +59,7 @@ describe('a disabled account', () => {
     const refused = await signIn(app, 'wrong');
     expect([refused.status, await refused.text()]).toEqual([
       401,
-      expect.stringContaining('The e-mail address or the password is wrong.'),
+      expect.stringContaining('The email address or the password is wrong.'),
     ]);
   });
 

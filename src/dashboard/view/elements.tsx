@@ -112,7 +112,7 @@ export function FilterBar({
 }: {
   path: string;
   isFiltered: boolean;
-  /** What stands behind the button. */
+  /** What follows the button. */
   more?: ComponentChildren;
   children: ComponentChildren;
 }) {

@@ -31,16 +31,20 @@ export function parseChangelog({ text }: SourceFile): ParsedFile {
   let at = 0;
   for (const { name, from, to } of blocks) {
     const isHeading = /^(?:ATXHeading[123]|SetextHeading\d)$/.test(name);
-    const [line = ''] = isHeading ? text.slice(from, to).split('\n', 1) : [];
-    const heading = line.replaceAll(/^#+\s+|[\s#]+$/g, '');
+    // Of several lines that are underlined, the last one.
+    const start = name.startsWith('Setext')
+      ? Math.max(from, text.lastIndexOf('\n', text.lastIndexOf('\n', to - 1) - 1) + 1)
+      : from;
+    const [line = ''] = isHeading ? text.slice(start, to).split('\n', 1) : [];
+    const heading = line.trim().replaceAll(/^#+\s+|[\s#]+$/g, '');
     const [, version = '', rest = ''] = VERSION.exec(heading) ?? [];
     const isUnreleased = UNRELEASED.test(heading);
     const isVersion = !isUnreleased && version !== '' && isHeadingTail(rest);
     if (name !== 'LinkReference' && !isUnreleased && !isVersion) continue;
-    current.body += text.slice(at, from);
+    current.body += text.slice(at, start);
     at = to;
     hasUnreleased ||= isUnreleased;
-    current = isVersion ? { start: from, version, rest, body: '' } : isUnreleased ? nothing : current;
+    current = isVersion ? { start, version, rest, body: '' } : isUnreleased ? nothing : current;
     if (isVersion) sections.push(current);
   }
   current.body += text.slice(at);

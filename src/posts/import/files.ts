@@ -90,7 +90,7 @@ function lineOfNode(text: string, index: number, field = ''): number {
   return lineAt(text, node?.offset ?? 0);
 }
 
-export const FRONT_MATTER = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
+export const FRONT_MATTER = /^---[ \t]*\n(?:([\s\S]*?)\n)??---[ \t]*(?:\n|$)/;
 
 /** Names of our fields in other tools' front matter. */
 const aliases: Record<string, string> = { date: 'createdAt', updated: 'updatedAt', type: 'contentType' };

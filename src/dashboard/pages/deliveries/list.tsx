@@ -80,9 +80,9 @@ async function showLog(visit: MemberVisit) {
   const isFiltered = before !== null || Object.keys(filtersIn(query)).length > 0;
   const [first] = integrations;
   const older = next && logPath(base, query, { before: writePosition(next) });
-  const noMatch = isCut ? 'No matches so far.' : 'No deliveries match these filters.';
+  const noneLeft = before === null ? 'No deliveries match these filters.' : 'The log has no older entries.';
   const [text, to, label] = isFiltered
-    ? [noMatch, `${base}/deliveries`, 'Show all deliveries']
+    ? [isCut ? 'No matches so far.' : noneLeft, `${base}/deliveries`, 'Show all deliveries']
     : first === undefined
       ? ['Nothing is connected yet.', `${base}/integrations`, `Connect ${listProviders('or')}`]
       : ['No deliveries yet.', `${base}/integrations/${first.id}#test`, 'Send a test event'];

@@ -14,6 +14,7 @@ import { get, type MemberVisit, type Page, post, redirect, view } from '../../pa
 import { exactly, Status, ToCopy, When } from '../../view/elements.tsx';
 import { Action, FormError } from '../../view/form.tsx';
 import { sourceOf } from './list.tsx';
+import { Payload } from './payload.tsx';
 
 const PATH = '/dashboard/:organizationId/deliveries/:deliveryId';
 
@@ -75,7 +76,7 @@ async function showDelivery(visit: MemberVisit, problem?: string) {
         <section aria-labelledby="payload">
           <h2 id="payload">Payload</h2>
           {status === 'processed' && payload.data !== null ? (
-            <pre>{readable(payload.data)}</pre>
+            <Payload data={payload.data} />
           ) : (
             <p class="hint">
               {status === 'processed'
@@ -93,14 +94,6 @@ async function showDelivery(visit: MemberVisit, problem?: string) {
     </>,
     { section: 'deliveries', ...(problem !== undefined && { status: 409 }) },
   );
-}
-
-/** In characters. Real payloads are smaller. */
-const MAX_PAYLOAD_LENGTH = 20_000;
-
-function readable(data: object): string {
-  const text = JSON.stringify(data, null, 2);
-  return text.length > MAX_PAYLOAD_LENGTH ? `${text.slice(0, MAX_PAYLOAD_LENGTH).toWellFormed()}…` : text;
 }
 
 const reasons = {

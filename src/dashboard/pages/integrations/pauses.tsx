@@ -2,10 +2,9 @@
 import type { Deps } from '../../../deps.ts';
 import { COMPARED_MS } from '../../../integrations/missed.ts';
 import type { Integration } from '../../../integrations/model.ts';
-import { findMissedCheckedAt, listIntegrations } from '../../../integrations/store.ts';
+import { findMissedCheckedAt } from '../../../integrations/store.ts';
 import { findPause, type Pause } from '../../../operate/uptime.ts';
 import { providerOf } from '../../../providers/index.ts';
-import type { MemberVisit } from '../../page.ts';
 import { LinkButton } from '../../view/elements.tsx';
 import { exactTime } from './words.ts';
 
@@ -29,17 +28,6 @@ export async function findPauses(
     }
   });
   return pauses;
-}
-
-/** For owners: the note about the newest pause, with a link to the integration, or to the list if it is about several. */
-export async function pauseOfAny({ deps, organization, base, role }: MemberVisit) {
-  if (role !== 'owner') return null;
-  const integrations = await deps.db.read((tx) => listIntegrations(tx, organization.id));
-  const [first, ...others] = await findPauses(deps, integrations);
-  if (first === undefined) return null;
-  const [id, pause] = first;
-  const to = others.length === 0 ? `${base}/integrations/${id}/missed` : `${base}/integrations`;
-  return <PauseNote pause={pause} to={to} isOwner />;
 }
 
 /** Warns that deliveries may be missing. */

@@ -1,8 +1,9 @@
-import { type ConnectedPlace, type IntegrationType, providerNames } from '../../../integrations/model.ts';
+import type { ConnectedPlace, IntegrationType } from '../../../integrations/model.ts';
 import { ChangeFailed } from '../../../integrations/problems.ts';
 import { describeOutcome, describeProviderProblem } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
+import { providerOf } from '../../../providers/index.ts';
 import { exactly } from '../../view/elements.tsx';
 
 export const exactTime = (time: string) => exactly(new Date(time));
@@ -21,14 +22,19 @@ export function sentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`;
 }
 
+/** The names in a notice, in characters; longer ones are counted instead. */
+const MAX_NAMES_LENGTH = 150;
+
 /** Such as "Connected: acme/rocket, acme/lander." A ping proves that the provider can reach Tidings. */
 export function describeConnected(
   type: IntegrationType,
   places: readonly Pick<ConnectedPlace, 'place' | 'hasPinged'>[],
   done = 'Connected',
 ): string {
-  const provider = providerNames[type];
-  const connected = `${done}: ${places.map(({ place }) => place).join(', ')}.`;
+  const { name: provider, words } = providerOf(type);
+  const names = places.map(({ place }) => place).join(', ');
+  const isLong = places.length > 1 && names.length > MAX_NAMES_LENGTH;
+  const connected = `${done}: ${isLong ? `${places.length} ${words.place.many}` : names}.`;
   if (places.some(({ hasPinged }) => hasPinged === false)) {
     return `${connected} A ping from ${provider} has not arrived yet: check again in a moment.`;
   }

@@ -178,7 +178,7 @@ function Switches({ trigger: { enabled }, path }: FoundTrigger) {
       <div class="bar">
         <Action to={`${path}/${name}`} label={label} />
         <span class="dim">
-          {enabled ? 'A disabled trigger makes no posts.' : 'An enabled trigger first does its waiting runs.'}
+          {enabled ? 'A disabled trigger makes no posts.' : 'When enabled, it first does what waits.'}
         </span>
       </div>
       <details class="danger">
