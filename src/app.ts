@@ -3,8 +3,13 @@ import type { DashboardDeps } from './dashboard/page.ts';
 import { dashboard } from './dashboard/routes.ts';
 import { errorHandling } from './http/errors.ts';
 import { ping } from './http/ping.ts';
-import { type Fetch, type MatchedRoute, routeMatching, withRequestHandling } from './http/request.ts';
-import { createUploadBudget } from './lib/upload.ts';
+import {
+  createUploadBudget,
+  type Fetch,
+  type MatchedRoute,
+  routeMatching,
+  withRequestHandling,
+} from './http/request.ts';
 import { type MetricsAccess, metrics, ready } from './operate/routes.ts';
 import { posts } from './posts/routes.ts';
 import { providers } from './providers/index.ts';

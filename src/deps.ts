@@ -1,10 +1,10 @@
 import type { Storage } from '../db/storage.ts';
 import type { Actor } from './audit/model.ts';
 import type { KeyService } from './keys/service.ts';
-import type { Ids } from './lib/ids.ts';
 import type { Logger } from './lib/log.ts';
 import type { Metrics } from './lib/metrics.ts';
 import type { SecretBox } from './lib/secret-box.ts';
+import type { Ids } from './lib/text.ts';
 import type { Clock } from './lib/time.ts';
 import type { OpenProviderApi } from './providers/api.ts';
 

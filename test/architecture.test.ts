@@ -146,7 +146,7 @@ test('only data names a provider outside of src/providers', () => {
 test.each([
   ['the environment is read', /\b(Bun|process|import\.meta)\.env\b/, ['src/config.ts']],
   ['the time is asked', /\bDate\.now\(\)|\bnew Date\(\)/, ['src/lib/time.ts', 'src/main.ts']],
-  ['random ids are made', /\brandomUUID/, ['src/lib/ids.ts', 'src/http/request.ts']],
+  ['random ids are made', /\brandomUUID/, ['src/http/request.ts', 'src/lib/text.ts']],
   ['passwords are hashed', /\bBun\.password\b/, ['src/users/passwords.ts']],
   ['the console is used', /\bconsole\./, []],
   [

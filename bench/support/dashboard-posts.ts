@@ -1,4 +1,4 @@
-import { derivedId } from '../../src/lib/ids.ts';
+import { derivedId } from '../../src/lib/text.ts';
 import type { OwnedPost } from '../../src/posts/model.ts';
 
 // Posts whose words are as common and as rare as those of a language: the k-th word comes about once in k.

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { SERVER } from '../../src/audit/model.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
-import { randomIds } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { randomIds } from '../../src/lib/text.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';

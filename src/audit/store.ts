@@ -1,7 +1,13 @@
 import { and, count, desc, eq, getTableColumns, gte, inArray, isNull, lt, lte, sql } from 'drizzle-orm';
 import { auditEvents, memberships, organizations } from '../../db/schema/organizations.ts';
-import type { Storage } from '../../db/storage.ts';
-import { afterCommit, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
+import {
+  afterCommit,
+  placeholdersFor,
+  prepared,
+  type ReadTx,
+  type Storage,
+  type WriteTx,
+} from '../../db/storage.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Clock, DAY_MS } from '../lib/time.ts';
 import {

@@ -1,7 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
-import type { Fetch } from '../http/request.ts';
-import type { UploadBudget } from '../lib/upload.ts';
+import type { Fetch, UploadBudget } from '../http/request.ts';
 import type { Organization, OrganizationCreation } from '../organizations/model.ts';
 import type { Guard } from '../users/guard.ts';
 import type { Membership, Role, User } from '../users/model.ts';

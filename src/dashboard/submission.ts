@@ -1,7 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { Storage } from '../../db/storage.ts';
+import { readUpload, UNVERIFIED_UPLOAD_MS, UploadError, type UploadProblem } from '../http/request.ts';
 import { AppError } from '../lib/app-error.ts';
-import { readUpload, UNVERIFIED_UPLOAD_MS, UploadError, type UploadProblem } from '../lib/upload.ts';
 import { requireValid } from '../lib/validation.ts';
 import { type Answer, type Page, post, type Visit, type Visitors } from './page.ts';
 

@@ -3,8 +3,8 @@ import { hooks, integrations, repositories } from '../../db/schema/integrations.
 import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import type { findAddress } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
-import { randomToken } from '../lib/ids.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
+import { randomToken } from '../lib/text.ts';
 import { ALL_PUBLIC_TEAMS } from '../providers/api.ts';
 import { IntegrationProblem } from './problems.ts';
 

@@ -1,7 +1,7 @@
 import type { WriteTx } from '../../db/storage.ts';
 import { type AuditAction, quote } from '../audit/model.ts';
 import { type AuditContext, recordAudit } from '../audit/store.ts';
-import { randomToken } from '../lib/ids.ts';
+import { randomToken } from '../lib/text.ts';
 import { requireFuture } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';

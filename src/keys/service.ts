@@ -1,7 +1,7 @@
 import type { Actor } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
-import type { Ids } from '../lib/ids.ts';
+import type { Ids } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { ApiKey, CreatedKey, NewKey, Verdict } from './model.ts';
 

@@ -239,6 +239,7 @@ async function managed<Result>(call: Promise<Result>, keyId?: string): Promise<R
 function reasonOf({ body }: UnkeyError): string {
   try {
     const { detail, errors = [] }: BadRequestErrorDetails = JSON.parse(body).error;
+    if (typeof detail !== 'string') throw new TypeError('not in the form of Unkey');
     return [`: ${detail}`, ...errors.map(({ location, message }) => `${location} ${message}`)].join('; ');
   } catch {
     return ' without saying why';

@@ -2,8 +2,8 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../lib/app-error.ts';
 import { bringToDisk } from '../lib/disk.ts';
-import { randomToken } from '../lib/ids.ts';
 import { SECRET_KEY_BYTES } from '../lib/secret-box.ts';
+import { randomToken } from '../lib/text.ts';
 
 const keyFile = (folder: string) => join(folder, 'secret.key');
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ID_PATTERN, ID_RULE } from '../lib/ids.ts';
+import { ID_PATTERN, ID_RULE } from '../lib/text.ts';
 
 export const Plan = Type.Union([Type.Literal('free'), Type.Literal('pro')]);
 export type Plan = Static<typeof Plan>;

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { WriteTx } from '../../db/storage.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
-import type { Ids } from '../lib/ids.ts';
+import type { Ids } from '../lib/text.ts';
 import type { Clock } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { NewOrganization, type Organization } from './model.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ID_PATTERN } from '../lib/ids.ts';
+import { ID_PATTERN } from '../lib/text.ts';
 
 const examplePost = {
   id: 'post_3Qv8rT5kWn2LxYbZ7cJd4M',

@@ -6,7 +6,7 @@ import { documented, notModified, refusals } from '../http/openapi.ts';
 import { requireApiKey } from '../http/request.ts';
 import { privateJson } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
-import { ID_PATTERN, isId } from '../lib/ids.ts';
+import { ID_PATTERN, isId } from '../lib/text.ts';
 import { contentTypes, ListQuery, PostFilter, type PostSelection } from './model.ts';
 import { createPages, renderPost } from './pages.ts';
 

@@ -3,7 +3,7 @@ import type { Storage, WriteTx } from '../../db/storage.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
-import { ID_PATTERN, ID_RULE, type Ids } from '../lib/ids.ts';
+import { ID_PATTERN, ID_RULE, type Ids } from '../lib/text.ts';
 import { parseTime } from '../lib/time.ts';
 import { findProblem, invalidField, type Problem } from '../lib/validation.ts';
 import { toPlainText } from '../markdown/plain-text.ts';

@@ -5,12 +5,11 @@ import { retentionDaysOf } from '../audit/model.ts';
 import { DUPLICATE_REASON, type WebhookReceived } from '../deliveries/model.ts';
 import { claimDelivery, findAddress, insertDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
+import { UploadError } from '../http/request.ts';
 import { type Repository, type RepositoryIdentity, RepositoryName } from '../integrations/model.ts';
 import { acceptedSecrets, learnRepository } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
-import { isId } from '../lib/ids.ts';
-import { cutLine } from '../lib/text.ts';
-import { UploadError } from '../lib/upload.ts';
+import { cutLine, isId } from '../lib/text.ts';
 import {
   type DeliveryHeaders,
   type EventResult,

@@ -5,8 +5,7 @@ import { countDelivery, insertDelivery, type NewDelivery } from '../deliveries/s
 import type { Deps } from '../deps.ts';
 import type { Integration, Repository } from '../integrations/model.ts';
 import { AppError } from '../lib/app-error.ts';
-import { derivedId } from '../lib/ids.ts';
-import { count, cutLine } from '../lib/text.ts';
+import { count, cutLine, derivedId } from '../lib/text.ts';
 import { providerOf } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
 import { bodyChanges } from './body-variants.ts';

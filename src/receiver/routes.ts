@@ -1,15 +1,15 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { documented, refusal, webhookRefusals } from '../http/openapi.ts';
-import { json } from '../http/respond.ts';
-import { ID_PATTERN } from '../lib/ids.ts';
 import {
   declaresTooMuch,
   MAX_BODY_BYTES,
   readUpload,
   UNVERIFIED_UPLOAD_MS,
   type UploadBudget,
-} from '../lib/upload.ts';
+} from '../http/request.ts';
+import { json } from '../http/respond.ts';
+import { ID_PATTERN } from '../lib/text.ts';
 import type { Provider } from '../providers/provider.ts';
 import { type Arrival, createReceiver, type ReceiverDeps } from './receive.ts';
 

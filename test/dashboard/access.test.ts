@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createHandler } from '../../src/dashboard/handle.ts';
 import type { Page } from '../../src/dashboard/page.ts';
 import { pages } from '../../src/dashboard/routes.ts';
-import { UploadBudget } from '../../src/lib/upload.ts';
+import { UploadBudget } from '../../src/http/request.ts';
 import { createGuard } from '../../src/users/guard.ts';
 import { form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { connectGithub } from '../support/deliveries.ts';

@@ -3,7 +3,7 @@ import { h } from 'preact';
 import { createHandler } from '../../src/dashboard/handle.ts';
 import { get, view } from '../../src/dashboard/page.ts';
 import { pages } from '../../src/dashboard/routes.ts';
-import { UploadBudget } from '../../src/lib/upload.ts';
+import { UploadBudget } from '../../src/http/request.ts';
 import { createGuard } from '../../src/users/guard.ts';
 import { isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { createTestApp } from '../support/test-app.ts';

@@ -84,14 +84,17 @@ describe('what a person can mend is told in words', () => {
     });
   });
 
-  test('a refusal that is not in the form of Unkey is not repeated', async () => {
-    using app = await begin();
-    app.unkey.fault = 'answers 403 with a page';
-    expect(await refusalOf(app.deps.keys.listKeys('org_1'))).toEqual({
-      status: 502,
-      message: 'Unkey refused the request (403) without saying why',
-    });
-  });
+  test.each(['answers 403 with a page', 'answers 403 with JSON of another shape'] as const)(
+    'a refusal that is not in the form of Unkey is not repeated: %s',
+    async (fault) => {
+      using app = await begin();
+      app.unkey.fault = fault;
+      expect(await refusalOf(app.deps.keys.listKeys('org_1'))).toEqual({
+        status: 502,
+        message: 'Unkey refused the request (403) without saying why',
+      });
+    },
+  );
 });
 
 describe('an outage is none of a person to mend', () => {

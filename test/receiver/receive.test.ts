@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
+import { UploadError, type UploadProblem } from '../../src/http/request.ts';
 import { setEnabled } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { deleteIntegration, deleteRepository } from '../../src/integrations/store.ts';
-import { UploadError, type UploadProblem } from '../../src/lib/upload.ts';
 import { changeOrganization } from '../../src/organizations/service.ts';
 import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';

@@ -1,4 +1,4 @@
-import { randomToken } from '../../src/lib/ids.ts';
+import { randomToken } from '../../src/lib/text.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import type { Role, User } from '../../src/users/model.ts';
 import { hashOf } from '../../src/users/sessions.ts';

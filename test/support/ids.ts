@@ -1,4 +1,4 @@
-import type { Ids } from '../../src/lib/ids.ts';
+import type { Ids } from '../../src/lib/text.ts';
 
 /** `org_1`, `key_2`, …: ids that a test can foresee. */
 export function countingIds(): Ids {

@@ -195,6 +195,7 @@ const failures: [Fault, string][] = [
   ['answers 403: the root key may not verify', 'ForbiddenErrorResponse'],
   ['answers 200 with a page', 'APIError'],
   ['answers 403 with a page', 'APIError'],
+  ['answers 403 with JSON of another shape', 'ResponseValidationError'],
   ['answers 502 with a page', 'APIError'],
   ['answers broken JSON', 'SyntaxError'],
   ['answers an empty body', 'SyntaxError'],

@@ -5,8 +5,8 @@ import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { type Static, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
 import { inspectDatabase, snapshotInto } from '../../../db/snapshot.ts';
-import { randomToken } from '../../lib/ids.ts';
 import { keyFingerprint } from '../../lib/secret-box.ts';
+import { randomToken } from '../../lib/text.ts';
 import { databaseFile } from '../data-folder.ts';
 
 // A backup is one file: a line of JSON that describes it, the database in zstd, and the SHA-256 of everything before

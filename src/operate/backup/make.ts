@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../../db/lock.ts';
 import type { S3Access } from '../../config.ts';
 import { codeOf, messageOf } from '../../lib/app-error.ts';
-import { randomToken } from '../../lib/ids.ts';
+import { randomToken } from '../../lib/text.ts';
 import { databaseFile, lockFile } from '../data-folder.ts';
 import { type Backup, BackupError, type BackupSource } from './archive.ts';
 import { isStore, openPlace, splitTarget } from './places.ts';

@@ -6,7 +6,7 @@ import { listIntegrations } from '../../integrations/store.ts';
 import { READ_PERMISSION } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
-import { derivedId } from '../../lib/ids.ts';
+import { derivedId } from '../../lib/text.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import { toPlainText } from '../../markdown/plain-text.ts';
 import { createOrganization } from '../../organizations/service.ts';

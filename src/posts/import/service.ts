@@ -3,7 +3,7 @@ import type { ReadTx, WriteTx } from '../../../db/storage.ts';
 import { quote } from '../../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../../audit/store.ts';
 import { AppError } from '../../lib/app-error.ts';
-import { derivedId, type Ids } from '../../lib/ids.ts';
+import { derivedId, type Ids } from '../../lib/text.ts';
 import { toPlainText } from '../../markdown/plain-text.ts';
 import { getOrganization } from '../../organizations/store.ts';
 import type { ContentType, OwnedPost, PostStatus } from '../model.ts';

@@ -1,5 +1,5 @@
 import { codeHost, gitEvents } from '../git-events.ts';
-import { type EventHandler, type Provider, signedBy } from '../provider.ts';
+import { type EventHandler, type Provider, parseJsonObject, signedBy } from '../provider.ts';
 import { samples } from './samples.ts';
 
 const signing = signedBy(
@@ -33,6 +33,8 @@ export const forgejo: Provider<'forgejo'> = {
   // Forgejo signs the payload, also when it sends the payload in a form.
   isSigned: (body, signature, secret) => signing.isSigned(payloadOf(body), signature, secret),
   ...codeHost,
+  // As `isSigned` reads it: the signature doesn't cover the content type.
+  readPayload: (body) => parseJsonObject(payloadOf(body)),
   events: { ...gitEvents, push },
   samples,
 

@@ -47,6 +47,16 @@ describe('the signature', () => {
     expect(forgejo.readPayload(form, 'application/x-www-form-urlencoded', now)).toEqual(JSON.parse(body));
   });
 
+  test.each(['application/json', 'application/x-www-form-urlencoded', null])(
+    'covers what is read, whatever the content type %p says',
+    (contentType) => {
+      const payload = { title: '&payload={"title":"forged"}&' };
+      const form = new URLSearchParams({ payload: JSON.stringify(payload) });
+      expect(forgejo.readPayload(bytes(JSON.stringify(payload)), contentType, now)).toEqual(payload);
+      expect(forgejo.readPayload(bytes(form.toString()), contentType, now)).toEqual(payload);
+    },
+  );
+
   test('comes with the headers of Forgejo, not with those that it sends for compatibility', () => {
     const headers = forgejo.sign({ event: 'push', deliveryId: 'a-1', body, secret: 'secret' });
     expect(headers['x-forgejo-signature']).toBe(signature);

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { ALL_PUBLIC_TEAMS, type HookSettings, type ProblemKind } from '../../../src/providers/api.ts';
+import { serviceAt } from '../../../src/providers/api-fetch.ts';
 import { linearApi } from '../../../src/providers/linear/api/index.ts';
+import { problemOf as problemOfResponse } from '../../../src/providers/linear/api/problems.ts';
 import { allFaults, type Fault, RESET_AT } from '../../support/linear-api/faults.ts';
 import type { LinearApi } from '../../support/linear-api/server.ts';
 import { startLinear } from '../../support/linear-world.ts';
@@ -221,4 +223,18 @@ test('no token is sent over plain http', async () => {
   const problem = await problemOf(linearApi('http://linear.example/graphql', 'lin_api_k').listPlaces());
   expect(problem.kind).toBe('provider-failed');
   expect(problem.message).toBe('LINEAR_API_URL must be an https URL, or one of this machine.');
+});
+
+test('the reset of a budget counts without the Date of the response', () => {
+  const resetOf = (reset: string) => {
+    const headers = new Headers({
+      'x-ratelimit-requests-remaining': '0',
+      'x-ratelimit-requests-reset': reset,
+    });
+    const service = serviceAt('https://api.linear.app/graphql', 'Linear', 'LINEAR_API_URL');
+    const response = { status: 429, headers, text: '', json: undefined };
+    return problemOfResponse(response, { service, secrets: [] }).retryAt;
+  };
+  expect(resetOf(String(RESET_AT.getTime()))).toEqual(RESET_AT);
+  expect(resetOf('9'.repeat(30))).toBeNull();
 });

@@ -9,7 +9,8 @@ const html = (status: number) =>
     headers: { 'content-type': 'text/html; charset=utf-8' },
   });
 
-const json = (body: string) => new Response(body, { headers: { 'content-type': 'application/json' } });
+const json = (body: string, status = 200) =>
+  new Response(body, { status, headers: { 'content-type': 'application/json' } });
 
 /** Ways in which a service, or what stands before it, fails to answer as it should. */
 export const faults = {
@@ -24,6 +25,7 @@ export const faults = {
     refusals.noPermission('verify_key', 'api_x').toResponse(REQUEST_ID),
   'answers 200 with a page': () => html(200),
   'answers 403 with a page': () => html(403),
+  'answers 403 with JSON of another shape': () => json('{"error":"no"}', 403),
   'answers 502 with a page': () => html(502),
   'answers broken JSON': () => json('{"meta":{"requestId":"req_1"},"data":{"valid":tr'),
   'answers an empty body': () => json(''),

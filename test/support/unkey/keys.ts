@@ -1,5 +1,5 @@
 import { base58 } from '@scure/base';
-import { derivedId } from '../../../src/lib/ids.ts';
+import { derivedId } from '../../../src/lib/text.ts';
 import type { Clock } from '../../../src/lib/time.ts';
 import type { Body, Operation } from './bodies.ts';
 import { refusals } from './refusal.ts';

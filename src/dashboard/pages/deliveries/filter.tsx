@@ -2,7 +2,7 @@
 import type { LogFilter, LogPosition } from '../../../deliveries/log-store.ts';
 import { deliveryStatuses } from '../../../deliveries/model.ts';
 import { type Integration, integrationName } from '../../../integrations/model.ts';
-import { isId } from '../../../lib/ids.ts';
+import { isId } from '../../../lib/text.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { providers } from '../../../providers/index.ts';
 import type { MemberVisit } from '../../page.ts';

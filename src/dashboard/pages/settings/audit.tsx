@@ -9,7 +9,7 @@ import {
   retentionDaysOf,
 } from '../../../audit/model.ts';
 import { type AuditFilter, listOrganizationAudit } from '../../../audit/store.ts';
-import { isId } from '../../../lib/ids.ts';
+import { isId } from '../../../lib/text.ts';
 import type { Member } from '../../../users/model.ts';
 import { listMembers } from '../../../users/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';

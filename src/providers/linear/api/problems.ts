@@ -9,6 +9,9 @@ const BUDGETS = ['requests', 'complexity', 'endpoint-requests'];
 /** The longest wait that Tidings believes: Linear's windows are an hour long. */
 const MAX_WAIT_MS = DAY_MS;
 
+/** The latest time that a `Date` can hold. */
+const MAX_TIME = 8_640_000_000_000_000;
+
 const MAX_REASON_LENGTH = 200;
 
 /** The first GraphQL error of a response. Not every error has a code, so the message decides too. */
@@ -94,8 +97,8 @@ function retryAtOf(headers: Headers): Date | null {
   const resets = BUDGETS.filter((budget) => headers.get(`x-ratelimit-${budget}-remaining`) === '0').map(
     (budget) => Number.parseInt(headers.get(`x-ratelimit-${budget}-reset`) ?? '', 10),
   );
-  const times = (Number.isFinite(waited) ? [waited] : resets).filter(
-    (time) => time > 0 && time <= answeredAt + MAX_WAIT_MS,
-  );
+  // A proxy may drop the `Date`.
+  const latest = Math.min(answeredAt + MAX_WAIT_MS || MAX_TIME, MAX_TIME);
+  const times = (Number.isFinite(waited) ? [waited] : resets).filter((time) => time > 0 && time <= latest);
   return times.length === 0 ? null : new Date(Math.ceil(Math.max(...times) / 1000) * 1000);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { readUpload, UploadBudget, UploadError, type UploadLimits } from '../../src/lib/upload.ts';
+import { readUpload, UploadBudget, UploadError, type UploadLimits } from '../../src/http/request.ts';
 import { rejection } from '../support/refusal.ts';
 
 const KIB = 1024;
