@@ -9,7 +9,7 @@ import { githubRequest } from '../support/deliveries.ts';
 import { runAll } from '../support/drafts.ts';
 import { releaseOf } from '../support/hooks.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
 
 // Each action is done for real, and leaves exactly one event; what is refused or changes nothing leaves none.
@@ -18,8 +18,7 @@ const ADDRESS = '203.0.113.7';
 
 /** An organization with one of everything, and its owner at `ADDRESS`. */
 async function createWorld() {
-  const app = createTestApp({ clientIpHeader: 'x-client-ip' });
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization({ clientIpHeader: 'x-client-ip' });
   const ann = await signedIn(app, { organizationId: 'org_a', email: 'ann@acme.example' });
   const bob = await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
   const key = await app.addKey('org_a');
@@ -427,8 +426,7 @@ describe('keys at Unkey', () => {
     (await listAuditEvents(app.db, 'org_a', {}, 10)).filter(({ action }) => action.startsWith('key.'));
 
   test('leave an event each when they are created, revoked and deleted', async () => {
-    using app = createUnkeyApp();
-    await app.addOrganization('org_a');
+    using app = await createUnkeyApp();
     const keys = app.deps.keys.as(actor);
     const { id, key } = await keys.createKey(fields);
     await keys.revokeKey(id);
@@ -447,8 +445,7 @@ describe('keys at Unkey', () => {
   });
 
   test('are told to their person although the database cannot be written, and the log says so', async () => {
-    using app = createUnkeyApp();
-    await app.addOrganization('org_a');
+    using app = await createUnkeyApp();
     app.db.$client.run(
       "CREATE TRIGGER no_audit BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'disk full'); END",
     );

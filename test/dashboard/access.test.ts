@@ -7,7 +7,7 @@ import { createGuard } from '../../src/users/guard.ts';
 import { form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { connectGithub } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 // Access to every page. A new page is covered as soon as it is listed.
 
@@ -19,9 +19,7 @@ const signedInOnly = pages.filter(({ access }) => access !== 'anyone').map(named
 
 /** Something that an organization has, for each place in a path that stands for one. */
 async function createWorld() {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
+  const app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
   const { id: keyId } = await app.addKey('org_a');
   const [post] = await app.addPosts('org_a', { status: 'draft' });
   const { integrationId } = await connectGithub(app, 'org_a');

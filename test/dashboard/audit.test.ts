@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { type Actor, SERVER } from '../../src/audit/model.ts';
 import { type NewAuditEvent, recordAudit } from '../../src/audit/store.ts';
 import { hostile, isHarmed, signedIn, type Visit } from '../support/dashboard.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 const AUDIT = '/dashboard/org_a/settings/audit';
 
@@ -10,9 +10,7 @@ let app: TestApp;
 let ann: Awaited<ReturnType<typeof signedIn>>;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
   ann = await signedIn(app, { organizationId: 'org_a', email: 'ann@acme.example' });
   app.db.$client.run('DELETE FROM audit_events');
 });

@@ -8,7 +8,7 @@ import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, githubRequest, linearRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 // "Result", on the page of a delivery.
 
@@ -17,9 +17,8 @@ let visit: VisitPage;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  visit = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+  app = await appWithOrganization();
+  visit = await pageVisitor(app, { role: 'member' });
   connected = await connectGithub(app, 'org_a');
 });
 

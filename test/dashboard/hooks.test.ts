@@ -34,7 +34,7 @@ beforeEach(async () => {
   started = await startProviderApp();
   ({ token, repository: rocket, integrationId: id } = await connectRocket(started));
   path = `${LIST}/${id}`;
-  visit = await pageVisitor(started.app, { organizationId: 'org_a' });
+  visit = await pageVisitor(started.app);
 });
 
 afterEach(() => started[Symbol.asyncDispose]());
@@ -90,7 +90,7 @@ describe('the webhooks of an integration', () => {
   });
 
   test('are visible to members, without the changes of owners', async () => {
-    const member = await pageVisitor(started.app, { organizationId: 'org_a', role: 'member' });
+    const member = await pageVisitor(started.app, { role: 'member' });
     const html = await (await member(path)).text();
     expect(html).toContain('>OK</span>');
     expect(html).not.toMatch(/action="[^"]*integrations|\/(check|token|add|missed)"/);

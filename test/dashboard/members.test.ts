@@ -3,15 +3,14 @@ import { DAY_MS } from '../../src/lib/time.ts';
 import { listMembers } from '../../src/users/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, PUBLIC_URL } from '../support/test-app.ts';
+import { appWithOrganization, PUBLIC_URL } from '../support/test-app.ts';
 
 const MEMBERS = '/dashboard/org_a/settings/members';
 const JOIN = '/dashboard/~/invitation';
 const PASSWORD = 'correct horse battery';
 
 async function owned() {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   const visit = await signedIn(app, { organizationId: 'org_a', email: 'ann@acme.example' });
   /** Makes an invitation as an owner does. Returns its path and its token. */
   async function invite(role = 'member') {

@@ -6,14 +6,13 @@ import { listMemberships } from '../../src/users/store.ts';
 import { form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';
-import { bearer, createTestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer } from '../support/test-app.ts';
 
 const SETTINGS = '/dashboard/org_a/settings';
 const START = '/dashboard/org_a/start';
 
 async function owned() {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   const visit = await signedIn(app, { organizationId: 'org_a' });
   const html = async (path = SETTINGS) => (await visit(path)).text();
   return { app, visit, html };
@@ -123,8 +122,7 @@ describe('a further organization', () => {
     ['anyone', undefined, 303],
     ['nobody', 'owner', 403],
   ] as const)('with ORGANIZATION_CREATION=%s, role %s: %s', async (organizationCreation, role, status) => {
-    const app = createTestApp({ organizationCreation });
-    await app.addOrganization('org_a');
+    const app = await appWithOrganization({ organizationCreation });
     const visit = await signedIn(app, role === undefined ? {} : { organizationId: 'org_a', role });
     const before = allRows(app.db);
     const html = await (await visit('/dashboard/~/account')).text();

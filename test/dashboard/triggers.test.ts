@@ -2,14 +2,21 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import type { WriteTx } from '../../db/storage.ts';
 import { providerOf } from '../../src/providers/index.ts';
 import { kinds } from '../../src/triggers/kinds/index.ts';
-import { type DueRun, delayRun, giveUpRun, listRuns, postponeRun, queueRun } from '../../src/triggers/queue-store.ts';
+import {
+  type DueRun,
+  delayRun,
+  giveUpRun,
+  listRuns,
+  postponeRun,
+  queueRun,
+} from '../../src/triggers/queue-store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { listTriggers } from '../../src/triggers/store.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 let visit: VisitPage;
@@ -17,10 +24,8 @@ let path: string;
 let integrationId: string;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
-  visit = await pageVisitor(app, { organizationId: 'org_a' });
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
+  visit = await pageVisitor(app);
   ({ integrationId } = await connectGithub(app, 'org_a'));
   path = `/dashboard/org_a/integrations/${integrationId}`;
 });
@@ -214,7 +219,7 @@ describe('a trigger', () => {
       expect(html).toContain(`${one}/retry`);
       expect(isHarmed(html)).toBe(false);
     }
-    const member = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+    const member = await pageVisitor(app, { role: 'member' });
     expect((await member(`${one}/retry`, {})).status).toBe(303);
     expect(await app.db.read((tx) => listRuns(tx, {}))).toMatchObject([{ status: 'queued', attempts: 0 }]);
   });

@@ -6,11 +6,10 @@ import { pages } from '../../src/dashboard/routes.ts';
 import { UploadBudget } from '../../src/lib/upload.ts';
 import { createGuard } from '../../src/users/guard.ts';
 import { isHarmed, signedIn, visitor } from '../support/dashboard.ts';
-import { createTestApp } from '../support/test-app.ts';
+import { appWithOrganization } from '../support/test-app.ts';
 
 async function owned() {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   return { app, owner: await signedIn(app, { organizationId: 'org_a' }) };
 }
 

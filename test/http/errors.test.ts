@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { KeyService } from '../../src/keys/service.ts';
 import { AppError } from '../../src/lib/app-error.ts';
-import { bearer, createTestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer, createTestApp } from '../support/test-app.ts';
 
 describe('what is not there', () => {
   test.each([
@@ -47,8 +47,7 @@ test('a body that is too large is 413 on every path, and one that is not is no m
 
 describe('HEAD', () => {
   test('is GET without a body, with the same status and headers', async () => {
-    const app = createTestApp();
-    await app.addOrganization('org_a');
+    const app = await appWithOrganization();
     await app.addPosts('org_a', { id: 'p' });
     const auth = bearer(await app.addKey('org_a'));
     const cases = [
@@ -99,8 +98,7 @@ test('what nobody expected is 500, told without its cause and logged whole', asy
 });
 
 test('requests are logged with path and status, and never with a key', async () => {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   const key = await app.addKey('org_a');
   await app.request('/v1/org_a/posts?limit=1', bearer(key));
   await app.request('/v1/org_b/posts', bearer(key));

@@ -10,7 +10,7 @@ import { createOrganization } from '../../src/organizations/service.ts';
 import { fixedClock } from '../support/clock.ts';
 import { countingIds } from '../support/ids.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp } from '../support/test-app.ts';
+import { appWithOrganization, createTestApp } from '../support/test-app.ts';
 
 const READ = 'api.read';
 const fields = { organizationId: 'org_1', name: 'Website', permissions: [READ], expiresAt: null };
@@ -42,8 +42,7 @@ async function onDisk() {
 }
 
 test('a value is 32 random bytes in base58 behind tdk_', async () => {
-  const app = createTestApp();
-  await app.addOrganization('org_1');
+  const app = await appWithOrganization({ organizations: ['org_1'] });
   const values = new Set<string>();
   for (let count = 0; count < 50; count++) values.add((await app.addKey('org_1')).key);
   expect(values.size).toBe(50);
@@ -55,8 +54,7 @@ test('a value is 32 random bytes in base58 behind tdk_', async () => {
 
 describe('a value is kept nowhere', () => {
   test('the row holds its SHA-256 and its first characters', async () => {
-    const app = createTestApp();
-    await app.addOrganization('org_1');
+    const app = await appWithOrganization({ organizations: ['org_1'] });
     const { id, key } = await app.addKey('org_1');
     expect(allRows(app.db).api_keys).toEqual([
       {
@@ -102,8 +100,7 @@ test('what another process does to a key takes effect at once', async () => {
 });
 
 test('the first revocation is the one that is written down', async () => {
-  const app = createTestApp();
-  await app.addOrganization('org_1');
+  const app = await appWithOrganization({ organizations: ['org_1'] });
   const { id } = await app.addKey('org_1');
   await app.deps.keys.revokeKey(id);
   const revoked = allRows(app.db);

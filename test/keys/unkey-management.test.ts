@@ -16,11 +16,8 @@ const calls: [string, (keys: KeyService) => Promise<unknown>][] = [
   ['deleteKey', (keys) => keys.deleteKey('key_1')],
 ];
 
-async function begin(options: Parameters<typeof createUnkeyApp>[0] = {}) {
-  const app = createUnkeyApp(options);
-  await app.addOrganization('org_1');
-  return app;
-}
+const begin = (options: Parameters<typeof createUnkeyApp>[0] = {}) =>
+  createUnkeyApp({ ...options, organizations: ['org_1'] });
 
 describe('what a person can mend is told in words', () => {
   test.each(calls)('%s with a bad root key', async (_, call) => {

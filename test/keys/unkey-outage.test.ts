@@ -12,7 +12,7 @@ const KEY = 'tdk_7Qm2xWcVbN8rTzKpL4sYdHfGj3aE';
 
 /** Expects a 503 although the query is bad too. Gives what reached Unkey and what was logged. */
 async function outage({ fault = null, ...config }: Partial<UnkeyConfig> & { fault?: Fault | null }) {
-  using app = createUnkeyApp(config);
+  using app = await createUnkeyApp(config);
   app.unkey.fault = fault;
   const response = await app.request(`${PATH}?limit=0`, bearer(KEY));
   expect(response.status).toBe(503);
@@ -83,8 +83,7 @@ test.each([301, 302, 303, 307, 308])(
 );
 
 test('it is over when Unkey is back', async () => {
-  using app = createUnkeyApp();
-  await app.addOrganization('org_1');
+  using app = await createUnkeyApp({ organizations: ['org_1'] });
   const key = await app.addKey('org_1');
   app.unkey.fault = 'answers 500';
   expect((await app.request(PATH, bearer(key))).status).toBe(503);

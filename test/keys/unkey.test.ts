@@ -9,9 +9,7 @@ const PATH = '/v1/org_1/posts';
 
 /** The app, and a good key of org_1 at Unkey. */
 async function begin() {
-  const app = createUnkeyApp();
-  await app.addOrganization('org_1');
-  await app.addOrganization('org_2');
+  const app = await createUnkeyApp({ organizations: ['org_1', 'org_2'] });
   const created = await app.addKey('org_1');
   app.unkey.requests.length = 0;
   return { ...app, ...created };

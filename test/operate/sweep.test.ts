@@ -2,14 +2,12 @@ import { beforeEach, expect, test } from 'bun:test';
 import { planSweep, serverJobs, startJobs, sweep } from '../../src/operate/jobs.ts';
 import { changeOrganization } from '../../src/organizations/service.ts';
 import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('free');
-  await app.addOrganization('pro');
+  app = await appWithOrganization({ organizations: ['free', 'pro'] });
   await changeOrganization(app.deps, 'pro', { plan: 'pro' });
   for (const organization of ['free', 'pro']) {
     const connected = await connectGithub(app, organization);

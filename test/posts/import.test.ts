@@ -5,13 +5,12 @@ import { type ImportOptions, importFile } from '../../src/posts/import/service.t
 import { contentTypes, postStatuses } from '../../src/posts/model.ts';
 import { deletePost } from '../../src/posts/service.ts';
 import { listPostPage, parsePost } from '../../src/posts/store.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
+  app = await appWithOrganization();
 });
 
 const defaults: ImportOptions = { organizationId: 'org_a', status: 'published', contentType: 'changelog' };

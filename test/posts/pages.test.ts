@@ -1,14 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { PageSelection } from '../../src/posts/model.ts';
 import { createPages } from '../../src/posts/pages.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
   await app.addPosts('org_a', {}, {}, {}, { status: 'draft' });
 });
 

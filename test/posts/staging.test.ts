@@ -15,15 +15,14 @@ import {
 } from '../../src/posts/write-store.ts';
 import { signedIn, type Visit } from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
-import { bearer, createTestApp, examplePost, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer, examplePost, type TestApp } from '../support/test-app.ts';
 
 // An import of more posts than one commit takes: it is written in pieces, and published at one moment.
 
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
+  app = await appWithOrganization();
 });
 
 const everything = { statuses: [...postStatuses], contentTypes: [...contentTypes] };

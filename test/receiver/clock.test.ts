@@ -1,15 +1,14 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { findNewestDeliveryTime } from '../../src/deliveries/count-store.ts';
-import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { Connected } from '../../src/integrations/model.ts';
+import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
-let connected: Awaited<ReturnType<typeof connectGithub>>;
+let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub());
 });
 
 const HOUR_MS = 3_600_000;

@@ -8,6 +8,7 @@ import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createReceiver } from '../../src/receiver/receive.ts';
 import {
+  appWithGithub,
   claimCount,
   connectGithub,
   connectLinear,
@@ -17,16 +18,13 @@ import {
 } from '../support/deliveries.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub({ organizations: ['org_a', 'org_b'] }));
 });
 
 const ping = {
@@ -508,9 +506,7 @@ describe('deliveries that fail in a row', () => {
   test('do not count when only this payload cannot be processed', async () => {
     const [github] = providers as [Provider];
     const fails = { read: () => JSON.parse('{') };
-    app = createTestApp({ providers: [{ ...github, events: { ping: fails } }] });
-    await app.addOrganization('org_a');
-    connected = await connectGithub(app, 'org_a');
+    ({ app, connected } = await appWithGithub({ providers: [{ ...github, events: { ping: fails } }] }));
     expect([await send(), inARow()]).toEqual([500, 0]);
   });
 });

@@ -3,10 +3,10 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { addPlace } from '../../src/integrations/places.ts';
 import { getIntegration } from '../../src/integrations/store.ts';
 import { sampleFor } from '../../src/providers/index.ts';
-import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { appWithGithub, claimCount, githubRequest, logOf } from '../support/deliveries.ts';
 import { releaseOf } from '../support/hooks.ts';
 import type { Payload } from '../support/payloads.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 // A payload must be about the repository of its URL.
 
@@ -14,9 +14,7 @@ let app: TestApp;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a', 'acme/rocket');
+  ({ app, connected } = await appWithGithub());
 });
 
 const release = (id: number, name: string, tag = 'v1.0.0') => releaseOf({ id, name }, tag);

@@ -12,14 +12,12 @@ import {
   linearRequest,
   logOf,
 } from '../support/deliveries.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
 });
 
 const MINUTE_MS = 60_000;

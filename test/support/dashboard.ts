@@ -71,11 +71,11 @@ export function isHarmed(html: string): boolean {
 /** Opens pages as a person who is signed in; with `fields` it sends a form of them instead. */
 export type VisitPage = (path: string, fields?: Record<string, string>) => Promise<Response>;
 
-/** A new person of an organization, and how they visit its pages and send its forms. */
+/** A new person of an organization, `org_a` unless another is named, and how they visit its pages and send its forms. */
 export async function pageVisitor(
   app: TestApp,
-  membership: { organizationId: string; role?: Role },
+  membership: { organizationId?: string; role?: Role } = {},
 ): Promise<VisitPage> {
-  const visit = await signedIn(app, membership);
+  const visit = await signedIn(app, { organizationId: 'org_a', ...membership });
   return (path, fields) => visit(path, fields === undefined ? undefined : form(fields));
 }

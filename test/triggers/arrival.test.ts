@@ -10,12 +10,12 @@ import {
   type NewTrigger,
   switchTrigger,
 } from '../../src/triggers/service.ts';
-import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { compose, postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 // A trigger acts on events that arrive while it is enabled, and on those that a person asks for.
 
@@ -23,9 +23,7 @@ let app: TestApp;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub());
 });
 
 function create(given: Partial<NewTrigger> = {}) {

@@ -17,20 +17,18 @@ import {
   type NewTrigger,
   switchTrigger,
 } from '../../src/triggers/service.ts';
-import { connectGithub, githubRequest } from '../support/deliveries.ts';
+import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { changed } from '../support/payloads.ts';
 import { allRows } from '../support/rows.ts';
 import { limitOfStuckThreads } from '../support/stuck-thread.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 let connected: Connected;
 let composer: Composer;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub());
   // The bounds of a template are tested here, and not the time limit of the thread.
   composer = threadedComposer({ after: () => () => undefined });
 });

@@ -4,10 +4,10 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
-import { connectGithub, githubRequest } from '../support/deliveries.ts';
+import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 // The rolling draft of a branch: what closes it, and who.
 
@@ -17,9 +17,7 @@ let app: TestApp;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub());
   const { integrationId } = connected;
   await createTrigger(app.deps, { integrationId, event: 'push', contentType: 'changelog' });
 });

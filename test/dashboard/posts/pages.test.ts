@@ -4,7 +4,7 @@ import { readPost } from '../../../src/posts/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit, visitor } from '../../support/dashboard.ts';
 import { postsOf } from '../../support/drafts.ts';
 import { allRows } from '../../support/rows.ts';
-import { createTestApp, type TestApp } from '../../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../../support/test-app.ts';
 
 const ALL = '/dashboard/org_a/posts';
 
@@ -12,9 +12,7 @@ let app: TestApp;
 let visit: Visit;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
   visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
 });
 
@@ -68,8 +66,7 @@ describe('a long text', () => {
       rendered.push(markdown);
       return '<p>from the thread</p>';
     };
-    app = createTestApp({ render });
-    await app.addOrganization('org_a');
+    app = await appWithOrganization({ render });
     visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     await app.addPosts(
       'org_a',
@@ -89,8 +86,7 @@ describe('a long text', () => {
 
   test('that takes too long is not shown, and can be edited all the same', async () => {
     const render = () => Promise.reject(new AppError(503, 'The text took more than 2 s to render'));
-    app = createTestApp({ render });
-    await app.addOrganization('org_a');
+    app = await appWithOrganization({ render });
     visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     await app.addPosts('org_a', { id: 'p', markdown: long, content: 'x' });
     const html = await read(`${ALL}/p`);

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import { contentTypes, type PageSelection, postStatuses } from '../../../src/posts/model.ts';
 import { MAX_FOUND, searchPosts } from '../../../src/posts/search.ts';
 import { deletePost, editPost, savePosts } from '../../../src/posts/service.ts';
-import { createTestApp, type TestApp } from '../../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../../support/test-app.ts';
 
 const everything = {
   statuses: [...postStatuses],
@@ -14,9 +14,7 @@ const everything = {
 let app: TestApp;
 
 beforeAll(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_A');
+  app = await appWithOrganization({ organizations: ['org_a', 'org_A'] });
   await app.addPosts(
     'org_a',
     { id: 'quiet', title: 'Quieter engines', content: 'They start softer AND slower' },
@@ -95,10 +93,9 @@ test('a long query is read as far as is reasonable', async () => {
 });
 
 test('the index follows every way of writing', async () => {
-  const own = createTestApp();
+  const own = await appWithOrganization();
   const isWhole = () =>
     own.db.$client.run("insert into post_search (post_search, rank) values ('integrity-check', 1)");
-  await own.addOrganization('org_a');
   const [first] = await own.addPosts('org_a', { id: 'a', title: 'First' }, { id: 'b', title: 'Second' });
   const ids = async (query: string, statuses = everything.statuses) => {
     const { posts } = await searchPosts(own.db, 'org_a', query, { ...everything, statuses });
@@ -121,8 +118,7 @@ test('the index follows every way of writing', async () => {
 });
 
 test('where more than enough hold a word, what only begins with it is left out', async () => {
-  const own = createTestApp();
-  await own.addOrganization('org_a');
+  const own = await appWithOrganization();
   const many = Array.from({ length: MAX_FOUND }, (_, index) => ({ id: `p${index}`, title: 'Same' }));
   await own.addPosts('org_a', { id: 'longer', title: 'Sameness' }, ...many);
   const all = { ...everything, limit: MAX_FOUND };
@@ -138,8 +134,7 @@ test('where more than enough hold a word, what only begins with it is left out',
 });
 
 test('pages of what was found, and an end to it', async () => {
-  const own = createTestApp();
-  await own.addOrganization('org_a');
+  const own = await appWithOrganization();
   const many = Array.from({ length: MAX_FOUND + 1 }, (_, index) => ({ id: `p${index}`, title: 'Same' }));
   await own.addPosts('org_a', ...many);
   const page = (number: number) =>

@@ -6,10 +6,10 @@ import { readPost } from '../../../src/posts/store.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
 import { createTrigger } from '../../../src/triggers/service.ts';
 import { form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
-import { connectGithub, githubRequest, logOf } from '../../support/deliveries.ts';
+import { appWithGithub, githubRequest, logOf } from '../../support/deliveries.ts';
 import { postsOf, runAll } from '../../support/drafts.ts';
 import { changed } from '../../support/payloads.ts';
-import { createTestApp, type TestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 
 // A release whose draft somebody edited, and which was edited itself after that.
 
@@ -35,9 +35,7 @@ function edited(body: string, minute = 30) {
 }
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub());
   const { integrationId } = connected;
   await createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog' });
   await deliver();
