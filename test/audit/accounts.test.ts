@@ -134,7 +134,7 @@ test('an invitation: of somebody new, and of a member who becomes an owner', asy
   ]);
 });
 
-test('what an operator does with accounts', async () => {
+test('changes that an operator makes to accounts', async () => {
   const { app, events } = await createWorld();
   const deps = { ...app.deps, actor: COMMAND };
   await events();

@@ -12,7 +12,7 @@ import { allRows } from '../support/rows.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
 
-// Each action is done for real, and leaves exactly one event; what is refused or changes nothing leaves none.
+// Each action leaves exactly one event; refused actions and those that change nothing leave none.
 
 const ADDRESS = '203.0.113.7';
 
@@ -325,14 +325,14 @@ describe('leaves no event:', () => {
     expect(app.logged.filter((line) => 'audit' in line)).toEqual([]);
   });
 
-  test('a member who does what is for owners', async () => {
+  test('a member who tries to create a key', async () => {
     const { send, bob, events } = world;
     expect((await send('settings/keys', { name: 'Mine' }, bob)).status).toBe(403);
     expect(await events()).toEqual([]);
   });
 });
 
-test('a further organization is an event of it', async () => {
+test('creating another organization leaves an event in that organization', async () => {
   const { ann, ids, events } = world;
   const made = await ann('/dashboard/~/organizations', form({ name: 'Side project' }));
   const organizationId = made.headers.get('location')?.split('/')[2] ?? '';
@@ -347,14 +347,14 @@ test('a further organization is an event of it', async () => {
   ]);
 });
 
-test('whoever leaves an organization by themselves has left it', async () => {
+test('an owner who removes themselves has left the organization', async () => {
   const { send, events } = world;
   await send('settings/members/:bob/role', { role: 'owner' });
   expect((await send('settings/members/:ann/remove')).status).toBe(303);
   expect((await events())[0]).toMatchObject({ action: 'member.removed', summary: 'left the organization' });
 });
 
-test('an import is one event, with a count, and an import that changes nothing none', async () => {
+test('an import leaves one event with a count; an import without changes leaves none', async () => {
   const { app, events } = world;
   const file = {
     name: 'posts.json',

@@ -38,7 +38,7 @@ const record = (more?: Partial<NewAuditEvent>, actor = ann) =>
 const all = () => listAuditEvents(app.db, undefined, {}, 100_000);
 
 describe('an event', () => {
-  test('is one row and one log line, with who, from where and what', async () => {
+  test('is one row and one log line, with its actor, address and target', async () => {
     const id = await record();
     expect(await all()).toEqual([
       {

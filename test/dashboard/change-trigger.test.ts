@@ -140,7 +140,7 @@ describe('changing a trigger', () => {
 
   test.each<[string, Record<string, string>, string]>([
     ['a title that does not parse', { titleTemplate: '{{ x' }, 'titleTemplate'],
-    ['a body that reads what there is not', { bodyTemplate: '{{ relase.name }}' }, 'bodyTemplate'],
+    ['a body with an unknown name', { bodyTemplate: '{{ relase.name }}' }, 'bodyTemplate'],
     ['a body that means harm', { bodyTemplate: `${hostile}{{ nothing }}` }, 'bodyTemplate'],
     ['a filter that is too long', { tag: 'x'.repeat(300) }, 'tag'],
     ['a filter that is far too long', { tag: 'x,'.repeat(100_000) }, 'tag'],

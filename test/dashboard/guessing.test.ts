@@ -17,7 +17,7 @@ import {
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, createTestApp, type TestApp } from '../support/test-app.ts';
 
-// Limits on guessing passwords, and whom they spare.
+// Limits on guessing passwords, and the browsers that they spare.
 
 const SIGN_IN = '/dashboard/~/sign-in';
 const ACCOUNT = '/dashboard/~/account';

@@ -233,10 +233,10 @@ describe('repositories', () => {
   });
 
   test.each([
-    ['nothing', {}, 'Choose a repository.'],
-    ['what is there', { place: 'acme/rocket' }, 'already has acme/rocket'],
-    ['what the token cannot see', { place: 'acme/nothing' }, 'no repository acme/nothing'],
-    ['what is no name', { place: 'x' }, 'OWNER/NAME'],
+    ['a form without a repository', {}, 'Choose a repository.'],
+    ['a repository that is already connected', { place: 'acme/rocket' }, 'already has acme/rocket'],
+    ['a repository that the token cannot see', { place: 'acme/nothing' }, 'no repository acme/nothing'],
+    ['an invalid name', { place: 'x' }, 'OWNER/NAME'],
   ])('%s cannot be added', async (_, fields: Record<string, string>, says) => {
     const before = allRows(started.app.db);
     await expectRefused(await visit(`${path}/add`, fields), says);

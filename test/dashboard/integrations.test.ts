@@ -202,7 +202,7 @@ describe('an integration', () => {
     },
   );
 
-  test("another organization's page is not there; members see theirs without what owners do", async () => {
+  test("another organization's page is not there; members see theirs without the actions of owners", async () => {
     const foreign = await connectGithub(app, 'org_b');
     const own = await connectGithub(app, 'org_a');
     expect((await visit(`${LIST}/${foreign.integrationId}`)).status).toBe(404);

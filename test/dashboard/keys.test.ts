@@ -87,7 +87,7 @@ describe('a key from the dashboard', () => {
     ['a date that has passed', { expiry: 'date', date: '2026-11-20' }, 'Choose a day in the future'],
     ['no date at all', { expiry: 'date', date: '2026-02-30' }, 'Choose a day in the future'],
     ['an expiry that is no choice', { expiry: '7' }, 'Choose a day in the future'],
-  ])('%s is refused, and what was typed stays', async (_, fields, message) => {
+  ])('%s is refused, and the form stays filled in', async (_, fields, message) => {
     const { make, list } = await owned();
     const { response, text } = await make({ name: 'My "site" & more', ...fields });
     expect(response.status).toBe(400);
@@ -109,7 +109,7 @@ describe('a key from the dashboard', () => {
     expect(await list()).toHaveLength(1);
   });
 
-  test('is made by the form that was refused before, when it is mended', async () => {
+  test('is made by a refused form after it is corrected', async () => {
     const { make } = await owned();
     const statuses = [];
     for (const name of ['', 'Website', 'Website']) {
@@ -118,7 +118,7 @@ describe('a key from the dashboard', () => {
     expect(statuses).toEqual([400, 200, 409]);
   });
 
-  test('another organization has its own: this one can neither see nor end them', async () => {
+  test('keys of another organization can be neither seen, revoked nor deleted', async () => {
     const { app, visit, html } = await owned();
     await app.addOrganization('org_b');
     const other = await app.deps.keys.createKey({
@@ -207,7 +207,7 @@ describe('with Unkey', () => {
     expect((await app.request('/v1/org_a/posts', bearer(key))).status).toBe(401);
   });
 
-  test('an outage is a note on the page, and what was typed stays', async () => {
+  test('an outage is a note on the page, and the form stays filled in', async () => {
     using app = await createUnkeyApp();
     const { make, visit, html, list } = await owned(app);
     await make();
@@ -287,7 +287,7 @@ describe('with Unkey', () => {
     );
   });
 
-  test('a set-up that is not whole says what is missing', async () => {
+  test('an incomplete set-up names the missing setting', async () => {
     using app = await createUnkeyApp({ withoutApiId: true });
     const { html, make } = await owned(app);
     expect(await html()).toContain('UNKEY_API_ID must be set');

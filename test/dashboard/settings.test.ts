@@ -19,7 +19,7 @@ async function owned() {
 }
 
 describe('the settings', () => {
-  test('change the name and the plan, of what arrives from then on', async () => {
+  test('change the name, and the plan for later deliveries', async () => {
     const { app, visit, html } = await owned();
     const connected = await connectGithub(app, 'org_a');
     const deliver = () => app.request(...githubRequest(connected, { zen: 'Keep it simple.' }));
@@ -38,7 +38,7 @@ describe('the settings', () => {
     ['a long name', { name: 'x'.repeat(201), plan: 'pro' }, 'The name must have at most 200 characters'],
     ['no plan', { name: 'Acme' }, 'Choose a plan.'],
     ['another plan', { name: 'Acme', plan: 'gold' }, 'Choose a plan.'],
-  ])('refuse %s, and keep what was typed', async (_, fields, message) => {
+  ])('refuse %s, and keep the fields of the form', async (_, fields, message) => {
     const { app, visit } = await owned();
     const before = allRows(app.db);
     const refused = await visit(SETTINGS, form(fields));
@@ -68,7 +68,7 @@ describe('the settings', () => {
     expect(shown).toContain('about 120 entries at the current rate');
   });
 
-  test('show a member what holds, without the means to change it', async () => {
+  test('show a member the settings without a form', async () => {
     const { app } = await owned();
     const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     const html = await (await member(SETTINGS)).text();
@@ -137,7 +137,7 @@ describe('a further organization', () => {
     else expect(allRows(app.db).organizations).toHaveLength(2);
   });
 
-  test('is not made by a person who was removed; a page says what to do', async () => {
+  test('is not made by a person who was removed; a page explains the next step', async () => {
     const { app, visit } = await owned();
     const bob = await signedIn(app, { organizationId: 'org_a', email: 'bob@acme.example' });
     await visit(`${SETTINGS}/members/${bob.user.id}/remove`, form());
@@ -196,7 +196,7 @@ describe('the first steps', () => {
     expect(await html(START)).toContain('All set');
   });
 
-  test('of a member leave what owners do to them', async () => {
+  test('of a member refer to an owner for steps that a member may not take', async () => {
     const { app } = await owned();
     const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     const html = await (await member(START)).text();

@@ -30,7 +30,7 @@ async function signIn(app: TestApp, fields: Record<string, string> = {}) {
 const isIn = async (visit: ReturnType<typeof visitor>) => (await visit(ACCOUNT)).status === 200;
 
 describe('signing in', () => {
-  test('leads to the organization, and back to where one came from', async () => {
+  test('leads to the organization, or back to the requested page', async () => {
     const app = await appWithAnn();
     const { response, visit } = await signIn(app, { email: ' ANN@Acme.example ' });
     expect([response.status, response.headers.get('location')]).toEqual([303, '/dashboard']);
@@ -67,7 +67,7 @@ describe('signing in', () => {
     expect(cookieOf(response)).toBeDefined();
   });
 
-  test('says the same of a wrong password and of an unknown address, and keeps what was typed', async () => {
+  test('shows the same error for a wrong password and an unknown address, and keeps the address', async () => {
     const app = await appWithAnn();
     const said: string[] = [];
     for (const fields of [{ password: 'wrong' }, { email: 'bob@acme.example' }, { password: '' }]) {
@@ -124,7 +124,7 @@ describe('the cookie', () => {
     expect(cookie).not.toContain('Secure');
   });
 
-  test('is worth nothing to who reads the database', async () => {
+  test('cannot be used by a reader of the database', async () => {
     const app = await appWithAnn();
     const { response } = await signIn(app);
     const token = cookieOf(response)?.split('=')[1] ?? '';

@@ -93,7 +93,7 @@ describe('creating a trigger', () => {
 
   test.each<[string, Record<string, string>, number, string]>([
     ['a title that does not parse', { titleTemplate: '{{ x' }, 400, 'titleTemplate'],
-    ['a body that reads what there is not', { bodyTemplate: '{{ relase.name }}' }, 400, 'bodyTemplate'],
+    ['a body with an unknown name', { bodyTemplate: '{{ relase.name }}' }, 400, 'bodyTemplate'],
     ['a body that means harm', { bodyTemplate: `${hostile}{{ nothing }}` }, 400, 'bodyTemplate'],
     ['a filter that is too long', { tag: 'x'.repeat(300) }, 400, 'tag'],
     ['too many values', { tag: Array.from({ length: 30 }, (_, at) => `v${at}`).join() }, 400, 'tag'],

@@ -106,10 +106,10 @@ describe('an id that cannot be one is a page:', () => {
 
 const nothing = () => Promise.reject(new Error('nobody asks'));
 
-describe('a failure of ours is a page, which tells only where to look for it:', () => {
+describe('an internal error is a page that says only where to look for it:', () => {
   const failing = {
-    'what the page does': () => Promise.reject(new Error('secret')),
-    'how it is shown': async () =>
+    'its handler': () => Promise.reject(new Error('secret')),
+    'its view': async () =>
       view(
         'Fails',
         h(() => {

@@ -34,7 +34,7 @@ async function valuesOf(app: TestApp, name: string): Promise<Record<string, numb
   return Object.fromEntries(Array.from(lines, ([, labels = '', value]) => [labels, Number(value)]));
 }
 
-/** The same without what is nought. */
+/** The same without zeros. */
 async function countsOf(app: TestApp, name: string): Promise<Record<string, number>> {
   return Object.fromEntries(Object.entries(await valuesOf(app, name)).filter(([, value]) => value > 0));
 }
@@ -105,7 +105,7 @@ describe('with a token', () => {
 });
 
 describe('requests', () => {
-  test('are counted by the pattern of their route, never by what was in it', async () => {
+  test('are counted by the pattern of their route, never by its values', async () => {
     const app = await appWithOrganization();
     const key = await app.addKey('org_a');
     const paths = ['/v1/org_a/posts', '/v1/org_a/posts?limit=1', '/v1/org_a/posts/p1', '/v1/org_a/posts/p2'];
@@ -242,7 +242,7 @@ test('verdicts on keys are counted and timed, outages too', async () => {
   expect(await valuesOf(app, 'tidings_key_verification_duration_seconds_count')).toEqual({ '': 6 });
 });
 
-test('what triggers have to do is counted, and the age of the oldest that can be done', async () => {
+test('trigger runs are counted, with the age of the oldest that is due', async () => {
   const { app, connected } = await appWithGithub();
   expect(await valuesOf(app, 'tidings_trigger_run_oldest_age_seconds')).toEqual({ '': 0 });
   const now = app.clock.now().getTime();

@@ -7,7 +7,7 @@ import { exchange } from '../support/raw-http.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization } from '../support/test-app.ts';
 
-/** The app with a spy before its embedded keys, and the values of keys by what they are. */
+/** The app with a spy before its embedded keys, and a key of each kind. */
 async function begin() {
   const spy = createKeySpy();
   const app = await appWithOrganization({

@@ -12,8 +12,8 @@ export function keyServiceContract(
 ): void {
   const begin = () => start(['org_1', 'org_2']);
 
-  describe(`${name}: what a key is worth`, () => verifying(begin));
+  describe(`${name}: verification`, () => verifying(begin));
   describe(`${name}: the list`, () => listing(begin));
   describe(`${name}: revoke and delete`, () => ending(begin));
-  describe(`${name}: what no key is made from`, () => creating(begin));
+  describe(`${name}: creating a key`, () => creating(begin));
 }

@@ -15,7 +15,7 @@ import { appWithOrganization, createTestApp } from '../support/test-app.ts';
 const READ = 'api.read';
 const fields = { organizationId: 'org_1', name: 'Website', permissions: [READ], expiresAt: null };
 
-/** A key service on a database file of its own. `reopen` is what another process would see. */
+/** A key service on a database file of its own. `reopen` opens it as another process would. */
 async function onDisk() {
   const folder = mkdtempSync(join(tmpdir(), 'tidings-keys-'));
   const clock = fixedClock();
@@ -90,7 +90,7 @@ describe('a value is kept nowhere', () => {
   });
 });
 
-test('what another process does to a key takes effect at once', async () => {
+test('changes by another process take effect at once', async () => {
   using disk = await onDisk();
   const other = disk.reopen().keys;
   const { id, key } = await other.createKey(fields);
@@ -99,7 +99,7 @@ test('what another process does to a key takes effect at once', async () => {
   expect(await disk.keys.verifyKey(key, READ)).toEqual({ outcome: 'invalid' });
 });
 
-test('the first revocation is the one that is written down', async () => {
+test('a second revocation keeps the time of the first', async () => {
   const app = await appWithOrganization({ organizations: ['org_1'] });
   const { id } = await app.addKey('org_1');
   await app.deps.keys.revokeKey(id);

@@ -19,7 +19,7 @@ const calls: [string, (keys: KeyService) => Promise<unknown>][] = [
 const begin = (options: Parameters<typeof createUnkeyApp>[0] = {}) =>
   createUnkeyApp({ ...options, organizations: ['org_1'] });
 
-describe('what a person can mend is told in words', () => {
+describe('a problem that an operator can fix has a message', () => {
   test.each(calls)('%s with a bad root key', async (_, call) => {
     using app = await begin({ rootKey: 'unkey_wrong' });
     expect(await refusalOf(call(app.deps.keys))).toEqual({

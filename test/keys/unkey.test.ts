@@ -23,7 +23,7 @@ test('a good key reads, and Unkey is asked each time', async () => {
   expect(app.unkey.requests).toEqual(['keys.verifyKey', 'keys.verifyKey']);
 });
 
-describe('what Unkey says of a key decides the answer', () => {
+describe("Unkey's answer about a key decides the response", () => {
   const elsewhere = { id: 'id_x', externalId: 'org_2' };
   const unnamed = { id: 'id_x', externalId: '' };
   const DENIED = 'Forbidden: organization access denied';
@@ -78,7 +78,7 @@ describe('what Unkey says of a key decides the answer', () => {
     expect(await app.deps.keys.verifyKey(app.key, 'api.read')).toMatchObject({ organizationId: null });
   });
 
-  test('a key of another organization, as it really is', async () => {
+  test('a key reads its own organization and no other', async () => {
     using app = await begin();
     const { key } = await app.addKey('org_2');
     expect((await app.request(PATH, bearer(key))).status).toBe(403);
@@ -132,7 +132,7 @@ describe('a limit that Unkey reports becomes the headers of section 8', () => {
     );
   });
 
-  test('a 429 of Unkey itself is still a 503: nobody knows what the key is worth', async () => {
+  test('a 429 of Unkey itself is a 503, because the key was not verified', async () => {
     using app = await begin();
     app.unkey.fault = 'answers 429';
     const { status, headers } = await app.request(PATH, bearer(app.key));

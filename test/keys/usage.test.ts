@@ -68,7 +68,7 @@ test('a use within the minute is not lost when no other follows', async () => {
   expect(await lastUsed(key)).toBe(usedAt);
 });
 
-test('all: writes what is pending, due or not', async () => {
+test('all: writes every pending use, due or not', async () => {
   const { use, flush, newKey, lastUsed, now, clock } = await begin();
   const key = await newKey();
   await use(key);

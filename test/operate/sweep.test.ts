@@ -67,7 +67,7 @@ test('ends between two batches when the server stops', async () => {
   expect((await counts()).claims).toBe(300);
 });
 
-test('the job says what it removed, and nothing when there was nothing', async () => {
+test('the job logs how much it removed, and nothing when it removed nothing', async () => {
   const job = serverJobs(app.deps, () => Promise.reject(new Error('no draft is made here')), {
     beat: async () => undefined,
   }).find(({ name }) => name === 'sweep');
@@ -82,7 +82,7 @@ test('the job says what it removed, and nothing when there was nothing', async (
   ]);
 });
 
-test('a job that fails is logged and runs again; one that runs is waited for', async () => {
+test('a failed job is logged and runs again', async () => {
   let runs = 0;
   const twice = Promise.withResolvers<void>();
   const jobs = startJobs(

@@ -74,7 +74,7 @@ function queryString({ limit, page, sort, status, contentType }: Query): string 
   return parameters.toString();
 }
 
-test('the list is what a plain model says, for any posts, filters, sorts and pages', async () => {
+test('the list agrees with a plain model, for any posts, filters, sorts and pages', async () => {
   const posts = fc.uniqueArray(post, { selector: ({ id }) => id, maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(
@@ -85,7 +85,7 @@ test('the list is what a plain model says, for any posts, filters, sorts and pag
         const app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
         const auth = bearer(await app.addKey('org_a'));
         await app.addPosts('org_b', { id: 'of_another_organization' });
-        // Written in two goes with reads between them: what an answer is kept for must not outlive a change.
+        // Written in two parts with reads between them: a kept response must not outlive a change.
         const stored = new Map<string, ModelPost>();
         for (const written of [before, after]) {
           await app.addPosts('org_a', ...written);

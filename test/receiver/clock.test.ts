@@ -23,13 +23,13 @@ test('a folder without deliveries has no newest one', async () => {
   expect(await findNewestDeliveryTime(app.db)).toBeNull();
 });
 
-test('the log alone tells it too, when the claims were swept', async () => {
+test('the newest delivery is found in the log after the claims were swept', async () => {
   await deliver('one');
   app.db.$client.run('DELETE FROM delivery_claims');
   expect(await findNewestDeliveryTime(app.db)).toEqual(app.clock.now());
 });
 
-test('what was taken stays taken when the clock is set back, and what is new is taken', async () => {
+test('when the clock is set back, duplicates stay duplicates and new deliveries are accepted', async () => {
   expect(await deliver('one')).toMatchObject({ status: 'processed' });
   app.clock.advance(-48 * HOUR_MS);
   await deliver('one');

@@ -53,7 +53,7 @@ test('200 equal deliveries in parallel: one is processed, 199 are duplicates, on
   expect(Map.groupBy(log, ({ status }) => status).get('duplicate')).toHaveLength(199);
 });
 
-test('a duplicate is logged under the title of the first, and does not tell what it held', async () => {
+test('a duplicate is logged under the title of the first, without its data', async () => {
   await deliver();
   const response = await deliver();
   expect(await response.json()).toEqual({

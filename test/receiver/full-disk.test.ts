@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { appWithGithub, claimCount, githubRequest, logOf } from '../support/deliveries.ts';
 import { bearer } from '../support/test-app.ts';
 
-test('a database that cannot grow: 500 and no claim; reads go on; with room again it is taken', async () => {
+test('on a full disk deliveries are 500 without a claim and reads go on; with room they are accepted', async () => {
   const { app, connected } = await appWithGithub();
   const key = await app.addKey('org_a');
   await app.addPosts('org_a', {}, {});

@@ -34,7 +34,7 @@ const ping = {
 };
 const DELIVERY = '72d3162e-cc78-11e3-81ab-4c9367dc0958';
 
-describe('what is taken', () => {
+describe('an accepted delivery', () => {
   test('a ping is answered, claimed and logged', async () => {
     const response = await app.request(...githubRequest(connected, ping, { delivery: DELIVERY }));
     expect(response.status).toBe(200);
@@ -159,12 +159,12 @@ describe('what is taken', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('a refused delivery', () => {
   const at = (path: string) => githubRequest(connected, ping, { path: `/api/webhooks/${path}` });
   const own = () => `org_a/${connected.integrationId}/${connected.repositoryId}`;
   const many = 25 * 1024 * 1024 + 1;
 
-  // Each case is wrong in what it names and in everything that is checked after it.
+  // Each case is wrong in the named way and in everything that is checked after it.
   const cases: [
     string,
     () => [string, RequestInit] | Promise<[string, RequestInit]>,
@@ -311,7 +311,7 @@ describe('what is refused', () => {
   });
 });
 
-describe('what a sender without the secret can make us store', () => {
+describe('the log of deliveries from a sender without the secret', () => {
   /** A delivery whose sender goes away in the middle of the body. */
   function abortedRequest(): [string, RequestInit] {
     const [path, init] = githubRequest(connected, ping);

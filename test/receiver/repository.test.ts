@@ -100,7 +100,7 @@ describe('once the id is known, it decides:', () => {
     expect(await send(release(8, 'acme/rocket', 'v3.0.0'))).toEqual(REFUSED);
   });
 
-  test('another repository under the same name is refused, with what to do', async () => {
+  test('another repository under the same name is refused, with advice', async () => {
     expect(await send(release(8, 'acme/rocket', 'v2.0.0'))).toEqual(REFUSED);
     const [refused] = (await logOf(app)).filter(({ status }) => status === 'rejected');
     expect(refused?.reason).toBe(
@@ -139,7 +139,7 @@ describe('once the id is known, it decides:', () => {
   });
 });
 
-test('what a log entry quotes of a name is bounded and one line', async () => {
+test('a name in a log entry is one line of limited length', async () => {
   await send(release(1, `evil/\u0000\u001b[2J\n${'x'.repeat(10_000)}`));
   const [refused] = await logOf(app);
   expect(String(refused?.payload.data?.repository)).toHaveLength(200);

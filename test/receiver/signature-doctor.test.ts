@@ -38,7 +38,7 @@ function setSecret(integrationId: string, secret: Buffer): void {
   app.db.$client.run('UPDATE integrations SET secret = ? WHERE id = ?', [secret, integrationId]);
 }
 
-describe('what an unverified sender can have done is bounded', () => {
+describe('the work for an unverified sender is bounded', () => {
   test('a body over 128 KiB is not looked into', async () => {
     const secret = `${connected.secret}\n`;
     expect(await causeOf('x'.repeat(MAX_EXAMINED_BYTES), secret)).toMatchObject({ cause: 'whitespace' });

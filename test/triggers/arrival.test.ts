@@ -309,7 +309,7 @@ describe('a preview and a rehearsal', () => {
     expect(await refusalOf(preview(id, 'edited'))).toMatchObject({ status: 409 });
   });
 
-  test('include only what arrived in a rolling draft', async () => {
+  test('include only events that arrived in a rolling draft', async () => {
     await push(1, 'feat: before');
     const { id } = await create({ event: 'push' });
     await push(2, 'feat: one');
@@ -320,7 +320,7 @@ describe('a preview and a rehearsal', () => {
 });
 
 describe('a rolling draft', () => {
-  test('includes only what arrived while its trigger was enabled', async () => {
+  test('includes only events that arrived while its trigger was enabled', async () => {
     await push(1, 'feat: before');
     const { id } = await create({ event: 'push' });
     await push(2, 'feat: one');
@@ -383,7 +383,7 @@ describe('a rolling draft', () => {
     expect(await toldBy(app)).toEqual({ v2: ['Hour 1'], v5: ['Hour 3', 'Hour 4'] });
   });
 
-  test('excludes what the old label filter excluded', async () => {
+  test('excludes the pull requests that the old label filter excluded', async () => {
     const { id } = await create({ event: 'pull_request', filters: { label: ['feature'] } });
     const merge = (number: number, label: string) =>
       deliver('pull_request', {

@@ -81,7 +81,7 @@ describe('a failing trigger does not hold up the others', () => {
     names.reduceRight((inner, name) => `{% for ${name} in changes %}${inner}{% endfor %}`, body);
 
   test.each([
-    ['divides by what is zero this time', { bodyTemplate: PER_CHANGE }, 'Words.', PER_CHANGE_FAILS],
+    ['divides by a number that is zero this time', { bodyTemplate: PER_CHANGE }, 'Words.', PER_CHANGE_FAILS],
     [
       'loops in loops over more than there were',
       { bodyTemplate: loop('{{ a.text }}{{ b.text }}', 'a', 'b', 'c') },

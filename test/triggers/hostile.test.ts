@@ -82,7 +82,7 @@ const texts: [name: string, text: string, more?: string[]][] = [
     'keepsake \u0000\u0001\u001b[31m\u009b\n\n- pearl\u0000\n- ruby \u0007',
     ['pearl', 'ruby'],
   ],
-  ['only what is left out', 'keepsake\n\n\u0000\u202e\ud800<!-- x -->\n\n<script></script>'],
+  ['only parts that are left out', 'keepsake\n\n\u0000\u202e\ud800<!-- x -->\n\n<script></script>'],
   [
     'Liquid',
     "keepsake {{ 'x' | date }} {% raw %}\n\n- {{ release.name }} pearl {% for i in (1..9) %}{{ i }}{% endfor %}",

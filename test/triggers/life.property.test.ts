@@ -206,7 +206,7 @@ function payloadOf(app: TestApp, delivery: Release | Push) {
     action: delivery.minute === 0 ? 'published' : 'edited',
     'release.tag_name': tagOf(hour),
     'release.name': tagOf(hour),
-    // A release without notes tells what was pushed before it.
+    // A release without notes lists the pushes before it.
     'release.body': hour % 2 === 0 ? `Minute ${delivery.minute}.` : '',
     'release.prerelease': delivery.isPrerelease,
     'release.published_at': at(hour, 0),

@@ -170,7 +170,7 @@ describe('a person has', () => {
   });
 });
 
-test('published at once, when the trigger says so; then it stays as it is', async () => {
+test('a trigger that publishes makes a published post, which later edits do not change', async () => {
   await trigger({ publish: true });
   await deliver(sample());
   const post = await only();

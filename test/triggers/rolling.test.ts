@@ -9,7 +9,7 @@ import { postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
 import type { TestApp } from '../support/test-app.ts';
 
-// The rolling draft of a branch: what closes it, and who.
+// The rolling draft of a branch, until a release or a person closes it.
 
 const UNRELEASED = 'Unreleased: acme/rocket';
 
@@ -61,7 +61,7 @@ async function deliver(event: string, payload: Record<string, unknown>): Promise
 const drafts = () => toldBy(app);
 
 describe('a release', () => {
-  test('closes the draft, which keeps its post, and the next change opens another', async () => {
+  test('closes the draft, which stays the same post; the next change opens another', async () => {
     await push(1, 'feat: one');
     await push(2, 'feat: two');
     const [open] = await postsOf(app);
@@ -74,7 +74,7 @@ describe('a release', () => {
   });
 
   test.each([['Words alone.'], ['### Added\n- Something else']])(
-    'changes nothing of what the draft tells, whatever its notes say: %p',
+    'leaves the text of the draft as it is, whatever its notes say: %p',
     async (body) => {
       await push(1, 'feat: one');
       await push(2, 'feat: two');
@@ -136,7 +136,7 @@ describe('a person', () => {
     const draft = posts.find(({ status }) => status === 'draft');
     expect(draft?.markdown).toContain('Two');
     expect(draft?.markdown).not.toContain('One');
-    // And the release has what is left.
+    // And the release has the remaining change.
     await release(3, 'v1.0.0');
     expect(await drafts()).toEqual({ [UNRELEASED]: ['One'], 'v1.0.0': ['Two'] });
   });

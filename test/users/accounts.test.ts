@@ -52,7 +52,7 @@ describe('a disabled account', () => {
     expect((await ann(ACCOUNT)).status).toBe(200);
   });
 
-  test('is told apart only after the right password', async () => {
+  test('is reported only after the right password', async () => {
     const { app } = await withOwners();
     await disableAccount(app.deps, BOB);
     const refused = await signIn(app, 'wrong');
@@ -117,7 +117,7 @@ describe('a disabled account', () => {
     expect((await listMembers(app.db, 'org_a')).map(({ email }) => email)).toEqual([ANN]);
   });
 
-  test('signs in again once it is enabled, with nothing of before', async () => {
+  test('signs in again once it is enabled, without its old sessions', async () => {
     const { app, bob } = await withOwners();
     await disableAccount(app.deps, BOB);
     const first = allRows(app.db).users;
@@ -175,7 +175,7 @@ describe('the last owner', () => {
     expect((await signIn(app)).status).not.toBe(303);
   });
 
-  test('is whoever is left beside disabled owners', async () => {
+  test('is the only owner whose account is enabled', async () => {
     const { app } = await withOwners();
     await disableAccount(app.deps, BOB);
     expect(disableAccount(app.deps, ANN)).rejects.toThrow('is the last owner of org_a');

@@ -74,7 +74,7 @@ test.each([
   ['changelog', []],
   ['6f72675f61', []],
   [' ', []],
-])('%j finds what it means', async (query, expected) => {
+])('%j finds the posts with these words', async (query, expected) => {
   expect(await found(query)).toEqual(expected);
 });
 
@@ -117,7 +117,7 @@ test('the index follows every way of writing', async () => {
   isWhole();
 });
 
-test('where more than enough hold a word, what only begins with it is left out', async () => {
+test('when enough posts have the whole word, posts with longer words are left out', async () => {
   const own = await appWithOrganization();
   const many = Array.from({ length: MAX_FOUND }, (_, index) => ({ id: `p${index}`, title: 'Same' }));
   await own.addPosts('org_a', { id: 'longer', title: 'Sameness' }, ...many);
@@ -133,7 +133,7 @@ test('where more than enough hold a word, what only begins with it is left out',
   expect(enough.posts.map(({ id }) => id)).not.toContain('last');
 });
 
-test('pages of what was found, and an end to it', async () => {
+test('found posts have pages, up to a limit', async () => {
   const own = await appWithOrganization();
   const many = Array.from({ length: MAX_FOUND + 1 }, (_, index) => ({ id: `p${index}`, title: 'Same' }));
   await own.addPosts('org_a', ...many);
