@@ -9,23 +9,18 @@ import {
   enableAccount,
 } from '../../src/users/accounts.ts';
 import { createPasswordLink, createSetupLink, invite } from '../../src/users/links.ts';
-import { cookieOf, form, visitor } from '../support/dashboard.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { addAnn, cookieOf, EMAIL, form, PASSWORD, tokenIn, visitor } from '../support/dashboard.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
 // Every change to accounts and sessions leaves an event with its actor and address.
 
 const ADDRESS = '203.0.113.7';
-const EMAIL = 'ann@acme.example';
-const PASSWORD = 'correct horse battery';
 const OTHER_PASSWORD = 'a quieter engine room';
 const COMMAND: Actor = { type: 'command_line', id: null, name: 'operator', address: null };
 
-const tokenIn = (path: string) => new URL(path, 'http://x').searchParams.get('token') ?? '';
-
 async function createWorld() {
-  const app = createTestApp({ clientIpHeader: 'x-client-ip' });
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization({ clientIpHeader: 'x-client-ip' });
   const send = (path: string, fields: Record<string, string>, cookie?: string) =>
     visitor(app, cookie)(path, { ...form(fields), headers: { 'x-client-ip': ADDRESS } });
   /** The new events, oldest first, and forgets them. */
@@ -42,14 +37,6 @@ async function createWorld() {
     }));
   };
   return { app, send, events };
-}
-
-/** An account with a password that is cheap to verify. */
-async function addAnn(app: TestApp) {
-  const user = await createUser(app.deps, { email: EMAIL, organizationId: 'org_a' });
-  const hash = Bun.password.hashSync(PASSWORD, { algorithm: 'argon2id', memoryCost: 8, timeCost: 1 });
-  app.db.$client.query('UPDATE users SET password_hash = ?').run(hash);
-  return user;
 }
 
 const asAnn = { by: EMAIL, address: ADDRESS, about: 'user' };
@@ -147,7 +134,7 @@ test('an invitation: of somebody new, and of a member who becomes an owner', asy
   ]);
 });
 
-test('what an operator does with accounts', async () => {
+test('changes that an operator makes to accounts', async () => {
   const { app, events } = await createWorld();
   const deps = { ...app.deps, actor: COMMAND };
   await events();

@@ -9,17 +9,16 @@ import { githubRequest } from '../support/deliveries.ts';
 import { runAll } from '../support/drafts.ts';
 import { releaseOf } from '../support/hooks.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
 
-// Each action is done for real, and leaves exactly one event; what is refused or changes nothing leaves none.
+// Each action leaves exactly one event; refused actions and those that change nothing leave none.
 
 const ADDRESS = '203.0.113.7';
 
 /** An organization with one of everything, and its owner at `ADDRESS`. */
 async function createWorld() {
-  const app = createTestApp({ clientIpHeader: 'x-client-ip' });
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization({ clientIpHeader: 'x-client-ip' });
   const ann = await signedIn(app, { organizationId: 'org_a', email: 'ann@acme.example' });
   const bob = await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
   const key = await app.addKey('org_a');
@@ -326,14 +325,14 @@ describe('leaves no event:', () => {
     expect(app.logged.filter((line) => 'audit' in line)).toEqual([]);
   });
 
-  test('a member who does what is for owners', async () => {
+  test('a member who tries to create a key', async () => {
     const { send, bob, events } = world;
     expect((await send('settings/keys', { name: 'Mine' }, bob)).status).toBe(403);
     expect(await events()).toEqual([]);
   });
 });
 
-test('a further organization is an event of it', async () => {
+test('creating another organization leaves an event in that organization', async () => {
   const { ann, ids, events } = world;
   const made = await ann('/dashboard/~/organizations', form({ name: 'Side project' }));
   const organizationId = made.headers.get('location')?.split('/')[2] ?? '';
@@ -348,14 +347,14 @@ test('a further organization is an event of it', async () => {
   ]);
 });
 
-test('whoever leaves an organization by themselves has left it', async () => {
+test('an owner who removes themselves has left the organization', async () => {
   const { send, events } = world;
   await send('settings/members/:bob/role', { role: 'owner' });
   expect((await send('settings/members/:ann/remove')).status).toBe(303);
   expect((await events())[0]).toMatchObject({ action: 'member.removed', summary: 'left the organization' });
 });
 
-test('an import is one event, with a count, and an import that changes nothing none', async () => {
+test('an import leaves one event with a count; an import without changes leaves none', async () => {
   const { app, events } = world;
   const file = {
     name: 'posts.json',
@@ -427,8 +426,7 @@ describe('keys at Unkey', () => {
     (await listAuditEvents(app.db, 'org_a', {}, 10)).filter(({ action }) => action.startsWith('key.'));
 
   test('leave an event each when they are created, revoked and deleted', async () => {
-    using app = createUnkeyApp();
-    await app.addOrganization('org_a');
+    using app = await createUnkeyApp();
     const keys = app.deps.keys.as(actor);
     const { id, key } = await keys.createKey(fields);
     await keys.revokeKey(id);
@@ -447,8 +445,7 @@ describe('keys at Unkey', () => {
   });
 
   test('are told to their person although the database cannot be written, and the log says so', async () => {
-    using app = createUnkeyApp();
-    await app.addOrganization('org_a');
+    using app = await createUnkeyApp();
     app.db.$client.run(
       "CREATE TRIGGER no_audit BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'disk full'); END",
     );

@@ -13,7 +13,7 @@ import { DAY_MS } from '../../src/lib/time.ts';
 import { sweep } from '../../src/operate/jobs.ts';
 import { changeOrganization } from '../../src/organizations/service.ts';
 import { signedIn } from '../support/dashboard.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 const ann: Actor = { type: 'user', id: 'usr_ann', name: 'ann@acme.example', address: '203.0.113.7' };
 const MINUTE_MS = 60_000;
@@ -21,9 +21,7 @@ const MINUTE_MS = 60_000;
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
   app.db.$client.run('DELETE FROM audit_events');
   app.logged.length = 0;
 });
@@ -40,7 +38,7 @@ const record = (more?: Partial<NewAuditEvent>, actor = ann) =>
 const all = () => listAuditEvents(app.db, undefined, {}, 100_000);
 
 describe('an event', () => {
-  test('is one row and one log line, with who, from where and what', async () => {
+  test('is one row and one log line, with its actor, address and target', async () => {
     const id = await record();
     expect(await all()).toEqual([
       {

@@ -7,7 +7,7 @@ import { createGuard } from '../../src/users/guard.ts';
 import { form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { connectGithub } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 // Access to every page. A new page is covered as soon as it is listed.
 
@@ -19,9 +19,7 @@ const signedInOnly = pages.filter(({ access }) => access !== 'anyone').map(named
 
 /** Something that an organization has, for each place in a path that stands for one. */
 async function createWorld() {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
+  const app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
   const { id: keyId } = await app.addKey('org_a');
   const [post] = await app.addPosts('org_a', { status: 'draft' });
   const { integrationId } = await connectGithub(app, 'org_a');
@@ -78,7 +76,7 @@ describe("another organization's person finds nothing, and changes nothing:", ()
   });
 });
 
-describe('a member is refused what is for owners, and changes nothing:', () => {
+describe("a member is refused on owners' pages, and changes nothing:", () => {
   test.each(ownersOnly)('%s', async (_, page) => {
     const { app, pathOf } = await createWorld();
     const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
@@ -88,7 +86,7 @@ describe('a member is refused what is for owners, and changes nothing:', () => {
   });
 });
 
-describe('a stranger is led to the sign-in, keeps what was typed, and changes nothing:', () => {
+describe('a stranger is led to the sign-in, keeps the fields of the form, and changes nothing:', () => {
   test.each(signedInOnly)('%s', async (_, page) => {
     const { app, pathOf } = await createWorld();
     const before = allRows(app.db);
@@ -109,7 +107,7 @@ describe('a stranger is led to the sign-in, keeps what was typed, and changes no
   });
 });
 
-test('what was typed before the session ended can be sent again; passwords are not written into the page', async () => {
+test('a form from before the session ended can be sent again; passwords are not written into the page', async () => {
   const { app } = await createWorld();
   const markdown = `\r\n\r\n- "a" ${hostile}`;
   const text = await visitor(app)('/dashboard/org_a/posts/p?x=1', form({ title: 'T', markdown }));
@@ -149,7 +147,7 @@ test('a form that is no form, or too large, is refused', async () => {
   expect(allRows(app.db)).toEqual(before);
 });
 
-describe('who it is comes before what the form says:', () => {
+describe('the session is checked before the form is read:', () => {
   /** A form whose bytes come as they are read, and how many were. */
   function measuredForm(bytes: number) {
     let read = 0;
@@ -210,7 +208,7 @@ describe('who it is comes before what the form says:', () => {
     expect(app.logged.filter(({ level }) => level !== 'debug' && level !== 'info')).toEqual([]);
   });
 
-  /** The pages, with a budget that a stranger's form does not fit, and whom the long time limit was given to. */
+  /** The pages, with a budget that a stranger's form exceeds, and the cookies of requests with the long time limit. */
   function createHandlerOf(app: TestApp) {
     const extended: string[] = [];
     const nothing = () => Promise.reject(new Error('unused'));
@@ -221,7 +219,7 @@ describe('who it is comes before what the form says:', () => {
     return { handle: createHandler(deps, createGuard(app.deps)), extended };
   }
 
-  test('only who may open a page that waits for a provider gets the long time limit', async () => {
+  test('only people who may open a page that waits for a provider get the long time limit', async () => {
     const { app, owner, pathOf } = await createWorld();
     const { handle, extended } = createHandlerOf(app);
     const waiting = pages.filter(({ method, path }) => method === 'GET' && path.endsWith('/check'));

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { clientScript, styleSheet } from '../../src/dashboard/view/document.tsx';
 import { signedIn } from '../support/dashboard.ts';
-import { createTestApp } from '../support/test-app.ts';
+import { appWithOrganization, createTestApp } from '../support/test-app.ts';
 
 test.each([styleSheet, clientScript])(
   '$path is kept for good, and sent in gzip to who takes it',
@@ -25,8 +25,7 @@ test.each([styleSheet, clientScript])(
 );
 
 test('a page, which holds secrets beside text of others, is never compressed', async () => {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   const visit = await signedIn(app, { organizationId: 'org_a' });
   const page = await visit('/dashboard/org_a/posts', { headers: { 'accept-encoding': 'gzip' } });
   expect(page.status).toBe(200);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { type Actor, SERVER } from '../../src/audit/model.ts';
 import { type NewAuditEvent, recordAudit } from '../../src/audit/store.ts';
 import { hostile, isHarmed, signedIn, type Visit } from '../support/dashboard.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 const AUDIT = '/dashboard/org_a/settings/audit';
 
@@ -10,9 +10,7 @@ let app: TestApp;
 let ann: Awaited<ReturnType<typeof signedIn>>;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
   ann = await signedIn(app, { organizationId: 'org_a', email: 'ann@acme.example' });
   app.db.$client.run('DELETE FROM audit_events');
 });
@@ -36,7 +34,7 @@ async function rows(query = '', visit: Visit = ann): Promise<string[]> {
   return [...body.matchAll(/<tr><td>(.*?)<\/td>/gs)].map(([, cell = '']) => cell.replaceAll(/<[^>]+>/g, ''));
 }
 
-test('an owner sees who did what, from where and when, newest first', async () => {
+test('an owner sees the actor, action, address and time of each event, newest first', async () => {
   await record('created the API key “Website”');
   app.clock.advance(60_000);
   await record(
@@ -133,7 +131,7 @@ test('a log is read page by page, with the filters kept', async () => {
   expect(seen).toEqual(Array.from({ length: 120 }, (_, n) => String(120 - n)));
 });
 
-test('an empty log says what will be there; a filter without a match and the end lead back', async () => {
+test('an empty log describes its entries; a filter without a match and the end lead back', async () => {
   const html = async (query = '') => (await ann(`${AUDIT}${query}`)).text();
   expect(await html()).toContain('No events yet');
   expect(await html('?group=keys')).toContain('No event matches these filters');

@@ -8,7 +8,7 @@ import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, githubRequest, linearRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 // "Result", on the page of a delivery.
 
@@ -17,9 +17,8 @@ let visit: VisitPage;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  visit = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+  app = await appWithOrganization();
+  visit = await pageVisitor(app, { role: 'member' });
   connected = await connectGithub(app, 'org_a');
 });
 
@@ -63,14 +62,14 @@ async function caused(path: string): Promise<string[]> {
 const UNRELEASED = 'Unreleased: acme/rocket';
 
 describe('a delivery caused', () => {
-  test('the draft that it went into, also when a later one followed', async () => {
+  test('the draft that includes it, also after later deliveries', async () => {
     await trigger('push');
     const paths = [await push('feat: one'), await push('feat: two'), await push('feat: three')];
     for (const path of paths) expect(await caused(path)).toEqual([UNRELEASED]);
     expect(await postsOf(app)).toHaveLength(1);
   });
 
-  test('what was published, and not the draft that came after', async () => {
+  test('the published post, and not the next draft', async () => {
     await trigger('push');
     const before = [await push('feat: one'), await push('feat: two')];
     const [post] = await postsOf(app);
@@ -81,7 +80,7 @@ describe('a delivery caused', () => {
     expect(await caused(after)).toEqual([UNRELEASED]);
   });
 
-  test('nothing, when it waits beside a post that a person has edited', async () => {
+  test('no post, when its text is a suggestion for an edited post', async () => {
     await trigger('push');
     await push('feat: one');
     const [post] = await postsOf(app);
@@ -91,7 +90,7 @@ describe('a delivery caused', () => {
     expect(await (await visit(path)).text()).toContain('waits as a suggestion');
   });
 
-  test('a post for each trigger that meant it', async () => {
+  test('a post of each trigger that matches it', async () => {
     await trigger('release');
     await trigger('release', connected.integrationId, { contentType: 'linkedin_post' });
     const release = (action: string) =>
@@ -101,7 +100,7 @@ describe('a delivery caused', () => {
     expect(await caused(edited)).toHaveLength(2);
   });
 
-  test('not what a draft of pull requests says of its push', async () => {
+  test('no post, when its commit is in the draft as a pull request', async () => {
     await trigger('pull_request');
     const sha = Bun.SHA1.hash('feat: one', 'hex');
     const pull = { 'pull_request.merge_commit_sha': sha };
@@ -113,7 +112,7 @@ describe('a delivery caused', () => {
     expect(await caused(pushed)).toEqual([]);
   });
 
-  test('nothing of a pull request of the same number, elsewhere', async () => {
+  test('no post about a pull request with the same number in another repository', async () => {
     const { integrationId, repositoryId = '', webhookUrl } = connected;
     await app.db.insert(repositories).values({
       id: 'repo_2',

@@ -10,16 +10,15 @@ import { getTrigger } from '../../src/triggers/store.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 let visit: VisitPage;
 let integrationId: string;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  visit = await pageVisitor(app, { organizationId: 'org_a' });
+  app = await appWithOrganization();
+  visit = await pageVisitor(app);
   ({ integrationId } = await connectGithub(app, 'org_a'));
 });
 
@@ -141,7 +140,7 @@ describe('changing a trigger', () => {
 
   test.each<[string, Record<string, string>, string]>([
     ['a title that does not parse', { titleTemplate: '{{ x' }, 'titleTemplate'],
-    ['a body that reads what there is not', { bodyTemplate: '{{ relase.name }}' }, 'bodyTemplate'],
+    ['a body with an unknown name', { bodyTemplate: '{{ relase.name }}' }, 'bodyTemplate'],
     ['a body that means harm', { bodyTemplate: `${hostile}{{ nothing }}` }, 'bodyTemplate'],
     ['a filter that is too long', { tag: 'x'.repeat(300) }, 'tag'],
     ['a filter that is far too long', { tag: 'x,'.repeat(100_000) }, 'tag'],
@@ -190,7 +189,7 @@ describe('changing a trigger', () => {
   test('is for owners: a member sees the templates, and no form', async () => {
     const { path, stored } = await made({ bodyTemplate: 'Own body' });
     const before = await stored();
-    const member = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+    const member = await pageVisitor(app, { role: 'member' });
     const html = await (await member(path)).text();
     expect(html).toContain('<pre class="wrap">Own body</pre>');
     expect(html).not.toContain('name="bodyTemplate"');

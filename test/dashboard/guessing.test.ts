@@ -3,32 +3,29 @@ import { DAY_MS } from '../../src/lib/time.ts';
 import { createPasswordLink, createSetupLink } from '../../src/users/links.ts';
 import { findKnownBrowser } from '../../src/users/sessions.ts';
 import { findCredentials } from '../../src/users/store.ts';
-import { cookieOf, form, signedIn, visitor } from '../support/dashboard.ts';
+import {
+  appWithAnn,
+  cookieOf,
+  EMAIL,
+  form,
+  PASSWORD,
+  setPassword,
+  signedIn,
+  tokenIn,
+  visitor,
+} from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, createTestApp, type TestApp } from '../support/test-app.ts';
 
-// Limits on guessing passwords, and whom they spare.
+// Limits on guessing passwords, and the browsers that they spare.
 
 const SIGN_IN = '/dashboard/~/sign-in';
 const ACCOUNT = '/dashboard/~/account';
-const EMAIL = 'ann@acme.example';
-const PASSWORD = 'correct horse battery';
 const HOME = '198.51.100.1';
 const EVIL = '203.0.113.66';
 
-/** Ann, with a password that is cheap to verify, behind a proxy that names the client. */
-async function withAnn(email = EMAIL) {
-  const app = createTestApp({ clientIpHeader: 'x-forwarded-for' });
-  await app.addOrganization('org_a');
-  await signedIn(app, { organizationId: 'org_a', email });
-  setPassword(app);
-  return app;
-}
-
-function setPassword(app: TestApp, password = PASSWORD) {
-  const hash = Bun.password.hashSync(password, { algorithm: 'argon2id', memoryCost: 8, timeCost: 1 });
-  app.db.$client.query('update users set password_hash = ?').run(hash);
-}
+/** The app with Ann, behind a proxy that names the client. */
+const withAnn = (email = EMAIL) => appWithAnn({ clientIpHeader: 'x-forwarded-for', email });
 
 interface From {
   address?: string;
@@ -52,8 +49,6 @@ async function knownBrowser(app: TestApp, from?: From): Promise<string> {
   expect(response.status).toBe(303);
   return cookieOf(response, 'tidings_browser') ?? 'none';
 }
-
-const tokenIn = (path: string) => new URL(path, 'http://x').searchParams.get('token') ?? '';
 
 const hashes = (app: TestApp) => app.deps.metrics.passwordHashes.done.value;
 
@@ -172,7 +167,7 @@ describe('a password that changes while a request waits for its hash', () => {
     const slow = ['x@acme.example', 'y@acme.example'].map((email) => guess(app, { address: EVIL, email }));
     const asked = Array.from({ length: 4 }, () => ask(app, session));
     expect((await Promise.race(asked)).status).toBe(429);
-    setPassword(app, 'a longer sentence');
+    setPassword(app, { password: 'a longer sentence' });
     // Refused sign-ins are counted in the audit log, and change nothing else.
     const rows = () => {
       const { audit_events = [], sqlite_sequence: _, ...others } = allRows(app.db);
@@ -382,8 +377,7 @@ describe('a password that is easy to guess is refused', () => {
   });
 
   test('when somebody joins', async () => {
-    const app = createTestApp();
-    await app.addOrganization('org_a');
+    const app = await appWithOrganization();
     const owner = await signedIn(app, { organizationId: 'org_a' });
     const invited = await owner('/dashboard/org_a/settings/members/invitations', form({ role: 'member' }));
     const [, token = ''] = /invitation\?token=(\w+)/.exec(await invited.text()) ?? [];

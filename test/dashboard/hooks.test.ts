@@ -34,7 +34,7 @@ beforeEach(async () => {
   started = await startProviderApp();
   ({ token, repository: rocket, integrationId: id } = await connectRocket(started));
   path = `${LIST}/${id}`;
-  visit = await pageVisitor(started.app, { organizationId: 'org_a' });
+  visit = await pageVisitor(started.app);
 });
 
 afterEach(() => started[Symbol.asyncDispose]());
@@ -90,7 +90,7 @@ describe('the webhooks of an integration', () => {
   });
 
   test('are visible to members, without the changes of owners', async () => {
-    const member = await pageVisitor(started.app, { organizationId: 'org_a', role: 'member' });
+    const member = await pageVisitor(started.app, { role: 'member' });
     const html = await (await member(path)).text();
     expect(html).toContain('>OK</span>');
     expect(html).not.toMatch(/action="[^"]*integrations|\/(check|token|add|missed)"/);
@@ -233,10 +233,10 @@ describe('repositories', () => {
   });
 
   test.each([
-    ['nothing', {}, 'Choose a repository.'],
-    ['what is there', { place: 'acme/rocket' }, 'already has acme/rocket'],
-    ['what the token cannot see', { place: 'acme/nothing' }, 'no repository acme/nothing'],
-    ['what is no name', { place: 'x' }, 'OWNER/NAME'],
+    ['a form without a repository', {}, 'Choose a repository.'],
+    ['a repository that is already connected', { place: 'acme/rocket' }, 'already has acme/rocket'],
+    ['a repository that the token cannot see', { place: 'acme/nothing' }, 'no repository acme/nothing'],
+    ['an invalid name', { place: 'x' }, 'OWNER/NAME'],
   ])('%s cannot be added', async (_, fields: Record<string, string>, says) => {
     const before = allRows(started.app.db);
     await expectRefused(await visit(`${path}/add`, fields), says);

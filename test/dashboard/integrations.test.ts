@@ -5,7 +5,7 @@ import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashb
 import { connectGithub, connectLinear, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 const BASE = '/dashboard/org_a';
 const LIST = `${BASE}/integrations`;
@@ -14,10 +14,8 @@ let app: TestApp;
 let visit: VisitPage;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
-  visit = await pageVisitor(app, { organizationId: 'org_a' });
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
+  visit = await pageVisitor(app);
 });
 
 const textOf = async (path: string) => (await visit(path)).text();
@@ -179,7 +177,7 @@ describe('an integration', () => {
     expect(html).toMatch(/<rect class="ignored"/);
     expect(html).not.toContain(' style=');
     app.clock.advance(31 * 86_400_000);
-    visit = await pageVisitor(app, { organizationId: 'org_a' });
+    visit = await pageVisitor(app);
     expect(await textOf(LIST)).toContain('aria-label="No delivery in 30 days"');
   });
 
@@ -195,7 +193,7 @@ describe('an integration', () => {
     async (action, form: Record<string, string>) => {
       const foreign = await connectGithub(app, 'org_b');
       const own = await connectGithub(app, 'org_a');
-      const member = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+      const member = await pageVisitor(app, { role: 'member' });
       const before = allRows(app.db);
       expect((await visit(`${LIST}/${foreign.integrationId}/${action}`, form)).status).toBe(404);
       expect((await visit(`${LIST}/nothing/${action}`, form)).status).toBe(404);
@@ -204,12 +202,12 @@ describe('an integration', () => {
     },
   );
 
-  test("another organization's page is not there; members see theirs without what owners do", async () => {
+  test("another organization's page is not there; members see theirs without the actions of owners", async () => {
     const foreign = await connectGithub(app, 'org_b');
     const own = await connectGithub(app, 'org_a');
     expect((await visit(`${LIST}/${foreign.integrationId}`)).status).toBe(404);
     expect(await textOf(LIST)).not.toContain(foreign.integrationId);
-    const member = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+    const member = await pageVisitor(app, { role: 'member' });
     for (const path of [LIST, `${LIST}/${own.integrationId}`]) {
       const html = await (await member(path)).text();
       expect(html).toContain('Owners');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
-import { bearer, createTestApp, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
 import { permissionOn } from '../support/unkey-server.ts';
 
@@ -10,8 +10,8 @@ const KEYS = '/dashboard/org_a/settings/keys';
 const noticeOf = (response: Response) => decodeURIComponent(cookieOf(response, 'tidings_notice') ?? '');
 const KEY = /tdk_[1-9A-HJ-NP-Za-km-z]{40,}/;
 
-async function owned(app: TestApp = createTestApp()) {
-  await app.addOrganization('org_a');
+async function owned(given?: TestApp) {
+  const app = given ?? (await appWithOrganization());
   const visit = await signedIn(app, { organizationId: 'org_a' });
   const html = async (path = KEYS) => (await visit(path)).text();
   /** Makes a key as a person does. */
@@ -87,7 +87,7 @@ describe('a key from the dashboard', () => {
     ['a date that has passed', { expiry: 'date', date: '2026-11-20' }, 'Choose a day in the future'],
     ['no date at all', { expiry: 'date', date: '2026-02-30' }, 'Choose a day in the future'],
     ['an expiry that is no choice', { expiry: '7' }, 'Choose a day in the future'],
-  ])('%s is refused, and what was typed stays', async (_, fields, message) => {
+  ])('%s is refused, and the form stays filled in', async (_, fields, message) => {
     const { make, list } = await owned();
     const { response, text } = await make({ name: 'My "site" & more', ...fields });
     expect(response.status).toBe(400);
@@ -109,7 +109,7 @@ describe('a key from the dashboard', () => {
     expect(await list()).toHaveLength(1);
   });
 
-  test('is made by the form that was refused before, when it is mended', async () => {
+  test('is made by a refused form after it is corrected', async () => {
     const { make } = await owned();
     const statuses = [];
     for (const name of ['', 'Website', 'Website']) {
@@ -118,7 +118,7 @@ describe('a key from the dashboard', () => {
     expect(statuses).toEqual([400, 200, 409]);
   });
 
-  test('another organization has its own: this one can neither see nor end them', async () => {
+  test('keys of another organization can be neither seen, revoked nor deleted', async () => {
     const { app, visit, html } = await owned();
     await app.addOrganization('org_b');
     const other = await app.deps.keys.createKey({
@@ -198,7 +198,7 @@ describe('the list', () => {
 
 describe('with Unkey', () => {
   test('keys are made, listed and revoked there', async () => {
-    using app = createUnkeyApp();
+    using app = await createUnkeyApp();
     const { make, visit, html, list } = await owned(app);
     const { key } = await make();
     expect((await app.request('/v1/org_a/posts', bearer(key))).status).toBe(200);
@@ -207,8 +207,8 @@ describe('with Unkey', () => {
     expect((await app.request('/v1/org_a/posts', bearer(key))).status).toBe(401);
   });
 
-  test('an outage is a note on the page, and what was typed stays', async () => {
-    using app = createUnkeyApp();
+  test('an outage is a note on the page, and the form stays filled in', async () => {
+    using app = await createUnkeyApp();
     const { make, visit, html, list } = await owned(app);
     await make();
     const id = (await list())[0]?.id;
@@ -231,7 +231,7 @@ describe('with Unkey', () => {
   });
 
   test('a change that Unkey refuses is a refusal in its own words, not an uncertain outage', async () => {
-    using app = createUnkeyApp();
+    using app = await createUnkeyApp();
     const { make, visit, list } = await owned(app);
     await make();
     const before = await list();
@@ -263,7 +263,7 @@ describe('with Unkey', () => {
   });
 
   test('a new key that Unkey does not verify comes with a warning', async () => {
-    using app = createUnkeyApp();
+    using app = await createUnkeyApp();
     const { make } = await owned(app);
     expect((await make()).text).not.toContain('Check this key');
     app.unkey.permissions.delete(permissionOn('verify_key'));
@@ -277,7 +277,7 @@ describe('with Unkey', () => {
   });
 
   test('a revocation says how long Unkey caches keys, before and after', async () => {
-    using app = createUnkeyApp();
+    using app = await createUnkeyApp();
     const { make, visit, html, list } = await owned(app);
     await make();
     expect(await html()).toContain('Unkey caches keys');
@@ -287,8 +287,8 @@ describe('with Unkey', () => {
     );
   });
 
-  test('a set-up that is not whole says what is missing', async () => {
-    using app = createUnkeyApp({ withoutApiId: true });
+  test('an incomplete set-up names the missing setting', async () => {
+    using app = await createUnkeyApp({ withoutApiId: true });
     const { html, make } = await owned(app);
     expect(await html()).toContain('UNKEY_API_ID must be set');
     expect((await make()).response.status).toBe(400);

@@ -3,15 +3,14 @@ import { DAY_MS } from '../../src/lib/time.ts';
 import { listMembers } from '../../src/users/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, PUBLIC_URL } from '../support/test-app.ts';
+import { appWithOrganization, PUBLIC_URL } from '../support/test-app.ts';
 
 const MEMBERS = '/dashboard/org_a/settings/members';
 const JOIN = '/dashboard/~/invitation';
 const PASSWORD = 'correct horse battery';
 
 async function owned() {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   const visit = await signedIn(app, { organizationId: 'org_a', email: 'ann@acme.example' });
   /** Makes an invitation as an owner does. Returns its path and its token. */
   async function invite(role = 'member') {
@@ -46,7 +45,7 @@ describe('an invitation', () => {
     expect(JSON.stringify(app.logged)).not.toContain(token);
   });
 
-  test('is accepted by who is signed in, as who they are', async () => {
+  test('is accepted by a person who is signed in, under their own address', async () => {
     const { app, invite, people } = await owned();
     const { token, path } = await invite('owner');
     const bob = await signedIn(app, { email: 'bob@acme.example' });
@@ -61,16 +60,19 @@ describe('an invitation', () => {
     ['member', 'member'],
     ['owner', 'member'],
     ['owner', 'owner'],
-  ] as const)('is not used up by who has what it gives: %s, invited as %s', async (role, invited) => {
-    const { app, invite, people } = await owned();
-    const { token, path } = await invite(invited);
-    const bob = await signedIn(app, { organizationId: 'org_a', role, email: 'bob@acme.example' });
-    for (const response of [await bob(path), await bob(JOIN, form({ token }))]) {
-      expect([response.status, response.headers.get('location')]).toEqual([303, '/dashboard/org_a']);
-    }
-    expect((await visitor(app)(path)).status).toBe(200);
-    expect(await people()).toContain(`bob@acme.example: ${role}`);
-  });
+  ] as const)(
+    'is not used up by a person who has the role already: %s, invited as %s',
+    async (role, invited) => {
+      const { app, invite, people } = await owned();
+      const { token, path } = await invite(invited);
+      const bob = await signedIn(app, { organizationId: 'org_a', role, email: 'bob@acme.example' });
+      for (const response of [await bob(path), await bob(JOIN, form({ token }))]) {
+        expect([response.status, response.headers.get('location')]).toEqual([303, '/dashboard/org_a']);
+      }
+      expect((await visitor(app)(path)).status).toBe(200);
+      expect(await people()).toContain(`bob@acme.example: ${role}`);
+    },
+  );
 
   test('as an owner makes a member one', async () => {
     const { app, invite, people } = await owned();
@@ -91,7 +93,7 @@ describe('an invitation', () => {
     ['no address', { email: 'bob' }, 400, 'The address must be an email address'],
     ['a short password', { password: 'short' }, 400, 'The password must have 10 to 200 characters'],
     ['an address that has an account', { email: 'ann@acme.example' }, 409, 'Sign in first'],
-  ])('is not used up by %s, and what was typed stays', async (_, fields, status, message) => {
+  ])('is not used up by %s, and the form stays filled in', async (_, fields, status, message) => {
     const { app, invite, join } = await owned();
     const { token, path } = await invite();
     const before = allRows(app.db);
@@ -135,7 +137,7 @@ describe('an invitation', () => {
     expect(allRows(app.db).one_time_links).toHaveLength(1);
   });
 
-  test('cannot be guessed for long, and guessing holds up nobody who has one', async () => {
+  test('can be guessed five times; guesses do not hold up people with an invitation', async () => {
     const { app, invite, join } = await owned();
     const { path, token } = await invite();
     const guess = async () => (await visitor(app)(`${JOIN}?token=guessed`)).status;
@@ -144,7 +146,7 @@ describe('an invitation', () => {
     expect((await visitor(app)(path)).status).toBe(200);
     app.clock.advance(20_000);
     expect(await guess()).toBe(404);
-    // Nor does who has one learn quickly which addresses have an account.
+    // A person with an invitation cannot quickly find out which addresses have an account, either.
     for (let attempt = 0; attempt < 5; attempt++) {
       expect((await join(token, { email: 'ann@acme.example' })).status).toBe(409);
     }

@@ -24,7 +24,7 @@ beforeEach(async () => {
   started = await startProviderApp();
   ({ repository: rocket, integrationId: id } = await connectRocket(started));
   path = `${LIST}/${id}/missed`;
-  visit = await pageVisitor(started.app, { organizationId: 'org_a' });
+  visit = await pageVisitor(started.app);
 });
 
 afterEach(() => started[Symbol.asyncDispose]());
@@ -198,7 +198,7 @@ describe('after a pause of the server', () => {
 
   test('members see the note, without the link', async () => {
     await pause(HOUR_MS);
-    const member = await pageVisitor(started.app, { organizationId: 'org_a', role: 'member' });
+    const member = await pageVisitor(started.app, { role: 'member' });
     for (const page of pages()) {
       const html = await (await member(page)).text();
       expect(html).toContain('Owners can check for missed deliveries.');
@@ -217,7 +217,7 @@ describe('after a pause of the server', () => {
     ],
   ])('a pause %s shows no note', async (_, happen) => {
     await happen();
-    visit = await pageVisitor(started.app, { organizationId: 'org_a' });
+    visit = await pageVisitor(started.app);
     for (const page of pages()) expect(await textOf(page)).not.toContain(NOTE);
   });
 

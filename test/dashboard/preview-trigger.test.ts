@@ -6,7 +6,7 @@ import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashb
 import { connectGithub, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 let member: VisitPage;
@@ -15,11 +15,9 @@ let integrationId: string;
 let integration: string;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
-  owner = await pageVisitor(app, { organizationId: 'org_a' });
-  member = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
+  owner = await pageVisitor(app);
+  member = await pageVisitor(app, { role: 'member' });
   ({ integrationId } = await connectGithub(app, 'org_a'));
   integration = `/dashboard/org_a/integrations/${integrationId}`;
 });

@@ -4,9 +4,9 @@ import { deleteIntegration } from '../../src/integrations/store.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
-import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 const LOG = '/dashboard/org_a/deliveries';
 
@@ -15,10 +15,8 @@ let visit: VisitPage;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
-  visit = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+  ({ app, connected } = await appWithGithub());
+  visit = await pageVisitor(app, { role: 'member' });
   for (const event of ['ping', 'push', 'release', 'gollum']) {
     const payload = samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
     await app.request(...githubRequest(connected, payload, { event }));

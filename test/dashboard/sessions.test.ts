@@ -6,32 +6,26 @@ import { createUser } from '../../src/users/accounts.ts';
 import { createGuard } from '../../src/users/guard.ts';
 import { createPasswordLink } from '../../src/users/links.ts';
 import { hashOf, signIn as signInAs } from '../../src/users/sessions.ts';
-import { cookieOf, form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
+import {
+  appWithAnn,
+  cookieOf,
+  EMAIL,
+  form,
+  hostile,
+  isHarmed,
+  PASSWORD,
+  signedIn,
+  visitor,
+} from '../support/dashboard.ts';
 import { compose } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
-const EMAIL = 'ann@acme.example';
-const PASSWORD = 'correct horse battery';
 const ACCOUNT = '/dashboard/~/account';
 const HOUR_MS = 3_600_000;
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 const IPHONE =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1';
-
-/** An app with one person, who has a password and no session. */
-async function withAnn() {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
-  await createUser(app.deps, { email: EMAIL, organizationId: 'org_a' });
-  const passwordHash = Bun.password.hashSync(PASSWORD, {
-    algorithm: 'argon2id',
-    memoryCost: 8,
-    timeCost: 1,
-  });
-  app.db.$client.query('update users set password_hash = ?').run(passwordHash);
-  return app;
-}
 
 async function signIn(app: TestApp, headers: Record<string, string> = {}) {
   const init = form({ email: EMAIL, password: PASSWORD });
@@ -48,7 +42,7 @@ const sessionsOf = (app: TestApp) => allRows(app.db).sessions ?? [];
 
 describe('the session cookie', () => {
   test('belongs to this host over https, and is read under that name alone', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { response, cookie } = await signIn(app);
     const [header = ''] = cookiesIn(response);
     expect(header).toStartWith('__Host-tidings_session=');
@@ -60,7 +54,7 @@ describe('the session cookie', () => {
   });
 
   test('has no prefix over http, where a browser would drop it', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const plain = createApp({ ...app.deps, compose, publicUrl: () => 'http://localhost:3000' });
     const init = form({ email: EMAIL, password: PASSWORD });
     const response = await plain.fetch(new Request('http://localhost/dashboard/~/sign-in', init));
@@ -71,7 +65,7 @@ describe('the session cookie', () => {
   });
 
   test('is sent again when the session is extended, at most once an hour', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit, cookie } = await signIn(app);
     app.clock.advance(HOUR_MS - 1);
     const before = allRows(app.db);
@@ -90,7 +84,7 @@ describe('the session cookie', () => {
     ['a piece of a page', '/dashboard/org_a/deliveries?after=2026-01-01T00:00:00.000Z_x', 200],
     ['a page that is missing', '/dashboard/org_a/nothing', 404],
   ])('is sent again with %s', async (_, path, status) => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit, cookie } = await signIn(app);
     app.clock.advance(HOUR_MS);
     const response = await visit(path);
@@ -98,7 +92,7 @@ describe('the session cookie', () => {
   });
 
   test('lasts no longer than its session', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     for (let days = 0; days < 80; days += 20) {
       app.clock.advance(20 * DAY_MS);
@@ -110,7 +104,7 @@ describe('the session cookie', () => {
   });
 
   test('is not sent again when the visit signs out', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     app.clock.advance(HOUR_MS);
     const out = await visit('/dashboard/~/sign-out', form());
@@ -123,7 +117,7 @@ describe('the session cookie', () => {
 
 describe('a session', () => {
   test('ends 90 days after the sign-in, however often it is used', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     for (let day = 0; day < 89; day++) {
       app.clock.advance(DAY_MS);
@@ -138,7 +132,7 @@ describe('a session', () => {
   });
 
   test('of years ago is not extended, whatever its expiry says', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     app.db.$client.run("update sessions set created_at = '2016-01-01T00:00:00.000Z', last_used_at = 0");
     const before = allRows(app.db);
@@ -148,7 +142,7 @@ describe('a session', () => {
   });
 
   test('remembers the browser that uses it', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app, { 'user-agent': FIREFOX });
     expect(sessionsOf(app)).toMatchObject([{ user_agent: FIREFOX, address: null }]);
     app.clock.advance(HOUR_MS);
@@ -159,7 +153,7 @@ describe('a session', () => {
   });
 
   test('remembers the address that it is used from', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const behindProxy = createApp({ ...app.deps, compose, clientIpHeader: 'X-Real-IP' });
     const { cookie } = await signIn(app);
     app.clock.advance(HOUR_MS);
@@ -174,7 +168,7 @@ describe('a session', () => {
     ['is disabled with its account', "update users set disabled_at = '2026-11-20T12:00:00.000Z'"],
     ['is deleted with its account', 'delete from users'],
   ])('does not begin when the password %s while it is verified', async (_, change) => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const attempt = signInAs(app.deps, {
       email: EMAIL,
       password: PASSWORD,
@@ -194,7 +188,7 @@ describe('the list of sessions', () => {
   const END = `${ACCOUNT}/sessions/end`;
 
   test('tells the browsers apart, and marks this one', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     await signIn(app, { 'user-agent': IPHONE });
     app.clock.advance(2 * HOUR_MS);
     const { visit } = await signIn(app, { 'user-agent': FIREFOX });
@@ -229,13 +223,13 @@ describe('the list of sessions', () => {
     ['curl/8.5.0', 'Unknown browser'],
     ['', 'Unknown browser'],
   ])('names %j', async (agent, name) => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app, { 'user-agent': agent });
     expect(await (await visit(ACCOUNT)).text()).toContain(name);
   });
 
   test('ends one of them', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     const { visit: elsewhere, hash } = await signIn(app);
     const ended = await visit(END, form({ session: hash }));
@@ -244,7 +238,7 @@ describe('the list of sessions', () => {
   });
 
   test('ends this one, which signs out', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit, hash } = await signIn(app);
     const ended = await visit(END, form({ session: hash }));
     expect([ended.status, ended.headers.get('location')]).toEqual([303, '/dashboard/~/sign-in']);
@@ -253,7 +247,7 @@ describe('the list of sessions', () => {
   });
 
   test("ends nobody else's", async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit, hash } = await signIn(app);
     const eve = await signedIn(app, { organizationId: 'org_a', email: 'eve@acme.example' });
     const before = allRows(app.db);
@@ -264,7 +258,7 @@ describe('the list of sessions', () => {
   });
 
   test('shows fifty at most, and no expired one', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     await signIn(app, { 'user-agent': IPHONE });
     app.clock.advance(31 * DAY_MS);
     const { visit } = await signIn(app);
@@ -286,7 +280,7 @@ describe('the list of sessions', () => {
   });
 
   test('shows a hostile browser as text', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app, { 'user-agent': hostile });
     expect(isHarmed(await (await visit(ACCOUNT)).text())).toBe(false);
   });
@@ -295,7 +289,7 @@ describe('the list of sessions', () => {
 const NEXT = 'a longer sentence';
 
 test('of two password changes at once, one is refused', async () => {
-  const app = await withAnn();
+  const app = await appWithAnn();
   const { visit } = await signIn(app);
   const change = (password: string) => visit(`${ACCOUNT}/password`, form({ current: PASSWORD, password }));
   const responses = await Promise.all([change(NEXT), change(`${NEXT}, by somebody else`)]);
@@ -304,7 +298,7 @@ test('of two password changes at once, one is refused', async () => {
 
 describe('a password link', () => {
   test('ends when the person changes the password', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     const { path } = await createPasswordLink(app.deps, EMAIL);
     const wrong = await visit(`${ACCOUNT}/password`, form({ current: 'wrong', password: NEXT }));
@@ -315,7 +309,7 @@ describe('a password link', () => {
   });
 
   test('ends every other link of its person, and of nobody else', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { path } = await createPasswordLink(app.deps, EMAIL);
     const [{ id } = { id: '' }] = allRows(app.db).users ?? [];
     const insert = app.db.$client.query(

@@ -6,21 +6,20 @@ import { listMemberships } from '../../src/users/store.ts';
 import { form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';
-import { bearer, createTestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer } from '../support/test-app.ts';
 
 const SETTINGS = '/dashboard/org_a/settings';
 const START = '/dashboard/org_a/start';
 
 async function owned() {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   const visit = await signedIn(app, { organizationId: 'org_a' });
   const html = async (path = SETTINGS) => (await visit(path)).text();
   return { app, visit, html };
 }
 
 describe('the settings', () => {
-  test('change the name and the plan, of what arrives from then on', async () => {
+  test('change the name, and the plan for later deliveries', async () => {
     const { app, visit, html } = await owned();
     const connected = await connectGithub(app, 'org_a');
     const deliver = () => app.request(...githubRequest(connected, { zen: 'Keep it simple.' }));
@@ -39,7 +38,7 @@ describe('the settings', () => {
     ['a long name', { name: 'x'.repeat(201), plan: 'pro' }, 'The name must have at most 200 characters'],
     ['no plan', { name: 'Acme' }, 'Choose a plan.'],
     ['another plan', { name: 'Acme', plan: 'gold' }, 'Choose a plan.'],
-  ])('refuse %s, and keep what was typed', async (_, fields, message) => {
+  ])('refuse %s, and keep the fields of the form', async (_, fields, message) => {
     const { app, visit } = await owned();
     const before = allRows(app.db);
     const refused = await visit(SETTINGS, form(fields));
@@ -69,7 +68,7 @@ describe('the settings', () => {
     expect(shown).toContain('about 120 entries at the current rate');
   });
 
-  test('show a member what holds, without the means to change it', async () => {
+  test('show a member the settings without a form', async () => {
     const { app } = await owned();
     const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     const html = await (await member(SETTINGS)).text();
@@ -123,8 +122,7 @@ describe('a further organization', () => {
     ['anyone', undefined, 303],
     ['nobody', 'owner', 403],
   ] as const)('with ORGANIZATION_CREATION=%s, role %s: %s', async (organizationCreation, role, status) => {
-    const app = createTestApp({ organizationCreation });
-    await app.addOrganization('org_a');
+    const app = await appWithOrganization({ organizationCreation });
     const visit = await signedIn(app, role === undefined ? {} : { organizationId: 'org_a', role });
     const before = allRows(app.db);
     const html = await (await visit('/dashboard/~/account')).text();
@@ -139,7 +137,7 @@ describe('a further organization', () => {
     else expect(allRows(app.db).organizations).toHaveLength(2);
   });
 
-  test('is not made by a person who was removed; a page says what to do', async () => {
+  test('is not made by a person who was removed; a page explains the next step', async () => {
     const { app, visit } = await owned();
     const bob = await signedIn(app, { organizationId: 'org_a', email: 'bob@acme.example' });
     await visit(`${SETTINGS}/members/${bob.user.id}/remove`, form());
@@ -198,7 +196,7 @@ describe('the first steps', () => {
     expect(await html(START)).toContain('All set');
   });
 
-  test('of a member leave what owners do to them', async () => {
+  test('of a member refer to an owner for steps that a member may not take', async () => {
     const { app } = await owned();
     const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     const html = await (await member(START)).text();

@@ -4,43 +4,34 @@ import { DAY_MS } from '../../src/lib/time.ts';
 import { createUser } from '../../src/users/accounts.ts';
 import { createGuard } from '../../src/users/guard.ts';
 import { acceptInvitation, createPasswordLink, createSetupLink, invite } from '../../src/users/links.ts';
-import { cookieOf, form, hostile, isHarmed, visitor } from '../support/dashboard.ts';
+import {
+  appWithAnn,
+  cookieOf,
+  EMAIL,
+  form,
+  hostile,
+  isHarmed,
+  PASSWORD,
+  tokenIn,
+  visitor,
+} from '../support/dashboard.ts';
 import { compose } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, createTestApp, type TestApp } from '../support/test-app.ts';
 
-const EMAIL = 'ann@acme.example';
-const PASSWORD = 'correct horse battery';
 const SIGN_IN = '/dashboard/~/sign-in';
 const ACCOUNT = '/dashboard/~/account';
-
-/** An app with one person, who has a password and no session. */
-async function withAnn() {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
-  await createUser(app.deps, { email: EMAIL, organizationId: 'org_a' });
-  const passwordHash = Bun.password.hashSync(PASSWORD, {
-    algorithm: 'argon2id',
-    memoryCost: 8,
-    timeCost: 1,
-  });
-  app.db.$client.query('update users set password_hash = ?').run(passwordHash);
-  return app;
-}
 
 async function signIn(app: TestApp, fields: Record<string, string> = {}) {
   const response = await visitor(app)(SIGN_IN, form({ email: EMAIL, password: PASSWORD, ...fields }));
   return { response, visit: visitor(app, cookieOf(response) ?? '__Host-tidings_session=none') };
 }
 
-/** The token of a one-time link. */
-const tokenIn = (path: string) => new URL(path, 'http://x').searchParams.get('token') ?? '';
-
 const isIn = async (visit: ReturnType<typeof visitor>) => (await visit(ACCOUNT)).status === 200;
 
 describe('signing in', () => {
-  test('leads to the organization, and back to where one came from', async () => {
-    const app = await withAnn();
+  test('leads to the organization, or back to the requested page', async () => {
+    const app = await appWithAnn();
     const { response, visit } = await signIn(app, { email: ' ANN@Acme.example ' });
     expect([response.status, response.headers.get('location')]).toEqual([303, '/dashboard']);
     expect((await visit('/dashboard')).headers.get('location')).toBe('/dashboard/org_a');
@@ -62,7 +53,7 @@ describe('signing in', () => {
     'javascript:alert(1)//dashboard/x',
     `/dashboard/${'x'.repeat(5000)}`,
   ])('never leads away: %j', async (to) => {
-    const { response } = await signIn(await withAnn(), { to });
+    const { response } = await signIn(await appWithAnn(), { to });
     expect(response.headers.get('location')).toBe('/dashboard');
   });
 
@@ -71,13 +62,13 @@ describe('signing in', () => {
     ['/dashboard/org_a/posts?q=日\u0007本', '/dashboard/org_a/posts?q=%E6%97%A5%07%E6%9C%AC'],
     ['/dashboard/org_a\ud800', '/dashboard/org_a%EF%BF%BD'],
   ])('leads to %j as a valid address', async (to, location) => {
-    const { response } = await signIn(await withAnn(), { to });
+    const { response } = await signIn(await appWithAnn(), { to });
     expect([response.status, response.headers.get('location')]).toEqual([303, location]);
     expect(cookieOf(response)).toBeDefined();
   });
 
-  test('says the same of a wrong password and of an unknown address, and keeps what was typed', async () => {
-    const app = await withAnn();
+  test('shows the same error for a wrong password and an unknown address, and keeps the address', async () => {
+    const app = await appWithAnn();
     const said: string[] = [];
     for (const fields of [{ password: 'wrong' }, { email: 'bob@acme.example' }, { password: '' }]) {
       const { response } = await signIn(app, fields);
@@ -92,7 +83,7 @@ describe('signing in', () => {
   });
 
   test('is slowed down after five failures, and lets one in again later', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     for (let attempt = 0; attempt < 5; attempt++) {
       expect((await signIn(app, { password: 'wrong' })).response.status).toBe(401);
     }
@@ -106,7 +97,7 @@ describe('signing in', () => {
   });
 
   test('never waits longer than a minute', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     for (let attempt = 0; attempt < 15; attempt++) {
       await signIn(app, { password: 'wrong' });
       app.clock.advance(60_000);
@@ -117,7 +108,7 @@ describe('signing in', () => {
 
 describe('the cookie', () => {
   test('is for us alone, and over https for https alone', async () => {
-    const { response } = await signIn(await withAnn());
+    const { response } = await signIn(await appWithAnn());
     const [cookie] = response.headers.getSetCookie();
     for (const attribute of ['HttpOnly', 'SameSite=Lax', 'Secure', 'Path=/', 'Max-Age=2592000']) {
       expect(cookie).toContain(attribute);
@@ -125,7 +116,7 @@ describe('the cookie', () => {
   });
 
   test('works over http where the service is reached so', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const plain = createApp({ ...app.deps, compose, publicUrl: () => 'http://tidings.test:3000' });
     const request = new Request(`http://localhost${SIGN_IN}`, form({ email: EMAIL, password: PASSWORD }));
     const [cookie] = (await plain.fetch(request)).headers.getSetCookie();
@@ -133,8 +124,8 @@ describe('the cookie', () => {
     expect(cookie).not.toContain('Secure');
   });
 
-  test('is worth nothing to who reads the database', async () => {
-    const app = await withAnn();
+  test('cannot be used by a reader of the database', async () => {
+    const app = await appWithAnn();
     const { response } = await signIn(app);
     const token = cookieOf(response)?.split('=')[1] ?? '';
     expect(token.length).toBeGreaterThan(40);
@@ -145,7 +136,7 @@ describe('the cookie', () => {
 
 describe('a session', () => {
   test('ends after 30 days without a visit', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     app.clock.advance(30 * DAY_MS - 1);
     expect(await isIn(visit)).toBe(true);
@@ -154,7 +145,7 @@ describe('a session', () => {
   });
 
   test('goes on while it is used', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     for (let week = 0; week < 10; week++) {
       app.clock.advance(7 * DAY_MS);
@@ -163,7 +154,7 @@ describe('a session', () => {
   });
 
   test('ends with signing out, here and nowhere else', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     const { visit: elsewhere } = await signIn(app);
     const out = await visit('/dashboard/~/sign-out', form());
@@ -172,7 +163,7 @@ describe('a session', () => {
   });
 
   test('ends everywhere when one signs out everywhere', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     const { visit: elsewhere } = await signIn(app);
     expect((await visit(`${ACCOUNT}/sign-out-everywhere`, form())).status).toBe(303);
@@ -184,7 +175,7 @@ describe('a new password', () => {
   const NEXT = 'a longer sentence';
 
   test('ends the old one, and every other session', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     const { visit: elsewhere } = await signIn(app);
     const changed = await visit(`${ACCOUNT}/password`, form({ current: PASSWORD, password: NEXT }));
@@ -199,7 +190,7 @@ describe('a new password', () => {
     ['it is short', { current: PASSWORD, password: 'short' }, '10 to 200 characters'],
     ['it is long', { current: PASSWORD, password: 'x'.repeat(201) }, '10 to 200 characters'],
   ])('is refused when %s', async (_, fields, message) => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     const before = allRows(app.db);
     const refused = await visit(`${ACCOUNT}/password`, form(fields));
@@ -209,7 +200,7 @@ describe('a new password', () => {
   });
 
   test('is chosen through a link once, which ends every session', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { visit } = await signIn(app);
     const { path } = await createPasswordLink(app.deps, EMAIL);
     const token = tokenIn(path);
@@ -227,7 +218,7 @@ describe('a new password', () => {
   });
 
   test('a link for it works for a day, and the newest alone', async () => {
-    const app = await withAnn();
+    const app = await appWithAnn();
     const { path: older } = await createPasswordLink(app.deps, EMAIL);
     const { path } = await createPasswordLink(app.deps, EMAIL);
     const stranger = visitor(app);
@@ -295,8 +286,7 @@ describe('setting up', () => {
       },
     ],
   ])('ends with the first account, made by %s', async (_, makeUser) => {
-    const app = createTestApp();
-    await app.addOrganization('org_a');
+    const app = await appWithOrganization();
     const path = (await createSetupLink(app.deps)) ?? '';
     await makeUser(app);
     const { users, memberships, sessions } = allRows(app.db);
@@ -314,8 +304,7 @@ describe('setting up', () => {
   });
 
   test('ends while the first account is made at the same time', async () => {
-    const app = createTestApp();
-    await app.addOrganization('org_a');
+    const app = await appWithOrganization();
     const token = tokenIn((await createSetupLink(app.deps)) ?? '');
     // The password takes longer to hash than the account takes to insert.
     const attempt = visitor(app)('/setup', form({ ...fields, email: 'eve@evil.example', token }));

@@ -16,7 +16,7 @@ import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashb
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 let visit: VisitPage;
@@ -24,10 +24,8 @@ let path: string;
 let integrationId: string;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
-  visit = await pageVisitor(app, { organizationId: 'org_a' });
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
+  visit = await pageVisitor(app);
   ({ integrationId } = await connectGithub(app, 'org_a'));
   path = `/dashboard/org_a/integrations/${integrationId}`;
 });
@@ -95,7 +93,7 @@ describe('creating a trigger', () => {
 
   test.each<[string, Record<string, string>, number, string]>([
     ['a title that does not parse', { titleTemplate: '{{ x' }, 400, 'titleTemplate'],
-    ['a body that reads what there is not', { bodyTemplate: '{{ relase.name }}' }, 400, 'bodyTemplate'],
+    ['a body with an unknown name', { bodyTemplate: '{{ relase.name }}' }, 400, 'bodyTemplate'],
     ['a body that means harm', { bodyTemplate: `${hostile}{{ nothing }}` }, 400, 'bodyTemplate'],
     ['a filter that is too long', { tag: 'x'.repeat(300) }, 400, 'tag'],
     ['too many values', { tag: Array.from({ length: 30 }, (_, at) => `v${at}`).join() }, 400, 'tag'],
@@ -221,7 +219,7 @@ describe('a trigger', () => {
       expect(html).toContain(`${one}/retry`);
       expect(isHarmed(html)).toBe(false);
     }
-    const member = await pageVisitor(app, { organizationId: 'org_a', role: 'member' });
+    const member = await pageVisitor(app, { role: 'member' });
     expect((await member(`${one}/retry`, {})).status).toBe(303);
     expect(await app.db.read((tx) => listRuns(tx, {}))).toMatchObject([{ status: 'queued', attempts: 0 }]);
   });

@@ -6,11 +6,10 @@ import { pages } from '../../src/dashboard/routes.ts';
 import { UploadBudget } from '../../src/http/request.ts';
 import { createGuard } from '../../src/users/guard.ts';
 import { isHarmed, signedIn, visitor } from '../support/dashboard.ts';
-import { createTestApp } from '../support/test-app.ts';
+import { appWithOrganization } from '../support/test-app.ts';
 
 async function owned() {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   return { app, owner: await signedIn(app, { organizationId: 'org_a' }) };
 }
 
@@ -107,10 +106,10 @@ describe('an id that cannot be one is a page:', () => {
 
 const nothing = () => Promise.reject(new Error('nobody asks'));
 
-describe('a failure of ours is a page, which tells only where to look for it:', () => {
+describe('an internal error is a page that says only where to look for it:', () => {
   const failing = {
-    'what the page does': () => Promise.reject(new Error('secret')),
-    'how it is shown': async () =>
+    'its handler': () => Promise.reject(new Error('secret')),
+    'its view': async () =>
       view(
         'Fails',
         h(() => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { KeyService } from '../../src/keys/service.ts';
 import { AppError } from '../../src/lib/app-error.ts';
-import { bearer, createTestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer, createTestApp } from '../support/test-app.ts';
 
-describe('what is not there', () => {
+describe('an unknown path', () => {
   test.each([
     '/nope',
     '/v1',
@@ -34,7 +34,7 @@ describe('a method that a path does not have', () => {
   });
 });
 
-test('a body that is too large is 413 on every path, and one that is not is no matter', async () => {
+test('a body over 25 MiB is 413 on every path', async () => {
   const app = createTestApp();
   const declare = (bytes: number) => ({ method: 'POST', headers: { 'content-length': String(bytes) } });
   for (const path of ['/ping', '/ping?x=/api/webhooks/', '/nope', '/v1/org_a/posts']) {
@@ -47,8 +47,7 @@ test('a body that is too large is 413 on every path, and one that is not is no m
 
 describe('HEAD', () => {
   test('is GET without a body, with the same status and headers', async () => {
-    const app = createTestApp();
-    await app.addOrganization('org_a');
+    const app = await appWithOrganization();
     await app.addPosts('org_a', { id: 'p' });
     const auth = bearer(await app.addKey('org_a'));
     const cases = [
@@ -82,7 +81,7 @@ test('every answer carries the headers that keep browsers from guessing', async 
   }
 });
 
-test('what nobody expected is 500, told without its cause and logged whole', async () => {
+test('an unexpected error is 500 without its cause, and is logged in full', async () => {
   const failing: Partial<KeyService> = {
     verifyKey: () => Promise.reject(new Error('the secret cause')),
   };
@@ -99,8 +98,7 @@ test('what nobody expected is 500, told without its cause and logged whole', asy
 });
 
 test('requests are logged with path and status, and never with a key', async () => {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   const key = await app.addKey('org_a');
   await app.request('/v1/org_a/posts?limit=1', bearer(key));
   await app.request('/v1/org_b/posts', bearer(key));

@@ -3,8 +3,8 @@ import { createApp } from '../../src/app.ts';
 import { type KeyService, KeyServiceUnavailable } from '../../src/keys/service.ts';
 import { providers } from '../../src/providers/index.ts';
 import { conformance } from '../support/conformance.ts';
-import { connectGithub, connectLinear, githubRequest, linearRequest } from '../support/deliveries.ts';
-import { bearer, createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithGithub, connectLinear, githubRequest, linearRequest } from '../support/deliveries.ts';
+import { appWithOrganization, bearer, createTestApp, type TestApp } from '../support/test-app.ts';
 
 const TOKEN = 'a-token-that-nobody-guesses';
 
@@ -34,7 +34,7 @@ async function valuesOf(app: TestApp, name: string): Promise<Record<string, numb
   return Object.fromEntries(Array.from(lines, ([, labels = '', value]) => [labels, Number(value)]));
 }
 
-/** The same without what is nought. */
+/** The same without zeros. */
 async function countsOf(app: TestApp, name: string): Promise<Record<string, number>> {
   return Object.fromEntries(Object.entries(await valuesOf(app, name)).filter(([, value]) => value > 0));
 }
@@ -105,9 +105,8 @@ describe('with a token', () => {
 });
 
 describe('requests', () => {
-  test('are counted by the pattern of their route, never by what was in it', async () => {
-    const app = createTestApp();
-    await app.addOrganization('org_a');
+  test('are counted by the pattern of their route, never by its values', async () => {
+    const app = await appWithOrganization();
     const key = await app.addKey('org_a');
     const paths = ['/v1/org_a/posts', '/v1/org_a/posts?limit=1', '/v1/org_a/posts/p1', '/v1/org_a/posts/p2'];
     for (const path of paths) await app.request(path, bearer(key));
@@ -189,9 +188,7 @@ test('deliveries are counted as the log has them', async () => {
         }
       : provider,
   );
-  const app = createTestApp({ providers: failing });
-  await app.addOrganization('org_a');
-  const github = await connectGithub(app, 'org_a');
+  const { app, connected: github } = await appWithGithub({ providers: failing });
   const linear = await connectLinear(app, 'org_a');
   expect(await countsOf(app, 'tidings_deliveries_total')).toEqual({});
   expect(Object.keys(await valuesOf(app, 'tidings_deliveries_total'))).toHaveLength(5 * providers.length);
@@ -245,16 +242,14 @@ test('verdicts on keys are counted and timed, outages too', async () => {
   expect(await valuesOf(app, 'tidings_key_verification_duration_seconds_count')).toEqual({ '': 6 });
 });
 
-test('what triggers have to do is counted, and the age of the oldest that can be done', async () => {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
-  const { integrationId } = await connectGithub(app, 'org_a');
+test('trigger runs are counted, with the age of the oldest that is due', async () => {
+  const { app, connected } = await appWithGithub();
   expect(await valuesOf(app, 'tidings_trigger_run_oldest_age_seconds')).toEqual({ '': 0 });
   const now = app.clock.now().getTime();
   const insertTrigger = app.db.$client.query(`INSERT INTO triggers (id, integration_id, event, rule, filters,
     content_type, publish, enabled, created_at, updated_at) VALUES (?, ?, 'push', ?, '{}', 'changelog', 0, ?, '', '')`);
-  insertTrigger.run('trg_on', integrationId, 'on', 1);
-  insertTrigger.run('trg_off', integrationId, 'off', 0);
+  insertTrigger.run('trg_on', connected.integrationId, 'on', 1);
+  insertTrigger.run('trg_off', connected.integrationId, 'off', 0);
   const insertRun =
     app.db.$client.query(`INSERT INTO trigger_runs (trigger_id, scope, since, revision, status, attempts,
     due_at, delivery_id, queued_at) VALUES (?, ?, '', 1, ?, 0, 0, 'd', ?)`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { gzipPreference, matchesEtag } from '../../src/http/respond.ts';
-import { bearer, createTestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer } from '../support/test-app.ts';
 
 test.each<[string | null, ReturnType<typeof gzipPreference>]>([
   [null, 'refused'],
@@ -49,8 +49,7 @@ test.each<[string | null, boolean]>([
 });
 
 describe('responses', async () => {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   await app.addPosts('org_a', { id: 'small' }, { id: 'large', markdown: 'quieter engines\n'.repeat(200) });
   const { headers } = bearer(await app.addKey('org_a'));
   const get = (path: string, more: Record<string, string> = {}, method = 'GET') =>

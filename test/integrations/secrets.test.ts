@@ -2,13 +2,12 @@ import { beforeEach, expect, test } from 'bun:test';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { SECRET_KEY_BYTES, secretBox, WrongSecretKey } from '../../src/lib/secret-box.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
+  app = await appWithOrganization();
 });
 
 const HOUR_MS = 3_600_000;

@@ -5,14 +5,15 @@ import { compose } from '../support/drafts.ts';
 import { createKeySpy } from '../support/key-spy.ts';
 import { exchange } from '../support/raw-http.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp } from '../support/test-app.ts';
+import { appWithOrganization } from '../support/test-app.ts';
 
-/** The app with a spy before its embedded keys, and the values of keys by what they are. */
+/** The app with a spy before its embedded keys, and a key of each kind. */
 async function begin() {
   const spy = createKeySpy();
-  const app = createTestApp({ keys: (base) => spy.watch(embeddedKeys(base)) });
-  await app.addOrganization('org_1');
-  await app.addOrganization('org_2');
+  const app = await appWithOrganization({
+    keys: (base) => spy.watch(embeddedKeys(base)),
+    organizations: ['org_1', 'org_2'],
+  });
   const { keys: service } = app.deps;
   const expiresAt = new Date(app.clock.now().getTime() + 1).toISOString();
   const fields = { organizationId: 'org_1', name: 'Short', permissions: ['api.read'], expiresAt };

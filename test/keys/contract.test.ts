@@ -1,14 +1,14 @@
 import { closeDatabase } from '../../db/client.ts';
-import { createTestApp } from '../support/test-app.ts';
+import { appWithOrganization } from '../support/test-app.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
 import { keyServiceContract } from './contract.ts';
 
-keyServiceContract('embedded', () => {
-  const app = createTestApp();
+keyServiceContract('embedded', async (organizations) => {
+  const app = await appWithOrganization({ organizations });
   return { ...app, keys: app.deps.keys, [Symbol.dispose]: () => closeDatabase(app.db) };
 });
 
-keyServiceContract('Unkey', () => {
-  const app = createUnkeyApp();
+keyServiceContract('Unkey', async (organizations) => {
+  const app = await createUnkeyApp({ organizations });
   return { ...app, keys: app.deps.keys };
 });

@@ -6,16 +6,14 @@ import type { Subject } from './contract/subject.ts';
 import { verifying } from './contract/verifying.ts';
 
 /** The contract of every key service. */
-export function keyServiceContract(name: string, start: () => Subject): void {
-  const begin = async () => {
-    const subject = start();
-    await subject.addOrganization('org_1');
-    await subject.addOrganization('org_2');
-    return subject;
-  };
+export function keyServiceContract(
+  name: string,
+  start: (organizations: readonly string[]) => Promise<Subject>,
+): void {
+  const begin = () => start(['org_1', 'org_2']);
 
-  describe(`${name}: what a key is worth`, () => verifying(begin));
+  describe(`${name}: verification`, () => verifying(begin));
   describe(`${name}: the list`, () => listing(begin));
   describe(`${name}: revoke and delete`, () => ending(begin));
-  describe(`${name}: what no key is made from`, () => creating(begin));
+  describe(`${name}: creating a key`, () => creating(begin));
 }

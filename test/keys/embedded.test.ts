@@ -10,12 +10,12 @@ import { createOrganization } from '../../src/organizations/service.ts';
 import { fixedClock } from '../support/clock.ts';
 import { countingIds } from '../support/ids.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp } from '../support/test-app.ts';
+import { appWithOrganization, createTestApp } from '../support/test-app.ts';
 
 const READ = 'api.read';
 const fields = { organizationId: 'org_1', name: 'Website', permissions: [READ], expiresAt: null };
 
-/** A key service on a database file of its own. `reopen` is what another process would see. */
+/** A key service on a database file of its own. `reopen` opens it as another process would. */
 async function onDisk() {
   const folder = mkdtempSync(join(tmpdir(), 'tidings-keys-'));
   const clock = fixedClock();
@@ -42,8 +42,7 @@ async function onDisk() {
 }
 
 test('a value is 32 random bytes in base58 behind tdk_', async () => {
-  const app = createTestApp();
-  await app.addOrganization('org_1');
+  const app = await appWithOrganization({ organizations: ['org_1'] });
   const values = new Set<string>();
   for (let count = 0; count < 50; count++) values.add((await app.addKey('org_1')).key);
   expect(values.size).toBe(50);
@@ -55,8 +54,7 @@ test('a value is 32 random bytes in base58 behind tdk_', async () => {
 
 describe('a value is kept nowhere', () => {
   test('the row holds its SHA-256 and its first characters', async () => {
-    const app = createTestApp();
-    await app.addOrganization('org_1');
+    const app = await appWithOrganization({ organizations: ['org_1'] });
     const { id, key } = await app.addKey('org_1');
     expect(allRows(app.db).api_keys).toEqual([
       {
@@ -92,7 +90,7 @@ describe('a value is kept nowhere', () => {
   });
 });
 
-test('what another process does to a key takes effect at once', async () => {
+test('changes by another process take effect at once', async () => {
   using disk = await onDisk();
   const other = disk.reopen().keys;
   const { id, key } = await other.createKey(fields);
@@ -101,9 +99,8 @@ test('what another process does to a key takes effect at once', async () => {
   expect(await disk.keys.verifyKey(key, READ)).toEqual({ outcome: 'invalid' });
 });
 
-test('the first revocation is the one that is written down', async () => {
-  const app = createTestApp();
-  await app.addOrganization('org_1');
+test('a second revocation keeps the time of the first', async () => {
+  const app = await appWithOrganization({ organizations: ['org_1'] });
   const { id } = await app.addKey('org_1');
   await app.deps.keys.revokeKey(id);
   const revoked = allRows(app.db);

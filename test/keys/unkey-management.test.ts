@@ -16,13 +16,10 @@ const calls: [string, (keys: KeyService) => Promise<unknown>][] = [
   ['deleteKey', (keys) => keys.deleteKey('key_1')],
 ];
 
-async function begin(options: Parameters<typeof createUnkeyApp>[0] = {}) {
-  const app = createUnkeyApp(options);
-  await app.addOrganization('org_1');
-  return app;
-}
+const begin = (options: Parameters<typeof createUnkeyApp>[0] = {}) =>
+  createUnkeyApp({ ...options, organizations: ['org_1'] });
 
-describe('what a person can mend is told in words', () => {
+describe('a problem that an operator can fix has a message', () => {
   test.each(calls)('%s with a bad root key', async (_, call) => {
     using app = await begin({ rootKey: 'unkey_wrong' });
     expect(await refusalOf(call(app.deps.keys))).toEqual({

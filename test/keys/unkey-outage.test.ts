@@ -7,12 +7,12 @@ import { ROOT_KEY } from '../support/unkey-server.ts';
 
 const PATH = '/v1/org_1/posts';
 
-/** A key that may well be good: who cannot ask cannot tell. */
+/** A key that may be good; during an outage this is unknown. */
 const KEY = 'tdk_7Qm2xWcVbN8rTzKpL4sYdHfGj3aE';
 
-/** Expects a 503 although the query is bad too. Gives what reached Unkey and what was logged. */
+/** Expects a 503 although the query is bad too. Returns the requests to Unkey and the log. */
 async function outage({ fault = null, ...config }: Partial<UnkeyConfig> & { fault?: Fault | null }) {
-  using app = createUnkeyApp(config);
+  using app = await createUnkeyApp(config);
   app.unkey.fault = fault;
   const response = await app.request(`${PATH}?limit=0`, bearer(KEY));
   expect(response.status).toBe(503);
@@ -83,8 +83,7 @@ test.each([301, 302, 303, 307, 308])(
 );
 
 test('it is over when Unkey is back', async () => {
-  using app = createUnkeyApp();
-  await app.addOrganization('org_1');
+  using app = await createUnkeyApp({ organizations: ['org_1'] });
   const key = await app.addKey('org_1');
   app.unkey.fault = 'answers 500';
   expect((await app.request(PATH, bearer(key))).status).toBe(503);
@@ -92,7 +91,7 @@ test('it is over when Unkey is back', async () => {
   expect((await app.request(PATH, bearer(key))).status).toBe(200);
 });
 
-describe('the log tells why, and no secret', () => {
+describe('the log has the reason and no secret', () => {
   const reasons: [string, Parameters<typeof outage>[0], string][] = [
     ['a wrong root key', { rootKey: 'unkey_wrong' }, 'The provided root key is invalid.'],
     ['a weak root key', { fault: 'answers 403: the root key may not verify' }, 'api.*.verify_key'],

@@ -9,9 +9,7 @@ const PATH = '/v1/org_1/posts';
 
 /** The app, and a good key of org_1 at Unkey. */
 async function begin() {
-  const app = createUnkeyApp();
-  await app.addOrganization('org_1');
-  await app.addOrganization('org_2');
+  const app = await createUnkeyApp({ organizations: ['org_1', 'org_2'] });
   const created = await app.addKey('org_1');
   app.unkey.requests.length = 0;
   return { ...app, ...created };
@@ -25,7 +23,7 @@ test('a good key reads, and Unkey is asked each time', async () => {
   expect(app.unkey.requests).toEqual(['keys.verifyKey', 'keys.verifyKey']);
 });
 
-describe('what Unkey says of a key decides the answer', () => {
+describe("Unkey's answer about a key decides the response", () => {
   const elsewhere = { id: 'id_x', externalId: 'org_2' };
   const unnamed = { id: 'id_x', externalId: '' };
   const DENIED = 'Forbidden: organization access denied';
@@ -80,7 +78,7 @@ describe('what Unkey says of a key decides the answer', () => {
     expect(await app.deps.keys.verifyKey(app.key, 'api.read')).toMatchObject({ organizationId: null });
   });
 
-  test('a key of another organization, as it really is', async () => {
+  test('a key reads its own organization and no other', async () => {
     using app = await begin();
     const { key } = await app.addKey('org_2');
     expect((await app.request(PATH, bearer(key))).status).toBe(403);
@@ -134,7 +132,7 @@ describe('a limit that Unkey reports becomes the headers of section 8', () => {
     );
   });
 
-  test('a 429 of Unkey itself is still a 503: nobody knows what the key is worth', async () => {
+  test('a 429 of Unkey itself is a 503, because the key was not verified', async () => {
     using app = await begin();
     app.unkey.fault = 'answers 429';
     const { status, headers } = await app.request(PATH, bearer(app.key));

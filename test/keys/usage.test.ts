@@ -1,15 +1,14 @@
 import { expect, test } from 'bun:test';
 import { KeyUsage } from '../../src/keys/embedded.ts';
 import { allRows } from '../support/rows.ts';
-import { bearer, createTestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer } from '../support/test-app.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 /** An app with keys that are used through HTTP, and when each was last used as far as the database knows. */
 async function begin() {
-  const app = createTestApp();
-  await app.addOrganization('org_1');
+  const app = await appWithOrganization({ organizations: ['org_1'] });
   const { deps, clock } = app;
   return {
     ...app,
@@ -69,7 +68,7 @@ test('a use within the minute is not lost when no other follows', async () => {
   expect(await lastUsed(key)).toBe(usedAt);
 });
 
-test('all: writes what is pending, due or not', async () => {
+test('all: writes every pending use, due or not', async () => {
   const { use, flush, newKey, lastUsed, now, clock } = await begin();
   const key = await newKey();
   await use(key);

@@ -2,14 +2,12 @@ import { beforeEach, expect, test } from 'bun:test';
 import { planSweep, serverJobs, startJobs, sweep } from '../../src/operate/jobs.ts';
 import { changeOrganization } from '../../src/organizations/service.ts';
 import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('free');
-  await app.addOrganization('pro');
+  app = await appWithOrganization({ organizations: ['free', 'pro'] });
   await changeOrganization(app.deps, 'pro', { plan: 'pro' });
   for (const organization of ['free', 'pro']) {
     const connected = await connectGithub(app, organization);
@@ -69,7 +67,7 @@ test('ends between two batches when the server stops', async () => {
   expect((await counts()).claims).toBe(300);
 });
 
-test('the job says what it removed, and nothing when there was nothing', async () => {
+test('the job logs how much it removed, and nothing when it removed nothing', async () => {
   const job = serverJobs(app.deps, () => Promise.reject(new Error('no draft is made here')), {
     beat: async () => undefined,
   }).find(({ name }) => name === 'sweep');
@@ -84,7 +82,7 @@ test('the job says what it removed, and nothing when there was nothing', async (
   ]);
 });
 
-test('a job that fails is logged and runs again; one that runs is waited for', async () => {
+test('a failed job is logged and runs again', async () => {
   let runs = 0;
   const twice = Promise.withResolvers<void>();
   const jobs = startJobs(

@@ -1,13 +1,11 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { bearer, createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 let auth: ReturnType<typeof bearer>;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
   auth = bearer(await app.addKey('org_a'));
   await app.addPosts('org_a', { id: 'news' }, { id: 'draft', status: 'draft' });
   await app.addPosts('org_a', { id: 'linkedin', contentType: 'linkedin_post' });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { dirname, join } from 'node:path';
 import { parseChangelog } from '../../src/posts/import/changelog.ts';
 import { importFile } from '../../src/posts/import/service.ts';
-import { bearer, createTestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer } from '../support/test-app.ts';
 
 const parse = (text: string) => parseChangelog({ name: 'CHANGELOG.md', text });
 
@@ -96,8 +96,7 @@ test('versions of one day keep their order, also when one is added on top', () =
 });
 
 test('--date is for the versions that have none, in the order of the file', async () => {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   const file = { name: 'CHANGELOG.md', text: '## 1.2.0\n## 1.1.0 - 2026-01-02\n## 1.0.0\n' };
   const options = { organizationId: 'org_a', status: 'published', contentType: 'changelog' } as const;
   await importFile(app.deps, file, { ...options, date: '2025-01-01T00:00:00.000Z' });
@@ -112,8 +111,7 @@ test('--date is for the versions that have none, in the order of the file', asyn
 });
 
 test("a real project's changelog (helmet's) imports and reads back over the API, twice as once", async () => {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   const auth = bearer(await app.addKey('org_a'));
   const name = join(dirname(Bun.resolveSync('helmet/package.json', import.meta.dir)), 'CHANGELOG.md');
   const text = await Bun.file(name).text();

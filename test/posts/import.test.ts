@@ -5,13 +5,12 @@ import { type ImportOptions, importFile } from '../../src/posts/import/service.t
 import { contentTypes, postStatuses } from '../../src/posts/model.ts';
 import { deletePost } from '../../src/posts/service.ts';
 import { listPostPage, parsePost } from '../../src/posts/store.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
+  app = await appWithOrganization();
 });
 
 const defaults: ImportOptions = { organizationId: 'org_a', status: 'published', contentType: 'changelog' };
@@ -51,7 +50,7 @@ describe('JSON', () => {
     expect(await stored()).toEqual([whole]);
   });
 
-  test('fills in what is not given', async () => {
+  test('fills in missing fields', async () => {
     await importText('posts.json', JSON.stringify([{ title: ' Hello ', markdown: '**Hello** there' }]));
     expect(await stored()).toEqual([
       {
@@ -169,7 +168,7 @@ tags: [a, b]
     ]);
   });
 
-  test('a title that is not given is the first heading; renaming it keeps the post', async () => {
+  test('a missing title is the first heading; renaming it keeps the post', async () => {
     await importText('notes/hello.md', '# Hello\n\nText');
     await importText('notes/hello.md', '# Goodbye\n\nText');
     expect(await stored()).toMatchObject([{ title: 'Goodbye', markdown: 'Text' }]);
@@ -407,7 +406,7 @@ describe('ids that another organization has', () => {
   });
 });
 
-test('progress is told after each commit, up to the last record', async () => {
+test('progress is reported after each commit, up to the last record', async () => {
   const progressOf = async (count: number) => {
     const told: number[] = [];
     const records = Array.from({ length: count }, (_, n) => ({ title: `t${n}`, content: 'x' }));

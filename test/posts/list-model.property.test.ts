@@ -8,7 +8,7 @@ import {
   movePiece,
   stagePost,
 } from '../../src/posts/write-store.ts';
-import { bearer, createTestApp, examplePost } from '../support/test-app.ts';
+import { appWithOrganization, bearer, examplePost } from '../support/test-app.ts';
 
 interface ModelPost {
   id: string;
@@ -74,7 +74,7 @@ function queryString({ limit, page, sort, status, contentType }: Query): string 
   return parameters.toString();
 }
 
-test('the list is what a plain model says, for any posts, filters, sorts and pages', async () => {
+test('the list agrees with a plain model, for any posts, filters, sorts and pages', async () => {
   const posts = fc.uniqueArray(post, { selector: ({ id }) => id, maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(
@@ -82,12 +82,10 @@ test('the list is what a plain model says, for any posts, filters, sorts and pag
       posts,
       fc.array(query, { minLength: 3, maxLength: 6 }),
       async (before, after, queries) => {
-        const app = createTestApp();
-        await app.addOrganization('org_a');
-        await app.addOrganization('org_b');
+        const app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
         const auth = bearer(await app.addKey('org_a'));
         await app.addPosts('org_b', { id: 'of_another_organization' });
-        // Written in two goes with reads between them: what an answer is kept for must not outlive a change.
+        // Written in two parts with reads between them: a kept response must not outlive a change.
         const stored = new Map<string, ModelPost>();
         for (const written of [before, after]) {
           await app.addPosts('org_a', ...written);
@@ -115,9 +113,8 @@ test('a staged import is not in the list until it is applied, and then whole, ho
       posts,
       fc.array(query, { minLength: 2, maxLength: 4 }),
       async (before, imported, queries) => {
-        const app = createTestApp();
+        const app = await appWithOrganization();
         const { db } = app;
-        await app.addOrganization('org_a');
         const auth = bearer(await app.addKey('org_a'));
         await app.addPosts('org_a', ...before);
         const requireList = async (expectedPosts: ModelPost[]) => {

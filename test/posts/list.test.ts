@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { bearer, createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer, type TestApp } from '../support/test-app.ts';
 
 interface PostList {
   posts: { id: string; status: string; contentType: string }[];
@@ -10,8 +10,7 @@ let app: TestApp;
 let auth: ReturnType<typeof bearer>;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
+  app = await appWithOrganization();
   auth = bearer(await app.addKey('org_a'));
 });
 
@@ -85,8 +84,7 @@ describe('filters', () => {
   });
 
   test('a filter that nothing matches gives an empty list', async () => {
-    const other = createTestApp();
-    await other.addOrganization('org_a');
+    const other = await appWithOrganization();
     await other.addPosts('org_a', { contentType: 'changelog' });
     const response = await other.request(
       '/v1/org_a/posts?contentType=linkedin_post',

@@ -1,14 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { PageSelection } from '../../src/posts/model.ts';
 import { createPages } from '../../src/posts/pages.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
   await app.addPosts('org_a', {}, {}, {}, { status: 'draft' });
 });
 
@@ -20,12 +18,12 @@ const published: PageSelection = {
   sort: 'desc',
 };
 
-test('a page is kept until a post that it draws on changes, and not longer', async () => {
+test('a page is kept until a post on it changes', async () => {
   const renderPage = createPages(app.db);
   const first = await renderPage('org_a', published);
   expect(await renderPage('org_a', published)).toBe(first);
 
-  // Neither another organization nor a draft is what it was read from.
+  // A page of published posts depends neither on drafts nor on other organizations.
   await app.addPosts('org_b', {});
   await app.addPosts('org_a', { status: 'draft' });
   expect(await renderPage('org_a', published)).toBe(first);
@@ -51,7 +49,7 @@ test('pages of other selections, and of other organizations, are other pages', a
   expect(new Set(rendered).size).toBe(selections.length);
 });
 
-test('what is kept stays within its bound: the oldest page goes first', async () => {
+test('kept pages stay within their limit: the oldest is dropped first', async () => {
   // Room for two pages: each costs its body and a kilobyte.
   const renderPage = createPages(app.db, 3_500);
   const ask = (page: number) => renderPage('org_a', { ...published, limit: 1, page });

@@ -15,15 +15,14 @@ import {
 } from '../../src/posts/write-store.ts';
 import { signedIn, type Visit } from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
-import { bearer, createTestApp, examplePost, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer, examplePost, type TestApp } from '../support/test-app.ts';
 
 // An import of more posts than one commit takes: it is written in pieces, and published at one moment.
 
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
+  app = await appWithOrganization();
 });
 
 const everything = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
@@ -80,7 +79,7 @@ describe('a large import', () => {
     expect(await stored()).toHaveLength(1_060);
   });
 
-  test('shows nothing to a reader before it shows everything', async () => {
+  test('is invisible to readers until it is complete', async () => {
     await app.addPosts('org_a', ...numbered(150, { status: 'draft', title: 'Old' }));
     await app.addPosts('org_a', { id: 'untouched' });
     const imported = numbered(400, { title: 'New' });
@@ -170,7 +169,7 @@ describe('a large import', () => {
   });
 });
 
-describe('what others write meanwhile stays', () => {
+describe('posts that others write during an import stay', () => {
   test.each([
     ['while it is staged', 150],
     ['while it is applied', 220],
@@ -263,7 +262,7 @@ describe('a post that is not moved yet', () => {
     });
   });
 
-  test('is everywhere but in the search once it is', async () => {
+  test('is everywhere but in the search once it is applied', async () => {
     await app.db.write((tx) => applyImport(tx, 'import_1'));
     expect(await read()).toMatchObject({
       list: {

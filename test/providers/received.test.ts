@@ -4,21 +4,21 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { github } from '../../src/providers/github/provider.ts';
 import { sampleEvents, samplePayload } from '../../src/providers/index.ts';
 import { SAMPLE_REPOSITORY_ID } from '../../src/providers/provider.ts';
-import { connectGithub, connectLinear, githubRequest, linearRequest, logOf } from '../support/deliveries.ts';
+import {
+  appWithGithub,
+  connectGithub,
+  connectLinear,
+  githubRequest,
+  linearRequest,
+  logOf,
+} from '../support/deliveries.ts';
 import { githubExamples } from '../support/github.ts';
-import { createTestApp } from '../support/test-app.ts';
+import { appWithOrganization } from '../support/test-app.ts';
 
 // Each sample once through the whole receiver.
 
-async function setUp() {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
-  return app;
-}
-
 test.each(sampleEvents('github'))('GitHub: %s', async (event) => {
-  const app = await setUp();
-  const connected = await connectGithub(app, 'org_a');
+  const { app, connected } = await appWithGithub();
   const payload = samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() });
   const response = await app.request(...githubRequest(connected, payload, { event }));
   expect(response.status).toBe(200);
@@ -32,7 +32,7 @@ test.each(sampleEvents('github'))('GitHub: %s', async (event) => {
 });
 
 test.each(sampleEvents('linear'))('Linear: %s', async (event) => {
-  const app = await setUp();
+  const app = await appWithOrganization();
   const connected = await connectLinear(app, 'org_a');
   const payload = samplePayload('linear', event, { now: app.clock.now() });
   const response = await app.request(...linearRequest(connected, payload, { event }));
@@ -43,7 +43,7 @@ test.each(sampleEvents('linear'))('Linear: %s', async (event) => {
 });
 
 test("all of GitHub's published examples, signed by GitHub's own library, are answered with 200 and logged", async () => {
-  const app = await setUp();
+  const app = await appWithOrganization();
   const byRepository = new Map<unknown, Connected>();
   const examples = await githubExamples();
   expect(examples).toHaveLength(329);

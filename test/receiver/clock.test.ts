@@ -1,15 +1,14 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { findNewestDeliveryTime } from '../../src/deliveries/count-store.ts';
-import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { Connected } from '../../src/integrations/model.ts';
+import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
-let connected: Awaited<ReturnType<typeof connectGithub>>;
+let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub());
 });
 
 const HOUR_MS = 3_600_000;
@@ -24,13 +23,13 @@ test('a folder without deliveries has no newest one', async () => {
   expect(await findNewestDeliveryTime(app.db)).toBeNull();
 });
 
-test('the log alone tells it too, when the claims were swept', async () => {
+test('the newest delivery is found in the log after the claims were swept', async () => {
   await deliver('one');
   app.db.$client.run('DELETE FROM delivery_claims');
   expect(await findNewestDeliveryTime(app.db)).toEqual(app.clock.now());
 });
 
-test('what was taken stays taken when the clock is set back, and what is new is taken', async () => {
+test('when the clock is set back, duplicates stay duplicates and new deliveries are accepted', async () => {
   expect(await deliver('one')).toMatchObject({ status: 'processed' });
   app.clock.advance(-48 * HOUR_MS);
   await deliver('one');

@@ -3,8 +3,8 @@ import { Type } from '@sinclair/typebox';
 import type { Connected } from '../../src/integrations/model.ts';
 import { github } from '../../src/providers/github/provider.ts';
 import { defineEvent, type Provider } from '../../src/providers/provider.ts';
-import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithGithub, claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 const DELIVERY = '72d3162e-cc78-11e3-81ab-4c9367dc0958';
 const payload = { zen: 'Speak like a human.' };
@@ -31,9 +31,7 @@ let connected: Connected;
 
 beforeEach(async () => {
   failure = null;
-  app = createTestApp({ providers: [counting] });
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub({ providers: [counting] }));
 });
 
 const deliver = (to = connected, delivery = DELIVERY, body: unknown = payload) =>
@@ -55,7 +53,7 @@ test('200 equal deliveries in parallel: one is processed, 199 are duplicates, on
   expect(Map.groupBy(log, ({ status }) => status).get('duplicate')).toHaveLength(199);
 });
 
-test('a duplicate is logged under the title of the first, and does not tell what it held', async () => {
+test('a duplicate is logged under the title of the first, without its data', async () => {
   await deliver();
   const response = await deliver();
   expect(await response.json()).toEqual({
@@ -133,9 +131,7 @@ describe('a handler that throws', () => {
         };
       }),
     };
-    app = createTestApp({ providers: [{ ...github, events }] });
-    await app.addOrganization('org_a');
-    connected = await connectGithub(app, 'org_a');
+    ({ app, connected } = await appWithGithub({ providers: [{ ...github, events }] }));
     const responses = await Promise.all([deliver(), deliver(), deliver()]);
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 500]);
     expect((await logOf(app)).map(({ status }) => status).sort()).toEqual([
@@ -157,9 +153,7 @@ describe('a handler that throws', () => {
         };
       }),
     };
-    app = createTestApp({ providers: [{ ...github, events }] });
-    await app.addOrganization('org_a');
-    connected = await connectGithub(app, 'org_a');
+    ({ app, connected } = await appWithGithub({ providers: [{ ...github, events }] }));
     const names = ['a', only, 'b', 'c'];
     const responses = await Promise.all(names.map((name) => deliver(connected, name, { name })));
     expect(responses.map(({ status }) => status)).toEqual([200, 500, 200, 200]);

@@ -6,7 +6,7 @@ import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed, type Payload } from '../support/payloads.ts';
-import { createTestApp, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
 
 // A delivery of Forgejo from the request to the draft.
 
@@ -14,8 +14,7 @@ let app: TestApp;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
+  app = await appWithOrganization();
   connected = await connectIntegration(app.deps, 'forgejo', 'org_a', 'acme/rocket');
 });
 

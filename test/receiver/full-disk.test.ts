@@ -1,13 +1,11 @@
 import { expect, test } from 'bun:test';
-import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
-import { bearer, createTestApp } from '../support/test-app.ts';
+import { appWithGithub, claimCount, githubRequest, logOf } from '../support/deliveries.ts';
+import { bearer } from '../support/test-app.ts';
 
-test('a database that cannot grow: 500 and no claim; reads go on; with room again it is taken', async () => {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+test('on a full disk deliveries are 500 without a claim and reads go on; with room they are accepted', async () => {
+  const { app, connected } = await appWithGithub();
   const key = await app.addKey('org_a');
   await app.addPosts('org_a', {}, {});
-  const connected = await connectGithub(app, 'org_a');
   const deliver = async (delivery: string) =>
     (await app.request(...githubRequest(connected, { zen: 'x'.repeat(20_000) }, { delivery }))).status;
   // SQLite answers as it does when the disk is full.

@@ -8,6 +8,7 @@ import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createReceiver } from '../../src/receiver/receive.ts';
 import {
+  appWithGithub,
   claimCount,
   connectGithub,
   connectLinear,
@@ -17,16 +18,13 @@ import {
 } from '../support/deliveries.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub({ organizations: ['org_a', 'org_b'] }));
 });
 
 const ping = {
@@ -36,7 +34,7 @@ const ping = {
 };
 const DELIVERY = '72d3162e-cc78-11e3-81ab-4c9367dc0958';
 
-describe('what is taken', () => {
+describe('an accepted delivery', () => {
   test('a ping is answered, claimed and logged', async () => {
     const response = await app.request(...githubRequest(connected, ping, { delivery: DELIVERY }));
     expect(response.status).toBe(200);
@@ -161,12 +159,12 @@ describe('what is taken', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('a refused delivery', () => {
   const at = (path: string) => githubRequest(connected, ping, { path: `/api/webhooks/${path}` });
   const own = () => `org_a/${connected.integrationId}/${connected.repositoryId}`;
   const many = 25 * 1024 * 1024 + 1;
 
-  // Each case is wrong in what it names and in everything that is checked after it.
+  // Each case is wrong in the named way and in everything that is checked after it.
   const cases: [
     string,
     () => [string, RequestInit] | Promise<[string, RequestInit]>,
@@ -313,7 +311,7 @@ describe('what is refused', () => {
   });
 });
 
-describe('what a sender without the secret can make us store', () => {
+describe('the log of deliveries from a sender without the secret', () => {
   /** A delivery whose sender goes away in the middle of the body. */
   function abortedRequest(): [string, RequestInit] {
     const [path, init] = githubRequest(connected, ping);
@@ -508,9 +506,7 @@ describe('deliveries that fail in a row', () => {
   test('do not count when only this payload cannot be processed', async () => {
     const [github] = providers as [Provider];
     const fails = { read: () => JSON.parse('{') };
-    app = createTestApp({ providers: [{ ...github, events: { ping: fails } }] });
-    await app.addOrganization('org_a');
-    connected = await connectGithub(app, 'org_a');
+    ({ app, connected } = await appWithGithub({ providers: [{ ...github, events: { ping: fails } }] }));
     expect([await send(), inARow()]).toEqual([500, 0]);
   });
 });

@@ -3,10 +3,10 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { addPlace } from '../../src/integrations/places.ts';
 import { getIntegration } from '../../src/integrations/store.ts';
 import { sampleFor } from '../../src/providers/index.ts';
-import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { appWithGithub, claimCount, githubRequest, logOf } from '../support/deliveries.ts';
 import { releaseOf } from '../support/hooks.ts';
 import type { Payload } from '../support/payloads.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 // A payload must be about the repository of its URL.
 
@@ -14,9 +14,7 @@ let app: TestApp;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a', 'acme/rocket');
+  ({ app, connected } = await appWithGithub());
 });
 
 const release = (id: number, name: string, tag = 'v1.0.0') => releaseOf({ id, name }, tag);
@@ -102,7 +100,7 @@ describe('once the id is known, it decides:', () => {
     expect(await send(release(8, 'acme/rocket', 'v3.0.0'))).toEqual(REFUSED);
   });
 
-  test('another repository under the same name is refused, with what to do', async () => {
+  test('another repository under the same name is refused, with advice', async () => {
     expect(await send(release(8, 'acme/rocket', 'v2.0.0'))).toEqual(REFUSED);
     const [refused] = (await logOf(app)).filter(({ status }) => status === 'rejected');
     expect(refused?.reason).toBe(
@@ -141,7 +139,7 @@ describe('once the id is known, it decides:', () => {
   });
 });
 
-test('what a log entry quotes of a name is bounded and one line', async () => {
+test('a name in a log entry is one line of limited length', async () => {
   await send(release(1, `evil/\u0000\u001b[2J\n${'x'.repeat(10_000)}`));
   const [refused] = await logOf(app);
   expect(String(refused?.payload.data?.repository)).toHaveLength(200);

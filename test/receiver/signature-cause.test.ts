@@ -12,14 +12,12 @@ import {
   linearRequest,
   logOf,
 } from '../support/deliveries.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
 });
 
 const MINUTE_MS = 60_000;
@@ -272,7 +270,7 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
     expect(await send({ arrived: pretty(body) })).toMatchObject({ signature: 'body-altered' });
   });
 
-  test('with something else is unknown, and says what was tried', async () => {
+  test('with another secret is unknown, and the log lists the causes that were tried', async () => {
     expect(await send({ secret: 'another' })).toEqual({
       signature: 'unknown',
       reason: `The signature was not made with the secret of this integration, and none of the usual causes was found. Tried: white space and quotation marks around its secret; JSON that was written anew; line ends and byte order marks that were changed; a form in place of JSON and JSON in place of a form. Set the secret at ${name} anew, or rotate it and set the new one.`,

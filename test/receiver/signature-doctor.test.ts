@@ -11,16 +11,14 @@ import {
   MAX_OTHERS,
   MAX_PER_INTEGRATION,
 } from '../../src/receiver/signature-doctor.ts';
-import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithGithub, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub());
 });
 
 /** Sends it in a minute of its own. Says which cause the log tells, and why in words. */
@@ -40,7 +38,7 @@ function setSecret(integrationId: string, secret: Buffer): void {
   app.db.$client.run('UPDATE integrations SET secret = ? WHERE id = ?', [secret, integrationId]);
 }
 
-describe('what an unverified sender can have done is bounded', () => {
+describe('the work for an unverified sender is bounded', () => {
   test('a body over 128 KiB is not looked into', async () => {
     const secret = `${connected.secret}\n`;
     expect(await causeOf('x'.repeat(MAX_EXAMINED_BYTES), secret)).toMatchObject({ cause: 'whitespace' });
@@ -112,12 +110,10 @@ describe('what an unverified sender can have done is bounded', () => {
         return github.isSigned(...words);
       },
     };
-    app = createTestApp({ providers: [counting] });
-    await app.addOrganization('org_a');
-    const to = await connectGithub(app, 'org_a');
-    expect((await app.request(...githubRequest(to, { zen: 'x' }))).status).toBe(200);
+    ({ app, connected } = await appWithGithub({ providers: [counting] }));
+    expect((await app.request(...githubRequest(connected, { zen: 'x' }))).status).toBe(200);
     expect(verified).toBe(1);
-    expect((await app.request(...githubRequest(to, { zen: 'x' }, { secret: 'x' }))).status).toBe(401);
+    expect((await app.request(...githubRequest(connected, { zen: 'x' }, { secret: 'x' }))).status).toBe(401);
     expect(verified).toBeGreaterThan(10);
   });
 });
@@ -149,9 +145,8 @@ describe('whatever comes, the answer is 401', () => {
         return false;
       },
     };
-    app = createTestApp({ providers: [failing] });
-    await app.addOrganization('org_a');
-    expect(await causeOf('{}', 'x', await connectGithub(app, 'org_a'))).toEqual({
+    ({ app, connected } = await appWithGithub({ providers: [failing] }));
+    expect(await causeOf('{}', 'x')).toEqual({
       cause: 'unknown',
       reason:
         'The signature was not made with the secret of this integration. The search for the cause failed; the log of the server says why. Set the secret at GitHub anew, or rotate it and set the new one.',

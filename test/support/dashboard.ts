@@ -1,9 +1,10 @@
 import { randomToken } from '../../src/lib/text.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
+import { createUser } from '../../src/users/accounts.ts';
 import type { Role, User } from '../../src/users/model.ts';
 import { hashOf } from '../../src/users/sessions.ts';
 import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
-import type { TestApp } from './test-app.ts';
+import { appWithOrganization, type TestApp, type WithOrganization } from './test-app.ts';
 
 /** Headers of a browser that sends a form from the same origin. */
 const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' };
@@ -35,7 +36,36 @@ export async function signedIn(
   return Object.assign(visitor(app, cookie), { user, cookie });
 }
 
-/** How whoever has this cookie visits; without one, how a stranger does. */
+/** Ann's address. */
+export const EMAIL = 'ann@acme.example';
+export const PASSWORD = 'correct horse battery';
+
+/** The app with one person, an owner of `org_a` who has a password and no session: Ann, unless another is named. */
+export async function appWithAnn({
+  email,
+  ...options
+}: WithOrganization & { email?: string } = {}): Promise<TestApp> {
+  const app = await appWithOrganization(options);
+  await addAnn(app, email);
+  return app;
+}
+
+export async function addAnn(app: TestApp, email = EMAIL): Promise<User> {
+  const user = await createUser(app.deps, { email, organizationId: 'org_a' });
+  setPassword(app, { email });
+  return user;
+}
+
+/** Gives a person a password that is cheap to verify. */
+export function setPassword(app: TestApp, { email = EMAIL, password = PASSWORD } = {}): void {
+  const hash = Bun.password.hashSync(password, { algorithm: 'argon2id', memoryCost: 8, timeCost: 1 });
+  app.db.$client.query('update users set password_hash = ? where email = ?').run(hash, email);
+}
+
+/** The token of a one-time link. */
+export const tokenIn = (path: string) => new URL(path, 'http://x').searchParams.get('token') ?? '';
+
+/** Opens pages as the person who has this cookie; without one, as a stranger. */
 export function visitor(app: TestApp, cookie?: string): Visit {
   return (path, init = {}) => {
     const headers = new Headers(init.headers);
@@ -71,11 +101,11 @@ export function isHarmed(html: string): boolean {
 /** Opens pages as a person who is signed in; with `fields` it sends a form of them instead. */
 export type VisitPage = (path: string, fields?: Record<string, string>) => Promise<Response>;
 
-/** A new person of an organization, and how they visit its pages and send its forms. */
+/** A new person of an organization, `org_a` unless another is named, and how they visit its pages and send its forms. */
 export async function pageVisitor(
   app: TestApp,
-  membership: { organizationId: string; role?: Role },
+  membership: { organizationId?: string; role?: Role } = {},
 ): Promise<VisitPage> {
-  const visit = await signedIn(app, membership);
+  const visit = await signedIn(app, { organizationId: 'org_a', ...membership });
   return (path, fields) => visit(path, fields === undefined ? undefined : form(fields));
 }

@@ -2,7 +2,7 @@ import { listDeliveries } from '../../src/deliveries/log-store.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
-import { PUBLIC_URL, type TestApp } from './test-app.ts';
+import { appWithOrganization, PUBLIC_URL, type TestApp, type WithOrganization } from './test-app.ts';
 
 /** A connected GitHub repository of an organization. */
 export function connectGithub(
@@ -11,6 +11,15 @@ export function connectGithub(
   repository = 'acme/rocket',
 ): Promise<Connected> {
   return connectIntegration(app.deps, 'github', organizationId, repository);
+}
+
+/** The app with an organization and a GitHub repository that is connected to it, `acme/rocket` to `org_a`. */
+export async function appWithGithub({
+  repository,
+  ...options
+}: WithOrganization & { repository?: string } = {}): Promise<{ app: TestApp; connected: Connected }> {
+  const app = await appWithOrganization(options);
+  return { app, connected: await connectGithub(app, 'org_a', repository) };
 }
 
 export function connectLinear(app: TestApp, organizationId: string): Promise<Connected> {

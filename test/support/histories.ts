@@ -1,9 +1,9 @@
 import type { Post } from '../../src/posts/model.ts';
 import { listRuns } from '../../src/triggers/queue-store.ts';
 import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
-import { connectGithub, githubRequest } from './deliveries.ts';
+import { appWithGithub, githubRequest } from './deliveries.ts';
 import { postsOf, runAll } from './drafts.ts';
-import { createTestApp, type TestApp } from './test-app.ts';
+import type { TestApp } from './test-app.ts';
 
 /** The triggers that these histories are run through, by the names that these tests give them. */
 export const triggers = {
@@ -38,9 +38,7 @@ export interface Telling {
 
 /** A repository with all those triggers, on a database of its own. */
 export async function createRepository(fullName = 'acme/rocket'): Promise<Repository> {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
-  const connected = await connectGithub(app, 'org_a', fullName);
+  const { app, connected } = await appWithGithub({ repository: fullName });
   const names = new Map<unknown, string>();
   for (const [name, given] of Object.entries(triggers)) {
     const { id } = await createTrigger(app.deps, { integrationId: connected.integrationId, ...given });

@@ -2,7 +2,7 @@ import { connectWithToken } from '../../src/integrations/connect.ts';
 import { providerApis } from '../../src/providers/index.ts';
 import { type GithubApi, startGithubApi } from './github-api/server.ts';
 import { type LinearApi, startLinearApi } from './linear-api/server.ts';
-import { createTestApp, type TestApp } from './test-app.ts';
+import { appWithOrganization, type TestApp } from './test-app.ts';
 
 /** The app with GitHub and Linear stood in for, which really deliver: the app listens, and its public URL is where. */
 export interface ProviderApp extends AsyncDisposable {
@@ -19,8 +19,9 @@ export interface ProviderApp extends AsyncDisposable {
 export async function startProviderApp(
   options: { providerUrls?: Record<string, string> } = {},
 ): Promise<ProviderApp> {
-  const app = createTestApp({
+  const app = await appWithOrganization({
     ...options,
+    organizations: ['org_a', 'org_b'],
     openProviderApi: (type, token) => providerApis({ github: github.url, linear: linear.url })(type, token),
     publicUrl: () => started.publicUrl,
   });
@@ -46,8 +47,6 @@ export async function startProviderApp(
       github[Symbol.dispose]();
     },
   };
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
   return started;
 }
 

@@ -38,20 +38,33 @@ export interface TestApp {
   addPosts(organizationId: string, ...posts: Partial<OwnedPost>[]): Promise<OwnedPost[]>;
 }
 
+interface Overrides {
+  keys?: (base: Omit<Deps, 'keys'>) => KeyService;
+  providers?: readonly Provider[];
+  clock?: MovableClock;
+  openProviderApi?: OpenProviderApi;
+  publicUrl?: () => string;
+  providerUrls?: Record<string, string>;
+  clientIpHeader?: string;
+  organizationCreation?: OrganizationCreation;
+  render?: (markdown: string) => Promise<string>;
+}
+
+/** Organizations of the app, `org_a` unless others are named, and what it has of its own. */
+export type WithOrganization = Overrides & { organizations?: readonly string[] | undefined };
+
+/** The app with an organization: `org_a`, unless others are named. */
+export async function appWithOrganization({
+  organizations = ['org_a'],
+  ...overrides
+}: WithOrganization = {}): Promise<TestApp> {
+  const app = createTestApp(overrides);
+  for (const id of organizations) await app.addOrganization(id);
+  return app;
+}
+
 /** The whole app on a fresh in-memory database with the real migrations, and a clock that stands still. */
-export function createTestApp(
-  overrides: {
-    keys?: (base: Omit<Deps, 'keys'>) => KeyService;
-    providers?: readonly Provider[];
-    clock?: MovableClock;
-    openProviderApi?: OpenProviderApi;
-    publicUrl?: () => string;
-    providerUrls?: Record<string, string>;
-    clientIpHeader?: string;
-    organizationCreation?: OrganizationCreation;
-    render?: (markdown: string) => Promise<string>;
-  } = {},
-): TestApp {
+export function createTestApp(overrides: Overrides = {}): TestApp {
   const db = openDatabase(':memory:');
   const clock = overrides.clock ?? fixedClock();
   const logged: Record<string, unknown>[] = [];

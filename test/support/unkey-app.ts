@@ -1,7 +1,7 @@
 import type { UnkeyConfig } from '../../src/keys/model.ts';
 import { unkeyKeys } from '../../src/keys/unkey.ts';
 import { fixedClock } from './clock.ts';
-import { createTestApp, type TestApp } from './test-app.ts';
+import { appWithOrganization, type TestApp } from './test-app.ts';
 import { API_ID, ROOT_KEY, startUnkeyServer, type UnkeyServer } from './unkey-server.ts';
 
 export interface UnkeyApp extends TestApp, Disposable {
@@ -11,11 +11,16 @@ export interface UnkeyApp extends TestApp, Disposable {
 /** Long enough that no slow machine runs into it. */
 const PATIENT_MS = 60_000;
 
-/** The whole app with its keys at a stand-in for Unkey, both on one clock. */
-export function createUnkeyApp({ withoutApiId = false, ...config }: Options = {}): UnkeyApp {
+/** The app with an organization, `org_a` unless others are named, and its keys at a stand-in for Unkey, on one clock. */
+export async function createUnkeyApp({
+  organizations,
+  withoutApiId = false,
+  ...config
+}: Options = {}): Promise<UnkeyApp> {
   const clock = fixedClock();
   const unkey = startUnkeyServer({ clock });
-  const app = createTestApp({
+  const app = await appWithOrganization({
+    organizations,
     clock,
     keys: (base) =>
       unkeyKeys(base, {
@@ -29,4 +34,4 @@ export function createUnkeyApp({ withoutApiId = false, ...config }: Options = {}
   return { ...app, unkey, [Symbol.dispose]: unkey[Symbol.dispose] };
 }
 
-type Options = Partial<UnkeyConfig> & { withoutApiId?: boolean };
+type Options = Partial<UnkeyConfig> & { organizations?: readonly string[]; withoutApiId?: boolean };

@@ -10,12 +10,12 @@ import {
   type NewTrigger,
   switchTrigger,
 } from '../../src/triggers/service.ts';
-import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { compose, postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 // A trigger acts on events that arrive while it is enabled, and on those that a person asks for.
 
@@ -23,9 +23,7 @@ let app: TestApp;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub());
 });
 
 function create(given: Partial<NewTrigger> = {}) {
@@ -311,7 +309,7 @@ describe('a preview and a rehearsal', () => {
     expect(await refusalOf(preview(id, 'edited'))).toMatchObject({ status: 409 });
   });
 
-  test('include only what arrived in a rolling draft', async () => {
+  test('include only events that arrived in a rolling draft', async () => {
     await push(1, 'feat: before');
     const { id } = await create({ event: 'push' });
     await push(2, 'feat: one');
@@ -322,7 +320,7 @@ describe('a preview and a rehearsal', () => {
 });
 
 describe('a rolling draft', () => {
-  test('includes only what arrived while its trigger was enabled', async () => {
+  test('includes only events that arrived while its trigger was enabled', async () => {
     await push(1, 'feat: before');
     const { id } = await create({ event: 'push' });
     await push(2, 'feat: one');
@@ -385,7 +383,7 @@ describe('a rolling draft', () => {
     expect(await toldBy(app)).toEqual({ v2: ['Hour 1'], v5: ['Hour 3', 'Hour 4'] });
   });
 
-  test('excludes what the old label filter excluded', async () => {
+  test('excludes the pull requests that the old label filter excluded', async () => {
     const { id } = await create({ event: 'pull_request', filters: { label: ['feature'] } });
     const merge = (number: number, label: string) =>
       deliver('pull_request', {

@@ -17,20 +17,18 @@ import {
   type NewTrigger,
   switchTrigger,
 } from '../../src/triggers/service.ts';
-import { connectGithub, githubRequest } from '../support/deliveries.ts';
+import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { changed } from '../support/payloads.ts';
 import { allRows } from '../support/rows.ts';
 import { limitOfStuckThreads } from '../support/stuck-thread.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
 let connected: Connected;
 let composer: Composer;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub());
   // The bounds of a template are tested here, and not the time limit of the thread.
   composer = threadedComposer({ after: () => () => undefined });
 });
@@ -83,7 +81,7 @@ describe('a failing trigger does not hold up the others', () => {
     names.reduceRight((inner, name) => `{% for ${name} in changes %}${inner}{% endfor %}`, body);
 
   test.each([
-    ['divides by what is zero this time', { bodyTemplate: PER_CHANGE }, 'Words.', PER_CHANGE_FAILS],
+    ['divides by a number that is zero this time', { bodyTemplate: PER_CHANGE }, 'Words.', PER_CHANGE_FAILS],
     [
       'loops in loops over more than there were',
       { bodyTemplate: loop('{{ a.text }}{{ b.text }}', 'a', 'b', 'c') },

@@ -10,15 +10,14 @@ import { findActive } from '../support/active-html.ts';
 import { connectGithub, connectLinear, githubRequest, linearRequest } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
-import { bearer, createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, bearer, type TestApp } from '../support/test-app.ts';
 
 // Hostile text in a delivery, from the receiver to the post that a site reads.
 
 let app: TestApp;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
+  app = await appWithOrganization();
 });
 
 const NOW = new Date('2026-11-20T11:00:00.000Z');
@@ -83,7 +82,7 @@ const texts: [name: string, text: string, more?: string[]][] = [
     'keepsake \u0000\u0001\u001b[31m\u009b\n\n- pearl\u0000\n- ruby \u0007',
     ['pearl', 'ruby'],
   ],
-  ['only what is left out', 'keepsake\n\n\u0000\u202e\ud800<!-- x -->\n\n<script></script>'],
+  ['only parts that are left out', 'keepsake\n\n\u0000\u202e\ud800<!-- x -->\n\n<script></script>'],
   [
     'Liquid',
     "keepsake {{ 'x' | date }} {% raw %}\n\n- {{ release.name }} pearl {% for i in (1..9) %}{{ i }}{% endfor %}",

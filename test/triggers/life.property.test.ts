@@ -1,16 +1,17 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { Connected } from '../../src/integrations/model.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { deletePost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { listRuns } from '../../src/triggers/queue-store.ts';
 import { changeTrigger, createTrigger, deleteTrigger, switchTrigger } from '../../src/triggers/service.ts';
-import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
 import { rounds } from '../support/rounds.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 // The life of triggers, in any order: a post is made only of an event that arrived while its trigger was enabled, or
 // that a person asked for. A model that knows nothing of the code says which posts there must be.
@@ -117,7 +118,7 @@ class World {
 
   constructor(
     readonly app: TestApp,
-    readonly connected: Awaited<ReturnType<typeof connectGithub>>,
+    readonly connected: Connected,
   ) {}
 
   fits(trigger: Expected, hour: number): boolean {
@@ -205,7 +206,7 @@ function payloadOf(app: TestApp, delivery: Release | Push) {
     action: delivery.minute === 0 ? 'published' : 'edited',
     'release.tag_name': tagOf(hour),
     'release.name': tagOf(hour),
-    // A release without notes tells what was pushed before it.
+    // A release without notes lists the pushes before it.
     'release.body': hour % 2 === 0 ? `Minute ${delivery.minute}.` : '',
     'release.prerelease': delivery.isPrerelease,
     'release.published_at': at(hour, 0),
@@ -351,9 +352,8 @@ test.each([
   async (_, command, maxLength) => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, { maxLength, size: 'max' }), async (commands) => {
-        const app = createTestApp();
-        await app.addOrganization('org_a');
-        const world = new World(app, await connectGithub(app, 'org_a'));
+        const { app, connected } = await appWithGithub();
+        const world = new World(app, connected);
         for (const slot of Object.keys(slots) as Slot[]) {
           await apply(world, { kind: 'create', slot, last: 0, isEnabled: true });
         }

@@ -6,11 +6,11 @@ import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { listRuns } from '../../src/triggers/queue-store.ts';
 import { createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
-import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed, type Payload } from '../support/payloads.ts';
 import { refusalOf } from '../support/refusal.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 // A release and its draft: made once, kept up to date, and left alone once a person has touched it.
 
@@ -20,9 +20,7 @@ let app: TestApp;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub());
 });
 
 function trigger(given: Partial<NewTrigger> = {}) {
@@ -172,7 +170,7 @@ describe('a person has', () => {
   });
 });
 
-test('published at once, when the trigger says so; then it stays as it is', async () => {
+test('a trigger that publishes makes a published post, which later edits do not change', async () => {
   await trigger({ publish: true });
   await deliver(sample());
   const post = await only();

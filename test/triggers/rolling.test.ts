@@ -4,12 +4,12 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
-import { connectGithub, githubRequest } from '../support/deliveries.ts';
+import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 
-// The rolling draft of a branch: what closes it, and who.
+// The rolling draft of a branch, until a release or a person closes it.
 
 const UNRELEASED = 'Unreleased: acme/rocket';
 
@@ -17,9 +17,7 @@ let app: TestApp;
 let connected: Connected;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub());
   const { integrationId } = connected;
   await createTrigger(app.deps, { integrationId, event: 'push', contentType: 'changelog' });
 });
@@ -63,7 +61,7 @@ async function deliver(event: string, payload: Record<string, unknown>): Promise
 const drafts = () => toldBy(app);
 
 describe('a release', () => {
-  test('closes the draft, which keeps its post, and the next change opens another', async () => {
+  test('closes the draft, which stays the same post; the next change opens another', async () => {
     await push(1, 'feat: one');
     await push(2, 'feat: two');
     const [open] = await postsOf(app);
@@ -76,7 +74,7 @@ describe('a release', () => {
   });
 
   test.each([['Words alone.'], ['### Added\n- Something else']])(
-    'changes nothing of what the draft tells, whatever its notes say: %p',
+    'leaves the text of the draft as it is, whatever its notes say: %p',
     async (body) => {
       await push(1, 'feat: one');
       await push(2, 'feat: two');
@@ -138,7 +136,7 @@ describe('a person', () => {
     const draft = posts.find(({ status }) => status === 'draft');
     expect(draft?.markdown).toContain('Two');
     expect(draft?.markdown).not.toContain('One');
-    // And the release has what is left.
+    // And the release has the remaining change.
     await release(3, 'v1.0.0');
     expect(await drafts()).toEqual({ [UNRELEASED]: ['One'], 'v1.0.0': ['Two'] });
   });

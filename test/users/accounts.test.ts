@@ -8,35 +8,34 @@ import {
 } from '../../src/users/accounts.ts';
 import { acceptInvitation, createPasswordLink, invite } from '../../src/users/links.ts';
 import { listMembers } from '../../src/users/store.ts';
-import { cookieOf, form, signedIn, visitor } from '../support/dashboard.ts';
+import {
+  EMAIL as ANN,
+  cookieOf,
+  form,
+  PASSWORD,
+  setPassword,
+  signedIn,
+  tokenIn,
+  visitor,
+} from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
-import { createTestApp, type TestApp } from '../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
-const ANN = 'ann@acme.example';
 const BOB = 'bob@acme.example';
-const PASSWORD = 'correct horse battery';
 const ACCOUNT = '/dashboard/~/account';
 const MEMBERS = '/dashboard/org_a/settings/members';
 
 /** Two owners of an organization, both signed in; Bob has a password. */
 async function withOwners() {
-  const app = createTestApp();
-  await app.addOrganization('org_a');
+  const app = await appWithOrganization();
   const ann = await signedIn(app, { organizationId: 'org_a', email: ANN });
   const bob = await signedIn(app, { organizationId: 'org_a', email: BOB });
-  const passwordHash = Bun.password.hashSync(PASSWORD, {
-    algorithm: 'argon2id',
-    memoryCost: 8,
-    timeCost: 1,
-  });
-  app.db.$client.query('update users set password_hash = ? where email = ?').run(passwordHash, BOB);
+  setPassword(app, { email: BOB });
   return { app, ann, bob };
 }
 
 const signIn = (app: TestApp, password = PASSWORD) =>
   visitor(app)('/dashboard/~/sign-in', form({ email: BOB, password }));
-
-const tokenIn = (path: string) => new URL(path, 'http://x').searchParams.get('token') ?? '';
 
 describe('a disabled account', () => {
   test('is signed out at once, and cannot sign in', async () => {
@@ -53,7 +52,7 @@ describe('a disabled account', () => {
     expect((await ann(ACCOUNT)).status).toBe(200);
   });
 
-  test('is told apart only after the right password', async () => {
+  test('is reported only after the right password', async () => {
     const { app } = await withOwners();
     await disableAccount(app.deps, BOB);
     const refused = await signIn(app, 'wrong');
@@ -118,7 +117,7 @@ describe('a disabled account', () => {
     expect((await listMembers(app.db, 'org_a')).map(({ email }) => email)).toEqual([ANN]);
   });
 
-  test('signs in again once it is enabled, with nothing of before', async () => {
+  test('signs in again once it is enabled, without its old sessions', async () => {
     const { app, bob } = await withOwners();
     await disableAccount(app.deps, BOB);
     const first = allRows(app.db).users;
@@ -176,7 +175,7 @@ describe('the last owner', () => {
     expect((await signIn(app)).status).not.toBe(303);
   });
 
-  test('is whoever is left beside disabled owners', async () => {
+  test('is the only owner whose account is enabled', async () => {
     const { app } = await withOwners();
     await disableAccount(app.deps, BOB);
     expect(disableAccount(app.deps, ANN)).rejects.toThrow('is the last owner of org_a');

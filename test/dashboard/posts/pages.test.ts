@@ -4,7 +4,7 @@ import { readPost } from '../../../src/posts/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit, visitor } from '../../support/dashboard.ts';
 import { postsOf } from '../../support/drafts.ts';
 import { allRows } from '../../support/rows.ts';
-import { createTestApp, type TestApp } from '../../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../../support/test-app.ts';
 
 const ALL = '/dashboard/org_a/posts';
 
@@ -12,9 +12,7 @@ let app: TestApp;
 let visit: Visit;
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_b');
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
   visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
 });
 
@@ -68,8 +66,7 @@ describe('a long text', () => {
       rendered.push(markdown);
       return '<p>from the thread</p>';
     };
-    app = createTestApp({ render });
-    await app.addOrganization('org_a');
+    app = await appWithOrganization({ render });
     visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     await app.addPosts(
       'org_a',
@@ -89,8 +86,7 @@ describe('a long text', () => {
 
   test('that takes too long is not shown, and can be edited all the same', async () => {
     const render = () => Promise.reject(new AppError(503, 'The text took more than 2 s to render'));
-    app = createTestApp({ render });
-    await app.addOrganization('org_a');
+    app = await appWithOrganization({ render });
     visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     await app.addPosts('org_a', { id: 'p', markdown: long, content: 'x' });
     const html = await read(`${ALL}/p`);
@@ -113,7 +109,7 @@ describe('the list', () => {
     expect(html).not.toContain('<table');
   });
 
-  test('shows what a post is, where it came from, and when; newest first', async () => {
+  test('shows the type, source and time of each post, newest first', async () => {
     await app.addPosts(
       'org_a',
       { title: 'Old', sourceMetadata: { platform: 'github', repository: 'acme/rocket', version: '2.4.0' } },
@@ -141,7 +137,7 @@ describe('the list', () => {
     ['?page=99999999999', ['Both words', 'Draft', 'Social']],
     ['?q=%22', []],
     ['?q=%F0%9F%9A%80+AND+%2A', []],
-  ])('%s shows what fits', async (query, titles) => {
+  ])('%s shows the posts that match', async (query, titles) => {
     await app.addPosts(
       'org_a',
       { title: 'Social', contentType: 'linkedin_post' },
@@ -152,7 +148,7 @@ describe('the list', () => {
     expect([response.status, titlesIn(await response.text())]).toEqual([200, titles]);
   });
 
-  test('says so when nothing fits, and keeps what was looked for', async () => {
+  test('says when no post matches, and keeps the search', async () => {
     await app.addPosts('org_a', {});
     const html = await read(`${ALL}?q=${encodeURIComponent(hostile)}&status=draft`);
     expect(html).toContain('<a class="button" href="/dashboard/org_a/posts">Show all posts</a>');
@@ -205,7 +201,7 @@ describe('a new post', () => {
       'Markdown must have at most 200000 characters, not 200001.',
     ],
     [{ title: 'Kept', markdown: 'a\0b' }, 'Markdown must not hold the character U+0000.'],
-  ])('that is wrong is shown again with what is wrong: %#', async (fields, message) => {
+  ])('that is invalid is shown again with its problem: %#', async (fields, message) => {
     const before = allRows(app.db);
     const response = await visit(`${ALL}/~/new`, form(fields));
     const html = await response.text();
@@ -283,7 +279,7 @@ describe('the editor', () => {
       'Markdown must have at most',
       'value="Kept title"',
     ],
-  ])('shows what is wrong, and keeps what was typed: %#', async (changes, message, kept) => {
+  ])('shows the problem, and keeps the text: %#', async (changes, message, kept) => {
     const before = allRows(app.db);
     const response = await visit(`${ALL}/p`, form(await fieldsOf('p', { ...changes, status: 'published' })));
     const html = await response.text();

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import { contentTypes, type PageSelection, postStatuses } from '../../../src/posts/model.ts';
 import { MAX_FOUND, searchPosts } from '../../../src/posts/search.ts';
 import { deletePost, editPost, savePosts } from '../../../src/posts/service.ts';
-import { createTestApp, type TestApp } from '../../support/test-app.ts';
+import { appWithOrganization, type TestApp } from '../../support/test-app.ts';
 
 const everything = {
   statuses: [...postStatuses],
@@ -14,9 +14,7 @@ const everything = {
 let app: TestApp;
 
 beforeAll(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  await app.addOrganization('org_A');
+  app = await appWithOrganization({ organizations: ['org_a', 'org_A'] });
   await app.addPosts(
     'org_a',
     { id: 'quiet', title: 'Quieter engines', content: 'They start softer AND slower' },
@@ -76,7 +74,7 @@ test.each([
   ['changelog', []],
   ['6f72675f61', []],
   [' ', []],
-])('%j finds what it means', async (query, expected) => {
+])('%j finds the posts with these words', async (query, expected) => {
   expect(await found(query)).toEqual(expected);
 });
 
@@ -95,10 +93,9 @@ test('a long query is read as far as is reasonable', async () => {
 });
 
 test('the index follows every way of writing', async () => {
-  const own = createTestApp();
+  const own = await appWithOrganization();
   const isWhole = () =>
     own.db.$client.run("insert into post_search (post_search, rank) values ('integrity-check', 1)");
-  await own.addOrganization('org_a');
   const [first] = await own.addPosts('org_a', { id: 'a', title: 'First' }, { id: 'b', title: 'Second' });
   const ids = async (query: string, statuses = everything.statuses) => {
     const { posts } = await searchPosts(own.db, 'org_a', query, { ...everything, statuses });
@@ -120,9 +117,8 @@ test('the index follows every way of writing', async () => {
   isWhole();
 });
 
-test('where more than enough hold a word, what only begins with it is left out', async () => {
-  const own = createTestApp();
-  await own.addOrganization('org_a');
+test('when enough posts have the whole word, posts with longer words are left out', async () => {
+  const own = await appWithOrganization();
   const many = Array.from({ length: MAX_FOUND }, (_, index) => ({ id: `p${index}`, title: 'Same' }));
   await own.addPosts('org_a', { id: 'longer', title: 'Sameness' }, ...many);
   const all = { ...everything, limit: MAX_FOUND };
@@ -137,9 +133,8 @@ test('where more than enough hold a word, what only begins with it is left out',
   expect(enough.posts.map(({ id }) => id)).not.toContain('last');
 });
 
-test('pages of what was found, and an end to it', async () => {
-  const own = createTestApp();
-  await own.addOrganization('org_a');
+test('found posts have pages, up to a limit', async () => {
+  const own = await appWithOrganization();
   const many = Array.from({ length: MAX_FOUND + 1 }, (_, index) => ({ id: `p${index}`, title: 'Same' }));
   await own.addPosts('org_a', ...many);
   const page = (number: number) =>

@@ -6,10 +6,10 @@ import { readPost } from '../../../src/posts/store.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
 import { createTrigger } from '../../../src/triggers/service.ts';
 import { form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
-import { connectGithub, githubRequest, logOf } from '../../support/deliveries.ts';
+import { appWithGithub, githubRequest, logOf } from '../../support/deliveries.ts';
 import { postsOf, runAll } from '../../support/drafts.ts';
 import { changed } from '../../support/payloads.ts';
-import { createTestApp, type TestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 
 // A release whose draft somebody edited, and which was edited itself after that.
 
@@ -35,9 +35,7 @@ function edited(body: string, minute = 30) {
 }
 
 beforeEach(async () => {
-  app = createTestApp();
-  await app.addOrganization('org_a');
-  connected = await connectGithub(app, 'org_a');
+  ({ app, connected } = await appWithGithub());
   const { integrationId } = connected;
   await createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog' });
   await deliver();
@@ -66,7 +64,7 @@ test('a draft says where it came from, down to the delivery in the log', async (
   expect(await (await visit(path)).text()).not.toContain('the delivery');
 });
 
-test('a newer text stands beside what was edited, line by line, and can be taken', async () => {
+test('a newer text is shown beside the edited one, line by line, and can be taken', async () => {
   await editPost(app.deps, id, { markdown: 'My words' });
   await edited(`Second words\n\n${hostile}`);
   const html = await (await visit(path)).text();
@@ -79,7 +77,7 @@ test('a newer text stands beside what was edited, line by line, and can be taken
   expect(await (await visit(path)).text()).not.toContain('new version');
 });
 
-test('keeping the own text turns the newer one down', async () => {
+test('keeping the edited text dismisses the newer one', async () => {
   await editPost(app.deps, id, { markdown: 'My words' });
   await edited('Second words');
   expect((await choose(await choice('keep'))).status).toBe(303);
@@ -87,7 +85,7 @@ test('keeping the own text turns the newer one down', async () => {
   expect(await hasSuggestionFor(app.deps, id)).toBe(false);
 });
 
-test.each(['take', 'keep'] as const)('%s is about what was read, not about what came since', async (word) => {
+test.each(['take', 'keep'] as const)('%s applies only to the version that the page showed', async (word) => {
   await editPost(app.deps, id, { markdown: 'My words' });
   await edited('Second words');
   const read = await choice(word);
@@ -101,7 +99,7 @@ test.each(['take', 'keep'] as const)('%s is about what was read, not about what 
   expect(await hasSuggestionFor(app.deps, id)).toBe(true);
 });
 
-test('what is neither choice does nothing, and where there is no newer text there is nothing to do', async () => {
+test('an unknown choice is refused; a choice without a newer text changes nothing', async () => {
   expect((await choose({ choice: 'take' })).status).toBe(303);
   await editPost(app.deps, id, { markdown: 'My words' });
   await edited('Second words');

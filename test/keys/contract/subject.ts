@@ -2,11 +2,10 @@ import type { NewKey } from '../../../src/keys/model.ts';
 import type { KeyService } from '../../../src/keys/service.ts';
 import type { MovableClock } from '../../support/clock.ts';
 
-/** A key service on a clock that tests move, and the organizations that it asks for. */
+/** A key service on a clock that tests move. */
 export interface Subject extends Disposable {
   readonly keys: KeyService;
   readonly clock: MovableClock;
-  addOrganization(id: string): Promise<unknown>;
 }
 
 /** A fresh subject that knows the organizations `org_1` and `org_2`. */
