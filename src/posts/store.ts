@@ -3,12 +3,14 @@ import { imports, postCounts, posts, stagedPosts } from '../../db/schema/posts.t
 import { prepared, type ReadTx } from '../../db/storage.ts';
 import { notFound } from '../lib/app-error.ts';
 import {
+  type ContentType,
   contentTypes,
   type OwnedPost,
   type PageSelection,
   type Post,
   type PostJson,
   type PostSelection,
+  type PostStatus,
   postStatuses,
 } from './model.ts';
 
@@ -28,10 +30,11 @@ export async function tallyPosts(
 ): Promise<Tally> {
   let totalItems = 0;
   let version = '';
-  for (const group of statements(tx).tally.all({ organizationId })) {
-    if (!statuses.includes(group.status) || !types.includes(group.contentType)) continue;
-    totalItems += group.count;
-    version += group.version;
+  const groups = statements(tx).tally.values({ organizationId }) as TallyRow[];
+  for (const [status, contentType, count, groupVersion] of groups) {
+    if (!statuses.includes(status) || !types.includes(contentType)) continue;
+    totalItems += count;
+    version += groupVersion;
   }
   return { totalItems, version };
 }
@@ -63,12 +66,11 @@ export async function findPostJson(
   postId: string,
   { statuses, contentTypes: types }: PostSelection,
 ): Promise<PostJson | null> {
-  const row = statements(tx).byId.get({ postId });
-  const matches =
-    row?.organizationId === organizationId &&
-    statuses.includes(row.status) &&
-    types.includes(row.contentType);
-  return matches ? row.json : null;
+  const [row] = statements(tx).byId.values({ postId }) as VersionRow[];
+  if (row === undefined) return null;
+  const [, owner, status, contentType, json] = row;
+  const matches = owner === organizationId && statuses.includes(status) && types.includes(contentType);
+  return matches ? json : null;
 }
 
 /** A post of any organization. */
@@ -146,9 +148,18 @@ function columnsOf({ id, organizationId, status, contentType, json }: PostTable)
   return { id, organizationId, status, contentType, json };
 }
 
+// The rows of `values`, which every request of the content API reads: mapping them to objects took a tenth of its time.
+type TallyRow = [status: PostStatus, contentType: ContentType, count: number, version: string];
+type VersionRow = [id: string, owner: string, status: PostStatus, contentType: ContentType, json: PostJson];
+
 const statements = prepared((tx) => ({
   tally: tx
-    .select()
+    .select({
+      status: postCounts.status,
+      contentType: postCounts.contentType,
+      count: postCounts.count,
+      version: postCounts.version,
+    })
     .from(postCounts)
     .where(eq(postCounts.organizationId, sql.placeholder('organizationId')))
     .prepare(),
