@@ -2,6 +2,7 @@ import type { Database as Sqlite } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { type Placeholder, sql } from 'drizzle-orm';
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
+import type { BaseSQLiteDatabase } from 'drizzle-orm/sqlite-core';
 import { AppError } from '../src/lib/app-error.ts';
 
 // Access to the database: `read` and `write`. Their bodies are asynchronous and call only stores. With SQLite every
@@ -10,13 +11,20 @@ import { AppError } from '../src/lib/app-error.ts';
 /** Drizzle over one SQLite connection. `$client` is the connection itself. */
 export type Drizzle = BunSQLiteDatabase & { $client: Sqlite };
 
-/** A connection to read through. Stores take it; nobody else uses its methods. */
-export type ReadTx = Drizzle;
+/**
+ * A connection to read through. Stores take it; nobody else uses its methods. Its statements are promises to the types,
+ * so that another engine can stand behind the stores; those of SQLite are done when they return.
+ */
+export type ReadTx = BaseSQLiteDatabase<'async', unknown>;
+
+export function forStores(connection: Drizzle): ReadTx {
+  return connection as unknown as ReadTx;
+}
 
 declare const writes: unique symbol;
 
 /** A transaction that may write. Only `write` makes one, so a write outside of a transaction does not compile. */
-export type WriteTx = Drizzle & { readonly [writes]: true };
+export type WriteTx = ReadTx & { readonly [writes]: true };
 
 interface WriteOptions {
   /** Work of one key keeps its order. SQLite has a single writer, which keeps the order of all work. */
@@ -101,7 +109,7 @@ export function createStorage(connection: Drizzle): Storage {
     try {
       begin.run();
       try {
-        return await work(connection);
+        return await work(forStores(connection));
       } finally {
         if ($client.inTransaction) rollback.run();
       }
@@ -228,14 +236,14 @@ function createTurns() {
 }
 
 /** The effects of the work that is running on a connection. */
-const effects = new WeakMap<Sqlite, (() => void)[]>();
+const effects = new WeakMap<ReadTx, (() => void)[]>();
 
 /**
  * Runs `effect`, such as a log line, once the work that calls this is on the disk; never when the work fails. Throws
  * outside of `write`.
  */
-export function afterCommit(tx: Pick<WriteTx, '$client'>, effect: () => void): void {
-  const own = effects.get(tx.$client);
+export function afterCommit(tx: WriteTx, effect: () => void): void {
+  const own = effects.get(tx);
   if (own === undefined) throw new Error('afterCommit was called outside of write');
   own.push(effect);
 }
@@ -247,10 +255,11 @@ async function runOne(
   run: (sql: string) => void,
 ): Promise<() => void> {
   const own: (() => void)[] = [];
+  const tx = forStores(connection) as WriteTx;
   run('SAVEPOINT work');
-  effects.set(connection.$client, own);
+  effects.set(tx, own);
   try {
-    const value = await work(connection as WriteTx);
+    const value = await work(tx);
     run('RELEASE work');
     return () => {
       for (const effect of own) runSafely(effect);
@@ -263,7 +272,7 @@ async function runOne(
     run('RELEASE work');
     return () => reject(error);
   } finally {
-    effects.delete(connection.$client);
+    effects.delete(tx);
   }
 }
 
@@ -280,8 +289,8 @@ function runSafely(effect: () => void): void {
  * Keeps statements for as long as their connection, built at first use. Otherwise Drizzle builds the SQL and SQLite
  * compiles it on every call, which costs more than the query.
  */
-export function prepared<Statements>(build: (tx: Drizzle) => Statements): (tx: Drizzle) => Statements {
-  const perConnection = new WeakMap<Drizzle, Statements>();
+export function prepared<Statements>(build: (tx: ReadTx) => Statements): (tx: ReadTx) => Statements {
+  const perConnection = new WeakMap<ReadTx, Statements>();
   return (tx) => {
     let statements = perConnection.get(tx);
     if (statements === undefined) {

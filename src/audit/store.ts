@@ -62,10 +62,10 @@ export async function recordAudit(
     count,
     createdAt: now.toISOString(),
   };
-  const plan = statements(tx).plan.get({ organizationId })?.plan;
+  const plan = (await statements(tx).plan.get({ organizationId }))?.plan;
   const retentionDays = plan === undefined ? ACCOUNT_RETENTION_DAYS : retentionDaysOf[plan];
   const expiresAt = now.getTime() + retentionDays * DAY_MS;
-  const [inserted] = statements(tx).insert.all({ ...fields, summary, expiresAt });
+  const [inserted] = await statements(tx).insert.all({ ...fields, summary, expiresAt });
   afterCommit(tx, () => log[levelOf(actor)]({ audit: fields }, `${describeActor(actor)} ${summary}`));
   return inserted?.id ?? 0;
 }
@@ -76,7 +76,7 @@ export async function withdrawAudit(
   { log, actor }: Pick<AuditContext, 'log' | 'actor'>,
   id: number,
 ): Promise<void> {
-  const [row] = tx
+  const [row] = await tx
     .delete(auditEvents)
     .where(eq(auditEvents.id, id))
     .returning({ action: auditEvents.action, targetId: auditEvents.targetId })
@@ -109,15 +109,16 @@ export async function countRefusedSignIn(
   const minute = new Date(Math.floor(clock.now().getTime() / 60_000) * 60_000);
   const createdAt = minute.toISOString();
   const { increment, refusals, insert } = statements(tx);
-  const wasCounted = (address: string | null) => increment.all({ createdAt, address, attempts }).length > 0;
-  if (wasCounted(clientAddress)) return;
-  const rowsSince = (since: string) => refusals.get({ since })?.rows ?? 0;
+  const wasCounted = async (address: string | null) =>
+    (await increment.all({ createdAt, address, attempts })).length > 0;
+  if (await wasCounted(clientAddress)) return;
+  const rowsSince = async (since: string) => (await refusals.get({ since }))?.rows ?? 0;
   const isFull =
-    rowsSince(createdAt) >= MAX_REFUSALS.perMinute ||
-    rowsSince(`${createdAt.slice(0, 10)}T00:00:00.000Z`) >= MAX_REFUSALS.perDay;
+    (await rowsSince(createdAt)) >= MAX_REFUSALS.perMinute ||
+    (await rowsSince(`${createdAt.slice(0, 10)}T00:00:00.000Z`)) >= MAX_REFUSALS.perDay;
   const address = isFull ? null : clientAddress;
-  if (isFull && wasCounted(address)) return;
-  insert.run({
+  if (isFull && (await wasCounted(address))) return;
+  await insert.run({
     ...REFUSED,
     organizationId: null,
     actorId: null,
@@ -151,14 +152,15 @@ export async function listAuditEvents(
   limit: number,
 ): Promise<AuditEvent[]> {
   const isOfOne = organizationId === undefined ? undefined : eq(auditEvents.organizationId, organizationId);
-  return tx
-    .select()
-    .from(auditEvents)
-    .where(and(isOfOne, matches(filter)))
-    .orderBy(desc(auditEvents.id))
-    .limit(limit)
-    .all()
-    .map(toEvent);
+  return (
+    await tx
+      .select()
+      .from(auditEvents)
+      .where(and(isOfOne, matches(filter)))
+      .orderBy(desc(auditEvents.id))
+      .limit(limit)
+      .all()
+  ).map(toEvent);
 }
 
 /** Newest first: the events of an organization, and of its members' accounts since each became a member. */
@@ -168,7 +170,7 @@ export async function listOrganizationAudit(
   filter: AuditFilter,
   limit: number,
 ): Promise<AuditEvent[]> {
-  const ofMembers = tx
+  const ofMembers = await tx
     .select(getTableColumns(auditEvents))
     .from(memberships)
     // SQLite keeps the order of a cross join: from the few members to the events of each.
@@ -218,7 +220,7 @@ export async function deleteExpiredAudit(tx: WriteTx, asOf: Date, limit: number)
     .where(lte(auditEvents.expiresAt, asOf.getTime()))
     .limit(limit);
   const deleted = tx.delete(auditEvents).where(inArray(auditEvents.id, expired));
-  return deleted.returning({ id: auditEvents.id }).all().length;
+  return (await deleted.returning({ id: auditEvents.id }).all()).length;
 }
 
 const { id: _, ...columns } = getTableColumns(auditEvents);

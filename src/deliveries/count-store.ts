@@ -17,25 +17,26 @@ export type DayCounts = Awaited<ReturnType<typeof countDays>>[number];
  */
 export async function countDays(tx: ReadTx, integrationId: string, now: Date, days: number) {
   const dayOf = (ago: number) => new Date(now.getTime() - ago * DAY_MS).toISOString().slice(0, 10);
-  return Array.from({ length: days }, (_, index) => {
-    const ago = days - 1 - index;
-    const rows = statements(tx).day.all({ integrationId, from: dayOf(ago), to: dayOf(ago - 1) });
-    const counts: Partial<Record<DeliveryStatus, number>> = Object.fromEntries(
-      rows.map(({ status, entries }) => [status, entries]),
-    );
-    return { day: dayOf(ago), counts };
-  });
+  const counted: { day: string; counts: Partial<Record<DeliveryStatus, number>> }[] = [];
+  for (let ago = days - 1; ago >= 0; ago--) {
+    const rows = await statements(tx).day.all({ integrationId, from: dayOf(ago), to: dayOf(ago - 1) });
+    const counts = Object.fromEntries(rows.map(({ status, entries }) => [status, entries]));
+    counted.push({ day: dayOf(ago), counts });
+  }
+  return counted;
 }
 
 /** When the newest entry of an integration was written; null without any. */
 export async function findLastDeliveryTime(tx: ReadTx, integrationId: string): Promise<string | null> {
   const isOwn = eq(deliveries.integrationId, integrationId);
   return (
-    tx
-      .select({ at: max(deliveries.createdAt) })
-      .from(deliveries)
-      .where(isOwn)
-      .get()?.at ?? null
+    (
+      await tx
+        .select({ at: max(deliveries.createdAt) })
+        .from(deliveries)
+        .where(isOwn)
+        .get()
+    )?.at ?? null
   );
 }
 
@@ -53,16 +54,16 @@ export type LogForecast = Awaited<ReturnType<typeof forecastLog>>;
  */
 export async function forecastLog(tx: ReadTx, organizationId: string, now: Date) {
   const isOrganization = eq(deliveries.organizationId, organizationId);
-  const first = tx
+  const first = await tx
     .select({ at: deliveries.createdAt })
     .from(deliveries)
     .where(isOrganization)
     .orderBy(asc(deliveries.createdAt))
     .limit(1)
     .get();
-  const entries = countUpTo(tx, deliveries, isOrganization);
+  const entries = await countUpTo(tx, deliveries, isOrganization);
   const since = new Date(now.getTime() - RATE_DAYS * DAY_MS).toISOString();
-  const recent = countUpTo(tx, deliveries, and(isOrganization, gte(deliveries.createdAt, since)));
+  const recent = await countUpTo(tx, deliveries, and(isOrganization, gte(deliveries.createdAt, since)));
   const ageDays = first === undefined ? RATE_DAYS : (now.getTime() - Date.parse(first.at)) / DAY_MS;
   const days = Math.min(RATE_DAYS, Math.max(1, ageDays));
   return { entries, isCapped: entries >= MAX_COUNTED, oldest: first?.at ?? null, perDay: recent / days };
@@ -73,24 +74,28 @@ export async function countLiveClaims(tx: ReadTx, now: Date): Promise<number> {
   return countUpTo(tx, deliveryClaims, gt(deliveryClaims.expiresAt, now.getTime()));
 }
 
-function countUpTo(tx: ReadTx, table: typeof deliveries | typeof deliveryClaims, filter: SQL | undefined) {
+async function countUpTo(
+  tx: ReadTx,
+  table: typeof deliveries | typeof deliveryClaims,
+  filter: SQL | undefined,
+) {
   const some = tx
     .select({ one: sql`1`.as('one') })
     .from(table)
     .where(filter)
     .limit(MAX_COUNTED)
     .as('some');
-  return tx.select({ entries: count() }).from(some).get()?.entries ?? 0;
+  return (await tx.select({ entries: count() }).from(some).get())?.entries ?? 0;
 }
 
 /** When the newest known delivery was claimed or logged; null without any. */
 export async function findNewestDeliveryTime(tx: ReadTx): Promise<Date | null> {
   // Each is read from the end of an index. Entries have no index on their time alone.
-  const claim = tx
+  const claim = await tx
     .select({ expiresAt: max(deliveryClaims.expiresAt) })
     .from(deliveryClaims)
     .get();
-  const entry = tx
+  const entry = await tx
     .select({ createdAt: deliveries.createdAt })
     .from(deliveries)
     .orderBy(sql`rowid desc`)

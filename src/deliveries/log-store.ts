@@ -32,13 +32,18 @@ export async function listDeliveries(
   return listEntries(tx, and(within, since, beside), limit, (page - 1) * limit);
 }
 
-function listEntries(tx: ReadTx, where: SQL | undefined, limit: number, offset = 0): Delivery[] {
+async function listEntries(
+  tx: ReadTx,
+  where: SQL | undefined,
+  limit: number,
+  offset = 0,
+): Promise<Delivery[]> {
   const rows = tx
     .select()
     .from(deliveries)
     .where(where)
     .orderBy(...newestFirst);
-  return rows.limit(limit).offset(offset).all().map(fromRow);
+  return (await rows.limit(limit).offset(offset).all()).map(fromRow);
 }
 
 export interface LogPage {
@@ -64,7 +69,7 @@ export async function listLogPage(
   const end =
     beside === undefined
       ? undefined
-      : tx
+      : await tx
           .select({ createdAt: deliveries.createdAt, id: deliveries.id })
           .from(deliveries)
           .where(and(within, from, since))
@@ -74,7 +79,7 @@ export async function listLogPage(
           .get();
   // Pass the nearer lower bound alone: given both, SQLite walks the index to the further one.
   const until = end === undefined ? since : sql`${position} >= (${end.createdAt}, ${end.id})`;
-  const found = listEntries(tx, and(within, from, until, beside), limit + 1);
+  const found = await listEntries(tx, and(within, from, until, beside), limit + 1);
   const entries = found.slice(0, limit);
   const isFull = found.length > limit;
   return { entries, next: (isFull ? entries.at(-1) : end) ?? null, isCut: !isFull && end !== undefined };
@@ -129,7 +134,7 @@ export async function findDelivery(tx: ReadTx, organizationId: string, id: strin
 export async function getDelivery(tx: ReadTx, id: string, status?: DeliveryStatus): Promise<Delivery> {
   const isFirst =
     status === undefined ? sql`1` : sql`${deliveries.status} = ${status} and ${deliveries.replayOf} is null`;
-  const row = tx
+  const row = await tx
     .select()
     .from(deliveries)
     .where(or(eq(deliveries.id, id), eq(deliveries.referenceId, id)))
@@ -154,7 +159,7 @@ export async function findPing(
     eq(deliveries.statusCode, 200),
     repositoryId === null ? undefined : eq(deliveries.repositoryId, repositoryId),
   );
-  const [ping] = listEntries(tx, isPing, 1);
+  const [ping] = await listEntries(tx, isPing, 1);
   return ping ?? null;
 }
 
@@ -165,13 +170,13 @@ export async function listLogged(
   deliveryIds: readonly string[],
 ): Promise<Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>> {
   const { logged } = statements(tx);
-  return new Map(
-    deliveryIds.flatMap((deliveryId) => {
-      const entries = logged.all({ integrationId, deliveryId });
-      const best = entries.find(({ status }) => isTaken(status)) ?? entries[0];
-      return best === undefined ? [] : [[deliveryId, best] as const];
-    }),
-  );
+  const best = new Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>();
+  for (const deliveryId of deliveryIds) {
+    const entries = await logged.all({ integrationId, deliveryId });
+    const entry = entries.find(({ status }) => isTaken(status)) ?? entries[0];
+    if (entry !== undefined) best.set(deliveryId, entry);
+  }
+  return best;
 }
 
 function fromRow(row: typeof deliveries.$inferSelect): Delivery {

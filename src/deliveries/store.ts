@@ -33,7 +33,7 @@ type Claimable = Pick<NewDelivery, 'integrationId' | 'repositoryId' | 'reference
 
 /** The integration of a webhook's URL, with its sealed secrets, and the repository; null for what does not exist. */
 export async function findAddress(tx: ReadTx, integrationId: string, repositoryId: string | null) {
-  return statements(tx).address.get({ integrationId, repositoryId }) ?? null;
+  return (await statements(tx).address.get({ integrationId, repositoryId })) ?? null;
 }
 
 /** Claims the delivery id for 24 hours, in one atomic statement; a claim that has expired is renewed. */
@@ -42,21 +42,21 @@ export async function claimDelivery(tx: WriteTx, delivery: Claimable, now: Date)
   const { claim, connected, sameBody, title } = statements(tx);
   const expiresAt = now.getTime() + DEDUP_WINDOW_MS;
   const id = { integrationId, repositoryId, deliveryId: referenceId ?? '' };
-  if (claim.all({ ...id, now: now.getTime(), expiresAt }).length > 0) {
-    const same = bodyHash === null ? undefined : sameBody.get({ integrationId, bodyHash, referenceId });
+  if ((await claim.all({ ...id, now: now.getTime(), expiresAt })).length > 0) {
+    const same = bodyHash === null ? undefined : await sameBody.get({ integrationId, bodyHash, referenceId });
     return { state: 'claimed', sameBodyAs: same?.referenceId ?? null };
   }
-  if (connected.all({ integrationId, repositoryId }).length === 0) return { state: 'disconnected' };
-  return { state: 'duplicate', title: title.get({ integrationId, referenceId })?.title ?? null };
+  if ((await connected.all({ integrationId, repositoryId })).length === 0) return { state: 'disconnected' };
+  return { state: 'duplicate', title: (await title.get({ integrationId, referenceId }))?.title ?? null };
 }
 
 export async function insertDelivery(tx: WriteTx, entry: NewDelivery, now: Date): Promise<void> {
-  statements(tx).insert.run(toRow(entry, now));
+  await statements(tx).insert.run(toRow(entry, now));
 }
 
 /** Writes an entry, or adds one arrival to the entry that has its id. */
 export async function countDelivery(tx: WriteTx, entry: NewDelivery, now: Date): Promise<void> {
-  statements(tx).count.run(toRow(entry, now));
+  await statements(tx).count.run(toRow(entry, now));
 }
 
 /** Deletes at most `limit` expired rows. Returns the number deleted. */

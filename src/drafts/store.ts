@@ -12,11 +12,11 @@ export type DraftRow = typeof drafts.$inferSelect;
 export type DraftName = Pick<DraftRow, 'triggerId' | 'scope' | 'subject'>;
 
 export async function findDraft(tx: ReadTx, name: DraftName): Promise<DraftRow | null> {
-  return tx.select().from(drafts).where(isNamed(name)).get() ?? null;
+  return (await tx.select().from(drafts).where(isNamed(name)).get()) ?? null;
 }
 
 export async function findDraftOfPost(tx: ReadTx, postId: string): Promise<DraftRow | null> {
-  return tx.select().from(drafts).where(eq(drafts.postId, postId)).get() ?? null;
+  return (await tx.select().from(drafts).where(eq(drafts.postId, postId)).get()) ?? null;
 }
 
 /** The draft with this subject under any branch of the repository. */
@@ -27,13 +27,14 @@ export async function findDraftOfRepository(
 ): Promise<DraftRow | null> {
   const isOfRepository = and(gte(drafts.scope, `${repositoryId} `), lt(drafts.scope, `${repositoryId}!`));
   const isSame = and(eq(drafts.triggerId, triggerId), eq(drafts.subject, subject));
-  return tx.select().from(drafts).where(and(isSame, isOfRepository)).get() ?? null;
+  return (await tx.select().from(drafts).where(and(isSame, isOfRepository)).get()) ?? null;
 }
 
 /** Inserts the draft, or replaces its state. */
 export async function saveDraft(tx: WriteTx, row: DraftRow): Promise<void> {
   const { triggerId, scope, subject, ...state } = row;
-  tx.insert(drafts)
+  await tx
+    .insert(drafts)
     .values(row)
     .onConflictDoUpdate({ target: [drafts.triggerId, drafts.scope, drafts.subject], set: state })
     .run();
@@ -44,11 +45,11 @@ export async function renameDraft(
   name: DraftName,
   changes: Partial<Pick<DraftName, 'scope' | 'subject'>>,
 ): Promise<void> {
-  tx.update(drafts).set(changes).where(isNamed(name)).run();
+  await tx.update(drafts).set(changes).where(isNamed(name)).run();
 }
 
 export async function deleteDraft(tx: WriteTx, name: DraftName): Promise<void> {
-  tx.delete(drafts).where(isNamed(name)).run();
+  await tx.delete(drafts).where(isNamed(name)).run();
 }
 
 function isNamed({ triggerId, scope, subject }: DraftName) {
@@ -89,7 +90,7 @@ export async function listPostsOfDelivery(
           sql`exists (select 1 from ${drafts} where ${drafts.postId} = ${newest.postId}
             and instr(${drafts.eventKeys}, ${JSON.stringify(content.key)}) > 0)`,
         );
-  return tx
+  return await tx
     .select({ id, title, status, contentType, updatedAt })
     .from(newest)
     .innerJoin(posts, eq(posts.id, newest.postId))
@@ -133,17 +134,19 @@ export async function readScope(
 ): Promise<ScopeDrafts> {
   const isOfScope = and(eq(drafts.triggerId, triggerId), eq(drafts.scope, scope));
   const isClosed = and(isOfScope, like(drafts.subject, `${CLOSED}%`));
-  const since = tx
-    .select({ since: sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${drafts.until}, ${OVERLAP})` })
-    .from(drafts)
-    .where(isClosed)
-    .orderBy(desc(drafts.until))
-    .limit(1)
-    .get()?.since;
+  const since = (
+    await tx
+      .select({ since: sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${drafts.until}, ${OVERLAP})` })
+      .from(drafts)
+      .where(isClosed)
+      .orderBy(desc(drafts.until))
+      .limit(1)
+      .get()
+  )?.since;
   const recent =
     since === undefined
       ? []
-      : tx
+      : await tx
           .select({ eventKeys: drafts.eventKeys })
           .from(drafts)
           .where(and(isClosed, gte(drafts.until, since)))
@@ -153,7 +156,7 @@ export async function readScope(
     since,
     async oldestEvent(subjects) {
       const isOneOf = sql`${drafts.subject} in (select value from json_each(${JSON.stringify(subjects)}))`;
-      const rows = tx
+      const rows = await tx
         .select({ eventKeys: drafts.eventKeys, suggestion: drafts.suggestion })
         .from(drafts)
         .where(and(isOfScope, isOneOf))
@@ -166,7 +169,7 @@ export async function readScope(
         eq(events.integrationId, source.integrationId),
         eq(events.repositoryId, source.repositoryId ?? ''),
       );
-      const oldest = tx
+      const oldest = await tx
         .select({ time: min(events.occurredAt) })
         .from(events)
         .where(and(isOfSource, hasKey))

@@ -15,9 +15,9 @@ export async function recordEvent(
 ): Promise<{ newest: Event; previous: Event | null }> {
   const { find, save } = statements(tx);
   const stored = { ...event, ...idsOf(source) };
-  const previous = fromRow(find.get(stored));
+  const previous = fromRow(await find.get(stored));
   if (previous !== null && !replaces(event, previous)) return { newest: previous, previous };
-  save.run(stored);
+  await save.run(stored);
   return { newest: event, previous };
 }
 
@@ -65,7 +65,7 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
         until === undefined ? undefined : lte(events.occurredAt, until),
         arrived ? hasArrived : undefined,
       ];
-      const rows = tx
+      const rows = await tx
         .select()
         .from(events)
         .where(and(...filters))
@@ -76,7 +76,7 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
     },
 
     async listReleases(branch) {
-      const rows = tx
+      const rows = await tx
         .select({ tag: events.key, occurredAt: events.occurredAt, isPrerelease: events.isPrerelease })
         .from(events)
         .where(and(isOfSource, eq(events.type, 'release'), eq(events.branch, branch)))
@@ -86,11 +86,11 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
     },
 
     async find(type, key) {
-      return fromRow(statements(tx).find.get({ integrationId, repositoryId, type, key }));
+      return fromRow(await statements(tx).find.get({ integrationId, repositoryId, type, key }));
     },
 
     async arrivalOf(type, key) {
-      return statements(tx).arrival.get({ triggerId, repositoryId, type, key }) ?? null;
+      return (await statements(tx).arrival.get({ triggerId, repositoryId, type, key })) ?? null;
     },
   };
 }
@@ -98,7 +98,7 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
 /** The releases of some repositories of an integration, newest first, without their notes. */
 export async function listReleases(tx: ReadTx, integrationId: string, repositoryIds: readonly string[]) {
   const { repositoryId, key, branch, isPrerelease, occurredAt, deliveryId } = events;
-  const rows = tx
+  const rows = await tx
     .select({ repositoryId, tag: key, branch, isPrerelease, occurredAt, deliveryId })
     .from(events)
     .where(

@@ -17,20 +17,20 @@ const isHook = ({ integrationId, placeId }: HookKey) =>
 
 /** Skips places that have a hook. Returns whether it inserted all. */
 export async function insertHooks(tx: WriteTx, rows: readonly Hook[], createdAt: string): Promise<boolean> {
-  const inserted = rows.flatMap((row) =>
-    tx
+  let inserted = 0;
+  for (const row of rows) {
+    const added = tx
       .insert(hooks)
       .values({ ...row, createdAt })
-      .onConflictDoNothing()
-      .returning({ placeId: hooks.placeId })
-      .all(),
-  );
-  return inserted.length === rows.length;
+      .onConflictDoNothing();
+    inserted += (await added.returning({ placeId: hooks.placeId }).all()).length;
+  }
+  return inserted === rows.length;
 }
 
 /** Of one integration, by the names of their places. */
 export async function listHooks(tx: ReadTx, integrationId: string): Promise<Hook[]> {
-  return tx
+  return await tx
     .select(columns)
     .from(hooks)
     .where(eq(hooks.integrationId, integrationId))
@@ -50,7 +50,7 @@ export const MAX_WAIT_MS = DAY_MS;
 export async function listDueHooks(tx: ReadTx, now: Date, key?: HookKey) {
   const { retryAt } = hooks;
   const isDue = or(isNull(retryAt), lte(retryAt, now.getTime()), gt(retryAt, now.getTime() + MAX_WAIT_MS));
-  return tx
+  return await tx
     .select({ ...columns, type: integrations.type })
     .from(hooks)
     .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
@@ -62,7 +62,7 @@ export async function listDueHooks(tx: ReadTx, now: Date, key?: HookKey) {
 /** Of one integration, or of all. `repositoryId` null: it listens to every repository. */
 export async function listEnabledTriggers(tx: ReadTx, id?: string) {
   const { integrationId, repositoryId, event, enabled } = triggers;
-  return tx
+  return await tx
     .select({ integrationId, repositoryId, event })
     .from(triggers)
     .where(and(eq(enabled, true), id === undefined ? undefined : eq(integrationId, id)))
@@ -71,7 +71,7 @@ export async function listEnabledTriggers(tx: ReadTx, id?: string) {
 
 /** Does nothing if the hook is gone. */
 export async function updateHook(tx: WriteTx, key: HookKey, changes: Partial<Hook>): Promise<void> {
-  tx.update(hooks).set(changes).where(isHook(key)).run();
+  await tx.update(hooks).set(changes).where(isHook(key)).run();
 }
 
 /** Restores `hasPresentSecret` and the time of the next attempt. */
@@ -82,7 +82,8 @@ export function restoreHook(tx: WriteTx, hook: Hook): Promise<void> {
 
 /** Marks all hooks as not having the current secret. The job skips them until `retryAt`, in milliseconds since 1970. */
 export async function markSecretChanged(tx: WriteTx, integrationId: string, retryAt: number): Promise<void> {
-  tx.update(hooks)
+  await tx
+    .update(hooks)
     .set({ hasPresentSecret: false, retryAt, attempts: 0 })
     .where(eq(hooks.integrationId, integrationId))
     .run();
@@ -98,7 +99,7 @@ export async function recordMade(
   { remoteId, events, secret }: { remoteId: string; events: readonly string[]; secret: Buffer },
 ): Promise<Hook | null> {
   const hasPresentSecret = sql<boolean>`(SELECT ${integrations.secret} = ${secret} FROM ${integrations} WHERE ${integrations.id} = ${hook.integrationId})`;
-  const [row] = tx
+  const [row] = await tx
     .update(hooks)
     .set({ remoteId, events: [...events], hasPresentSecret, problem: null, retryAt: null, attempts: 0 })
     // The place may have been removed and added again, which gives it another URL.
@@ -120,13 +121,13 @@ export async function isBeingRotated(tx: ReadTx, integrationId: string, now: Dat
     .select()
     .from(hooks)
     .where(and(eq(hooks.integrationId, integrationId), isPending));
-  return pending.get() !== undefined;
+  return (await pending.get()) !== undefined;
 }
 
 /** Deletes hooks of an integration, at one place or at all. Returns them as they were. */
 export async function deleteHooks(tx: WriteTx, integrationId: string, placeId?: string): Promise<Hook[]> {
   const isAtPlace = placeId === undefined ? undefined : eq(hooks.placeId, placeId);
-  return tx
+  return await tx
     .delete(hooks)
     .where(and(eq(hooks.integrationId, integrationId), isAtPlace))
     .returning(columns)
@@ -134,6 +135,8 @@ export async function deleteHooks(tx: WriteTx, integrationId: string, placeId?: 
 }
 
 /** Hooks that differ from the desired state because the provider refused or failed. */
-export function countProblems(tx: ReadTx): number {
-  return tx.select({ problems: count() }).from(hooks).where(isNotNull(hooks.problem)).get()?.problems ?? 0;
+export async function countProblems(tx: ReadTx): Promise<number> {
+  return (
+    (await tx.select({ problems: count() }).from(hooks).where(isNotNull(hooks.problem)).get())?.problems ?? 0
+  );
 }

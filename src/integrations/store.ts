@@ -14,7 +14,7 @@ type NewIntegration = typeof integrations.$inferInsert;
 type NewRepository = typeof repositories.$inferInsert;
 
 /** A connected provider, without its secrets. `hasToken`: Tidings manages its webhooks at the provider. */
-export type Integration = ReturnType<typeof select>[number];
+export type Integration = Awaited<ReturnType<typeof select>>[number];
 
 /** `fullName`: `owner/name`. `providerId` survives renames; null until the provider or a verified delivery names it. */
 export type Repository = Integration['repositories'][number];
@@ -33,17 +33,17 @@ export async function insertIntegration(
   integration: NewIntegration,
   newRepositories: readonly NewRepository[],
 ): Promise<void> {
-  tx.insert(integrations).values(integration).run();
+  await tx.insert(integrations).values(integration).run();
   for (const repository of newRepositories) await insertRepository(tx, repository);
 }
 
 export async function insertRepository(tx: WriteTx, repository: NewRepository): Promise<void> {
-  tx.insert(repositories).values(repository).run();
+  await tx.insert(repositories).values(repository).run();
 }
 
 /** Deletes its triggers too. Its deliveries stay in the log. */
 export async function deleteRepository(tx: WriteTx, id: string): Promise<void> {
-  tx.delete(repositories).where(eq(repositories.id, id)).run();
+  await tx.delete(repositories).where(eq(repositories.id, id)).run();
 }
 
 /** Of one organization, or of all; oldest first. */
@@ -56,14 +56,15 @@ export async function listIntegrations(tx: ReadTx, organizationId?: string): Pro
 
 /** Throws `IntegrationProblem` `integration_not_found`. */
 export async function getIntegration(tx: ReadTx, id: string): Promise<Integration> {
-  return select(tx, eq(integrations.id, id))[0] ?? notFound(id);
+  const [integration] = await select(tx, eq(integrations.id, id));
+  return integration ?? notFound(id);
 }
 
-function select(tx: ReadTx, filter: SQL | undefined) {
+async function select(tx: ReadTx, filter: SQL | undefined) {
   const { id, organizationId, type, enabled, token, createdAt } = integrations;
   const { integrationId: _, createdAt: __, ...repository } = getTableColumns(repositories);
   const hasToken = sql<boolean>`${token} is not null`.mapWith(Boolean);
-  const rows = tx
+  const rows = await tx
     .select({ integration: { id, organizationId, type, enabled, hasToken, createdAt }, repository })
     .from(integrations)
     .leftJoin(repositories, eq(repositories.integrationId, id))
@@ -83,7 +84,7 @@ function select(tx: ReadTx, filter: SQL | undefined) {
 
 /** With its encrypted secrets and token. */
 export async function findSealedIntegration(tx: ReadTx, id: string) {
-  return tx.select().from(integrations).where(eq(integrations.id, id)).get() ?? null;
+  return (await tx.select().from(integrations).where(eq(integrations.id, id)).get()) ?? null;
 }
 
 /** Throws `IntegrationProblem` `integration_not_found`. */
@@ -102,7 +103,8 @@ export async function learnRepository(
 ): Promise<void> {
   const other = sql`select 1 from ${repositories} as other where other.integration_id = ${repositories.integrationId} and other.provider_id = ${providerId} and other.id <> ${repositories.id}`;
   const isSame = or(isNull(repositories.providerId), eq(repositories.providerId, providerId));
-  tx.update(repositories)
+  await tx
+    .update(repositories)
     .set({ providerId, fullName })
     .where(and(eq(repositories.id, id), isSame, sql`not exists (${other})`))
     .run();
@@ -120,13 +122,13 @@ export async function requireUnconnected(
   const placeIds = places.map(({ id }) => id).filter((id) => id !== ALL_PUBLIC_TEAMS);
   const names = placeIds.map((name) => name.toLowerCase());
   const isOfOrganization = eq(integrations.organizationId, organizationId);
-  const repository = tx
+  const repository = await tx
     .select({ integrationId: integrations.id, place: repositories.fullName })
     .from(repositories)
     .innerJoin(integrations, eq(integrations.id, repositories.integrationId))
     .where(and(isOfOrganization, inArray(sql`lower(${repositories.fullName})`, names)))
     .get();
-  const hook = tx
+  const hook = await tx
     .select({ integrationId: integrations.id, place: hooks.placeName })
     .from(hooks)
     .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
@@ -144,7 +146,8 @@ export async function updateIntegration(
   secret?: Buffer,
 ): Promise<void> {
   const isCurrent = secret && eq(integrations.secret, secret);
-  tx.update(integrations)
+  await tx
+    .update(integrations)
     .set(changes)
     .where(and(eq(integrations.id, id), isCurrent))
     .run();
@@ -158,7 +161,7 @@ export async function findMissedCheckedAt(tx: ReadTx, id: string): Promise<strin
 /** Deletes its repositories too; its deliveries stay in the log. Throws `IntegrationProblem` `integration_not_found`. */
 export async function deleteIntegration(tx: WriteTx, id: string): Promise<void> {
   const deleted = tx.delete(integrations).where(eq(integrations.id, id));
-  if (deleted.returning({ id: integrations.id }).all().length === 0) notFound(id);
+  if ((await deleted.returning({ id: integrations.id }).all()).length === 0) notFound(id);
 }
 
 function notFound(integrationId: string): never {

@@ -7,7 +7,7 @@ export type KeyRow = typeof apiKeys.$inferSelect;
 
 /** What a verdict needs of the key, by the SHA-256 of its value. */
 export async function findKeyByHash(tx: ReadTx, hash: Buffer) {
-  return byHash(tx).get({ hash }) ?? null;
+  return (await byHash(tx).get({ hash })) ?? null;
 }
 
 // Hot path: every request of the content API runs this.
@@ -27,14 +27,14 @@ const byHash = prepared((db) =>
 
 /** Throws `AppError` 404. */
 export async function getKey(tx: ReadTx, id: string): Promise<KeyRow> {
-  const key = tx.select().from(apiKeys).where(eq(apiKeys.id, id)).get();
+  const key = await tx.select().from(apiKeys).where(eq(apiKeys.id, id)).get();
   if (key === undefined) throw notFound('key', id);
   return key;
 }
 
 /** Newest first. */
 export async function listKeyRows(tx: ReadTx, organizationId: string): Promise<KeyRow[]> {
-  return tx
+  return await tx
     .select()
     .from(apiKeys)
     .where(eq(apiKeys.organizationId, organizationId))
@@ -49,7 +49,7 @@ export async function countKeys(tx: ReadTx, now: Date): Promise<{ all: number; e
 }
 
 export async function insertKey(tx: WriteTx, key: KeyRow): Promise<void> {
-  tx.insert(apiKeys).values(key).run();
+  await tx.insert(apiKeys).values(key).run();
 }
 
 export async function updateKey(
@@ -57,9 +57,9 @@ export async function updateKey(
   id: string,
   change: Partial<Pick<KeyRow, 'revokedAt' | 'lastUsedAt'>>,
 ): Promise<void> {
-  tx.update(apiKeys).set(change).where(eq(apiKeys.id, id)).run();
+  await tx.update(apiKeys).set(change).where(eq(apiKeys.id, id)).run();
 }
 
 export async function deleteKey(tx: WriteTx, id: string): Promise<void> {
-  tx.delete(apiKeys).where(eq(apiKeys.id, id)).run();
+  await tx.delete(apiKeys).where(eq(apiKeys.id, id)).run();
 }

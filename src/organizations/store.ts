@@ -6,7 +6,12 @@ import type { Organization } from './model.ts';
 
 /** Throws `AppError` 409 when the id is in use. */
 export async function insertOrganization(tx: WriteTx, organization: Organization): Promise<void> {
-  const inserted = tx.insert(organizations).values(organization).onConflictDoNothing().returning().all();
+  const inserted = await tx
+    .insert(organizations)
+    .values(organization)
+    .onConflictDoNothing()
+    .returning()
+    .all();
   if (inserted.length > 0) return;
   throw new AppError(409, `Organization ${organization.id} exists already`, {
     code: 'organization_exists',
@@ -15,11 +20,11 @@ export async function insertOrganization(tx: WriteTx, organization: Organization
 }
 
 export async function updateOrganization(tx: WriteTx, { id, name, plan }: Organization): Promise<void> {
-  tx.update(organizations).set({ name, plan }).where(eq(organizations.id, id)).run();
+  await tx.update(organizations).set({ name, plan }).where(eq(organizations.id, id)).run();
 }
 
 export async function findOrganization(tx: ReadTx, id: string): Promise<Organization | null> {
-  return tx.select().from(organizations).where(eq(organizations.id, id)).get() ?? null;
+  return (await tx.select().from(organizations).where(eq(organizations.id, id)).get()) ?? null;
 }
 
 /** Throws `AppError` 404; `details.isEmpty` says that there is no organization at all. */
@@ -35,9 +40,13 @@ export async function getOrganization(tx: ReadTx, id: string): Promise<Organizat
 
 /** Oldest first. */
 export async function listOrganizations(tx: ReadTx): Promise<Organization[]> {
-  return tx.select().from(organizations).orderBy(asc(organizations.createdAt), asc(organizations.id)).all();
+  return await tx
+    .select()
+    .from(organizations)
+    .orderBy(asc(organizations.createdAt), asc(organizations.id))
+    .all();
 }
 
 export async function countOrganizations(tx: ReadTx): Promise<number> {
-  return tx.select({ total: count() }).from(organizations).get()?.total ?? 0;
+  return (await tx.select({ total: count() }).from(organizations).get())?.total ?? 0;
 }

@@ -30,7 +30,7 @@ export async function tallyPosts(
 ): Promise<Tally> {
   let totalItems = 0;
   let version = '';
-  const groups = statements(tx).tally.values({ organizationId }) as TallyRow[];
+  const groups = (await statements(tx).tally.values({ organizationId })) as TallyRow[];
   for (const [status, contentType, count, groupVersion] of groups) {
     if (!statuses.includes(status) || !types.includes(contentType)) continue;
     totalItems += count;
@@ -53,9 +53,10 @@ export async function listPostPage(
   const tally = await tallyPosts(tx, organizationId, selection);
   const window = pageWindow(tally.totalItems, selection);
   if (window.take === 0) return { ...tally, posts: [] };
-  const current = statements(tx).currentImport.get();
+  const current = await statements(tx).currentImport.get();
   const isApplying = current?.state === 'applying' && current.organizationId === organizationId;
-  const page = (isApplying ? listAppliedPage : listStoredPage)(tx, organizationId, selection, window);
+  const list = isApplying ? listAppliedPage : listStoredPage;
+  const page = await list(tx, organizationId, selection, window);
   return { ...tally, posts: window.fromEnd ? page.reverse() : page };
 }
 
@@ -66,7 +67,7 @@ export async function findPostJson(
   postId: string,
   { statuses, contentTypes: types }: PostSelection,
 ): Promise<PostJson | null> {
-  const [row] = statements(tx).byId.values({ postId }) as VersionRow[];
+  const [row] = (await statements(tx).byId.values({ postId })) as VersionRow[];
   if (row === undefined) return null;
   const [, owner, status, contentType, json] = row;
   const matches = owner === organizationId && statuses.includes(status) && types.includes(contentType);
@@ -75,13 +76,13 @@ export async function findPostJson(
 
 /** A post of any organization. */
 export async function readPost(tx: ReadTx, postId: string): Promise<OwnedPost | null> {
-  const row = statements(tx).byId.get({ postId });
+  const row = await statements(tx).byId.get({ postId });
   return row === undefined ? null : toOwnedPost(row);
 }
 
 /** A post of any organization. Throws `AppError` 404. */
 export async function getPost(tx: ReadTx, postId: string): Promise<Post> {
-  const row = statements(tx).byId.get({ postId });
+  const row = await statements(tx).byId.get({ postId });
   if (row === undefined) throw notFound('post', postId);
   return parsePost(row.json);
 }
@@ -96,21 +97,23 @@ function toOwnedPost({ json, organizationId }: { json: PostJson; organizationId:
 
 /** The existing posts with these ids, of any organization, by id. */
 export async function readPosts(tx: ReadTx, ids: readonly string[]): Promise<Map<string, OwnedPost>> {
-  const rows = versions(tx, ({ id }) => inArray(id, listed(ids))).all();
+  const rows = await versions(tx, ({ id }) => inArray(id, listed(ids))).all();
   const current = new Map(rows.reverse().map((row) => [row.id, row]));
   return new Map(current.entries().map(([id, row]) => [id, toOwnedPost(row)]));
 }
 
 /** The organization of each of these post ids that is in use, also by an import in progress. */
 export async function findOwners(tx: ReadTx, ids: readonly string[]): Promise<Map<string, string>> {
-  const rows = [posts, stagedPosts].flatMap((table) =>
-    tx
+  const owners = new Map<string, string>();
+  for (const table of [posts, stagedPosts]) {
+    const rows = await tx
       .select({ id: table.id, organizationId: table.organizationId })
       .from(table)
       .where(inArray(table.id, listed(ids)))
-      .all(),
-  );
-  return new Map(rows.map(({ id, organizationId }) => [id, organizationId]));
+      .all();
+    for (const { id, organizationId } of rows) owners.set(id, organizationId);
+  }
+  return owners;
 }
 
 /** Any number of ids as one variable. */
@@ -120,7 +123,7 @@ function listed(ids: readonly string[]): SQL {
 
 /** The posts that match a query of FTS5, newest first. Of more than `limit`, those that were added last. */
 export async function findPostIds(tx: ReadTx, match: string, limit: number): Promise<string[]> {
-  const rows = tx.all<{ id: string }>(sql`
+  const rows = await tx.all<{ id: string }>(sql`
     with found as materialized (
       select rowid as number from post_search where post_search match ${match} order by rowid desc limit ${limit}
     )
@@ -177,17 +180,17 @@ function pageWindow(totalItems: number, { limit, page, sort }: PageSelection) {
   return { take, offset: Math.min(before, after), ascending: (sort === 'asc') !== fromEnd, fromEnd };
 }
 
-function listStoredPage(
+async function listStoredPage(
   tx: ReadTx,
   organizationId: string,
   selection: PostSelection,
   { take, offset, ascending }: ReturnType<typeof pageWindow>,
-): PostJson[] {
+): Promise<PostJson[]> {
   const { pages } = statements(tx);
   const key = `${[...selection.statuses].sort()} ${[...selection.contentTypes].sort()} ${ascending}`;
   const statement = pages.get(key) ?? buildPageStatement(tx, selection, ascending);
   pages.set(key, statement);
-  return statement.values({ organizationId, take, offset }).map(([json]) => json as PostJson);
+  return (await statement.values({ organizationId, take, offset })).map(([json]) => json as PostJson);
 }
 
 /** Walks one index to the page's rows, then reads only their JSON, so that skipping to a far page reads no post. */
@@ -210,15 +213,15 @@ function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boo
 }
 
 /** The same list while an import is applied: SQLite merges the walks along both tables. */
-function listAppliedPage(
+async function listAppliedPage(
   tx: ReadTx,
   organizationId: string,
   selection: PostSelection,
   { take, offset, ascending }: ReturnType<typeof pageWindow>,
-): PostJson[] {
+): Promise<PostJson[]> {
   const order = ascending ? sql`asc` : sql`desc`;
   const isListed = matches(organizationId, selection);
-  const rows = tx.values<[PostJson]>(sql`
+  const rows = await tx.values<[PostJson]>(sql`
     select coalesce(
       (select json from staged_posts where id = page.id),
       (select json from posts where id = page.id)

@@ -5,7 +5,7 @@ import type { OwnedPost } from './model.ts';
 
 /** Writes a new post or version, which an import in progress no longer overwrites. Throws for a foreign id. */
 export async function writePost(tx: WriteTx, post: OwnedPost): Promise<void> {
-  const staged = statements(tx).take.get({ postId: post.id });
+  const staged = await statements(tx).take.get({ postId: post.id });
   const isTheirs = staged !== undefined && staged.organizationId !== post.organizationId;
   if (isTheirs || !(await savePost(tx, post)))
     throw new Error(`post ${post.id} belongs to another organization`);
@@ -13,19 +13,21 @@ export async function writePost(tx: WriteTx, post: OwnedPost): Promise<void> {
 
 /** Inserts or replaces a post in `posts`. False when another organization has the id. */
 async function savePost(tx: WriteTx, post: OwnedPost): Promise<boolean> {
-  return statements(tx).save.all({ ...post }).length > 0;
+  return (await statements(tx).save.all({ ...post })).length > 0;
 }
 
 /** Before a write in place: moves the version of an applied import into `posts`, and drops the one of any other. */
 export async function settleStagedPost(tx: WriteTx, postId: string): Promise<void> {
-  const staged = statements(tx).take.get({ postId });
+  const staged = await statements(tx).take.get({ postId });
   if (staged !== undefined && (await findImport(tx))?.state === 'applying') await savePost(tx, staged);
 }
 
 /** Deletes a settled post. Null when there is none. */
 export async function deletePostRow(tx: WriteTx, postId: string) {
   const { id, organizationId, title } = posts;
-  return tx.delete(posts).where(eq(id, postId)).returning({ id, organizationId, title }).get() ?? null;
+  return (
+    (await tx.delete(posts).where(eq(id, postId)).returning({ id, organizationId, title }).get()) ?? null
+  );
 }
 
 // A large import writes its posts in pieces, so that a delivery can commit between two of them. Readers see none until
@@ -36,36 +38,36 @@ type Import = typeof imports.$inferSelect;
 type ImportKey = Pick<Import, 'id' | 'state'>;
 
 export async function findImport(tx: ReadTx): Promise<Import | null> {
-  return statements(tx).current.get() ?? null;
+  return (await statements(tx).current.get()) ?? null;
 }
 
 /** An import is in progress, or has left posts behind. */
 export async function isImporting(tx: ReadTx): Promise<boolean> {
-  return (await findImport(tx)) !== null || statements(tx).anyStaged.get() !== undefined;
+  return (await findImport(tx)) !== null || (await statements(tx).anyStaged.get()) !== undefined;
 }
 
 export async function insertImport(tx: WriteTx, row: Import): Promise<void> {
-  tx.insert(imports).values(row).run();
+  await tx.insert(imports).values(row).run();
 }
 
 /** Records that the import's process is alive. False when the import is gone or in another state. */
 export async function beat(tx: WriteTx, key: ImportKey, beatAt: number): Promise<boolean> {
   const alive = tx.update(imports).set({ beatAt }).where(isImport(key));
-  return alive.returning({ id: imports.id }).all().length > 0;
+  return (await alive.returning({ id: imports.id }).all()).length > 0;
 }
 
 export async function stagePost(tx: WriteTx, post: OwnedPost, piece: number): Promise<void> {
-  statements(tx).stage.run({ ...post, piece });
+  await statements(tx).stage.run({ ...post, piece });
 }
 
 /** Publishes all posts of the import. */
 export async function applyImport(tx: WriteTx, id: string): Promise<void> {
-  tx.update(imports).set({ state: 'applying' }).where(eq(imports.id, id)).run();
+  await tx.update(imports).set({ state: 'applying' }).where(eq(imports.id, id)).run();
 }
 
 /** The staged posts of an import that is not applying become leftovers, for `takePiece`. */
 export async function deleteImport(tx: WriteTx, key: ImportKey): Promise<void> {
-  tx.delete(imports).where(isImport(key)).run();
+  await tx.delete(imports).where(isImport(key)).run();
 }
 
 function isImport({ id, state }: ImportKey) {
@@ -75,7 +77,7 @@ function isImport({ id, state }: ImportKey) {
 /** Removes and returns the posts of one piece; none when nothing is staged. */
 export async function takePiece(tx: WriteTx): Promise<OwnedPost[]> {
   const first = tx.select({ piece: min(stagedPosts.piece) }).from(stagedPosts);
-  return tx.delete(stagedPosts).where(eq(stagedPosts.piece, first)).returning(stagedColumns).all();
+  return await tx.delete(stagedPosts).where(eq(stagedPosts.piece, first)).returning(stagedColumns).all();
 }
 
 /** Moves one piece of the applied import into `posts`. Returns the number of posts. */

@@ -20,7 +20,7 @@ export async function listEnabledTriggers(
   integrationId: string,
   repositoryId: string | null,
 ): Promise<Pick<Trigger, 'id' | 'event' | 'filters'>[]> {
-  const rows = statements(tx).enabled.all({ integrationId });
+  const rows = await statements(tx).enabled.all({ integrationId });
   const listening = rows.filter((row) => row.repositoryId === null || row.repositoryId === repositoryId);
   return listening.map(({ id, event, filters }) => ({ id, event, filters: filters as TriggerFilters }));
 }
@@ -30,19 +30,19 @@ export async function recordArrival(
   tx: WriteTx,
   { repositoryId, ...arrival }: ArrivalKey & { isMatch: boolean; draftOnly: boolean },
 ): Promise<void> {
-  statements(tx).record.run({ ...arrival, repositoryId: repositoryId ?? '' });
+  await statements(tx).record.run({ ...arrival, repositoryId: repositoryId ?? '' });
 }
 
 /** Records that an edit made the event match the filters. Does nothing for an event that never arrived. */
 export async function recordMatch(tx: WriteTx, { repositoryId, ...key }: ArrivalKey): Promise<void> {
-  statements(tx).match.run({ ...key, repositoryId: repositoryId ?? '' });
+  await statements(tx).match.run({ ...key, repositoryId: repositoryId ?? '' });
 }
 
 /** All arrivals of a place by event, as `type key`. */
 export async function listArrivals(tx: ReadTx, triggerId: string, repositoryId: string | null) {
   const { triggerId: trigger, repositoryId: repository } = triggerEvents;
   const isOfPlace = and(eq(trigger, triggerId), eq(repository, repositoryId ?? ''));
-  const rows = tx.select().from(triggerEvents).where(isOfPlace).all();
+  const rows = await tx.select().from(triggerEvents).where(isOfPlace).all();
   return new Map(rows.map((row) => [`${row.type} ${row.key}`, row]));
 }
 
@@ -55,7 +55,7 @@ export async function countRequests(tx: ReadTx, triggerId: string): Promise<numb
 /** Forgets the events that the filters left out, so that an edit under new filters makes no posts of them. */
 export async function forgetUnmatched(tx: WriteTx, triggerId: string): Promise<void> {
   const isUnmatched = and(eq(triggerEvents.triggerId, triggerId), eq(triggerEvents.isMatch, false));
-  tx.delete(triggerEvents).where(isUnmatched).run();
+  await tx.delete(triggerEvents).where(isUnmatched).run();
 }
 
 /** Queues a run. A run that is queued already looks once more. */
@@ -64,7 +64,7 @@ export async function queueRun(
   run: { triggerId: string; scope: string; since: string; deliveryId: string },
   now: Date,
 ): Promise<void> {
-  statements(tx).queue.run({ ...run, dueAt: now.getTime(), queuedAt: now.toISOString() });
+  await statements(tx).queue.run({ ...run, dueAt: now.getTime(), queuedAt: now.toISOString() });
 }
 
 /** A run as the worker takes it. */
@@ -79,20 +79,20 @@ export async function findDueRun(
   const isUnderWay = ({ triggerId, scope }: DueRun) =>
     underWay.some((each) => each.triggerId === triggerId && each.scope === scope);
   const latestDue = now.getTime() + Math.max(...backOffMs);
-  const rows = statements(tx).due.all({ now: now.getTime(), latestDue, limit: underWay.length + 1 });
+  const rows = await statements(tx).due.all({ now: now.getTime(), latestDue, limit: underWay.length + 1 });
   return rows.map(({ run }) => run).find((run) => !isUnderWay(run)) ?? null;
 }
 
 /** Removes the run, unless an event queued it again since. */
 export async function finishRun(tx: WriteTx, run: DueRun): Promise<void> {
   const isDone = and(isRun(run), eq(triggerRuns.revision, run.revision));
-  tx.delete(triggerRuns).where(isDone).run();
+  await tx.delete(triggerRuns).where(isDone).run();
 }
 
 /** Counts a failed attempt, and retries the run at `dueAt`. */
 export async function postponeRun(tx: WriteTx, run: DueRun, error: string, dueAt: Date): Promise<void> {
   const changes = { error, attempts: run.attempts + 1, dueAt: dueAt.getTime() };
-  tx.update(triggerRuns).set(changes).where(isRun(run)).run();
+  await tx.update(triggerRuns).set(changes).where(isRun(run)).run();
 }
 
 /** Ends the attempts. A run that an event queued again since is retried at once instead. */
@@ -100,12 +100,12 @@ export async function giveUpRun(tx: WriteTx, run: DueRun, error: string): Promis
   const isCurrent = eq(triggerRuns.revision, run.revision);
   const status = sql`iif(${isCurrent}, 'failed', 'queued')`;
   const attempts = sql`iif(${isCurrent}, ${run.attempts + 1}, 0)`;
-  tx.update(triggerRuns).set({ error, status, attempts }).where(isRun(run)).run();
+  await tx.update(triggerRuns).set({ error, status, attempts }).where(isRun(run)).run();
 }
 
 /** Delays the run after a failure of the system, which does not count as an attempt. */
 export async function delayRun(tx: WriteTx, run: DueRun, error: string, dueAt: Date): Promise<void> {
-  tx.update(triggerRuns).set({ error, dueAt: dueAt.getTime() }).where(isRun(run)).run();
+  await tx.update(triggerRuns).set({ error, dueAt: dueAt.getTime() }).where(isRun(run)).run();
 }
 
 const MAX_RUNS = 1_000;
@@ -118,7 +118,7 @@ export async function listRuns(
   tx: ReadTx,
   { status, ...owner }: TriggerOwner & { status?: DueRun['status'] | undefined },
 ) {
-  const rows = tx
+  const rows = await tx
     .select({ run: triggerRuns, organizationId: integrations.organizationId })
     .from(triggerRuns)
     .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
@@ -136,7 +136,7 @@ export async function listRuns(
 
 /** How many runs wait and were given up. `oldest`: since when an enabled trigger has a run queued; null for none. */
 export async function measureQueue(tx: ReadTx) {
-  const rows = statements(tx).measure.all();
+  const rows = await statements(tx).measure.all();
   const queued = rows.find(({ status }) => status === 'queued');
   const failed = rows.find(({ status }) => status === 'failed');
   return { queued: queued?.runs ?? 0, failed: failed?.runs ?? 0, oldest: queued?.oldest ?? null };
@@ -154,7 +154,7 @@ export async function retryRuns(tx: WriteTx, triggerId: string | undefined, now:
     .update(triggerRuns)
     .set({ status: 'queued', attempts: 0, dueAt, revision })
     .where(and(isWaiting, isOfTrigger));
-  return retried.returning({ scope: triggerRuns.scope }).all().length;
+  return (await retried.returning({ scope: triggerRuns.scope }).all()).length;
 }
 
 function isRun({ triggerId, scope }: DueRun) {

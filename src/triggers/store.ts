@@ -13,22 +13,22 @@ export type StoredTrigger = Omit<Trigger, 'organizationId' | 'integrationType' |
 export async function insertTrigger(tx: WriteTx, trigger: StoredTrigger, rule: string): Promise<boolean> {
   const row = { ...trigger, rule };
   const inserted = tx.insert(triggers).values(row).onConflictDoNothing({ target: triggers.rule });
-  return inserted.returning({ id: triggers.id }).all().length > 0;
+  return (await inserted.returning({ id: triggers.id }).all()).length > 0;
 }
 
 export async function updateTrigger(tx: WriteTx, id: string, changes: Partial<typeof triggers.$inferInsert>) {
-  tx.update(triggers).set(changes).where(eq(triggers.id, id)).run();
+  await tx.update(triggers).set(changes).where(eq(triggers.id, id)).run();
 }
 
 /** With its runs; its posts stay. */
 export async function removeTrigger(tx: WriteTx, id: string): Promise<void> {
-  tx.delete(triggers).where(eq(triggers.id, id)).run();
+  await tx.delete(triggers).where(eq(triggers.id, id)).run();
 }
 
 /** The id of the trigger that has this rule, `exceptId` aside. */
 export async function findTriggerIdByRule(tx: ReadTx, rule: string, exceptId = ''): Promise<string | null> {
   const isOther = and(eq(triggers.rule, rule), ne(triggers.id, exceptId));
-  return tx.select({ id: triggers.id }).from(triggers).where(isOther).get()?.id ?? null;
+  return (await tx.select({ id: triggers.id }).from(triggers).where(isOther).get())?.id ?? null;
 }
 
 /** Oldest first. */
@@ -45,7 +45,8 @@ export function isOwnedBy({ organizationId, integrationId }: TriggerOwner): SQL 
 }
 
 export async function findTrigger(tx: ReadTx, id: string): Promise<Trigger | null> {
-  return select(tx, eq(triggers.id, id))[0] ?? null;
+  const [trigger] = await select(tx, eq(triggers.id, id));
+  return trigger ?? null;
 }
 
 /** Throws `AppError` 404. */
@@ -55,8 +56,8 @@ export async function getTrigger(tx: ReadTx, id: string): Promise<Trigger> {
   return trigger;
 }
 
-function select(tx: ReadTx, filter: SQL | undefined): Trigger[] {
-  const rows = tx
+async function select(tx: ReadTx, filter: SQL | undefined): Promise<Trigger[]> {
+  const rows = await tx
     .select({ trigger: triggers, integration: integrations })
     .from(triggers)
     .innerJoin(integrations, eq(integrations.id, triggers.integrationId))

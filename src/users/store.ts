@@ -21,22 +21,27 @@ const userColumns = { id: users.id, email: users.email, createdAt: users.created
 // Accounts
 
 export async function hasUsers(tx: ReadTx): Promise<boolean> {
-  return tx.select({ id: users.id }).from(users).limit(1).get() !== undefined;
+  return (await tx.select({ id: users.id }).from(users).limit(1).get()) !== undefined;
 }
 
 export async function findUser(tx: ReadTx, userId: string): Promise<User | null> {
-  return tx.select(userColumns).from(users).where(eq(users.id, userId)).get() ?? null;
+  return (await tx.select(userColumns).from(users).where(eq(users.id, userId)).get()) ?? null;
 }
 
 export type Credentials = typeof users.$inferSelect;
 
 export async function findCredentials(tx: ReadTx, email: string): Promise<Credentials | null> {
-  return tx.select().from(users).where(eq(users.email, email)).get() ?? null;
+  return (await tx.select().from(users).where(eq(users.email, email)).get()) ?? null;
 }
 
 /** False when the address is taken. Deletes the setup link, which is for the first user alone. */
 export async function insertUser(tx: WriteTx, user: typeof users.$inferInsert): Promise<boolean> {
-  const inserted = tx.insert(users).values(user).onConflictDoNothing().returning({ id: users.id }).all();
+  const inserted = await tx
+    .insert(users)
+    .values(user)
+    .onConflictDoNothing()
+    .returning({ id: users.id })
+    .all();
   await deleteLinks(tx, 'setup');
   return inserted.length > 0;
 }
@@ -45,11 +50,13 @@ export async function insertUser(tx: WriteTx, user: typeof users.$inferInsert): 
 export async function isActive(tx: ReadTx, userId: string, passwordHash?: string): Promise<boolean> {
   const hasPassword = passwordHash === undefined ? undefined : eq(users.passwordHash, passwordHash);
   const found = tx.select({ id: users.id }).from(users);
-  return found.where(and(eq(users.id, userId), isNull(users.disabledAt), hasPassword)).get() !== undefined;
+  return (
+    (await found.where(and(eq(users.id, userId), isNull(users.disabledAt), hasPassword)).get()) !== undefined
+  );
 }
 
 export async function updateUser(tx: WriteTx, userId: string, changes: Partial<Credentials>): Promise<void> {
-  tx.update(users).set(changes).where(eq(users.id, userId)).run();
+  await tx.update(users).set(changes).where(eq(users.id, userId)).run();
 }
 
 /** Everybody with an account, or the people of an organization, by e-mail address. */
@@ -57,11 +64,11 @@ export async function listUsers(tx: ReadTx, organizationId?: string): Promise<Cr
   const ofOrganization = eq(memberships.organizationId, organizationId ?? '');
   const members = tx.select({ id: memberships.userId }).from(memberships).where(ofOrganization);
   const isListed = organizationId === undefined ? undefined : inArray(users.id, members);
-  return tx.select().from(users).where(isListed).orderBy(asc(users.email)).all();
+  return await tx.select().from(users).where(isListed).orderBy(asc(users.email)).all();
 }
 
 export async function deleteUser(tx: WriteTx, userId: string): Promise<void> {
-  tx.delete(users).where(eq(users.id, userId)).run();
+  await tx.delete(users).where(eq(users.id, userId)).run();
 }
 
 // Memberships
@@ -74,12 +81,12 @@ export async function insertMembership(tx: WriteTx, membership: NewMembership): 
   const { userId, organizationId, role } = memberships;
   const target = [userId, organizationId];
   const promotion = { target, set: { role: membership.role }, setWhere: ne(role, 'owner') };
-  tx.insert(memberships).values(membership).onConflictDoUpdate(promotion).run();
+  await tx.insert(memberships).values(membership).onConflictDoUpdate(promotion).run();
 }
 
 /** The organizations of a person, by name. */
 export async function listMemberships(tx: ReadTx, userId: string): Promise<Membership[]> {
-  return statements(tx).memberships.all({ userId });
+  return await statements(tx).memberships.all({ userId });
 }
 
 /** The people of an organization, oldest membership first. */
@@ -88,11 +95,12 @@ export async function listMembers(tx: ReadTx, organizationId: string): Promise<M
 }
 
 export async function findMember(tx: ReadTx, key: MemberKey): Promise<Member | null> {
-  return selectMembers(tx, isMembership(key))[0] ?? null;
+  const [member] = await selectMembers(tx, isMembership(key));
+  return member ?? null;
 }
 
-function selectMembers(tx: ReadTx, isWanted: SQL | undefined): Member[] {
-  return tx
+async function selectMembers(tx: ReadTx, isWanted: SQL | undefined): Promise<Member[]> {
+  return await tx
     .select({ ...userColumns, role: memberships.role, disabledAt: users.disabledAt })
     .from(memberships)
     .innerJoin(users, eq(users.id, memberships.userId))
@@ -102,11 +110,11 @@ function selectMembers(tx: ReadTx, isWanted: SQL | undefined): Member[] {
 }
 
 export async function updateRole(tx: WriteTx, key: MemberKey, role: Role): Promise<void> {
-  tx.update(memberships).set({ role }).where(isMembership(key)).run();
+  await tx.update(memberships).set({ role }).where(isMembership(key)).run();
 }
 
 export async function deleteMembership(tx: WriteTx, key: MemberKey): Promise<void> {
-  tx.delete(memberships).where(isMembership(key)).run();
+  await tx.delete(memberships).where(isMembership(key)).run();
 }
 
 /** Disabled owners don't count. */
@@ -124,23 +132,23 @@ function isMembership({ userId, organizationId }: MemberKey) {
 export type OneTimeLink = typeof oneTimeLinks.$inferSelect;
 
 export async function insertLink(tx: WriteTx, link: typeof oneTimeLinks.$inferInsert): Promise<void> {
-  tx.insert(oneTimeLinks).values(link).run();
+  await tx.insert(oneTimeLinks).values(link).run();
 }
 
 export async function findLink(tx: ReadTx, hash: string, now: Date): Promise<OneTimeLink | null> {
   const works = and(eq(oneTimeLinks.hash, hash), gt(oneTimeLinks.expiresAt, now.getTime()));
-  return tx.select().from(oneTimeLinks).where(works).get() ?? null;
+  return (await tx.select().from(oneTimeLinks).where(works).get()) ?? null;
 }
 
 /** False when the link is gone: it was used meanwhile. */
 export async function useLink(tx: WriteTx, hash: string): Promise<boolean> {
-  return tx.delete(oneTimeLinks).where(eq(oneTimeLinks.hash, hash)).returning().all().length > 0;
+  return (await tx.delete(oneTimeLinks).where(eq(oneTimeLinks.hash, hash)).returning().all()).length > 0;
 }
 
 export async function deleteLinks(tx: WriteTx, purpose: OneTimeLink['purpose'], userId?: string) {
   const ofUser = userId === undefined ? undefined : eq(oneTimeLinks.userId, userId);
   const isMeant = and(eq(oneTimeLinks.purpose, purpose), ofUser);
-  tx.delete(oneTimeLinks).where(isMeant).run();
+  await tx.delete(oneTimeLinks).where(isMeant).run();
 }
 
 /** The invitations of an organization that still work. */
@@ -152,7 +160,7 @@ export async function countInvitations(tx: ReadTx, organizationId: string, now: 
 /** Returns how many there were. */
 export async function deleteInvitations(tx: WriteTx, organizationId: string): Promise<number> {
   const deleted = tx.delete(oneTimeLinks).where(isInvitationTo(organizationId));
-  return deleted.returning({ hash: oneTimeLinks.hash }).all().length;
+  return (await deleted.returning({ hash: oneTimeLinks.hash }).all()).length;
 }
 
 function isInvitationTo(organizationId: string) {
@@ -166,12 +174,12 @@ export type Session = typeof sessions.$inferSelect;
 export type Client = Pick<Session, 'address' | 'userAgent'>;
 
 export async function insertSession(tx: WriteTx, session: typeof sessions.$inferInsert): Promise<void> {
-  tx.insert(sessions).values(session).run();
+  await tx.insert(sessions).values(session).run();
 }
 
 /** A session of an active account that has not expired. */
 export async function findSession(tx: ReadTx, hash: string, now: Date) {
-  return statements(tx).session.get({ hash, now: now.getTime() }) ?? null;
+  return (await statements(tx).session.get({ hash, now: now.getTime() })) ?? null;
 }
 
 /** The sessions of a person that have not expired: the current one, then the one used last. */
@@ -182,7 +190,7 @@ export async function listSessions(
   now: Date,
   limit: number,
 ): Promise<Session[]> {
-  return tx
+  return await tx
     .select()
     .from(sessions)
     .where(and(eq(sessions.userId, userId), gt(sessions.expiresAt, now.getTime())))
@@ -196,19 +204,19 @@ export async function updateSession(
   hash: string,
   changes: Partial<typeof sessions.$inferInsert>,
 ): Promise<void> {
-  tx.update(sessions).set(changes).where(eq(sessions.hash, hash)).run();
+  await tx.update(sessions).set(changes).where(eq(sessions.hash, hash)).run();
 }
 
 /** False when the person has no such session. */
 export async function deleteSession(tx: WriteTx, userId: string, hash: string): Promise<boolean> {
   const isSession = and(eq(sessions.userId, userId), eq(sessions.hash, hash));
-  return tx.delete(sessions).where(isSession).returning({ hash: sessions.hash }).all().length > 0;
+  return (await tx.delete(sessions).where(isSession).returning({ hash: sessions.hash }).all()).length > 0;
 }
 
 /** Ends the person's sessions, except the one with `exceptHash`. */
 export async function deleteSessionsOf(tx: WriteTx, userId: string, exceptHash = ''): Promise<void> {
   const isEnded = and(eq(sessions.userId, userId), ne(sessions.hash, exceptHash));
-  tx.delete(sessions).where(isEnded).run();
+  await tx.delete(sessions).where(isEnded).run();
 }
 
 export async function countExpiredSessions(tx: ReadTx, asOf: Date): Promise<number> {
@@ -217,9 +225,9 @@ export async function countExpiredSessions(tx: ReadTx, asOf: Date): Promise<numb
 
 /** Deletes expired links too. Returns how many sessions there were. */
 export async function deleteExpiredSessions(tx: WriteTx, asOf: Date): Promise<number> {
-  tx.delete(oneTimeLinks).where(lte(oneTimeLinks.expiresAt, asOf.getTime())).run();
+  await tx.delete(oneTimeLinks).where(lte(oneTimeLinks.expiresAt, asOf.getTime())).run();
   const deleted = tx.delete(sessions).where(lte(sessions.expiresAt, asOf.getTime()));
-  return deleted.returning({ hash: sessions.hash }).all().length;
+  return (await deleted.returning({ hash: sessions.hash }).all()).length;
 }
 
 const statements = prepared((tx) => {

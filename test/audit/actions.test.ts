@@ -56,7 +56,7 @@ async function createWorld() {
       ...form(fields),
       headers: { 'x-client-ip': ADDRESS },
     });
-  const events = () => listAuditEvents(app.db, undefined, {}, 1_000);
+  const events = () => app.db.read((tx) => listAuditEvents(tx, undefined, {}, 1_000));
   return { app, ids, ann, bob, key, connected, send, events };
 }
 
@@ -423,7 +423,9 @@ describe('keys at Unkey', () => {
   const fields = { organizationId: 'org_a', name: 'Website', permissions: ['api.read'], expiresAt: null };
   const actor = { type: 'user', id: 'usr_1', name: 'ann@acme.example', address: ADDRESS } as const;
   const eventsOf = async (app: TestApp) =>
-    (await listAuditEvents(app.db, 'org_a', {}, 10)).filter(({ action }) => action.startsWith('key.'));
+    (await app.db.read((tx) => listAuditEvents(tx, 'org_a', {}, 10))).filter(({ action }) =>
+      action.startsWith('key.'),
+    );
 
   test('leave an event each when they are created, revoked and deleted', async () => {
     using app = await createUnkeyApp();

@@ -21,7 +21,9 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 const summaries = async () =>
-  (await listAuditEvents(world.db, 'org_a', {}, 100)).map(({ action, summary }) => `${action}: ${summary}`);
+  (await world.db.read((tx) => listAuditEvents(tx, 'org_a', {}, 100))).map(
+    ({ action, summary }) => `${action}: ${summary}`,
+  );
 
 test('each change leaves one event, without the token or a secret', async () => {
   const id = await world.connect();

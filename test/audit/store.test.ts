@@ -35,7 +35,7 @@ const event = (more: Partial<NewAuditEvent> = {}): NewAuditEvent => ({
 });
 const record = (more?: Partial<NewAuditEvent>, actor = ann) =>
   app.db.write((tx) => recordAudit(tx, { ...app.deps, actor }, event(more)));
-const all = () => listAuditEvents(app.db, undefined, {}, 100_000);
+const all = () => app.db.read((tx) => listAuditEvents(tx, undefined, {}, 100_000));
 
 describe('an event', () => {
   test('is one row and one log line, with its actor, address and target', async () => {
@@ -183,7 +183,9 @@ describe('refused sign-ins', () => {
 
 describe('the owners of an organization', () => {
   const seen = async (organizationId = 'org_a', filter = {}) =>
-    (await listOrganizationAudit(app.db, organizationId, filter, 100)).map(({ summary }) => summary);
+    (await app.db.read((tx) => listOrganizationAudit(tx, organizationId, filter, 100))).map(
+      ({ summary }) => summary,
+    );
   const account = (id: string, summary: string) =>
     record({ organizationId: null, action: 'session.created', target: { type: 'user', id }, summary });
 
@@ -216,7 +218,7 @@ describe('the owners of an organization', () => {
     expect(await seen('org_a', { actor: { id: 'usr_bob' } })).toEqual(['b']);
     expect(await seen('org_a', { actor: { type: 'server' } })).toEqual(['d']);
     expect(await seen('org_a', { before: c })).toEqual(['b', 'a']);
-    const page = await listOrganizationAudit(app.db, 'org_a', {}, 2);
+    const page = await app.db.read((tx) => listOrganizationAudit(tx, 'org_a', {}, 2));
     expect(page.map(({ summary }) => summary)).toEqual(['d', 'c']);
   });
 
@@ -230,7 +232,7 @@ describe('the owners of an organization', () => {
       plans.push(rows.map(({ detail }) => detail).join(' | '));
       return spied(sql);
     }) as unknown as typeof sqlite.prepare;
-    await listOrganizationAudit(app.db, 'org_a', { before: 100 }, 50);
+    await app.db.read((tx) => listOrganizationAudit(tx, 'org_a', { before: 100 }, 50));
     expect(plans).toHaveLength(2);
     expect(plans.join()).not.toContain('SCAN');
     expect(plans.join()).toContain('audit_events_by_account (target_id=? AND rowid<?)');

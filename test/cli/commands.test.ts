@@ -462,6 +462,6 @@ test('what one process writes, another sees at once', async () => {
   const { db, close } = openDataFolder(join(folder.path, 'data'));
   await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
   const { findOrganization } = await import('../../src/organizations/store.ts');
-  expect(await findOrganization(db, 'acme')).toMatchObject({ name: 'Acme' });
+  expect(await db.read((tx) => findOrganization(tx, 'acme'))).toMatchObject({ name: 'Acme' });
   close();
 });

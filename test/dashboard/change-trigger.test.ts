@@ -28,7 +28,7 @@ async function made(given: Partial<NewTrigger> = {}) {
   const trigger = await createTrigger(app.deps, { ...defaults, ...given });
   return {
     path: `/dashboard/org_a/integrations/${trigger.integrationId}/triggers/${trigger.id}`,
-    stored: () => getTrigger(app.db, trigger.id),
+    stored: () => app.db.read((tx) => getTrigger(tx, trigger.id)),
   };
 }
 

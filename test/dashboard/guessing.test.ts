@@ -278,7 +278,9 @@ describe('a known browser', () => {
     const app = createTestApp();
     const isKnown = async (response: Response, email: string) => {
       const [, token = null] = cookieOf(response, 'tidings_browser')?.split('=') ?? [];
-      return findKnownBrowser(app.deps, token, await findCredentials(app.db, email)) !== null;
+      return (
+        findKnownBrowser(app.deps, token, await app.db.read((tx) => findCredentials(tx, email))) !== null
+      );
     };
     const setup = (await createSetupLink(app.deps)) ?? '';
     const ann = { email: EMAIL, password: PASSWORD, organization: 'Rockets', token: tokenIn(setup) };

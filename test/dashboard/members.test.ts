@@ -20,7 +20,7 @@ async function owned() {
     return { response, html, token, path: `${JOIN}?token=${token}` };
   }
   const people = async () =>
-    (await listMembers(app.db, 'org_a')).map(({ email, role }) => `${email}: ${role}`);
+    (await app.db.read((tx) => listMembers(tx, 'org_a'))).map(({ email, role }) => `${email}: ${role}`);
   const join = (token: string, fields: Record<string, string> = {}) =>
     visitor(app)(JOIN, form({ token, email: 'bob@acme.example', password: PASSWORD, ...fields }));
   return { app, visit, invite, people, join };

@@ -177,7 +177,7 @@ describe('a session', () => {
       guard: createGuard(app.deps),
       signal: new AbortController().signal,
     });
-    void app.db.write((tx) => void tx.$client.run(change));
+    void app.db.write(() => void app.db.$client.run(change));
     expect(attempt).rejects.toThrow('The email address or the password is wrong.');
     await attempt.catch(() => undefined);
     expect(sessionsOf(app)).toEqual([]);

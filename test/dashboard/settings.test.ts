@@ -26,7 +26,10 @@ describe('the settings', () => {
     await deliver();
     const saved = await visit(SETTINGS, form({ name: '  Acme & Sons  ', plan: 'pro' }));
     expect([saved.status, saved.headers.get('location')]).toEqual([303, SETTINGS]);
-    expect(await getOrganization(app.db, 'org_a')).toMatchObject({ name: 'Acme & Sons', plan: 'pro' });
+    expect(await app.db.read((tx) => getOrganization(tx, 'org_a'))).toMatchObject({
+      name: 'Acme & Sons',
+      plan: 'pro',
+    });
     expect(await html()).toContain('value="Acme &amp; Sons"');
     app.clock.advance(1000);
     await deliver();
@@ -93,7 +96,7 @@ describe('a further organization', () => {
     const made = await visit(NEW, form({ name: 'Side project' }));
     const path = made.headers.get('location') ?? '';
     expect([made.status, path]).toEqual([303, expect.stringMatching(/^\/dashboard\/org_\w+\/start$/)]);
-    expect(await listMemberships(app.db, visit.user.id)).toContainEqual({
+    expect(await app.db.read((tx) => listMemberships(tx, visit.user.id))).toContainEqual({
       organization: expect.objectContaining({ name: 'Side project' }),
       role: 'owner',
     });
@@ -152,7 +155,7 @@ describe('a further organization', () => {
   test('is not made by an account that is being disabled', async () => {
     const { app, visit } = await owned();
     const made = createOwnOrganization(app.deps, visit.user, 'Mine');
-    void app.db.write((tx) => void tx.$client.run("update users set disabled_at = '2026'"));
+    void app.db.write(() => void app.db.$client.run("update users set disabled_at = '2026'"));
     expect(made).rejects.toThrow('This account is disabled');
     await made.catch(() => undefined);
     expect(allRows(app.db).organizations).toHaveLength(1);

@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 
 const textOf = async (at: string) => (await visit(at)).text();
-const stored = () => listTriggers(app.db, { integrationId });
+const stored = () => app.db.read((tx) => listTriggers(tx, { integrationId }));
 
 describe('creating a trigger', () => {
   test('the form has the filters of the event, and the built-in templates in grey', async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { closeDatabase, type Database, openDatabase } from '../../db/client.ts';
-import { afterCommit, DatabaseMoved, type ReadTx, type WriteTx } from '../../db/storage.ts';
+import { afterCommit, DatabaseMoved, forStores, type WriteTx } from '../../db/storage.ts';
 import { temporaryFolder } from '../support/cli.ts';
 
 let db: Database;
@@ -11,6 +11,9 @@ beforeEach(() => {
   db = openDatabase(':memory:');
   db.$client.run('CREATE TABLE notes (text TEXT UNIQUE NOT NULL)');
 });
+
+/** The connection behind a transaction. */
+const clientOf = (tx: object) => (tx as Database).$client;
 
 const write = (text: string) => {
   db.$client.query('INSERT INTO notes VALUES (?)').run(text);
@@ -22,8 +25,8 @@ const notes = () => db.$client.query('SELECT text FROM notes ORDER BY rowid').va
 test('an effect runs once its work is committed, and never when the work fails', async () => {
   const effects: string[] = [];
   const work = (text: string) =>
-    db.write(() => {
-      afterCommit(db, () => effects.push(`${text} ${db.$client.inTransaction ? 'inside' : 'after'}`));
+    db.write((tx) => {
+      afterCommit(tx, () => effects.push(`${text} ${db.$client.inTransaction ? 'inside' : 'after'}`));
       write(text);
     });
   const same = [work('a'), work('b'), work('b')];
@@ -33,12 +36,12 @@ test('an effect runs once its work is committed, and never when the work fails',
     'rejected',
   ]);
   expect(effects).toEqual(['a after', 'b after']);
-  expect(() => afterCommit(db, () => undefined)).toThrow('outside of write');
+  expect(() => afterCommit(forStores(db) as WriteTx, () => undefined)).toThrow('outside of write');
 });
 
 test('an effect that throws does not turn a commit into a failure', async () => {
-  const fails = db.write(() => {
-    afterCommit(db, () => {
+  const fails = db.write((tx) => {
+    afterCommit(tx, () => {
       throw new Error('the log is full');
     });
     return write('a');
@@ -183,9 +186,9 @@ describe('reads', () => {
     folder.remove();
   });
 
-  const insert = (tx: Pick<WriteTx, '$client'>, text: string) =>
-    void tx.$client.query('INSERT INTO notes VALUES (?)').run(text);
-  const list = (tx: ReadTx) => tx.$client.query('SELECT text FROM notes ORDER BY rowid').values().flat();
+  const insert = (tx: object, text: string) =>
+    void clientOf(tx).query('INSERT INTO notes VALUES (?)').run(text);
+  const list = (tx: object) => clientOf(tx).query('SELECT text FROM notes ORDER BY rowid').values().flat();
 
   test('see every earlier commit, and no write in progress', async () => {
     await own.write((tx) => insert(tx, 'a'));
@@ -230,8 +233,8 @@ describe('reads', () => {
 });
 
 describe('turns', () => {
-  const steps = (tx: ReadTx, name: string, log: string[]) => async () => {
-    log.push(`${name} begins ${tx.$client.inTransaction}`);
+  const steps = (tx: object, name: string, log: string[]) => async () => {
+    log.push(`${name} begins ${clientOf(tx).inTransaction}`);
     await Promise.resolve();
     log.push(`${name} ends`);
     return name;

@@ -49,9 +49,9 @@ test.each<[LogFilter, string]>([
   [{ anyId: 'x', status: 'failed', integrationId: 'int_x', since }, 'deliveries_by_reference'],
 ])('a page of the log with %p is read along %s', async (filter, index) => {
   const plans = await plansOf(async (db) => {
-    await listLogPage(db, 'org_a', filter, { limit: 50, before });
-    await listLogPage(db, 'org_a', filter, { limit: 50 });
-    await listDeliveries(db, 'org_a', { ...filter, since }, { limit: 50 });
+    await db.read((tx) => listLogPage(tx, 'org_a', filter, { limit: 50, before }));
+    await db.read((tx) => listLogPage(tx, 'org_a', filter, { limit: 50 }));
+    await db.read((tx) => listDeliveries(tx, 'org_a', { ...filter, since }, { limit: 50 }));
   });
   expect(plans.length).toBeGreaterThanOrEqual(3);
   for (const plan of plans) {
@@ -64,17 +64,21 @@ test.each<[LogFilter, string]>([
 
 test("the deliveries of one of the provider's ids are found by it", async () => {
   const filter = { anyId: 'x', integrationId: 'int_x', status: 'processed' } as const;
-  const plans = await plansOf((db) => listDeliveries(db, 'org_a', filter, { limit: 20, page: 1 }));
+  const plans = await plansOf((db) =>
+    db.read((tx) => listDeliveries(tx, 'org_a', filter, { limit: 20, page: 1 })),
+  );
   expect(plans.join()).toContain('deliveries_by_reference');
 });
 
 test("an integration's days are counted without looking at their entries", async () => {
-  const plans = await plansOf((db) => countDays(db, 'int_x', since, 30));
+  const plans = await plansOf((db) => db.read((tx) => countDays(tx, 'int_x', since, 30)));
   expect(plans.join()).toContain('USING COVERING INDEX deliveries_by_integration');
 });
 
 test('the posts of a delivery are found by way of the drafts, not among all posts', async () => {
-  const plans = await plansOf(async (db) => listPostsOfDelivery(db, 'org_a', 'int_x', 'x', null));
+  const plans = await plansOf(async (db) =>
+    db.read((tx) => listPostsOfDelivery(tx, 'org_a', 'int_x', 'x', null)),
+  );
   expect(plans.join()).toContain('triggers_by_integration');
   expect(plans.join()).not.toContain('posts_by_');
 });

@@ -29,7 +29,7 @@ test('the first start follows no pause, a quick restart neither', async () => {
   clock.advance(2 * MINUTE_MS - 1);
   expect(await run(MINUTE_MS)).toBeNull();
   expect(await findPause(deps, new Date(0).toISOString())).toBeNull();
-  expect((await listRuns(deps.db, 10)).map(({ startedAt }) => startedAt).at(-1)).toBe(
+  expect((await deps.db.read((tx) => listRuns(tx, 10))).map(({ startedAt }) => startedAt).at(-1)).toBe(
     startedAt.toISOString(),
   );
 });
@@ -63,5 +63,5 @@ test('runs that ended 30 days ago are forgotten', async () => {
   await run(MINUTE_MS);
   clock.advance(31 * DAY_MS);
   await run(MINUTE_MS);
-  expect(await listRuns(db, 10)).toMatchObject([{ publicUrl: PUBLIC_URL }]);
+  expect(await db.read((tx) => listRuns(tx, 10))).toMatchObject([{ publicUrl: PUBLIC_URL }]);
 });

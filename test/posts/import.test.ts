@@ -21,7 +21,9 @@ function importText(name: string, text: string, options: Partial<ImportOptions> 
 
 async function stored(organizationId = 'org_a') {
   const selection = { statuses: [...postStatuses], contentTypes: [...contentTypes], sort: 'desc' as const };
-  const { posts } = await listPostPage(app.db, organizationId, { ...selection, limit: 1000, page: 1 });
+  const { posts } = await app.db.read((tx) =>
+    listPostPage(tx, organizationId, { ...selection, limit: 1000, page: 1 }),
+  );
   return posts.map(parsePost);
 }
 

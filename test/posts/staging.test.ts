@@ -29,7 +29,7 @@ const everything = { statuses: [...postStatuses], contentTypes: [...contentTypes
 
 async function stored(organizationId = 'org_a'): Promise<Post[]> {
   const page = { ...everything, sort: 'asc' as const, limit: 10_000, page: 1 };
-  const { posts, totalItems } = await listPostPage(app.db, organizationId, page);
+  const { posts, totalItems } = await app.db.read((tx) => listPostPage(tx, organizationId, page));
   expect(posts).toHaveLength(totalItems);
   return posts.map(parsePost);
 }
@@ -88,14 +88,16 @@ describe('a large import', () => {
     const look = async () => {
       const posts = await stored();
       const isAll = posts.filter(({ title }) => title === 'New').length === 400;
-      const published = await tallyPosts(app.db, 'org_a', { ...everything, statuses: ['published'] });
+      const published = await app.db.read((tx) =>
+        tallyPosts(tx, 'org_a', { ...everything, statuses: ['published'] }),
+      );
       expect(posts).toEqual(isAll ? await after : before);
       expect(published.totalItems).toBe(isAll ? 401 : 1);
-      expect((await getPost(app.db, 'p3')).title).toBe(isAll ? 'New' : 'Old');
+      expect((await app.db.read((tx) => getPost(tx, 'p3'))).title).toBe(isAll ? 'New' : 'Old');
       seen.push(isAll ? 'everything' : 'nothing');
     };
     const looks: Promise<void>[] = [];
-    const untouched = await getPost(app.db, 'untouched');
+    const untouched = await app.db.read((tx) => getPost(tx, 'untouched'));
     const after = Promise.resolve(
       [...imported, untouched].sort((a, b) =>
         a.createdAt === b.createdAt ? (a.id < b.id ? -1 : 1) : a.createdAt < b.createdAt ? -1 : 1,
@@ -148,7 +150,7 @@ describe('a large import', () => {
     expect(results.map(({ created }) => created).sort()).toEqual([250, 250, 50]);
     expect(await stored('org_b')).toHaveLength(250);
     expect((await stored()).filter(({ title }) => title === 'Second')).toHaveLength(300);
-    expect(await isImporting(app.db)).toBe(false);
+    expect(await app.db.read((tx) => isImporting(tx))).toBe(false);
   });
 
   test('that stands still for too long is removed by the next, and says so', async () => {
@@ -165,7 +167,7 @@ describe('a large import', () => {
     );
     await takeover;
     expect(await stored()).toEqual([]);
-    expect(await isImporting(app.db)).toBe(false);
+    expect(await app.db.read((tx) => isImporting(tx))).toBe(false);
   });
 });
 
@@ -293,7 +295,7 @@ describe('a post that is not moved yet', () => {
     expect(await stored('org_b')).toEqual([]);
     const post = { ...examplePost(1), id: 'new', title: 'Theirs' };
     expect(await importPosts([post], { organizationId: 'org_b' })).toMatchObject({ reassignedIds: 1 });
-    expect((await getPost(app.db, 'new')).title).toBe('Staged title');
+    expect((await app.db.read((tx) => getPost(tx, 'new'))).title).toBe('Staged title');
   });
 });
 
@@ -312,24 +314,24 @@ describe('an import whose process was killed', () => {
 
   test('before it was applied is removed, after half a minute', async () => {
     await recoverImport(app.deps);
-    expect(await findImport(app.db)).toMatchObject({ state: 'staging' });
+    expect(await app.db.read((tx) => findImport(tx))).toMatchObject({ state: 'staging' });
     app.clock.advance(30_000);
     await recoverImport(app.deps);
-    expect(await isImporting(app.db)).toBe(false);
+    expect(await app.db.read((tx) => isImporting(tx))).toBe(false);
     expect(await titles()).toEqual(['Old']);
   });
 
   test('under a clock that has been set back since is removed too', async () => {
     app.clock.advance(-3_600_000);
     await recoverImport(app.deps);
-    expect(await isImporting(app.db)).toBe(false);
+    expect(await app.db.read((tx) => isImporting(tx))).toBe(false);
   });
 
   test('while it was being removed is removed', async () => {
     app.db.$client.run("delete from imports where id = 'import_1'");
     await app.db.write(takePiece);
     await recoverImport(app.deps);
-    expect(await isImporting(app.db)).toBe(false);
+    expect(await app.db.read((tx) => isImporting(tx))).toBe(false);
     expect(await titles()).toEqual(['Old']);
   });
 
@@ -339,7 +341,7 @@ describe('an import whose process was killed', () => {
     expect(await titles()).toEqual(['New', 'New', 'New']);
     app.clock.advance(30_000);
     await recoverImport(app.deps);
-    expect(await isImporting(app.db)).toBe(false);
+    expect(await app.db.read((tx) => isImporting(tx))).toBe(false);
     expect(countRows('posts')).toBe(3);
     expect(await titles()).toEqual(['New', 'New', 'New']);
   });

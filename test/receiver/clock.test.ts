@@ -20,13 +20,13 @@ const deliver = async (delivery: string) => {
 };
 
 test('a folder without deliveries has no newest one', async () => {
-  expect(await findNewestDeliveryTime(app.db)).toBeNull();
+  expect(await app.db.read((tx) => findNewestDeliveryTime(tx))).toBeNull();
 });
 
 test('the newest delivery is found in the log after the claims were swept', async () => {
   await deliver('one');
   app.db.$client.run('DELETE FROM delivery_claims');
-  expect(await findNewestDeliveryTime(app.db)).toEqual(app.clock.now());
+  expect(await app.db.read((tx) => findNewestDeliveryTime(tx))).toEqual(app.clock.now());
 });
 
 test('when the clock is set back, duplicates stay duplicates and new deliveries are accepted', async () => {

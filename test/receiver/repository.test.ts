@@ -26,7 +26,7 @@ async function send(payload: Payload, event = 'release', to: Connected = connect
 
 /** The repositories of the integration, as `name id`. */
 async function repositories() {
-  const { repositories: all } = await getIntegration(app.db, connected.integrationId);
+  const { repositories: all } = await app.db.read((tx) => getIntegration(tx, connected.integrationId));
   return all.map(({ fullName, providerId }) => `${fullName} ${providerId}`);
 }
 
@@ -76,7 +76,7 @@ describe('before the id is known, the name decides:', () => {
   });
 
   test('a sample is taken and teaches nothing', async () => {
-    const integration = await getIntegration(app.db, connected.integrationId);
+    const integration = await app.db.read((tx) => getIntegration(tx, connected.integrationId));
     const sample = sampleFor(integration, 'release', { now: app.clock.now() }) ?? {};
     expect((await send(sample)).status).toBe(200);
     expect(await repositories()).toEqual(['acme/rocket null']);
@@ -125,7 +125,7 @@ describe('once the id is known, it decides:', () => {
   });
 
   test('a sample goes by its name', async () => {
-    const integration = await getIntegration(app.db, connected.integrationId);
+    const integration = await app.db.read((tx) => getIntegration(tx, connected.integrationId));
     const sample = sampleFor(integration, 'release', { now: app.clock.now() }) ?? {};
     expect((await send(sample)).status).toBe(200);
     expect(await repositories()).toEqual(['acme/rocket 7']);
@@ -150,7 +150,7 @@ test('a name in a log entry is one line of limited length', async () => {
 
 test('a sample is of the repository that it is sent to', async () => {
   const second = await addPlace(app.deps, connected.integrationId, 'acme/engine');
-  const integration = await getIntegration(app.db, connected.integrationId);
+  const integration = await app.db.read((tx) => getIntegration(tx, connected.integrationId));
   const options = { now: app.clock.now(), repositoryId: second.repositoryId };
   const sample = sampleFor(integration, 'release', options) ?? {};
   const to = { ...connected, webhookUrl: second.webhookUrl };

@@ -71,7 +71,7 @@ export function linearRequest(
 
 /** The whole log of an organization, newest first. */
 export function logOf(app: TestApp, organizationId = 'org_a') {
-  return listDeliveries(app.db, organizationId, {}, { limit: 1000, page: 1 });
+  return app.db.read((tx) => listDeliveries(tx, organizationId, {}, { limit: 1000, page: 1 }));
 }
 
 /** How many claims the database holds. */

@@ -16,12 +16,14 @@ export function runAll(app: TestApp): Promise<number> {
 /** Every post of an organization, newest first. */
 export async function postsOf(app: TestApp, organizationId = 'org_a'): Promise<Post[]> {
   const selection = { statuses: ['draft' as const, 'published' as const], contentTypes: [...contentTypes] };
-  const { posts } = await listPostPage(app.db, organizationId, {
-    ...selection,
-    limit: 1000,
-    page: 1,
-    sort: 'desc',
-  });
+  const { posts } = await app.db.read((tx) =>
+    listPostPage(tx, organizationId, {
+      ...selection,
+      limit: 1000,
+      page: 1,
+      sort: 'desc',
+    }),
+  );
   return posts.map(parsePost);
 }
 

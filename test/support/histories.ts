@@ -70,7 +70,7 @@ export async function draftsOf(tellings: readonly Telling[], fullName?: string):
   const repository = await createRepository(fullName);
   for (const telling of tellings) await repository.deliver(telling);
   await runAll(repository.app);
-  const [left] = await listRuns(repository.app.db, {});
+  const [left] = await repository.app.db.read((tx) => listRuns(tx, {}));
   if (left !== undefined) throw new Error(`${left.scope} of trigger ${left.triggerId}: ${left.error}`);
   return repository.drafts();
 }

@@ -65,13 +65,13 @@ async function deliverRelease(notes = 'Words, and no list.', tag = `v1.${release
 async function posts(): Promise<Post[]> {
   const selection = { statuses: ['draft', 'published'], contentTypes: ['changelog', 'linkedin_post'] };
   const page = { ...selection, limit: 100, page: 1, sort: 'asc' } as Parameters<typeof listPostPage>[2];
-  return (await listPostPage(app.db, 'org_a', page)).posts.map(parsePost);
+  return (await app.db.read((tx) => listPostPage(tx, 'org_a', page))).posts.map(parsePost);
 }
 
 /** Which triggers have posts, one entry for each post. */
 const madeBy = async () => (await posts()).map(({ sourceMetadata }) => sourceMetadata?.triggerId).sort();
 
-const runs = () => listRuns(app.db, {});
+const runs = () => app.db.read((tx) => listRuns(tx, {}));
 const retry = (triggerId?: string) => app.db.write((tx) => retryRuns(tx, triggerId, app.clock.now()));
 
 describe('a failing trigger does not hold up the others', () => {
@@ -211,9 +211,11 @@ describe('a run that fails', () => {
       error: PER_CHANGE_FAILS,
       queuedAt: '2026-11-20T12:00:00.000Z',
     };
-    expect(await listRuns(app.db, { organizationId: 'org_a', status: 'failed' })).toEqual([failed]);
-    expect(await listRuns(app.db, { status: 'queued' })).toEqual([]);
-    expect(await listRuns(app.db, { organizationId: 'org_b' })).toEqual([]);
+    expect(await app.db.read((tx) => listRuns(tx, { organizationId: 'org_a', status: 'failed' }))).toEqual([
+      failed,
+    ]);
+    expect(await app.db.read((tx) => listRuns(tx, { status: 'queued' }))).toEqual([]);
+    expect(await app.db.read((tx) => listRuns(tx, { organizationId: 'org_b' }))).toEqual([]);
     const tries = app.logged.filter(({ triggerId: id }) => id === triggerId);
     expect(tries.map(({ level, attempts }) => [level, attempts])).toEqual([
       ['warn', 1],

@@ -154,7 +154,7 @@ async function deliver(connected: Connected, type: EventType, text: string): Pro
   const request = isLinear(type) ? linearRequest : githubRequest;
   expect((await app.request(...request(connected, payload, { event }))).status).toBe(200);
   await runAll(app);
-  expect(await listRuns(app.db, {})).toEqual([]);
+  expect(await app.db.read((tx) => listRuns(tx, {}))).toEqual([]);
 }
 
 async function currentDrafts(): Promise<{ changelog: Post; linkedin_post: Post }> {

@@ -360,7 +360,7 @@ test.each([
         for (const each of commands) await apply(world, each);
         await apply(world, { kind: 'run' });
         const enabled = [...world.triggers.values()].filter(({ isEnabled }) => isEnabled);
-        const waiting = (await listRuns(app.db, {})).map(({ triggerId }) => triggerId);
+        const waiting = (await app.db.read((tx) => listRuns(tx, {}))).map(({ triggerId }) => triggerId);
         expect(enabled.filter(({ id }) => waiting.includes(id))).toEqual([]);
       }),
       { numRuns: rounds(15, 400) },

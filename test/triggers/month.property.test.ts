@@ -90,7 +90,7 @@ test('every order and every repetition of the deliveries gives the same drafts',
         await Promise.all(batch.map(repository.deliver));
       }
       await Promise.all([running, runAll(repository.app)]);
-      expect(await listRuns(repository.app.db, {})).toEqual([]);
+      expect(await repository.app.db.read((tx) => listRuns(tx, {}))).toEqual([]);
       expect(await repository.drafts()).toEqual(inOrder);
     }),
     // Skip shrinking: the rest of two hundred deliveries says no more than the seed.

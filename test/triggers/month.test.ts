@@ -118,7 +118,7 @@ test('a rehearsal of the log gives the same posts', async () => {
   await runAll(app);
   const since = new Date('2026-11-01T00:00:00Z');
   const rehearsed = [];
-  for (const { id } of await listTriggers(app.db, {}))
+  for (const { id } of await app.db.read((tx) => listTriggers(tx, {})))
     rehearsed.push(...(await rehearseTrigger(app.deps, compose, id, since)));
   const brief = (posts: { title: string; markdown: string; createdAt: string }[]) =>
     posts.map(({ title, markdown, createdAt }) => `${createdAt} ${title}\n${markdown}`).sort();

@@ -45,7 +45,7 @@ test('all examples make drafts in one repository', async () => {
     await deliver({ ...telling, payload: changed(payload as Payload, { 'repository.id': 1 }) });
   }
   await runAll(app);
-  expect(await listRuns(app.db, {})).toEqual([]);
+  expect(await app.db.read((tx) => listRuns(tx, {}))).toEqual([]);
   expect(await drafts()).not.toEqual([]);
   const statuses = new Set((await logOf(app)).map(({ status }) => status));
   expect([...statuses].sort()).toEqual(['ignored', 'processed']);

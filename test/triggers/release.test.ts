@@ -73,7 +73,7 @@ test('a release becomes a draft with its source', async () => {
   const { markdown, content } = await only();
   expect(markdown).toContain('### Added\n- Quiet mode: engines start 40 % softer\n- `rocket status --json`');
   expect(content).toContain('Added\n\n- Quiet mode: engines start 40 % softer\n- rocket status --json');
-  expect(await listRuns(app.db, {})).toEqual([]);
+  expect(await app.db.read((tx) => listRuns(tx, {}))).toEqual([]);
 });
 
 test('the same release under another delivery id changes nothing', async () => {

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 
 const read = async (path: string) => (await visit(path)).text();
-const stored = (id: string) => readPost(app.db, id);
+const stored = (id: string) => app.db.read((tx) => readPost(tx, id));
 
 /** Fields of the editor's form for an unchanged post. */
 async function fieldsOf(id: string, changes: Record<string, string> = {}): Promise<Record<string, string>> {

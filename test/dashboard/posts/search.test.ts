@@ -26,7 +26,9 @@ beforeAll(async () => {
 });
 
 async function found(query: string, selection = {}, organizationId = 'org_a'): Promise<string[]> {
-  const { posts } = await searchPosts(app.db, organizationId, query, { ...everything, ...selection });
+  const { posts } = await app.db.read((tx) =>
+    searchPosts(tx, organizationId, query, { ...everything, ...selection }),
+  );
   return posts.map(({ id }) => id);
 }
 
@@ -98,7 +100,7 @@ test('the index follows every way of writing', async () => {
     own.db.$client.run("insert into post_search (post_search, rank) values ('integrity-check', 1)");
   const [first] = await own.addPosts('org_a', { id: 'a', title: 'First' }, { id: 'b', title: 'Second' });
   const ids = async (query: string, statuses = everything.statuses) => {
-    const { posts } = await searchPosts(own.db, 'org_a', query, { ...everything, statuses });
+    const { posts } = await own.db.read((tx) => searchPosts(tx, 'org_a', query, { ...everything, statuses }));
     return posts.map(({ id }) => id);
   };
   if (first !== undefined) await savePosts(own.db, [{ ...first, title: 'Renamed' }]);
@@ -122,13 +124,13 @@ test('when enough posts have the whole word, posts with longer words are left ou
   const many = Array.from({ length: MAX_FOUND }, (_, index) => ({ id: `p${index}`, title: 'Same' }));
   await own.addPosts('org_a', { id: 'longer', title: 'Sameness' }, ...many);
   const all = { ...everything, limit: MAX_FOUND };
-  const few = await searchPosts(own.db, 'org_a', 'same', all);
+  const few = await own.db.read((tx) => searchPosts(tx, 'org_a', 'same', all));
   expect(few).toMatchObject({ totalItems: MAX_FOUND, isCut: true });
   await own.addPosts('org_a', { id: 'last', title: 'Sameness again' });
-  const begun = await searchPosts(own.db, 'org_a', 'same', all);
+  const begun = await own.db.read((tx) => searchPosts(tx, 'org_a', 'same', all));
   expect(begun.posts.map(({ id }) => id)).toContain('last');
   await own.addPosts('org_a', { id: 'enough', title: 'Same' });
-  const enough = await searchPosts(own.db, 'org_a', 'same', all);
+  const enough = await own.db.read((tx) => searchPosts(tx, 'org_a', 'same', all));
   expect(enough).toMatchObject({ totalItems: MAX_FOUND, isCut: true });
   expect(enough.posts.map(({ id }) => id)).not.toContain('last');
 });
@@ -138,7 +140,7 @@ test('found posts have pages, up to a limit', async () => {
   const many = Array.from({ length: MAX_FOUND + 1 }, (_, index) => ({ id: `p${index}`, title: 'Same' }));
   await own.addPosts('org_a', ...many);
   const page = (number: number) =>
-    searchPosts(own.db, 'org_a', 'same', { ...everything, limit: 400, page: number });
+    own.db.read((tx) => searchPosts(tx, 'org_a', 'same', { ...everything, limit: 400, page: number }));
   const first = await page(1);
   expect(first).toMatchObject({ totalItems: MAX_FOUND, isCut: true });
   expect(first.posts.map(({ id }) => id).slice(0, 2)).toEqual(['p1000', 'p999']);

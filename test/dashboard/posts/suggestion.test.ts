@@ -73,7 +73,7 @@ test('a newer text is shown beside the edited one, line by line, and can be take
   expect(html).toContain('<ins>Second words</ins>');
   expect(isHarmed(html)).toBe(false);
   expect((await choose(await choice('take'))).headers.get('location')).toBe(path);
-  expect((await readPost(app.db, id))?.markdown).toStartWith('Second words');
+  expect((await app.db.read((tx) => readPost(tx, id)))?.markdown).toStartWith('Second words');
   expect(await (await visit(path)).text()).not.toContain('new version');
 });
 
@@ -81,7 +81,7 @@ test('keeping the edited text dismisses the newer one', async () => {
   await editPost(app.deps, id, { markdown: 'My words' });
   await edited('Second words');
   expect((await choose(await choice('keep'))).status).toBe(303);
-  expect((await readPost(app.db, id))?.markdown).toBe('My words');
+  expect((await app.db.read((tx) => readPost(tx, id)))?.markdown).toBe('My words');
   expect(await hasSuggestionFor(app.deps, id)).toBe(false);
 });
 
@@ -95,7 +95,7 @@ test.each(['take', 'keep'] as const)('%s applies only to the version that the pa
   const again = await choice(word);
   await editPost(app.deps, id, { markdown: 'Other words' });
   expect((await choose(again)).status).toBe(303);
-  expect((await readPost(app.db, id))?.markdown).toBe('Other words');
+  expect((await app.db.read((tx) => readPost(tx, id)))?.markdown).toBe('Other words');
   expect(await hasSuggestionFor(app.deps, id)).toBe(true);
 });
 
@@ -105,5 +105,5 @@ test('an unknown choice is refused; a choice without a newer text changes nothin
   await edited('Second words');
   const read = await choice('take');
   expect((await choose({ ...read, choice: 'both' })).status).toBe(400);
-  expect((await readPost(app.db, id))?.markdown).toBe('My words');
+  expect((await app.db.read((tx) => readPost(tx, id)))?.markdown).toBe('My words');
 });
