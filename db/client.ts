@@ -1,6 +1,7 @@
 import { constants, Database as Sqlite } from 'bun:sqlite';
 import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
 import { drizzle } from 'drizzle-orm/bun-sqlite';
+import { codeOf } from '../src/lib/app-error.ts';
 import { upgrade } from './migrate.ts';
 import {
   createStorage,
@@ -82,7 +83,7 @@ export function closeDatabase(db: Database): void {
 
 /** Another process held the database's lock for too long. */
 export function isLocked(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+  return codeOf(error).startsWith('SQLITE_BUSY');
 }
 
 const SYSTEM_CODES =
@@ -114,7 +115,7 @@ export function tryWriteLock({ $client }: Database): string | null {
     $client.query('ROLLBACK').run();
     return null;
   } catch (error) {
-    return error instanceof Error && 'code' in error ? String(error.code) : 'SQLITE_ERROR';
+    return codeOf(error) || 'SQLITE_ERROR';
   }
 }
 

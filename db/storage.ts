@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { type Placeholder, sql } from 'drizzle-orm';
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import type { BaseSQLiteDatabase } from 'drizzle-orm/sqlite-core';
-import { AppError } from '../src/lib/app-error.ts';
+import { AppError, codeOf } from '../src/lib/app-error.ts';
 
 // Access to the database: `read` and `write`. Their bodies are asynchronous and call only stores. With SQLite every
 // statement is synchronous, so a body runs to its end without letting a timer or a request in between.
@@ -171,7 +171,7 @@ export function createStorage(connection: Drizzle): Storage {
 
   /** Nothing could begin. While another process writes, all wait except those that have waited long enough. */
   function waitOrGiveUp(error: unknown): void {
-    const isBusy = error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY';
+    const isBusy = codeOf(error) === 'SQLITE_BUSY';
     const now = performance.now();
     const waiting = queue.splice(0).filter((pending) => {
       const waits = isBusy && now < pending.givesUpAt;

@@ -52,7 +52,7 @@ export interface Actor {
   /** `anonymous`: nobody has signed in. */
   type: 'user' | 'command_line' | 'server' | 'trigger' | 'anonymous';
   id: string | null;
-  /** A user's e-mail address, the system user of a command, or a trigger's content type. */
+  /** A user's email address, the system user of a command, or a trigger's content type. */
   name: string | null;
   /** The client's IP address; null where there is no client. */
   address: string | null;

@@ -1,4 +1,4 @@
-import { AppError } from '../lib/app-error.ts';
+import { AppError, messageOf } from '../lib/app-error.ts';
 import { renderMarkdown } from '../markdown/render.ts';
 import { checkOwnTemplates, composeDraft } from './compose.ts';
 import type { ThreadAnswer, ThreadRequest } from './thread.ts';
@@ -12,8 +12,7 @@ self.onmessage = ({ data }: MessageEvent<ThreadRequest>) => {
   try {
     answer = { result: work(data) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    answer = { error: { status: error instanceof AppError ? error.status : 500, message } };
+    answer = { error: { status: error instanceof AppError ? error.status : 500, message: messageOf(error) } };
   }
   self.postMessage(answer);
 };

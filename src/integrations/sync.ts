@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts';
+import { messageOf } from '../lib/app-error.ts';
 import { ProviderProblem } from '../providers/api.ts';
 import { type Hook, listDueHooks, listEnabledTriggers, MAX_WAIT_MS, updateHook } from './hook-store.ts';
 import { eventsFor, makeHook } from './hooks.ts';
@@ -72,7 +73,7 @@ async function recordFailure({ db, clock, log }: Deps, hook: Hook, error: unknow
   const now = clock.now().getTime();
   const backOff = BACK_OFF_MS[Math.min(hook.attempts, BACK_OFF_MS.length - 1)] ?? 0;
   const requested = error instanceof ProviderProblem ? (error.retryAt?.getTime() ?? 0) : 0;
-  const problem = error instanceof Error ? error.message : String(error);
+  const problem = messageOf(error);
   const retryAt = Math.min(Math.max(now + backOff, requested), now + MAX_WAIT_MS);
   await db.write((tx) => updateHook(tx, hook, { problem, retryAt, attempts: hook.attempts + 1 }));
   const { integrationId, placeId } = hook;

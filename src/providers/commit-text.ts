@@ -14,7 +14,7 @@ export function messageLengthFor(commitCount: number): number {
 /** `Co-authored-by: Ann <ann@acme.test>`: Git writes people's addresses into a message's trailers. */
 const TRAILER = /^([A-Za-z][A-Za-z-]*-by:[^<\n]*)<[^<>\s@]+@[^<>\s@]+>/gm;
 
-/** The first characters of a commit message, without the e-mail addresses of its trailers. */
+/** The first characters of a commit message, without the email addresses of its trailers. */
 export function messageOf(message: string, maxLength: number): string {
   const anonymous = message.replaceAll(TRAILER, (_, trailer: string) => trailer.trimEnd());
   return cutText(anonymous, maxLength);

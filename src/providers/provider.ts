@@ -60,7 +60,7 @@ export type Phrase = string | { text: string; href: string } | { code: string };
 
 /** The result of a delivery. `title` is a headline for people: "3 commits pushed to main". */
 export type EventResult =
-  /** `data`: the provider's own facts, for the log: small and without e-mail addresses. */
+  /** `data`: the provider's own facts, for the log: small and without email addresses. */
   | { outcome: 'processed'; title: string; processed: { type: string; action: string; data: Payload } }
   | { outcome: 'ignored'; title: string; reason: string }
   | { outcome: 'ping'; title: string };
@@ -211,7 +211,7 @@ export const read = {
   url: (value: Maybe<string>) =>
     value && value.length <= MAX_URL_LENGTH && /^https?:\/\/\S+$/.test(value) ? value : null,
 
-  /** A person's name or login. Cuts an e-mail address at its `@`. */
+  /** A person's name or login. Cuts an email address at its `@`. */
   person: (value: Maybe<string>) => read.line(value?.replace(/^([^\s@]+)@[^\s@]+$/, '$1')),
 
   /** The names of labels and the like, the first hundred of them. */

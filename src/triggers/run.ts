@@ -6,6 +6,7 @@ import type { Compose, DraftText, Recipe } from '../drafts/model.ts';
 import { readScope } from '../drafts/store.ts';
 import { type Written, writeDraft } from '../drafts/write.ts';
 import { eventReader } from '../events/store.ts';
+import { messageOf } from '../lib/app-error.ts';
 import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
@@ -90,14 +91,14 @@ async function delay({ db, clock }: Needs, run: DueRun, failure: unknown): Promi
   const dueAt = new Date(clock.now().getTime() + SYSTEM_WAIT_MS);
   try {
     // Try once: the failed work has waited for the lock already.
-    await db.write((tx) => delayRun(tx, run, messageOf(failure), dueAt), { giveUpMs: 0 });
+    await db.write((tx) => delayRun(tx, run, shortMessageOf(failure), dueAt), { giveUpMs: 0 });
   } catch {
     throw failure;
   }
 }
 
 function report({ log }: Needs, reported: Set<string>, error: unknown, run?: DueRun): void {
-  const message = messageOf(error);
+  const message = shortMessageOf(error);
   // A run keeps its last error, so that a process that starts later does not log it again.
   if (reported.has(message) || run?.error === message) return;
   reported.add(message);
@@ -107,8 +108,8 @@ function report({ log }: Needs, reported: Set<string>, error: unknown, run?: Due
   );
 }
 
-function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH);
+function shortMessageOf(error: unknown): string {
+  return messageOf(error).slice(0, MAX_ERROR_LENGTH);
 }
 
 /** Ends a step after each draft that fails, and goes on with the next draft. Throws when the system failed. */
@@ -154,11 +155,11 @@ async function* doRun(
   const context = { triggerId, scope, attempts: attempts + 1, err: failure };
   if (waitMs === undefined) {
     log.error(context, 'a trigger run failed for the last time and was given up');
-    return db.write((tx) => giveUpRun(tx, run, messageOf(failure)));
+    return db.write((tx) => giveUpRun(tx, run, shortMessageOf(failure)));
   }
   const dueAt = new Date(clock.now().getTime() + waitMs);
   log.warn({ ...context, nextAttemptAt: dueAt.toISOString() }, 'a trigger run failed; retrying later');
-  return db.write((tx) => postponeRun(tx, run, messageOf(failure), dueAt));
+  return db.write((tx) => postponeRun(tx, run, shortMessageOf(failure), dueAt));
 }
 
 /** Null when the trigger was deleted. */

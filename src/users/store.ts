@@ -59,7 +59,7 @@ export async function updateUser(tx: WriteTx, userId: string, changes: Partial<C
   await tx.update(users).set(changes).where(eq(users.id, userId)).run();
 }
 
-/** Everybody with an account, or the people of an organization, by e-mail address. */
+/** Everybody with an account, or the people of an organization, by email address. */
 export async function listUsers(tx: ReadTx, organizationId?: string): Promise<Credentials[]> {
   const ofOrganization = eq(memberships.organizationId, organizationId ?? '');
   const members = tx.select({ id: memberships.userId }).from(memberships).where(ofOrganization);
