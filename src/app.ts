@@ -20,7 +20,7 @@ import { docs } from './reference/routes.ts';
 /** The server that the app runs in. Without one the app is always ready, and nobody may read the metrics. */
 export interface ServerFacts extends MetricsAccess {
   /** Why no requests should be sent here; null when the server is ready. */
-  readonly whyNotReady: () => string | null;
+  readonly whyNotReady: () => Promise<string | null>;
   /** `CLIENT_IP_HEADER`: the header in which the trusted proxy names the client. */
   readonly clientIpHeader: string | undefined;
 }
@@ -31,7 +31,7 @@ export function createApp(
     Partial<ServerFacts>,
   webhookProviders: readonly Provider[] = providers,
 ): { fetch: Fetch } {
-  const { whyNotReady = () => null, peerAddress = () => null, metricsToken, clientIpHeader } = deps;
+  const { whyNotReady = async () => null, peerAddress = () => null, metricsToken, clientIpHeader } = deps;
   const uploadBudget = createUploadBudget(deps.metrics);
   const matched: MatchedRoute = { current: null };
   const app = new Elysia({

@@ -1,4 +1,4 @@
-import type { Storage } from '../db/storage.ts';
+import type { Storage } from '../db/engine.ts';
 import type { Actor } from './audit/model.ts';
 import type { KeyService } from './keys/service.ts';
 import type { Logger } from './lib/log.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { Role } from '../db/client.ts';
-import { copyName } from '../db/migrate.ts';
+import type { Role } from '../db/engine.ts';
+import { copyName } from '../db/sqlite/migrate.ts';
 import { createApp } from './app.ts';
 import { type Actor, SERVER } from './audit/model.ts';
 import type { Config } from './config.ts';

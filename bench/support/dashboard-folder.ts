@@ -1,4 +1,4 @@
-import type { Database } from '../../db/client.ts';
+import type { SqliteDatabase } from '../../db/sqlite/client.ts';
 import { SERVER } from '../../src/audit/model.ts';
 import { saveDraft } from '../../src/drafts/store.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
@@ -96,7 +96,7 @@ export async function fillDashboardFolder(
   }
 }
 
-function depsOf(db: Database, secrets: ReturnType<typeof openDataFolder>['secrets']) {
+function depsOf(db: SqliteDatabase, secrets: ReturnType<typeof openDataFolder>['secrets']) {
   return {
     db,
     secrets,
@@ -120,7 +120,7 @@ async function addOrganization(deps: Deps, id: string): Promise<string> {
 
 /** The newest of the large organization's posts were drafts, each of another of its newest deliveries. */
 async function addPosts(
-  db: Database,
+  db: SqliteDatabase,
   about: { large: string; small: string; posts: number; triggerId: string; github: string },
   onProgress: (written: number) => void,
 ): Promise<void> {
@@ -159,7 +159,7 @@ async function addPosts(
 }
 
 /** A person who owns the organizations, and is signed in. */
-async function signIn(db: Database, organizationIds: readonly string[]): Promise<string> {
+async function signIn(db: SqliteDatabase, organizationIds: readonly string[]): Promise<string> {
   const now = systemClock.now();
   const createdAt = now.toISOString();
   const user = { id: randomIds.newId('usr'), email: `${randomIds.newId('ann')}@acme.example`, createdAt };

@@ -1,4 +1,4 @@
-import type { Database } from '../../db/client.ts';
+import type { SqliteDatabase } from '../../db/sqlite/client.ts';
 import type { IntegrationType } from '../../src/integrations/model.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { providers, sampleFor } from '../../src/providers/index.ts';
@@ -39,7 +39,7 @@ function sampleData(type: IntegrationType, event: string): string {
  * 30 are duplicates, 20 were rejected and 10 failed. SQL of its own: the service writes one delivery at a time.
  */
 export function fillLog(
-  db: Database,
+  db: SqliteDatabase,
   sources: readonly Source[],
   { entries, now, onProgress }: { entries: number; now: Date; onProgress: (written: number) => void },
 ): void {

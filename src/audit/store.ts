@@ -1,5 +1,4 @@
 import { and, count, desc, eq, getTableColumns, gte, inArray, isNull, lt, lte, sql } from 'drizzle-orm';
-import { auditEvents, memberships, organizations } from '../../db/schema/organizations.ts';
 import {
   afterCommit,
   placeholdersFor,
@@ -7,7 +6,8 @@ import {
   type ReadTx,
   type Storage,
   type WriteTx,
-} from '../../db/storage.ts';
+} from '../../db/engine.ts';
+import { auditEvents, memberships, organizations } from '../../db/schema/organizations.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Clock, DAY_MS } from '../lib/time.ts';
 import {

@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
-import type { Storage } from '../../db/storage.ts';
+import type { Storage } from '../../db/engine.ts';
 import { readUpload, UNVERIFIED_UPLOAD_MS, UploadError, type UploadProblem } from '../http/request.ts';
 import { AppError } from '../lib/app-error.ts';
 import { requireValid } from '../lib/validation.ts';

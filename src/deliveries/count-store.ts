@@ -1,6 +1,6 @@
 import { and, asc, count, eq, gt, gte, lt, lte, max, type SQL, sql } from 'drizzle-orm';
+import { prepared, type ReadTx } from '../../db/engine.ts';
 import { deliveries, deliveryClaims } from '../../db/schema/integrations.ts';
-import { prepared, type ReadTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS, type DeliveryStatus } from './model.ts';
 

@@ -1,7 +1,7 @@
 import { and, desc, eq, gte, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { prepared, type ReadTx } from '../../db/engine.ts';
 import { deliveries } from '../../db/schema/integrations.ts';
-import { prepared, type ReadTx } from '../../db/storage.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { IntegrationType } from '../providers/index.ts';
 import { type Delivery, type DeliveryStatus, isTaken } from './model.ts';

@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, isNotNull, lte, ne, or, sql } from 'drizzle-orm';
+import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { deliveries, deliveryClaims, integrations, repositories } from '../../db/schema/integrations.ts';
 import { organizations } from '../../db/schema/organizations.ts';
-import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS } from './model.ts';
 
@@ -63,9 +63,10 @@ export async function countDelivery(tx: WriteTx, entry: NewDelivery, now: Date):
 const deleteExpired =
   (table: typeof deliveries | typeof deliveryClaims) =>
   async (tx: WriteTx, asOf: Date, limit: number): Promise<number> => {
-    const expired = sql`select rowid from ${table} where expires_at <= ${asOf.getTime()} limit ${limit}`;
-    const result: unknown = tx.run(sql`delete from ${table} where rowid in (${expired})`);
-    return (result as { changes: number }).changes;
+    const { rowKey } = dialectOf(tx);
+    const expired = sql`select ${rowKey} from ${table} where expires_at <= ${asOf.getTime()} limit ${limit}`;
+    const deleted = sql`delete from ${table} where ${rowKey} in (${expired}) returning 1`;
+    return (await tx.values(deleted)).length;
   };
 
 export const deleteExpiredClaims = deleteExpired(deliveryClaims);

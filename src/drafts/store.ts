@@ -1,8 +1,8 @@
 import { and, desc, eq, gte, like, lt, min, or, sql } from 'drizzle-orm';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { events } from '../../db/schema/integrations.ts';
 import { posts } from '../../db/schema/posts.ts';
 import { drafts, triggers } from '../../db/schema/triggers.ts';
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import type { EventSource, EventType } from '../events/model.ts';
 import type { Post } from '../posts/model.ts';
 

@@ -1,5 +1,5 @@
 import { diffLines } from 'diff';
-import type { ReadTx } from '../../db/storage.ts';
+import type { ReadTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Post } from '../posts/model.ts';

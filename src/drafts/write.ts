@@ -1,4 +1,4 @@
-import type { WriteTx } from '../../db/storage.ts';
+import type { WriteTx } from '../../db/engine.ts';
 import type { AuditContext } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { ContentType, OwnedPost, Post } from '../posts/model.ts';

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, exists, getTableColumns, gt, inArray, lte, sql } from 'drizzle-orm';
+import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { events } from '../../db/schema/integrations.ts';
 import { triggerEvents } from '../../db/schema/triggers.ts';
-import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { Event, EventReader, EventSource } from './model.ts';
 
 /** How many events of a time are looked at: what is beyond it is older, and no draft could hold it. */

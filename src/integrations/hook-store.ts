@@ -1,7 +1,7 @@
 import { and, asc, count, eq, getTableColumns, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { hooks, integrations } from '../../db/schema/integrations.ts';
 import { triggers } from '../../db/schema/triggers.ts';
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { getIntegration } from './store.ts';
 

@@ -1,4 +1,4 @@
-import type { WriteTx } from '../../db/storage.ts';
+import type { WriteTx } from '../../db/engine.ts';
 import { withdrawAudit } from '../audit/store.ts';
 import { findPing } from '../deliveries/log-store.ts';
 import type { Deps } from '../deps.ts';

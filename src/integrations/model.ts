@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import type { WriteTx } from '../../db/storage.ts';
+import type { WriteTx } from '../../db/engine.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditContext, recordAudit } from '../audit/store.ts';
 import { type IntegrationType, providers } from '../providers/index.ts';

@@ -1,4 +1,4 @@
-import type { WriteTx } from '../../db/storage.ts';
+import type { WriteTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import { requireValid } from '../lib/validation.ts';
 import type { Place } from '../providers/api.ts';

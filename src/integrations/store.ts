@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, getTableColumns, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { hooks, integrations, repositories } from '../../db/schema/integrations.ts';
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import type { findAddress } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';

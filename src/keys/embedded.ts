@@ -1,4 +1,4 @@
-import type { WriteTx } from '../../db/storage.ts';
+import type { WriteTx } from '../../db/engine.ts';
 import { type AuditAction, quote } from '../audit/model.ts';
 import { type AuditContext, recordAudit } from '../audit/store.ts';
 import { randomToken } from '../lib/text.ts';

@@ -1,6 +1,6 @@
 import { desc, eq, isNotNull, lte, or, sql } from 'drizzle-orm';
+import { prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apiKeys } from '../../db/schema/organizations.ts';
-import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import { notFound } from '../lib/app-error.ts';
 
 export type KeyRow = typeof apiKeys.$inferSelect;

@@ -10,15 +10,15 @@ import {
   statSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Role } from '../../db/engine.ts';
 import {
   closeDatabase,
-  type Database,
   openDatabase,
-  type Role,
   readKeyFingerprint,
+  type SqliteDatabase,
   writeKeyFingerprint,
-} from '../../db/client.ts';
-import { isServerRunning, takeLock } from '../../db/lock.ts';
+} from '../../db/sqlite/client.ts';
+import { isServerRunning, takeLock } from '../../db/sqlite/lock.ts';
 import { codeOf, messageOf } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import type { Logger } from '../lib/log.ts';
@@ -137,7 +137,7 @@ function signOfDatabase(folder: string, backupDir: string | undefined): string |
   return names.some((name) => name.endsWith('.backup')) ? `there are backups in ${backupDir}` : null;
 }
 
-/** Temporary files of upgrades and restores: see `db/migrate.ts` and `backup/restore.ts`. */
+/** Temporary files of upgrades and restores: see `db/sqlite/migrate.ts` and `backup/restore.ts`. */
 const UNFINISHED =
   /^tidings\.db\.(?:(?:restoring|fetched)(?:-journal)?|upgrade-(\d+)(?:-tried(?:-journal)?)?)$/;
 
@@ -185,7 +185,7 @@ export function warnOfModes(dataDir: string, log: Pick<Logger, 'warn'>): void {
 }
 
 /** The key that the folder's secrets are encrypted under, made for a folder that is new. */
-function requireRightKey(db: Database, folder: string, secretKey: string | undefined): Buffer {
+function requireRightKey(db: SqliteDatabase, folder: string, secretKey: string | undefined): Buffer {
   const expected = readKeyFingerprint(db);
   if (expected === null && readSecretKey(folder, secretKey) === null)
     writeKeyFile(folder, randomBytes(SECRET_KEY_BYTES));

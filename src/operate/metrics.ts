@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { type Database, fileSizes } from '../../db/client.ts';
+import type { Database } from '../../db/engine.ts';
 import { countLiveClaims } from '../deliveries/count-store.ts';
 import type { Deps } from '../deps.ts';
 import { countProblems } from '../integrations/hook-store.ts';
@@ -69,8 +69,8 @@ export function addProcessMetrics({ registry }: Deps['metrics'], db: Database): 
   registry.gauge(
     'tidings_database_bytes',
     'The size of the database file and of its write-ahead log.',
-    () => {
-      const sizes = fileSizes(db);
+    async () => {
+      const sizes = await db.sizes();
       return sizes && samplesBy('file', sizes);
     },
   );

@@ -1,4 +1,4 @@
-import { type Database, tryWriteLock } from '../../db/client.ts';
+import type { Database } from '../../db/engine.ts';
 
 /** Less free space than this, in bytes, and the next deliveries may not fit. */
 export const MIN_FREE_BYTES = 32 * 1024 * 1024;
@@ -19,7 +19,7 @@ export const STOPPING = 'The server is stopping';
 
 /** The inputs of the readiness check. */
 export interface Vitals {
-  db: Database;
+  db: Pick<Database, 'health'>;
   isStopping: () => boolean;
   /** Milliseconds since the triggers' job was last seen at work. */
   silentMs: () => number;
@@ -35,13 +35,13 @@ export interface Vitals {
  * Why the server should get no requests, in words; null when it is ready. Cheap enough for every second: it takes and
  * releases the write lock, and commits nothing.
  */
-export function createReadiness(vitals: Vitals): () => string | null {
+export function createReadiness(vitals: Vitals): () => Promise<string | null> {
   const { elapsedMs = () => performance.now() } = vitals;
   let busySince: number | null = null;
 
-  function databaseProblem(): string | null {
-    const code = tryWriteLock(vitals.db);
-    if (code !== 'SQLITE_BUSY') {
+  async function databaseProblem(): Promise<string | null> {
+    const code = await vitals.db.health();
+    if (code !== 'BUSY') {
       busySince = null;
       if (code === 'ENOENT' || code === 'REPLACED') return 'The database file was deleted or replaced';
       return code === null ? null : `The database cannot be written (${code})`;
@@ -53,9 +53,9 @@ export function createReadiness(vitals: Vitals): () => string | null {
       : null;
   }
 
-  return () => {
+  return async () => {
     if (vitals.isStopping()) return STOPPING;
-    const problem = databaseProblem();
+    const problem = await databaseProblem();
     if (problem !== null) return problem;
     const free = vitals.freeBytes();
     if (free !== null && free < MIN_FREE_BYTES) return 'The disk is full';

@@ -9,11 +9,11 @@ import { AppError } from '../lib/app-error.ts';
 import { addDatabaseGauges } from './metrics.ts';
 
 /** `GET /ready`: whether requests should be sent here. `whyNot` says why not, in words. Needs no key. */
-export function ready(whyNot: () => string | null) {
+export function ready(whyNot: () => Promise<string | null>) {
   return new Elysia({ name: 'ready' }).get(
     '/ready',
-    () => {
-      const problem = whyNot();
+    async () => {
+      const problem = await whyNot();
       return problem === null ? json({ ready: true }) : errorJson(503, problem);
     },
     {

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import type { WriteTx } from '../../db/storage.ts';
+import type { WriteTx } from '../../db/engine.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Ids } from '../lib/text.ts';

@@ -1,6 +1,6 @@
 import { asc, count, eq } from 'drizzle-orm';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { organizations } from '../../db/schema/organizations.ts';
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Organization } from './model.ts';
 

@@ -1,4 +1,4 @@
-import type { Storage } from '../../db/storage.ts';
+import type { Storage } from '../../db/engine.ts';
 import { type Rendered, rendered } from '../http/respond.ts';
 import type { PageSelection, Pagination, PostSelection } from './model.ts';
 import { findPostJson, listPostPage, tallyPosts } from './store.ts';

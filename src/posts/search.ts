@@ -1,4 +1,4 @@
-import type { ReadTx } from '../../db/storage.ts';
+import type { ReadTx } from '../../db/engine.ts';
 import { contentTypes, type PageSelection, type Post, postStatuses } from './model.ts';
 import { findPostIds, readPosts } from './store.ts';
 
@@ -27,13 +27,19 @@ export async function searchPosts(
 ): Promise<{ posts: Post[]; totalItems: number; isCut: boolean }> {
   const words = toWords(query);
   if (words.length === 0) return { posts: [], totalItems: 0, isCut: false };
-  const about = aboutMatch(organizationId, selection);
-  const find = (match: string) =>
-    findPostIds(tx, `{about} : (${about}) AND {title content} : (${match})`, MAX_FOUND + 1);
-  const match = words.map(quoted).join(' AND ');
-  const whole = await find(match);
-  // Skip the prefix search for a common word: SQLite reads all matches before it returns the first.
-  const ids = whole.length > MAX_FOUND || !mayBeUnfinished(words) ? whole : await find(`${match} *`);
+  const { statuses, contentTypes: types } = selection;
+  const find = (isUnfinished: boolean) =>
+    findPostIds(tx, {
+      organizationId,
+      words,
+      isUnfinished,
+      statuses: statuses.length < postStatuses.length ? statuses : null,
+      contentTypes: types.length < contentTypes.length ? types : null,
+      limit: MAX_FOUND + 1,
+    });
+  const whole = await find(false);
+  // Skip the prefix search for a common word: the engine reads all matches before it returns the first.
+  const ids = whole.length > MAX_FOUND || !mayBeUnfinished(words) ? whole : await find(true);
   const isCut = ids.length > MAX_FOUND;
   const totalItems = Math.min(ids.length, MAX_FOUND);
   const start = (selection.page - 1) * selection.limit;
@@ -42,7 +48,7 @@ export async function searchPosts(
   return { posts: pageIds.flatMap((id) => byId.get(id) ?? []), totalItems, isCut };
 }
 
-/** Splits a query into words, to be quoted so that FTS5 reads no operators. The index has no words of symbols alone. */
+/** Splits a query into words, each a word of the index or several. The index has no words of symbols alone. */
 function toWords(query: string): string[] {
   return query
     .slice(0, MAX_QUERY_LENGTH)
@@ -56,19 +62,4 @@ function toWords(query: string): string[] {
 function mayBeUnfinished(words: readonly string[]): boolean {
   const [end = ''] = words.at(-1)?.match(/[\p{L}\p{N}\p{M}]+(?=[^\p{L}\p{N}]*$)/u) ?? [];
   return end.length >= MIN_BEGINNING || /\p{Lo}/u.test(end);
-}
-
-/** Matches the words that the index keeps beside each text: the organization, the status and the type. */
-function aboutMatch(
-  organizationId: string,
-  { statuses, contentTypes: types }: Pick<PageSelection, 'statuses' | 'contentTypes'>,
-): string {
-  const all = [quoted(Buffer.from(organizationId).toString('hex'))];
-  if (statuses.length < postStatuses.length) all.push(`(${statuses.map(quoted).join(' OR ')})`);
-  if (types.length < contentTypes.length) all.push(`(${types.map(quoted).join(' OR ')})`);
-  return all.join(' AND ');
-}
-
-function quoted(word: string): string {
-  return `"${word.replaceAll('"', '""')}"`;
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { Storage, WriteTx } from '../../db/storage.ts';
+import type { Storage, WriteTx } from '../../db/engine.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError, notFound } from '../lib/app-error.ts';

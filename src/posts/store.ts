@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, inArray, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { dialectOf, type PostSearch, prepared, type ReadTx } from '../../db/engine.ts';
 import { imports, postCounts, posts, stagedPosts } from '../../db/schema/posts.ts';
-import { prepared, type ReadTx } from '../../db/storage.ts';
 import { notFound } from '../lib/app-error.ts';
 import {
   type ContentType,
@@ -121,17 +121,10 @@ function listed(ids: readonly string[]): SQL {
   return sql`(select value from json_each(${JSON.stringify(ids)}))`;
 }
 
-/** The posts that match a query of FTS5, newest first. Of more than `limit`, those that were added last. */
-export async function findPostIds(tx: ReadTx, match: string, limit: number): Promise<string[]> {
-  const rows = await tx.all<{ id: string }>(sql`
-    with found as materialized (
-      select rowid as number from post_search where post_search match ${match} order by rowid desc limit ${limit}
-    )
-    select ${posts.id} from found
-    join post_numbers on post_numbers.number = found.number
-    join ${posts} on ${posts.id} = post_numbers.post_id
-    order by ${posts.createdAt} desc, ${posts.id} desc`);
-  return rows.map(({ id }) => id);
+/** The posts that match, newest first. Of more than `limit`, those that were added last. */
+export async function findPostIds(tx: ReadTx, search: PostSearch): Promise<string[]> {
+  const rows = await tx.values<[id: string]>(dialectOf(tx).searchPosts(search));
+  return rows.map(([id]) => id);
 }
 
 type PostTable = typeof posts | typeof stagedPosts;
@@ -196,8 +189,9 @@ async function listStoredPage(
 /** Walks one index to the page's rows, then reads only their JSON, so that skipping to a far page reads no post. */
 function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boolean) {
   const order = ascending ? asc : desc;
+  const { rowKey } = dialectOf(tx);
   const window = tx
-    .select({ rowid: sql<number>`rowid`.as('window_rowid'), createdAt: posts.createdAt, id: posts.id })
+    .select({ row: sql`${rowKey}`.as('window_row'), createdAt: posts.createdAt, id: posts.id })
     .from(posts)
     .where(matches(sql.placeholder('organizationId'), selection))
     .orderBy(order(posts.createdAt), order(posts.id))
@@ -207,7 +201,7 @@ function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boo
   return tx
     .select({ json: posts.json })
     .from(window)
-    .innerJoin(posts, eq(sql`${posts}.rowid`, window.rowid))
+    .innerJoin(posts, eq(sql`${posts}.${rowKey}`, window.row))
     .orderBy(order(window.createdAt), order(window.id))
     .prepare();
 }

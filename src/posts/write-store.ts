@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, min, sql } from 'drizzle-orm';
+import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { imports, posts, stagedPosts } from '../../db/schema/posts.ts';
-import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { OwnedPost } from './model.ts';
 
 /** Writes a new post or version, which an import in progress no longer overwrites. Throws for a foreign id. */

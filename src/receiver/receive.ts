@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import type { WriteTx } from '../../db/storage.ts';
+import type { WriteTx } from '../../db/engine.ts';
 import { retentionDaysOf } from '../audit/model.ts';
 import { DUPLICATE_REASON, type WebhookReceived } from '../deliveries/model.ts';
 import { claimDelivery, findAddress, insertDelivery } from '../deliveries/store.ts';

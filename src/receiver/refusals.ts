@@ -1,5 +1,5 @@
-import { isLocked, isSystemFailure } from '../../db/client.ts';
-import type { WriteTx } from '../../db/storage.ts';
+import type { WriteTx } from '../../db/engine.ts';
+import { isLocked, isSystemFailure } from '../../db/failures.ts';
 import type { Delivery } from '../deliveries/model.ts';
 import { countDelivery, insertDelivery, type NewDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';

@@ -1,7 +1,7 @@
 import { and, asc, count, eq, getTableColumns, gt, lte, or, sql } from 'drizzle-orm';
+import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { integrations } from '../../db/schema/integrations.ts';
 import { triggerEvents, triggerRuns, triggers } from '../../db/schema/triggers.ts';
-import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { Event } from '../events/model.ts';
 import { backOffMs, type Trigger, type TriggerFilters, type TriggerOwner } from './model.ts';
 import { isOwnedBy } from './store.ts';

@@ -1,4 +1,4 @@
-import type { ReadTx } from '../../db/storage.ts';
+import type { ReadTx } from '../../db/engine.ts';
 import { type LogPage, type LogPosition, listLogPage } from '../deliveries/log-store.ts';
 import type { Delivery } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';

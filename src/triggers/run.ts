@@ -1,5 +1,5 @@
-import { isSystemFailure } from '../../db/client.ts';
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { isSystemFailure } from '../../db/failures.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText, Recipe } from '../drafts/model.ts';

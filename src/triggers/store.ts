@@ -1,7 +1,7 @@
 import { and, asc, eq, ne, type SQL } from 'drizzle-orm';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { integrations } from '../../db/schema/integrations.ts';
 import { triggers } from '../../db/schema/triggers.ts';
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
 import { kinds } from './kinds/index.ts';
 import type { Trigger, TriggerFilters, TriggerOwner } from './model.ts';
 import { refusal } from './words.ts';

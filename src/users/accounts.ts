@@ -1,4 +1,4 @@
-import type { ReadTx, WriteTx } from '../../db/storage.ts';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { requireValid } from '../lib/validation.ts';

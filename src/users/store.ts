@@ -12,8 +12,8 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
+import { prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { memberships, oneTimeLinks, organizations, sessions, users } from '../../db/schema/organizations.ts';
-import { prepared, type ReadTx, type WriteTx } from '../../db/storage.ts';
 import type { Member, Membership, Role, User } from './model.ts';
 
 const userColumns = { id: users.id, email: users.email, createdAt: users.createdAt };

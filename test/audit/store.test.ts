@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { WriteTx } from '../../db/storage.ts';
+import type { WriteTx } from '../../db/engine.ts';
 import type { Actor } from '../../src/audit/model.ts';
 import {
   countRefusedSignIn,

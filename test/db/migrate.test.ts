@@ -2,12 +2,12 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { closeDatabase, openDatabase } from '../../db/client.ts';
-import { migrate, migrations } from '../../db/migrate.ts';
+import { closeDatabase, openDatabase } from '../../db/sqlite/client.ts';
+import { migrate, migrations } from '../../db/sqlite/migrate.ts';
 import { temporaryFolder } from '../support/cli.ts';
 
 const root = join(import.meta.dir, '../..');
-const folder = join(root, 'db/migrations');
+const folder = join(root, 'db/sqlite/migrations');
 
 test('every generated migration is embedded, in its order', async () => {
   const files = readdirSync(folder)

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeDatabase, type Database, openDatabase } from '../../db/client.ts';
-import { afterCommit, DatabaseMoved, forStores, type WriteTx } from '../../db/storage.ts';
+import { afterCommit, type WriteTx } from '../../db/engine.ts';
+import { DatabaseMoved } from '../../db/failures.ts';
+import { closeDatabase, openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
 import { temporaryFolder } from '../support/cli.ts';
 
-let db: Database;
+let db: SqliteDatabase;
 
 beforeEach(() => {
   db = openDatabase(':memory:');
@@ -13,7 +14,7 @@ beforeEach(() => {
 });
 
 /** The connection behind a transaction. */
-const clientOf = (tx: object) => (tx as Database).$client;
+const clientOf = (tx: object) => (tx as SqliteDatabase).$client;
 
 const write = (text: string) => {
   db.$client.query('INSERT INTO notes VALUES (?)').run(text);
@@ -36,7 +37,7 @@ test('an effect runs once its work is committed, and never when the work fails',
     'rejected',
   ]);
   expect(effects).toEqual(['a after', 'b after']);
-  expect(() => afterCommit(forStores(db) as WriteTx, () => undefined)).toThrow('outside of write');
+  expect(() => afterCommit(db as unknown as WriteTx, () => undefined)).toThrow('outside of write');
 });
 
 test('an effect that throws does not turn a commit into a failure', async () => {
@@ -99,7 +100,9 @@ test('a commit that cannot be made rejects all of its work, and the next one is 
 });
 
 describe('while another process writes', () => {
-  async function withWriter(check: (server: Database, writer: Database) => Promise<void>): Promise<void> {
+  async function withWriter(
+    check: (server: SqliteDatabase, writer: SqliteDatabase) => Promise<void>,
+  ): Promise<void> {
     const folder = temporaryFolder();
     const file = join(folder.path, 'tidings.db');
     const writer = openDatabase(file);
@@ -172,7 +175,7 @@ describe('a file that is deleted or replaced', () => {
 describe('reads', () => {
   let folder: ReturnType<typeof temporaryFolder>;
   let file: string;
-  let own: Database;
+  let own: SqliteDatabase;
 
   beforeEach(() => {
     folder = temporaryFolder();

@@ -2,8 +2,8 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeDatabase, openDatabase } from '../../db/client.ts';
-import { migrations } from '../../db/migrate.ts';
+import { closeDatabase, openDatabase } from '../../db/sqlite/client.ts';
+import { migrations } from '../../db/sqlite/migrate.ts';
 import { cli, temporaryFolder } from '../support/cli.ts';
 import { fixtures } from '../support/schema-fixtures.ts';
 

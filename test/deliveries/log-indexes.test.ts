@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { Database } from '../../db/client.ts';
+import type { SqliteDatabase } from '../../db/sqlite/client.ts';
 import { countDays } from '../../src/deliveries/count-store.ts';
 import { type LogFilter, listDeliveries, listLogPage } from '../../src/deliveries/log-store.ts';
 import { listPostsOfDelivery } from '../../src/drafts/store.ts';
@@ -84,7 +84,7 @@ test('the posts of a delivery are found by way of the drafts, not among all post
 });
 
 /** How SQLite goes about each statement that the work prepares. */
-async function plansOf(work: (db: Database) => Promise<unknown>): Promise<string[]> {
+async function plansOf(work: (db: SqliteDatabase) => Promise<unknown>): Promise<string[]> {
   const { db } = createTestApp();
   const statements: string[] = [];
   const { prepare } = db.$client;

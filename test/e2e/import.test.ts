@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { type Database, openDatabase } from '../../db/client.ts';
+import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { root, type ServerProcess, startTidings } from '../support/server.ts';
@@ -13,7 +13,7 @@ const POSTS = 3_000;
 
 const folder = temporaryFolder();
 let server: ServerProcess;
-let db: Database;
+let db: SqliteDatabase;
 
 beforeAll(async () => {
   server = await startTidings(folder.path);

@@ -9,7 +9,7 @@ test('/ready says yes, or why not', async () => {
   const app = createApp({
     ...deps,
     compose: () => Promise.reject(new Error('no draft is made here')),
-    whyNotReady: () => problem,
+    whyNotReady: async () => problem,
   });
   const ask = async () => {
     const response = await app.fetch(new Request('http://localhost/ready'));

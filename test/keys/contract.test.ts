@@ -1,4 +1,4 @@
-import { closeDatabase } from '../../db/client.ts';
+import { closeDatabase } from '../../db/sqlite/client.ts';
 import { appWithOrganization } from '../support/test-app.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
 import { keyServiceContract } from './contract.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { base58 } from '@scure/base';
-import { closeDatabase, openDatabase } from '../../db/client.ts';
+import { closeDatabase, openDatabase } from '../../db/sqlite/client.ts';
 import { SERVER } from '../../src/audit/model.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import { createOrganization } from '../../src/organizations/service.ts';

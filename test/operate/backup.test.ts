@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { migrations } from '../../db/migrate.ts';
+import { migrations } from '../../db/sqlite/migrate.ts';
 import { keyFingerprint } from '../../src/lib/secret-box.ts';
 import { checkBackup, unpackDatabase, writeBackup } from '../../src/operate/backup/archive.ts';
 import { lastBackup } from '../../src/operate/backup/make.ts';

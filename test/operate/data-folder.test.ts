@@ -2,8 +2,8 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Role } from '../../db/client.ts';
-import { type Holder, takeLock } from '../../db/lock.ts';
+import type { Role } from '../../db/engine.ts';
+import { type Holder, takeLock } from '../../db/sqlite/lock.ts';
 import {
   DataFolderError,
   databaseFile,

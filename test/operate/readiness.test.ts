@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Database, openDatabase } from '../../db/client.ts';
+import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
 import { startJobs } from '../../src/operate/jobs.ts';
 import { createReadiness, type Vitals } from '../../src/operate/readiness.ts';
 import { temporaryFolder } from '../support/cli.ts';
@@ -9,7 +9,7 @@ import { createTestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
-let db: Database;
+let db: SqliteDatabase;
 let now = 0;
 
 beforeEach(() => {
@@ -34,10 +34,10 @@ const readiness = (vitals: Partial<Vitals> = {}) =>
     ...vitals,
   });
 
-test('a server in good health is ready, and was not written to for it', () => {
+test('a server in good health is ready, and was not written to for it', async () => {
   const other = openDatabase(join(folder.path, 'tidings.db'));
   const before = other.$client.query('PRAGMA data_version').values();
-  expect(readiness()()).toBeNull();
+  expect(await readiness()()).toBeNull();
   expect(other.$client.query('PRAGMA data_version').values()).toEqual(before);
   expect(db.$client.inTransaction).toBe(false);
   other.$client.close();
@@ -54,53 +54,53 @@ test.each<[string, Partial<Vitals>, string | null]>([
     'The triggers have been standing still for over a minute',
   ],
   ['the triggers take their time', { silentMs: () => 60_000 }, null],
-])('when %s', (_, vitals, answer) => {
-  expect(readiness(vitals)()).toBe(answer);
+])('when %s', async (_, vitals, answer) => {
+  expect(await readiness(vitals)()).toBe(answer);
 });
 
-test('a database whose file is gone or another, or whose connection is', () => {
+test('a database whose file is gone or another, or whose connection is', async () => {
   const file = join(folder.path, 'tidings.db');
   renameSync(file, `${file}.moved`);
-  expect(readiness()()).toBe('The database file was deleted or replaced');
+  expect(await readiness()()).toBe('The database file was deleted or replaced');
   writeFileSync(file, '');
-  expect(readiness()()).toBe('The database file was deleted or replaced');
+  expect(await readiness()()).toBe('The database file was deleted or replaced');
   renameSync(`${file}.moved`, file);
-  expect(readiness()()).toBeNull();
+  expect(await readiness()()).toBeNull();
   const closed = openDatabase(file);
   closed.$client.close();
-  expect(readiness({ db: closed })()).toStartWith('The database cannot be written (');
+  expect(await readiness({ db: closed })()).toStartWith('The database cannot be written (');
 });
 
-test("another process's write is no trouble, unless it does not end", () => {
+test("another process's write is no trouble, unless it does not end", async () => {
   const other = openDatabase(join(folder.path, 'tidings.db'));
   const whyNot = readiness();
   other.$client.run('BEGIN IMMEDIATE');
-  expect(whyNot()).toBeNull();
+  expect(await whyNot()).toBeNull();
   now = 10_000;
-  expect(whyNot()).toBeNull();
+  expect(await whyNot()).toBeNull();
   now = 10_001;
-  expect(whyNot()).toBe('Another process has been writing to the database for long');
+  expect(await whyNot()).toBe('Another process has been writing to the database for long');
   other.$client.run('ROLLBACK');
-  expect(whyNot()).toBeNull();
+  expect(await whyNot()).toBeNull();
   other.$client.run('BEGIN IMMEDIATE');
-  expect(whyNot()).toBeNull();
+  expect(await whyNot()).toBeNull();
   other.$client.close();
 });
 
-test('deliveries that fail in a row, until one is taken or for five minutes', () => {
+test('deliveries that fail in a row, until one is taken or for five minutes', async () => {
   const failedDeliveries = { inARow: 2, lastAtMs: 1_000 };
   const whyNot = readiness({ failedDeliveries });
   now = 1_000;
-  expect(whyNot()).toBeNull();
+  expect(await whyNot()).toBeNull();
   failedDeliveries.inARow = 3;
-  expect(whyNot()).toBe('The last 3 deliveries failed');
+  expect(await whyNot()).toBe('The last 3 deliveries failed');
   failedDeliveries.inARow = 0;
-  expect(whyNot()).toBeNull();
+  expect(await whyNot()).toBeNull();
   failedDeliveries.inARow = 4;
   now = 301_000;
-  expect(whyNot()).toBe('The last 4 deliveries failed');
+  expect(await whyNot()).toBe('The last 4 deliveries failed');
   now = 301_001;
-  expect(whyNot()).toBeNull();
+  expect(await whyNot()).toBeNull();
 });
 
 test('a job that hangs or fails grows silent; one that works or says so does not', async () => {

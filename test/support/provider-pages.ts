@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { openDatabase } from '../../db/client.ts';
+import { openDatabase } from '../../db/sqlite/client.ts';
 import { insertRun } from '../../src/operate/uptime-store.ts';
 import { type GithubApi, startGithubApi } from './github-api/server.ts';
 import { type LinearApi, startLinearApi } from './linear-api/server.ts';

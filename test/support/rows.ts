@@ -1,7 +1,7 @@
-import type { Database } from '../../db/client.ts';
+import type { SqliteDatabase } from '../../db/sqlite/client.ts';
 
 /** Every row of every table, to tell whether something was written. Blobs are in hex. */
-export function allRows(db: Pick<Database, '$client'>): Record<string, Record<string, unknown>[]> {
+export function allRows(db: Pick<SqliteDatabase, '$client'>): Record<string, Record<string, unknown>[]> {
   const tables = db.$client
     .query<{ name: string }, []>("select name from sqlite_schema where type = 'table' order by name")
     .all();

@@ -1,7 +1,7 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { migrations } from '../../db/migrate.ts';
+import { migrations } from '../../db/sqlite/migrate.ts';
 
 // Writes test/fixtures/schemas/<schema>.sql for each schema that has none yet: its tables, with rows in all of them. Run
 // it once when a schema is released: bun test/support/schema-fixtures.ts. A fixture that exists is never written again.

@@ -1,4 +1,4 @@
-import { type Database, openDatabase } from '../../db/client.ts';
+import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
 import { createApp } from '../../src/app.ts';
 import { SERVER } from '../../src/audit/model.ts';
 import type { Deps } from '../../src/deps.ts';
@@ -24,8 +24,8 @@ export const PUBLIC_URL = 'https://tidings.test';
 
 export interface TestApp {
   /** With the whole database, so that tests can look at its rows. */
-  readonly deps: Deps & { readonly db: Database };
-  readonly db: Database;
+  readonly deps: Deps & { readonly db: SqliteDatabase };
+  readonly db: SqliteDatabase;
   readonly clock: MovableClock;
   /** Each line that was logged, parsed. */
   readonly logged: Record<string, unknown>[];

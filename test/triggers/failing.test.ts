@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { DatabaseMoved } from '../../db/storage.ts';
+import { DatabaseMoved } from '../../db/failures.ts';
 import { composeDraft } from '../../src/drafts/compose.ts';
 import type { Compose } from '../../src/drafts/model.ts';
 import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { type Static, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
-import { inspectDatabase, snapshotInto } from '../../../db/snapshot.ts';
+import { inspectDatabase, snapshotInto } from '../../../db/sqlite/snapshot.ts';
 import { keyFingerprint } from '../../lib/secret-box.ts';
 import { randomToken } from '../../lib/text.ts';
 import { databaseFile } from '../data-folder.ts';

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, realpathSync, renameSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { takeLock } from '../../../db/lock.ts';
+import { takeLock } from '../../../db/sqlite/lock.ts';
 import type { S3Access } from '../../config.ts';
 import { codeOf, messageOf } from '../../lib/app-error.ts';
 import { randomToken } from '../../lib/text.ts';

@@ -1,9 +1,9 @@
 import { copyFileSync, existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { takeLock } from '../../../db/lock.ts';
-import { migrations } from '../../../db/migrate.ts';
-import { forgetKey, inspectDatabase, settle } from '../../../db/snapshot.ts';
+import { takeLock } from '../../../db/sqlite/lock.ts';
+import { migrations } from '../../../db/sqlite/migrate.ts';
+import { forgetKey, inspectDatabase, settle } from '../../../db/sqlite/snapshot.ts';
 import type { S3Access } from '../../config.ts';
 import { bringToDisk, freeBytes, megabytes } from '../../lib/disk.ts';
 import { keyFingerprint } from '../../lib/secret-box.ts';

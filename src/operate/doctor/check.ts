@@ -1,4 +1,4 @@
-import type { Database } from '../../../db/client.ts';
+import type { SqliteDatabase } from '../../../db/sqlite/client.ts';
 import { type ExaminedConfig, PROVIDER_URLS } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import type { SecretBox } from '../../lib/secret-box.ts';
@@ -12,7 +12,7 @@ export interface Patient extends Pick<Deps, 'clock' | 'fetch'> {
   /** The data folder, as an absolute path. Null: DATA_DIR is wrong. */
   readonly folder: string | null;
   /** Null when there is none, or it cannot be opened; the check "database" says which. */
-  readonly db: Database | null;
+  readonly db: SqliteDatabase | null;
   readonly secrets: SecretBox | null;
   /** Ask no server but our own and Unkey. */
   readonly isOffline: boolean;
@@ -44,7 +44,7 @@ export function inFolder(look: Look<Patient & { folder: string }>): Check {
 }
 
 /** A check of the contents of the database. Left out when it cannot be opened. */
-export function inDatabase(look: Look<Patient & { folder: string; db: Database }>): Check {
+export function inDatabase(look: Look<Patient & { folder: string; db: SqliteDatabase }>): Check {
   return ({ folder, db, ...patient }) =>
     folder === null || db === null ? null : look({ ...patient, folder, db });
 }

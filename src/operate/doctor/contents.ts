@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { ReadTx } from '../../../db/storage.ts';
+import type { ReadTx } from '../../../db/engine.ts';
 import { listDeliveries } from '../../deliveries/log-store.ts';
 import { diagnose } from '../../integrations/doctor.ts';
 import type { Integration } from '../../integrations/model.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { openForInspection } from '../../../db/client.ts';
-import { readVersion } from '../../../db/migrate.ts';
+import { openForInspection } from '../../../db/sqlite/client.ts';
+import { readVersion } from '../../../db/sqlite/migrate.ts';
 import { type Environment, examineConfig } from '../../config.ts';
 import { messageOf } from '../../lib/app-error.ts';
 import { secretBox } from '../../lib/secret-box.ts';

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { findDamage, openForInspection } from '../../../db/client.ts';
-import { migrations, readVersion } from '../../../db/migrate.ts';
+import { findDamage, openForInspection } from '../../../db/sqlite/client.ts';
+import { migrations, readVersion } from '../../../db/sqlite/migrate.ts';
 import { findNewestDeliveryTime } from '../../deliveries/count-store.ts';
 import { isLocal } from '../../integrations/doctor.ts';
 import { findSealedIntegration, listIntegrations, secretsOpen } from '../../integrations/store.ts';

@@ -1,5 +1,5 @@
 import { basename, dirname, resolve } from 'node:path';
-import type { ReadTx, WriteTx } from '../../../db/storage.ts';
+import type { ReadTx, WriteTx } from '../../../db/engine.ts';
 import { quote } from '../../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../../audit/store.ts';
 import { AppError } from '../../lib/app-error.ts';

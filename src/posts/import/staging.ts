@@ -1,4 +1,4 @@
-import type { Storage, WriteTx } from '../../../db/storage.ts';
+import type { Storage, WriteTx } from '../../../db/engine.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { OwnedPost } from '../model.ts';

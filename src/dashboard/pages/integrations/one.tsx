@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { ReadTx } from '../../../../db/storage.ts';
+import type { ReadTx } from '../../../../db/engine.ts';
 import {
   countDays,
   type DayCounts,

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
-import type { ReadTx } from '../../../../db/storage.ts';
+import type { ReadTx } from '../../../../db/engine.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
 import { providerNames } from '../../../integrations/model.ts';
 import { type AddedPlace, addPlace } from '../../../integrations/places.ts';

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import type { ReadTx } from '../../../../db/storage.ts';
+import type { ReadTx } from '../../../../db/engine.ts';
 import { tidings } from '../../../lib/build.ts';
 import { type ContentType, contentTypes, type Post, postStatuses } from '../../../posts/model.ts';
 import { type Found, searchPosts } from '../../../posts/search.ts';

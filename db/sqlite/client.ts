@@ -1,27 +1,20 @@
 import { constants, Database as Sqlite } from 'bun:sqlite';
 import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
 import { drizzle } from 'drizzle-orm/bun-sqlite';
-import { codeOf } from '../src/lib/app-error.ts';
+import { codeOf } from '../../src/lib/app-error.ts';
+import type { Database, Role } from '../engine.ts';
+import { createLeases } from './leases.ts';
 import { upgrade } from './migrate.ts';
-import {
-  createStorage,
-  DatabaseMoved,
-  type Drizzle,
-  isInPlace,
-  rememberFile,
-  type Storage,
-} from './storage.ts';
+import { createStorage, type Drizzle, isInPlace, rememberFile } from './storage.ts';
 
-/** The open database: `read` and `write` for all work. `$client` is the connection, for this folder alone. */
-export type Database = Drizzle & Storage;
+/** The open database file. `$client` is the connection, for this folder and the tests alone. */
+export type SqliteDatabase = Drizzle & Database & { readonly engine: 'sqlite' };
 
 /**
  * How long a statement waits for another process's write before it fails with SQLITE_BUSY, holding the thread: right
  * for a command. A server waits 2 ms at most and retries through the write queue.
  */
-const busyTimeoutMs = { command: 5_000, server: 2 } as const;
-
-export type Role = keyof typeof busyTimeoutMs;
+const busyTimeoutMs: Record<Role, number> = { command: 5_000, server: 2 };
 
 /**
  * Opens the database file, creates it if it is missing, and upgrades its schema. `:memory:` gives a private database
@@ -32,7 +25,7 @@ export function openDatabase(
   file: string,
   role: Role = 'command',
   beforeUpgrade?: (schema: number) => void,
-): Database {
+): SqliteDatabase {
   const sqlite = new Sqlite(file, { create: true, strict: true });
   try {
     // Wait for another process that runs the same migration.
@@ -52,16 +45,22 @@ export function openDatabase(
   return withStorage(sqlite);
 }
 
-function withStorage(sqlite: Sqlite): Database {
+function withStorage(sqlite: Sqlite): SqliteDatabase {
   const connection = drizzle({ client: sqlite });
-  return Object.assign(connection, createStorage(connection));
+  return Object.assign(connection, createStorage(connection), {
+    engine: 'sqlite' as const,
+    lease: createLeases(),
+    health: async () => tryWriteLock(sqlite),
+    sizes: async () => fileSizes(sqlite),
+    close: async () => closeDatabase(connection),
+  });
 }
 
 /**
  * Opens a database file for inspection: creates, migrates and writes nothing, not even SQLite's own files beside it.
  * Throws when the file is missing or is no database.
  */
-export function openForInspection(file: string): Database {
+export function openForInspection(file: string): SqliteDatabase {
   // Opening a file in WAL mode creates its log unless `immutable` rules out writers. A log means that somebody writes.
   const isOpenElsewhere = existsSync(`${file}-wal`);
   const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
@@ -72,58 +71,40 @@ export function openForInspection(file: string): Database {
 }
 
 /** Moves the write-ahead log into the file and closes the database. */
-export function closeDatabase(db: Database): void {
+export function closeDatabase({ $client: sqlite }: Pick<SqliteDatabase, '$client'>): void {
   // TRUNCATE holds the write lock and waits for readers. A running server must not stand still for that, so PASSIVE,
   // which blocks no writer, does most of the work, and TRUNCATE waits for nobody.
-  db.$client.run('PRAGMA wal_checkpoint(PASSIVE)');
-  db.$client.run('PRAGMA busy_timeout = 0');
-  db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
-  db.$client.close();
-}
-
-/** Another process held the database's lock for too long. */
-export function isLocked(error: unknown): boolean {
-  return codeOf(error).startsWith('SQLITE_BUSY');
-}
-
-const SYSTEM_CODES =
-  /^(SQLITE_(BUSY|CANTOPEN|CORRUPT|FULL|IOERR|LOCKED|NOMEM|NOTADB|PROTOCOL|READONLY)|EDQUOT$|EIO$|EMFILE$|ENFILE$|ENOMEM$|ENOSPC$|EROFS$)/;
-
-/**
- * The system failed and not the work: a full disk, a locked or damaged database, no memory, no file descriptors. The
- * same work succeeds once that ends.
- */
-export function isSystemFailure(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if (error instanceof DatabaseMoved) return true;
-  if ('code' in error && SYSTEM_CODES.test(String(error.code))) return true;
-  return isSystemFailure(error.cause);
+  sqlite.run('PRAGMA wal_checkpoint(PASSIVE)');
+  sqlite.run('PRAGMA busy_timeout = 0');
+  sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  sqlite.close();
 }
 
 /**
  * Checks that the file can be written, by taking and releasing the write lock; writes nothing. Returns null, or a code
- * such as `EROFS` of a read-only disk; `SQLITE_BUSY` while another process writes; `REPLACED` when the path leads to
- * another file.
+ * such as `EROFS` of a read-only disk; `BUSY` while another process writes; `REPLACED` when the path leads to another
+ * file.
  */
-export function tryWriteLock({ $client }: Database): string | null {
-  const { filename } = $client;
+function tryWriteLock(sqlite: Sqlite): string | null {
+  const { filename } = sqlite;
   try {
     // SQLite gives the lock even for a read-only file, and fails at the first write.
     if (filename !== ':memory:') accessSync(filename, fileModes.W_OK);
-    if (!isInPlace($client)) return 'REPLACED';
-    $client.query('BEGIN IMMEDIATE').run();
-    $client.query('ROLLBACK').run();
+    if (!isInPlace(sqlite)) return 'REPLACED';
+    sqlite.query('BEGIN IMMEDIATE').run();
+    sqlite.query('ROLLBACK').run();
     return null;
   } catch (error) {
-    return codeOf(error) || 'SQLITE_ERROR';
+    const code = codeOf(error) || 'SQLITE_ERROR';
+    return code === 'SQLITE_BUSY' ? 'BUSY' : code;
   }
 }
 
 /** Bytes of the file and its write-ahead log; null for a database in memory, or one whose file is gone. */
-export function fileSizes({ $client }: Database): { database: number; wal: number } | null {
+function fileSizes({ filename }: Sqlite): { database: number; wal: number } | null {
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size;
-  const database = sizeOf($client.filename);
-  return database === undefined ? null : { database, wal: sizeOf(`${$client.filename}-wal`) ?? 0 };
+  const database = sizeOf(filename);
+  return database === undefined ? null : { database, wal: sizeOf(`${filename}-wal`) ?? 0 };
 }
 
 /**
@@ -131,7 +112,7 @@ export function fileSizes({ $client }: Database): { database: number; wal: numbe
  * table, which takes several times as long (sqlite.org/pragma.html#pragma_quick_check).
  */
 export function findDamage(
-  { $client }: Database,
+  { $client }: SqliteDatabase,
   limit: number,
   isFull = false,
 ): { damage: string[]; orphans: number } {
@@ -141,12 +122,12 @@ export function findDamage(
 }
 
 /** The fingerprint of the key that encrypts the file's secrets (see `keyFingerprint`); null before the first start. */
-export function readKeyFingerprint({ $client }: Database): number | null {
+export function readKeyFingerprint({ $client }: SqliteDatabase): number | null {
   return Number($client.query('PRAGMA application_id').values()[0]?.[0]) || null;
 }
 
 /** Stores the fingerprint in the file itself, so that the two cannot be separated. */
-export function writeKeyFingerprint({ $client }: Database, fingerprint: number): void {
+export function writeKeyFingerprint({ $client }: SqliteDatabase, fingerprint: number): void {
   const [[timeoutMs] = []] = $client.query('PRAGMA busy_timeout').values();
   // Holding the thread is fine: this happens once, before a server listens.
   $client.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);

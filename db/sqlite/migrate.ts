@@ -1,8 +1,8 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { copyFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { messageOf } from '../src/lib/app-error.ts';
-import { bringToDisk, freeBytes, megabytes } from '../src/lib/disk.ts';
+import { messageOf } from '../../src/lib/app-error.ts';
+import { bringToDisk, freeBytes, megabytes } from '../../src/lib/disk.ts';
 import m00 from './migrations/0000_content_api.sql' with { type: 'text' };
 import m01 from './migrations/0001_post_counts.sql' with { type: 'text' };
 import m02 from './migrations/0002_webhooks.sql' with { type: 'text' };

@@ -1,5 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import { codeOf } from '../src/lib/app-error.ts';
+import { codeOf } from '../../src/lib/app-error.ts';
 
 // SQLite's own locks on an empty file that is never written. The kernel releases them when the process ends, so no lock
 // goes stale. Bun has no flock.

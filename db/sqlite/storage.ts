@@ -1,59 +1,24 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 import { statSync } from 'node:fs';
-import { type Placeholder, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
-import type { BaseSQLiteDatabase } from 'drizzle-orm/sqlite-core';
-import { AppError, codeOf } from '../src/lib/app-error.ts';
+import { codeOf } from '../../src/lib/app-error.ts';
+import {
+  type ReadTx,
+  runWork,
+  type Storage,
+  setDialect,
+  type WriteOptions,
+  type WriteTx,
+} from '../engine.ts';
+import { DatabaseMoved, LeaseLost } from '../failures.ts';
+import { searchPosts } from './search.ts';
 
-// Access to the database: `read` and `write`. Their bodies are asynchronous and call only stores. With SQLite every
-// statement is synchronous, so a body runs to its end without letting a timer or a request in between.
+// `read` and `write` on one SQLite connection. Every statement is synchronous, so a body runs to its end without letting
+// a timer or a request in between.
 
 /** Drizzle over one SQLite connection. `$client` is the connection itself. */
 export type Drizzle = BunSQLiteDatabase & { $client: Sqlite };
-
-/**
- * A connection to read through. Stores take it; nobody else uses its methods. Its statements are promises to the types,
- * so that another engine can stand behind the stores; those of SQLite are done when they return.
- */
-export type ReadTx = BaseSQLiteDatabase<'async', unknown>;
-
-export function forStores(connection: Drizzle): ReadTx {
-  return connection as unknown as ReadTx;
-}
-
-declare const writes: unique symbol;
-
-/** A transaction that may write. Only `write` makes one, so a write outside of a transaction does not compile. */
-export type WriteTx = ReadTx & { readonly [writes]: true };
-
-interface WriteOptions {
-  /** Work of one key keeps its order. SQLite has a single writer, which keeps the order of all work. */
-  key?: string;
-  /** How long to wait while another process writes, in milliseconds. */
-  giveUpMs?: number | undefined;
-}
-
-export interface Storage {
-  /**
-   * Runs `work` on a snapshot: it sees no write in progress, and every earlier commit. Rejects when a body waits for
-   * anything but a store, such as another `read`.
-   */
-  read<Result>(work: (tx: ReadTx) => Result | Promise<Result>): Promise<Result>;
-  /**
-   * Runs `work` in a transaction, which it may share with other work of the same turn of the event loop, and resolves
-   * when it is on the disk. Work that throws leaves nothing behind, rejects with what it threw, and does not affect the
-   * others. While another process writes, it waits without holding the thread, and rejects after `giveUpMs`. Rejects
-   * with `DatabaseMoved` after the file was deleted or replaced, and when a body waits for anything but a store.
-   */
-  write<Result>(work: (tx: WriteTx) => Result | Promise<Result>, options?: WriteOptions): Promise<Result>;
-}
-
-/** The database file was deleted or replaced while it was open, so every further write is lost. */
-export class DatabaseMoved extends AppError {
-  constructor() {
-    super(503, 'The database file was deleted or replaced', { headers: { 'retry-after': '60' } });
-  }
-}
 
 /** The file behind each connection, as it was when the connection was opened. */
 const openedFiles = new WeakMap<Sqlite, { ino: number; dev: number }>();
@@ -96,6 +61,9 @@ interface Pending {
  * commit empties.
  */
 export function createStorage(connection: Drizzle): Storage {
+  // Statements of SQLite are done when they return; to the stores they are promises, as those of any engine.
+  const tx = connection as unknown as WriteTx;
+  setDialect(tx, { rowKey: sql`rowid`, searchPosts });
   const turns = createTurns();
   const queue: Pending[] = [];
   const { $client } = connection;
@@ -109,7 +77,7 @@ export function createStorage(connection: Drizzle): Storage {
     try {
       begin.run();
       try {
-        return await work(forStores(connection));
+        return await work(tx);
       } finally {
         if ($client.inTransaction) rollback.run();
       }
@@ -120,9 +88,10 @@ export function createStorage(connection: Drizzle): Storage {
 
   function write<Result>(
     work: (tx: WriteTx) => Result | Promise<Result>,
-    { giveUpMs = GIVE_UP_MS }: WriteOptions = {},
+    { giveUpMs = GIVE_UP_MS, lease }: WriteOptions = {},
   ): Promise<Result> {
     return new Promise((resolve, reject) => {
+      if (lease?.isHeld() === false) throw new LeaseLost(`the lease ${lease.name} was given back`);
       const pending = { work, givesUpAt: performance.now() + giveUpMs, resolve, reject };
       queue.push(pending);
       turns.whenStuck((error) => {
@@ -156,7 +125,7 @@ export function createStorage(connection: Drizzle): Storage {
     const batch = queue.slice(0, MAX_BATCH);
     try {
       const settle: (() => void)[] = [];
-      for (const pending of batch) settle.push(await runOne(connection, pending, run));
+      for (const pending of batch) settle.push(await runOne(connection, tx, pending, run));
       run('COMMIT');
       // Acknowledge nothing that was written to a file that was deleted or replaced.
       if (!isInPlace($client)) throw new DatabaseMoved();
@@ -235,78 +204,26 @@ function createTurns() {
   return { enter, leave, whenStuck };
 }
 
-/** The effects of the work that is running on a connection. */
-const effects = new WeakMap<ReadTx, (() => void)[]>();
-
-/**
- * Runs `effect`, such as a log line, once the work that calls this is on the disk; never when the work fails. Throws
- * outside of `write`.
- */
-export function afterCommit(tx: WriteTx, effect: () => void): void {
-  const own = effects.get(tx);
-  if (own === undefined) throw new Error('afterCommit was called outside of write');
-  own.push(effect);
-}
-
 /** Returns a function that reports the outcome, to be called after the commit. */
 async function runOne(
-  connection: Drizzle,
+  { $client }: Drizzle,
+  tx: WriteTx,
   { work, resolve, reject }: Pending,
   run: (sql: string) => void,
 ): Promise<() => void> {
-  const own: (() => void)[] = [];
-  const tx = forStores(connection) as WriteTx;
   run('SAVEPOINT work');
-  effects.set(tx, own);
   try {
-    const value = await work(tx);
+    const { value, runEffects } = await runWork(tx, work);
     run('RELEASE work');
     return () => {
-      for (const effect of own) runSafely(effect);
+      runEffects();
       resolve(value as never);
     };
   } catch (error) {
     // On a full disk SQLite rolls back the whole transaction by itself: then all of its work has failed.
-    if (!connection.$client.inTransaction) throw error;
+    if (!$client.inTransaction) throw error;
     run('ROLLBACK TO work');
     run('RELEASE work');
     return () => reject(error);
-  } finally {
-    effects.delete(tx);
   }
-}
-
-/** The work is committed: a log that cannot be written must not make it look like a failure. */
-function runSafely(effect: () => void): void {
-  try {
-    effect();
-  } catch {
-    // There is nowhere left to report it.
-  }
-}
-
-/**
- * Keeps statements for as long as their connection, built at first use. Otherwise Drizzle builds the SQL and SQLite
- * compiles it on every call, which costs more than the query.
- */
-export function prepared<Statements>(build: (tx: ReadTx) => Statements): (tx: ReadTx) => Statements {
-  const perConnection = new WeakMap<ReadTx, Statements>();
-  return (tx) => {
-    let statements = perConnection.get(tx);
-    if (statements === undefined) {
-      statements = build(tx);
-      perConnection.set(tx, statements);
-    }
-    return statements;
-  };
-}
-
-/** A named placeholder for each of the columns, for the values of an insert that is prepared. */
-export function placeholdersFor<Name extends string>(
-  columns: Readonly<Record<Name, unknown>>,
-): Record<Name, Placeholder> {
-  return Object.fromEntries(Object.keys(columns).map((name) => [name, sql.placeholder(name)])) as Record<
-    Name,
-    Placeholder
-  >;
 }

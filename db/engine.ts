@@ -1,0 +1,170 @@
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { BaseSQLiteDatabase } from 'drizzle-orm/sqlite-core';
+
+// Access to the database: `read` and `write`. Their bodies are asynchronous and call only stores. `sqlite/` and
+// `postgres/` are the engines behind them.
+
+/** A connection to read through. Stores take it; nobody else uses its methods. Their results must be awaited. */
+export type ReadTx = BaseSQLiteDatabase<'async', unknown>;
+
+declare const writes: unique symbol;
+
+/** A transaction that may write. Only `write` makes one, so a write outside of a transaction does not compile. */
+export type WriteTx = ReadTx & { readonly [writes]: true };
+
+export interface ReadOptions {
+  /** The work reads one statement, which is a snapshot by itself. It then costs one round trip. */
+  single?: boolean;
+}
+
+export interface WriteOptions {
+  /**
+   * Work of one key keeps its order, and may run beside work of other keys. Work without a key runs alone. SQLite has a
+   * single writer, which keeps the order of all work.
+   */
+  key?: string | undefined;
+  /** How long to wait for other writers, in milliseconds. */
+  giveUpMs?: number | undefined;
+  /** Rejects with `LeaseLost` unless this lease is still held at the commit. */
+  lease?: Lease | undefined;
+}
+
+export interface Storage {
+  /**
+   * Runs `work` on a snapshot: it sees no write in progress, and every earlier commit. Rejects when a body waits for
+   * anything but a store, such as another `read`.
+   */
+  read<Result>(work: (tx: ReadTx) => Result | Promise<Result>, options?: ReadOptions): Promise<Result>;
+  /**
+   * Runs `work` in a transaction, which it may share with other work, and resolves when it is on the disk. Work that
+   * throws leaves nothing behind, rejects with what it threw, and does not affect the others. Waits for other writers
+   * without holding the thread, and rejects after `giveUpMs`. Rejects when a body waits for anything but a store.
+   */
+  write<Result>(work: (tx: WriteTx) => Result | Promise<Result>, options?: WriteOptions): Promise<Result>;
+}
+
+/** The right to be the only process that does something, until `isHeld` says no. */
+export interface Lease {
+  readonly name: string;
+  /** Grows with each holder. */
+  readonly fence: number;
+  /** False once another process may have taken it over. */
+  isHeld(): boolean;
+  /** Gives it back, so that another process need not wait. */
+  release(): Promise<void>;
+}
+
+export type Engine = 'sqlite' | 'postgres';
+
+/** Who opens the database: the server, or a command, which ends soon. */
+export type Role = 'command' | 'server';
+
+/** The open database. */
+export interface Database extends Storage {
+  readonly engine: Engine;
+  /** Takes the first of these leases that is free; null while others hold them all. */
+  lease(names: readonly string[]): Promise<Lease | null>;
+  /** Null while the database can be written, or a code such as `EROFS`; `BUSY` while another process writes. */
+  health(): Promise<string | null>;
+  /** Bytes of each part of the database; null when they cannot be told. */
+  sizes(): Promise<Record<string, number> | null>;
+  /** Waits for what runs, and closes all connections. */
+  close(): Promise<void>;
+}
+
+/** What differs between the engines in SQL. */
+export interface Dialect {
+  /** The column that finds a row of a table fastest. */
+  readonly rowKey: SQL;
+  /** Ids of the posts of an organization that match, newest first. Of more than `limit`, those that were added last. */
+  searchPosts(search: PostSearch): SQL;
+}
+
+/** Words to find in posts. */
+export interface PostSearch {
+  organizationId: string;
+  /** All of these must be in the title or the text. */
+  words: readonly string[];
+  /** The last word may be the beginning of one. */
+  isUnfinished: boolean;
+  /** Null: all. */
+  statuses: readonly string[] | null;
+  contentTypes: readonly string[] | null;
+  limit: number;
+}
+
+/** The dialect of each connection. */
+const dialects = new WeakMap<ReadTx, Dialect>();
+
+export function setDialect(tx: ReadTx, dialect: Dialect): void {
+  dialects.set(tx, dialect);
+}
+
+export function dialectOf(tx: ReadTx): Dialect {
+  const dialect = dialects.get(tx);
+  if (dialect === undefined) throw new Error('the connection was not opened by an engine');
+  return dialect;
+}
+
+/** The effects of the work that is running on a connection. */
+const effects = new WeakMap<ReadTx, (() => void)[]>();
+
+/**
+ * Runs `effect`, such as a log line, once the work that calls this is on the disk; never when the work fails. Throws
+ * outside of `write`.
+ */
+export function afterCommit(tx: WriteTx, effect: () => void): void {
+  const own = effects.get(tx);
+  if (own === undefined) throw new Error('afterCommit was called outside of write');
+  own.push(effect);
+}
+
+/** Runs a body of `write`, for the engines. Resolves with its result and a function that runs its effects. */
+export async function runWork<Result>(
+  tx: WriteTx,
+  work: (tx: WriteTx) => Result | Promise<Result>,
+): Promise<{ value: Result; runEffects: () => void }> {
+  const own: (() => void)[] = [];
+  effects.set(tx, own);
+  try {
+    const value = await work(tx);
+    return { value, runEffects: () => own.forEach(runSafely) };
+  } finally {
+    effects.delete(tx);
+  }
+}
+
+/** The work is committed: a log that cannot be written must not make it look like a failure. */
+function runSafely(effect: () => void): void {
+  try {
+    effect();
+  } catch {
+    // There is nowhere left to report it.
+  }
+}
+
+/**
+ * Keeps statements for as long as their connection, built at first use. Otherwise Drizzle builds the SQL and the engine
+ * compiles it on every call, which costs more than the query.
+ */
+export function prepared<Statements>(build: (tx: ReadTx) => Statements): (tx: ReadTx) => Statements {
+  const perConnection = new WeakMap<ReadTx, Statements>();
+  return (tx) => {
+    let statements = perConnection.get(tx);
+    if (statements === undefined) {
+      statements = build(tx);
+      perConnection.set(tx, statements);
+    }
+    return statements;
+  };
+}
+
+/** A named placeholder for each of the columns, for the values of an insert that is prepared. */
+export function placeholdersFor<Name extends string>(
+  columns: Readonly<Record<Name, unknown>>,
+): Record<Name, Placeholder> {
+  return Object.fromEntries(Object.keys(columns).map((name) => [name, sql.placeholder(name)])) as Record<
+    Name,
+    Placeholder
+  >;
+}
