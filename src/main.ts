@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Role } from '../db/engine.ts';
+import type { Database, Role } from '../db/engine.ts';
 import { copyName } from '../db/sqlite/migrate.ts';
 import { createApp } from './app.ts';
 import { type Actor, SERVER } from './audit/model.ts';
@@ -12,9 +12,10 @@ import { listIntegrations } from './integrations/store.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import { tidings } from './lib/build.ts';
 import { freeBytes } from './lib/disk.ts';
-import { openLog } from './lib/log.ts';
+import { type Logger, openLog } from './lib/log.ts';
 import { createMetrics } from './lib/metrics.ts';
 import { fetchWithoutRedirects } from './lib/network.ts';
+import type { SecretBox } from './lib/secret-box.ts';
 import { randomIds } from './lib/text.ts';
 import { systemClock } from './lib/time.ts';
 import { backupJobs } from './operate/backup/job.ts';
@@ -23,6 +24,7 @@ import { guardDescriptors } from './operate/descriptors.ts';
 import { type RunningJobs, serverJobs, startJobs } from './operate/jobs.ts';
 import { addProcessMetrics } from './operate/metrics.ts';
 import { createReadiness, STOPPING } from './operate/readiness.ts';
+import { openSharedDatabase } from './operate/shared-database.ts';
 import { findPublicUrl, trackUptime, type Uptime } from './operate/uptime.ts';
 import { providerApis, providerOf, providers } from './providers/index.ts';
 
@@ -41,27 +43,19 @@ const PROBES: ReadonlySet<string> = new Set(['/ping', '/ready']);
 /** Services of the server and of every command. `close` writes pending key usage and closes the database. */
 export type Services = Awaited<ReturnType<typeof openServices>>;
 
-/** Opens the data folder and puts the services on it. Throws `DataFolderError`. */
+/**
+ * Opens the database, which is PostgreSQL or in the data folder, and puts the services on it. Throws `DataFolderError`
+ * or `SharedDatabaseError`.
+ */
 export async function openServices(
   config: Config,
   role: Role = 'command',
   { newDatabase }: Pick<DataFolderOptions, 'newDatabase'> = {},
 ) {
-  const { close, upgradedFrom, ...folder } = openDataFolder(config.dataDir, {
-    secretKey: config.secretKey,
-    backupDir: config.backups?.dir,
-    newDatabase,
-    role,
-  });
   const log = await openLog(config);
-  if (upgradedFrom !== null) {
-    log.info(
-      { upgradedFrom, keptAs: copyName(databaseFile(config.dataDir), upgradedFrom) },
-      'the database was upgraded',
-    );
-  }
+  const { close, ...opened } = await openStorage(config, role, log, newDatabase);
   const base = {
-    ...folder,
+    ...opened,
     clock: systemClock,
     ids: randomIds,
     log,
@@ -85,10 +79,36 @@ export async function openServices(
       } catch (error) {
         base.log.error({ err: error }, 'when keys were last used could not be written');
       } finally {
-        close();
+        await close();
       }
     },
   } satisfies Deps & { close(): Promise<void> };
+}
+
+/** `close` closes the database. */
+async function openStorage(
+  config: Config,
+  role: Role,
+  log: Logger,
+  newDatabase: boolean | undefined,
+): Promise<{ db: Database; secrets: SecretBox; close(): Promise<void> }> {
+  const { dataDir, secretKey } = config;
+  if (config.database !== undefined) {
+    const shared = await openSharedDatabase(config.database, secretKey ?? '', role, log);
+    return { ...shared, close: () => shared.db.close() };
+  }
+  const backupDir = config.backups?.dir;
+  const { upgradedFrom, close, ...folder } = openDataFolder(dataDir, {
+    secretKey,
+    backupDir,
+    newDatabase,
+    role,
+  });
+  if (upgradedFrom !== null) {
+    const keptAs = copyName(databaseFile(dataDir), upgradedFrom);
+    log.info({ upgradedFrom, keptAs }, 'the database was upgraded');
+  }
+  return { ...folder, close: async () => close() };
 }
 
 /** The server itself, or the person who runs a command. */
@@ -127,7 +147,7 @@ export async function startServer(services: Services, config: Config) {
     db: services.db,
     isStopping: () => isStopping,
     silentMs: () => jobs?.silentMs('run-triggers') ?? 0,
-    freeBytes: () => freeBytes(config.dataDir),
+    freeBytes: () => (services.db.engine === 'sqlite' ? freeBytes(config.dataDir) : null),
     failedDeliveries: services.metrics.failedDeliveries,
   });
   const refuse = (reason: string) => errorJson(503, reason, { connection: 'close', 'retry-after': '1' });
