@@ -187,4 +187,6 @@ export const serverRuns = sqliteTable('server_runs', {
   startedAt: text('started_at').notNull(),
   /** The last heartbeat. */
   aliveAt: text('alive_at').notNull(),
+  /** Its process, such as `host-4711-1f3a`. Null before processes had names. */
+  process: text(),
 });

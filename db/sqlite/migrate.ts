@@ -15,13 +15,28 @@ import m08 from './migrations/0008_delivery_days.sql' with { type: 'text' };
 import m09 from './migrations/0009_provider_hooks.sql' with { type: 'text' };
 import m10 from './migrations/0010_hardening.sql' with { type: 'text' };
 import m11 from './migrations/0011_provider_types.sql' with { type: 'text' };
+import m12 from './migrations/0012_processes.sql' with { type: 'text' };
 import { inspectDatabase, snapshotInto } from './snapshot.ts';
 
 /**
  * All migrations, oldest first, embedded for the compiled binary; drizzle's own `migrate()` reads a folder at run time.
  * SQLite's `user_version` counts the applied ones.
  */
-export const migrations: readonly string[] = [m00, m01, m02, m03, m04, m05, m06, m07, m08, m09, m10, m11];
+export const migrations: readonly string[] = [
+  m00,
+  m01,
+  m02,
+  m03,
+  m04,
+  m05,
+  m06,
+  m07,
+  m08,
+  m09,
+  m10,
+  m11,
+  m12,
+];
 
 /** Applies the missing migrations: all, or none when one fails. Throws when the file comes from a newer version. */
 export function migrate(sqlite: Sqlite): void {
