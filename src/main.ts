@@ -31,6 +31,12 @@ import { providerApis, providerOf, providers } from './providers/index.ts';
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
 const DRAIN_MS = 8_000;
 
+/**
+ * How long a process that shares its database serves on after a signal, in milliseconds, while `/ready` says that it
+ * stops: a load balancer needs that long to notice, and sends the next requests to the other processes.
+ */
+const LINGER_MS = 2_000;
+
 /** How long each of the last two writes may wait for another process, so that the exit stays within 10 s. */
 const LAST_WRITE_MS = 500;
 
@@ -143,6 +149,7 @@ export async function startServer(services: Services, config: Config) {
   // Rehearsals and previews have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
   let isStopping = false;
+  let isRefusing = false;
   const whyNotReady = createReadiness({
     db: services.db,
     isStopping: () => isStopping,
@@ -174,8 +181,8 @@ export async function startServer(services: Services, config: Config) {
     hostname: config.host,
     port: config.port,
     fetch(request) {
-      if (isStopping && !PROBES.has(pathOf(request))) return refuse(STOPPING);
-      if (descriptors.isFull && !isStopping) return refuse('Too many open connections');
+      if (isRefusing && !PROBES.has(pathOf(request))) return refuse(STOPPING);
+      if (descriptors.isFull && !isRefusing) return refuse('Too many open connections');
       return app.fetch(request);
     },
     // Bun's own refusal of a large body has no body; ours does, and Bun buffers nothing that is not read.
@@ -216,12 +223,14 @@ export async function startServer(services: Services, config: Config) {
     url: `http://${host}:${server.port}`,
     /** The prefix of links. */
     publicUrl: publicUrl(),
-    /** Refuses further requests with 503, waits for those in flight, and stops the jobs. */
+    /** Stops the jobs, refuses further requests with 503, and waits for those in flight. */
     async stop() {
       isStopping = true;
-      const jobsStopped = jobs?.stop();
-      // Keep listening meanwhile for `/ready`. Closing waits for idle connections too, so count the requests.
       const deadline = Date.now() + DRAIN_MS;
+      const jobsStopped = jobs?.stop();
+      if (services.db.engine === 'postgres') await Bun.sleep(LINGER_MS);
+      isRefusing = true;
+      // Keep listening meanwhile for `/ready`. Closing waits for idle connections too, so count the requests.
       while (server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
       await stopAll();
       await jobsStopped;
