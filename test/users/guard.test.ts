@@ -1,23 +1,22 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { openDatabase } from '../../db/sqlite/client.ts';
 import { AppError } from '../../src/lib/app-error.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
+import { sweep } from '../../src/operate/jobs.ts';
 import { createGuard } from '../../src/users/guard.ts';
+import { MAX_THROTTLES } from '../../src/users/throttle-store.ts';
+import { temporaryFolder } from '../support/cli.ts';
+import { allRows } from '../support/rows.ts';
 import { createTestApp } from '../support/test-app.ts';
 
-test('the guard remembers ten thousand sources, and forgets the one that was used longest ago', () => {
-  const guard = createGuard(createTestApp().deps);
-  const isFree = (source: string) => {
-    try {
-      guard.count(source);
-      return true;
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      return false;
-    }
-  };
-  for (let attempt = 0; attempt < 5; attempt++) guard.count('first');
-  guard.count('second');
-  for (let other = 0; other < 9_998; other++) guard.count(`other ${other}`);
-  expect(isFree('first')).toBe(false);
-  guard.count('one more');
-  expect(isFree('first')).toBe(true);
-});
+/** The status of an attempt: 200, or that of its refusal. */
+async function statusOf(attempt: Promise<void>): Promise<number> {
+  try {
+    await attempt;
+    return 200;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return error.status;
+  }
+}
