@@ -21,6 +21,7 @@ import { WrongSecretKey } from './lib/secret-box.ts';
 import { withoutControls } from './lib/text.ts';
 import { BackupError } from './operate/backup/archive.ts';
 import { DataFolderError } from './operate/data-folder.ts';
+import { SharedDatabaseError } from './operate/shared-database.ts';
 
 // Exit codes. Misused: an unknown command, a missing option, an invalid setting.
 const FAILED = 1;
@@ -50,7 +51,7 @@ function messageOf(error: unknown): string | undefined {
 }
 
 /** Errors whose message says what to do. */
-const plainErrors = [ConfigError, BackupError, DataFolderError, WrongSecretKey];
+const plainErrors = [ConfigError, BackupError, DataFolderError, SharedDatabaseError, WrongSecretKey];
 
 const systemErrors: readonly [codes: RegExp, advice: (message: string) => string][] = [
   [

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Role } from '../db/engine.ts';
+import type { Database, Role } from '../db/engine.ts';
 import { copyName } from '../db/sqlite/migrate.ts';
 import { createApp } from './app.ts';
 import { type Actor, SERVER } from './audit/model.ts';
@@ -12,9 +12,10 @@ import { listIntegrations } from './integrations/store.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import { tidings } from './lib/build.ts';
 import { freeBytes } from './lib/disk.ts';
-import { openLog } from './lib/log.ts';
+import { type Logger, openLog } from './lib/log.ts';
 import { createMetrics } from './lib/metrics.ts';
 import { fetchWithoutRedirects } from './lib/network.ts';
+import type { SecretBox } from './lib/secret-box.ts';
 import { randomIds } from './lib/text.ts';
 import { systemClock } from './lib/time.ts';
 import { backupJobs } from './operate/backup/job.ts';
@@ -23,11 +24,18 @@ import { guardDescriptors } from './operate/descriptors.ts';
 import { type RunningJobs, serverJobs, startJobs } from './operate/jobs.ts';
 import { addProcessMetrics } from './operate/metrics.ts';
 import { createReadiness, STOPPING } from './operate/readiness.ts';
+import { openSharedDatabase } from './operate/shared-database.ts';
 import { findPublicUrl, trackUptime, type Uptime } from './operate/uptime.ts';
 import { providerApis, providerOf, providers } from './providers/index.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
 const DRAIN_MS = 8_000;
+
+/**
+ * How long a process that shares its database serves on after a signal, in milliseconds, while `/ready` says that it
+ * stops: a load balancer needs that long to notice, and sends the next requests to the other processes.
+ */
+const LINGER_MS = 2_000;
 
 /** How long each of the last two writes may wait for another process, so that the exit stays within 10 s. */
 const LAST_WRITE_MS = 500;
@@ -41,27 +49,19 @@ const PROBES: ReadonlySet<string> = new Set(['/ping', '/ready']);
 /** Services of the server and of every command. `close` writes pending key usage and closes the database. */
 export type Services = Awaited<ReturnType<typeof openServices>>;
 
-/** Opens the data folder and puts the services on it. Throws `DataFolderError`. */
+/**
+ * Opens the database, which is PostgreSQL or in the data folder, and puts the services on it. Throws `DataFolderError`
+ * or `SharedDatabaseError`.
+ */
 export async function openServices(
   config: Config,
   role: Role = 'command',
   { newDatabase }: Pick<DataFolderOptions, 'newDatabase'> = {},
 ) {
-  const { close, upgradedFrom, ...folder } = openDataFolder(config.dataDir, {
-    secretKey: config.secretKey,
-    backupDir: config.backups?.dir,
-    newDatabase,
-    role,
-  });
   const log = await openLog(config);
-  if (upgradedFrom !== null) {
-    log.info(
-      { upgradedFrom, keptAs: copyName(databaseFile(config.dataDir), upgradedFrom) },
-      'the database was upgraded',
-    );
-  }
+  const { close, ...opened } = await openStorage(config, role, log, newDatabase);
   const base = {
-    ...folder,
+    ...opened,
     clock: systemClock,
     ids: randomIds,
     log,
@@ -85,10 +85,36 @@ export async function openServices(
       } catch (error) {
         base.log.error({ err: error }, 'when keys were last used could not be written');
       } finally {
-        close();
+        await close();
       }
     },
   } satisfies Deps & { close(): Promise<void> };
+}
+
+/** `close` closes the database. */
+async function openStorage(
+  config: Config,
+  role: Role,
+  log: Logger,
+  newDatabase: boolean | undefined,
+): Promise<{ db: Database; secrets: SecretBox; close(): Promise<void> }> {
+  const { dataDir, secretKey } = config;
+  if (config.database !== undefined) {
+    const shared = await openSharedDatabase(config.database, secretKey ?? '', role, log);
+    return { ...shared, close: () => shared.db.close() };
+  }
+  const backupDir = config.backups?.dir;
+  const { upgradedFrom, close, ...folder } = openDataFolder(dataDir, {
+    secretKey,
+    backupDir,
+    newDatabase,
+    role,
+  });
+  if (upgradedFrom !== null) {
+    const keptAs = copyName(databaseFile(dataDir), upgradedFrom);
+    log.info({ upgradedFrom, keptAs }, 'the database was upgraded');
+  }
+  return { ...folder, close: async () => close() };
 }
 
 /** The server itself, or the person who runs a command. */
@@ -123,11 +149,12 @@ export async function startServer(services: Services, config: Config) {
   // Rehearsals and previews have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
   let isStopping = false;
+  let isRefusing = false;
   const whyNotReady = createReadiness({
     db: services.db,
     isStopping: () => isStopping,
     silentMs: () => jobs?.silentMs('run-triggers') ?? 0,
-    freeBytes: () => freeBytes(config.dataDir),
+    freeBytes: () => (services.db.engine === 'sqlite' ? freeBytes(config.dataDir) : null),
     failedDeliveries: services.metrics.failedDeliveries,
   });
   const refuse = (reason: string) => errorJson(503, reason, { connection: 'close', 'retry-after': '1' });
@@ -154,8 +181,8 @@ export async function startServer(services: Services, config: Config) {
     hostname: config.host,
     port: config.port,
     fetch(request) {
-      if (isStopping && !PROBES.has(pathOf(request))) return refuse(STOPPING);
-      if (descriptors.isFull && !isStopping) return refuse('Too many open connections');
+      if (isRefusing && !PROBES.has(pathOf(request))) return refuse(STOPPING);
+      if (descriptors.isFull && !isRefusing) return refuse('Too many open connections');
       return app.fetch(request);
     },
     // Bun's own refusal of a large body has no body; ours does, and Bun buffers nothing that is not read.
@@ -196,12 +223,14 @@ export async function startServer(services: Services, config: Config) {
     url: `http://${host}:${server.port}`,
     /** The prefix of links. */
     publicUrl: publicUrl(),
-    /** Refuses further requests with 503, waits for those in flight, and stops the jobs. */
+    /** Stops the jobs, refuses further requests with 503, and waits for those in flight. */
     async stop() {
       isStopping = true;
-      const jobsStopped = jobs?.stop();
-      // Keep listening meanwhile for `/ready`. Closing waits for idle connections too, so count the requests.
       const deadline = Date.now() + DRAIN_MS;
+      const jobsStopped = jobs?.stop();
+      if (services.db.engine === 'postgres') await Bun.sleep(LINGER_MS);
+      isRefusing = true;
+      // Keep listening meanwhile for `/ready`. Closing waits for idle connections too, so count the requests.
       while (server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
       await stopAll();
       await jobsStopped;

@@ -20,7 +20,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
       const config = readConfig(flagsOf(command), context.environment);
       const services = await openServices(config, 'server', { newDatabase });
       try {
-        warnOfModes(config.dataDir, services.log);
+        if (services.db.engine === 'sqlite') warnOfModes(config.dataDir, services.log);
         // The demo is made as a command: a first start should not open with the log of its parts.
         const actor = actorOf('command');
         const person = { ...services, actor, keys: services.keys.as(actor) };

@@ -1,4 +1,4 @@
-import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
+import type { SqliteDatabase } from '../../db/sqlite/client.ts';
 import { createApp } from '../../src/app.ts';
 import { SERVER } from '../../src/audit/model.ts';
 import type { Deps } from '../../src/deps.ts';
@@ -18,6 +18,7 @@ import { providers } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { fixedClock, type MovableClock } from './clock.ts';
 import { conformance } from './conformance.ts';
+import { openTestDatabase } from './database.ts';
 import { countingIds } from './ids.ts';
 
 export const PUBLIC_URL = 'https://tidings.test';
@@ -65,7 +66,7 @@ export async function appWithOrganization({
 
 /** The whole app on a fresh in-memory database with the real migrations, and a clock that stands still. */
 export function createTestApp(overrides: Overrides = {}): TestApp {
-  const db = openDatabase(':memory:');
+  const db = openTestDatabase() as SqliteDatabase;
   const clock = overrides.clock ?? fixedClock();
   const logged: Record<string, unknown>[] = [];
   const log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) });
