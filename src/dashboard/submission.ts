@@ -1,8 +1,9 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
-import type { Storage } from '../../db/engine.ts';
+import type { Deps } from '../deps.ts';
 import { readUpload, UNVERIFIED_UPLOAD_MS, UploadError, type UploadProblem } from '../http/request.ts';
 import { AppError } from '../lib/app-error.ts';
 import { requireValid } from '../lib/validation.ts';
+import { claimFormMark, deleteFormMark } from '../users/form-mark-store.ts';
 import { type Answer, type Page, post, type Visit, type Visitors } from './page.ts';
 
 /** With a session: a post of 200,000 characters several times, at 256 kbit/s. Without: an email address and a password. */
@@ -179,30 +180,23 @@ export function postForm<Who extends keyof Visitors, Schema extends TObject>(
   );
 }
 
-/** How many marks are remembered before the oldest is forgotten. */
-const MAX_MARKS = 10_000;
-
-/** In memory: after a restart the browser's own question about sending a form again remains. */
-const sent = new WeakMap<Storage, Set<string>>();
-
-/** Does the work of a form with a mark; null when it was done before or is in progress. Failed work can be sent again. */
+/**
+ * Does the work of a form with a mark; null when any process did it in the last day or is doing it. Failed work can be
+ * sent again.
+ */
 export async function once<Result>(
-  db: Storage,
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
   mark: string | null,
   work: () => Promise<Result>,
 ): Promise<Result | null> {
   if (mark === null || mark === '') return work();
-  const marks = sent.get(db) ?? new Set();
-  sent.set(db, marks);
   const kept = mark.slice(0, 64);
-  if (marks.has(kept)) return null;
-  marks.add(kept);
-  const [oldest] = marks;
-  if (marks.size > MAX_MARKS && oldest !== undefined) marks.delete(oldest);
+  if (!(await db.write((tx) => claimFormMark(tx, kept, clock.now())))) return null;
   try {
     return await work();
   } catch (error) {
-    marks.delete(kept);
+    // Where the mark cannot be removed, the failure of the work is still what to report.
+    await db.write((tx) => deleteFormMark(tx, kept)).catch(() => undefined);
     throw error;
   }
 }

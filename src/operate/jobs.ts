@@ -6,7 +6,9 @@ import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../integrations/sync.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { createTriggerWorker } from '../triggers/run.ts';
+import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
+import { deleteExpiredThrottles } from '../users/throttle-store.ts';
 import { BEAT_MS, type Uptime } from './uptime.ts';
 
 /** Something that the server does by itself. */
@@ -98,14 +100,15 @@ const BATCH = 100;
 const REST_MS = 5;
 
 /**
- * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries and audit events after their retention.
- * In small batches, each a commit of its own, with a rest between them. `signal` ends it early, between two batches.
+ * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries and audit events after their retention,
+ * limits on guessing, and marks of forms. In small batches, each a commit of its own, with a rest between them. `signal` ends it early, between two batches.
  */
 export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal) {
   const deliveryIds = await drain(() => db.write((tx) => deleteExpiredClaims(tx, asOf, BATCH)), signal);
   const logs = await drain(() => db.write((tx) => deleteExpiredDeliveries(tx, asOf, BATCH)), signal);
   // Not counted: scripts read `logs` as entries of the delivery log.
-  await drain(() => db.write((tx) => deleteExpiredAudit(tx, asOf, BATCH)), signal);
+  for (const deleteExpired of [deleteExpiredAudit, deleteExpiredThrottles, deleteExpiredFormMarks])
+    await drain(() => db.write((tx) => deleteExpired(tx, asOf, BATCH)), signal);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
 }
 

@@ -95,7 +95,7 @@ export async function changePassword(
     credentials: await store.findCredentials(tx, user.email),
     facts: await passwordFacts(tx, user),
   }));
-  guard.count(keepHash);
+  await guard.count(keepHash);
   const request = { source: user.id, isKnown: true, signal };
   const passwordHash = credentials?.passwordHash;
   const current = input.current.slice(0, 200);

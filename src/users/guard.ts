@@ -1,22 +1,27 @@
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { countRefusedSignIn } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import type { Clock } from '../lib/time.ts';
 import { createPasswordQueue } from './passwords.ts';
+import { deleteSurplusThrottles, deleteThrottle, findFullAt, saveThrottle } from './throttle-store.ts';
 import { failure } from './words.ts';
 
-// Limits on guessing. Each is a bucket per key: `burst` attempts at once, then one every `everyMs`. Kept in memory.
+// Limits on guessing. Each is a bucket per source: `burst` attempts at once, then one every `everyMs`. Kept in the
+// database, so that they hold for all processes and after a restart. A refused attempt only reads.
+
+interface Limit {
+  name: string;
+  burst: number;
+  everyMs: number;
+}
 
 /** Attempts on one account from one client address, or with one known browser, session or link. */
-const PER_SOURCE = { burst: 5, everyMs: 20_000 };
+const PER_SOURCE: Limit = { name: 'source', burst: 5, everyMs: 20_000 };
 
 /** Attempts from one client address on all accounts. Leaves room for an office behind one address. */
-const PER_CLIENT = { burst: 30, everyMs: 4_000 };
+const PER_CLIENT: Limit = { name: 'client', burst: 30, everyMs: 4_000 };
 
 /** Attempts on one account from all clients together, known browsers aside: 8,640 a day. */
-const PER_ACCOUNT = { burst: 100, everyMs: 10_000 };
-
-/** Keys that one bucket list remembers; beyond that it forgets the one that was used longest ago. */
-const MAX_KEYS = 10_000;
+const PER_ACCOUNT: Limit = { name: 'account', burst: 100, everyMs: 10_000 };
 
 /** How often refusals that cost no hash are written to the audit log. */
 const REFUSALS_MS = 1_000;
@@ -49,70 +54,92 @@ export type Guard = ReturnType<typeof createGuard>;
 
 /** Keeps strangers from guessing passwords and from filling the server with hashes. */
 export function createGuard(deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>) {
-  const { clock, metrics } = deps;
-  const ofSource = createBuckets(clock, PER_SOURCE);
-  const ofClient = createBuckets(clock, PER_CLIENT);
-  const ofAccount = createBuckets(clock, PER_ACCOUNT);
   return {
     countRefusal: createRefusalCounter(deps),
-    passwords: createPasswordQueue(metrics.passwordHashes),
+    /** Of this process alone, because it bounds the memory and the threads of this process. */
+    passwords: createPasswordQueue(deps.metrics.passwordHashes),
 
     /**
-     * Counts a sign-in. `source` is the known browser, or the client address for everybody else: only the latter
-     * shares the limits of its address and of the account. Throws `AppError` 429.
+     * A sign-in. `source` is the known browser, or the client address for everybody else: only the latter shares the
+     * limits of its address and of the account.
      */
-    beginSignIn(email: string, source: string, isKnown: boolean) {
-      const own = ofSource(`${source} ${email}`);
-      const shared = isKnown ? [] : [ofClient(source), ofAccount(email)];
-      take(own, ...shared);
+    signIn(email: string, source: string, isKnown: boolean) {
+      const own = bucketOf(PER_SOURCE, `${source} ${email}`);
+      const shared = isKnown ? [] : [bucketOf(PER_CLIENT, source), bucketOf(PER_ACCOUNT, email)];
+      const all = [own, ...shared];
       return {
-        /** It tested no password. */
-        cancel() {
-          for (const bucket of [own, ...shared]) bucket.giveBack();
-        },
-        /** The source knows the password. */
-        succeed() {
-          own.clear();
-          for (const bucket of shared) bucket.giveBack();
-        },
+        /** Throws `AppError` 429 while another attempt is not allowed. */
+        requireAllowed: () => requireAllowed(deps, all),
+        /** Counts the attempt. Throws `AppError` 429. */
+        count: () => count(deps, all),
+        /** The source knows the password: forgets its attempts. In the transaction that signs in. */
+        succeed: (tx: WriteTx) => forget(tx, deps, own, shared),
       };
     },
 
     /** Counts an attempt of a session, a link or a client. Throws `AppError` 429. */
-    count(source: string): void {
-      take(ofSource(source));
+    async count(source: string): Promise<void> {
+      const buckets = [bucketOf(PER_SOURCE, source)];
+      await requireAllowed(deps, buckets);
+      await count(deps, buckets);
     },
   };
 }
 
-/** Takes an attempt from each bucket, or from none. */
-function take(...buckets: ReturnType<ReturnType<typeof createBuckets>>[]): void {
-  const waitMs = Math.max(...buckets.map((bucket) => bucket.waitMs()));
-  if (waitMs > 0) {
-    const seconds = Math.ceil(waitMs / 1000);
-    throw failure('too_many_attempts', { seconds }, { 'retry-after': String(seconds) });
-  }
-  for (const bucket of buckets) bucket.take();
+type Needs = Pick<Deps, 'db' | 'clock'>;
+
+interface Bucket {
+  key: string;
+  limit: Limit;
 }
 
-function createBuckets(clock: Clock, { burst, everyMs }: { burst: number; everyMs: number }) {
-  /** When each bucket is full again, in milliseconds since 1970. A bucket that isn't here is full. */
-  const fullAt = new Map<string, number>();
+/** The key is a hash: people type passwords where an address belongs. */
+function bucketOf(limit: Limit, source: string): Bucket {
+  return { key: Bun.SHA256.hash(`${limit.name} ${source}`, 'base64url'), limit };
+}
 
-  function set(key: string, time: number): void {
-    // Deleted first: the map then lists its keys by their last use.
-    fullAt.delete(key);
-    if (time <= clock.now().getTime()) return;
-    fullAt.set(key, time);
-    const [oldest] = fullAt.keys();
-    if (fullAt.size > MAX_KEYS && oldest !== undefined) fullAt.delete(oldest);
-  }
-
-  return (key: string) => ({
-    /** How long until an attempt is free, in milliseconds; at most 0 when one is. */
-    waitMs: () => (fullAt.get(key) ?? 0) - clock.now().getTime() - (burst - 1) * everyMs,
-    take: () => set(key, Math.max(fullAt.get(key) ?? 0, clock.now().getTime()) + everyMs),
-    giveBack: () => set(key, (fullAt.get(key) ?? 0) - everyMs),
-    clear: () => fullAt.delete(key),
+/** When each bucket is full again, in milliseconds since 1970; now for one that is full. */
+async function readBuckets(tx: ReadTx, buckets: readonly Bucket[], now: number) {
+  const stored = await findFullAt(
+    tx,
+    buckets.map(({ key }) => key),
+  );
+  return buckets.map(({ key, limit }) => {
+    const fullAt = stored.get(key) ?? now;
+    // A time that no attempt can have set comes from a clock that was wrong, and would lock people out.
+    const isPossible = fullAt > now && fullAt <= now + limit.burst * limit.everyMs;
+    return { key, limit, fullAt: isPossible ? fullAt : now };
   });
+}
+
+function requireFree(buckets: readonly (Bucket & { fullAt: number })[], now: number): void {
+  const waits = buckets.map(({ limit, fullAt }) => fullAt - now - (limit.burst - 1) * limit.everyMs);
+  const seconds = Math.ceil(Math.max(...waits) / 1000);
+  if (seconds > 0) throw failure('too_many_attempts', { seconds }, { 'retry-after': String(seconds) });
+}
+
+async function requireAllowed({ db, clock }: Needs, buckets: readonly Bucket[]): Promise<void> {
+  const now = clock.now().getTime();
+  requireFree(await db.read((tx) => readBuckets(tx, buckets, now)), now);
+}
+
+/** Takes an attempt from each bucket, or from none. */
+async function count({ db, clock }: Needs, buckets: readonly Bucket[]): Promise<void> {
+  const now = clock.now().getTime();
+  await db.write(async (tx) => {
+    const present = await readBuckets(tx, buckets, now);
+    requireFree(present, now);
+    for (const { key, limit, fullAt } of present) await saveThrottle(tx, key, fullAt + limit.everyMs);
+    await deleteSurplusThrottles(tx);
+  });
+}
+
+/** Empties the first bucket of attempts, and gives one back to each of the others. */
+async function forget(tx: WriteTx, { clock }: Needs, own: Bucket, shared: readonly Bucket[]): Promise<void> {
+  const now = clock.now().getTime();
+  await deleteThrottle(tx, own.key);
+  for (const { key, limit, fullAt } of await readBuckets(tx, shared, now)) {
+    if (fullAt - limit.everyMs <= now) await deleteThrottle(tx, key);
+    else await saveThrottle(tx, key, fullAt - limit.everyMs);
+  }
 }

@@ -46,7 +46,7 @@ async function hashPassword(
   linkHash: string,
   about: { email: string; organizations: readonly string[] },
 ): Promise<string> {
-  guard.count(linkHash);
+  await guard.count(linkHash);
   await requireGoodPassword(password, about);
   return guard.passwords.hash(password, { source: linkHash, isKnown: true, signal });
 }

@@ -24,6 +24,8 @@ export interface HashRequest {
   readonly isKnown: boolean;
   /** Aborted when the client closes the connection. */
   readonly signal: AbortSignal;
+  /** Runs when it is the request's turn. What it throws ends the request without a hash. */
+  readonly begin?: () => Promise<void>;
 }
 
 /** Both throw `AppError` 429 when too many wait, and 499 when the client closes the connection before its turn. */
@@ -71,6 +73,7 @@ export function createPasswordQueue(hashes: Metrics['passwordHashes']) {
     try {
       await turn(request);
       try {
+        await request.begin?.();
         hashes.done.value++;
         return await work();
       } finally {

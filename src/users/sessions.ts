@@ -52,20 +52,19 @@ export async function signIn(
   const browser = findKnownBrowser(deps, input.browser, user);
   const isKnown = browser !== null;
   const source = browser ?? input.source;
-  // Count before the slow hash, so that parallel attempts don't all get through.
-  const attempt = guard.beginSignIn(email, source, isKnown);
+  const attempt = guard.signIn(email, source, isKnown);
+  await attempt.requireAllowed();
   const hash = user?.passwordHash ?? NOBODYS_HASH;
   const password = input.password.slice(0, 200);
-  const isRight = await guard.passwords.verify(password, hash, { source, isKnown, signal }).catch((error) => {
-    attempt.cancel();
-    throw error;
-  });
+  // Counted right before the slow hash: parallel attempts don't all get through, and the queue bounds the writes.
+  const request = { source, isKnown, signal, begin: attempt.count };
+  const isRight = await guard.passwords.verify(password, hash, request);
   if (user === null || !isRight) throw failure('wrong_credentials');
   if (user.disabledAt !== null) throw failure('account_disabled');
-  attempt.succeed();
   return deps.db.write(async (tx) => {
     // The account may have changed while the password was verified.
     if (!(await store.isActive(tx, user.id, hash))) throw failure('wrong_credentials');
+    await attempt.succeed(tx);
     return beginSession(tx, deps, user);
   });
 }

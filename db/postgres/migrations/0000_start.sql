@@ -351,9 +351,9 @@ CREATE TABLE leases (
 
 CREATE TABLE throttles (
   key text COLLATE "C" PRIMARY KEY,
-  count bigint NOT NULL,
-  window_until bigint NOT NULL
+  full_at bigint NOT NULL
 );
+CREATE INDEX throttles_by_time ON throttles (full_at, key);
 
 CREATE TABLE form_marks (
   mark text COLLATE "C" PRIMARY KEY,

@@ -122,7 +122,7 @@ async function requireInvitation(visit: Visit) {
     const current = memberships.find((each) => each.organization.id === organization.id)?.role ?? null;
     return { role, organization, current, givesNothing: current === 'owner' || current === role };
   } catch (error) {
-    guard.count(`invitation ${addressGroup(clientAddress)}`);
+    await guard.count(`invitation ${addressGroup(clientAddress)}`);
     throw error;
   }
 }

@@ -33,7 +33,7 @@ async function connectByHand(visit: MemberVisit, type: IntegrationType): Promise
     RepositoryForm,
     async (fields) => {
       const repository = providerOf(type).hasRepositories ? fields.repository.trim() : undefined;
-      const shown = await once(deps.db, form.get('mark'), async () => {
+      const shown = await once(deps, form.get('mark'), async () => {
         const connected = await connectIntegration(deps, type, organization.id, repository);
         return showConnected(base, type, connected, repository);
       });
@@ -110,7 +110,7 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise
   try {
     const places = chosenOf(form, type);
     const request = { type, organizationId: organization.id, token: offer.token, places };
-    const answer = await once(deps.db, form.get('mark'), async () => {
+    const answer = await once(deps, form.get('mark'), async () => {
       const connected = await connectWithToken(deps, request);
       const path = `${base}/integrations/${connected.integrationId}`;
       return redirect(path, describeConnected(type, connected.places));

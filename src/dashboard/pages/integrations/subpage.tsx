@@ -40,7 +40,7 @@ export function integrationForm(
   return post(`${PATH}/${name}`, 'owner', async (member) => {
     const visit = await withIntegration(member);
     try {
-      const answer = await once(visit.deps.db, visit.form.get('mark'), () => work(visit));
+      const answer = await once(visit.deps, visit.form.get('mark'), () => work(visit));
       return answer ?? redirect(visit.path, 'This form was sent before, and its work is done only once.');
     } catch (error) {
       if (failed === undefined) throw error;

@@ -33,7 +33,7 @@ export const keyPages: readonly Page[] = [
   post(PATH, 'owner', (visit) =>
     change(visit, async () => {
       const { deps, form } = visit;
-      const created = await once(deps.db, form.get('mark'), () => createKey(visit));
+      const created = await once(deps, form.get('mark'), () => createKey(visit));
       if (created === null) return showKeys(visit, { isSentAgain: true });
       const { id, warning } = created;
       if (warning !== undefined) deps.log.warn({ keyId: id }, describeKeyWarning(warning));

@@ -28,7 +28,7 @@ export const memberPages: readonly Page[] = [
   // The response shows the link: its token must not be in a URL of ours or a cookie.
   postForm(`${PATH}/invitations`, 'owner', RoleForm, showMembers, async (visit, { role }) => {
     const { deps, organization, form, base } = visit;
-    const path = await once(deps.db, form.get('mark'), () => invite(deps, organization.id, role));
+    const path = await once(deps, form.get('mark'), () => invite(deps, organization.id, role));
     if (path !== null) return showInvitation(visit, role, `${deps.publicUrl()}${path}`);
     const done = 'The link was shown before. Create another one if you need it.';
     return redirect(`${base}/settings/members`, done);
