@@ -72,7 +72,7 @@ async function runRound(folder: string, n: number, options: Options, defer: Defe
   await copyFile(join(machine.path, 'secret.key'), key);
 
   const isLitestream = options.copy === 'litestream';
-  const replica = options.replica === undefined ? `file://${copies}` : `${options.replica}/${n}`;
+  const replica = replicaUrl(options.replica ?? `file://${copies}`, n);
   const program = tidings(machine.path);
   const scheduled = ['--backup-dir', copies, '--backup-schedule', '* * * * *'];
   const server = await startServer(
@@ -107,6 +107,12 @@ async function runRound(folder: string, n: number, options: Options, defer: Defe
   const lostSeconds = (killedAt - Math.min(killedAt, ...lost)) / 1000;
   await rm(folder, { recursive: true });
   return { acknowledged: acknowledged.size, lost: lost.length, lostSeconds, restoreSeconds };
+}
+
+/** A place of its own for each round. The query may name the endpoint of the store. */
+function replicaUrl(base: string, n: number): string {
+  const [path, query] = base.split('?');
+  return `${path}/${n}${query === undefined ? '' : `?${query}`}`;
 }
 
 /** Returns how to kill it. */
@@ -145,12 +151,13 @@ function startLoad(
   return { end: async () => senders.then(() => acknowledged) };
 }
 
-const backupsIn = (folder: string) =>
-  existsSync(folder)
-    ? readdirSync(folder)
-        .filter((name) => name.endsWith('.backup'))
-        .sort()
-    : [];
+/** The newest last. */
+function backupsIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.backup'))
+    .sort();
+}
 
 async function firstBackup(folder: string): Promise<void> {
   const deadline = performance.now() + FIRST_COPY_MS;
