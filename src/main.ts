@@ -26,7 +26,7 @@ import { type Leadership, startLeader } from './operate/leader.ts';
 import { addProcessMetrics } from './operate/metrics.ts';
 import { createReadiness, STOPPING } from './operate/readiness.ts';
 import { openSharedDatabase } from './operate/shared-database.ts';
-import { findPublicUrl, trackUptime, type Uptime } from './operate/uptime.ts';
+import { findPublicUrl, newProcessName, trackUptime, type Uptime } from './operate/uptime.ts';
 import { providerApis, providerOf, providers } from './providers/index.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
@@ -59,10 +59,13 @@ export async function openServices(
   role: Role = 'command',
   { newDatabase }: Pick<DataFolderOptions, 'newDatabase'> = {},
 ) {
-  const log = await openLog(config);
-  const { close, ...opened } = await openStorage(config, role, log, newDatabase);
+  const process = newProcessName();
+  // Only where several processes may write to one log.
+  const log = await openLog(config, config.database === undefined ? {} : { process });
+  const { close, ...opened } = await openStorage(config, role, { log, process, newDatabase });
   const base = {
     ...opened,
+    process,
     clock: systemClock,
     ids: randomIds,
     log,
@@ -96,12 +99,11 @@ export async function openServices(
 async function openStorage(
   config: Config,
   role: Role,
-  log: Logger,
-  newDatabase: boolean | undefined,
+  { log, process, newDatabase }: { log: Logger; process: string; newDatabase: boolean | undefined },
 ): Promise<{ db: Database; secrets: SecretBox; close(): Promise<void> }> {
   const { dataDir, secretKey } = config;
   if (config.database !== undefined) {
-    const shared = await openSharedDatabase(config.database, secretKey ?? '', role, log);
+    const shared = await openSharedDatabase(config.database, secretKey ?? '', role, { log, process });
     return { ...shared, close: () => shared.db.close() };
   }
   const backupDir = config.backups?.dir;
@@ -178,7 +180,7 @@ export async function startServer(services: Services, config: Config) {
       'CLIENT_IP_HEADER is not set: limits on sign-ins treat all clients behind the proxy as one. Set it to the header in which your proxy names the client',
     );
   }
-  const stopWatching = addProcessMetrics(services.metrics, services.db);
+  const stopWatching = addProcessMetrics(services);
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,
