@@ -287,7 +287,7 @@ async function install(): Promise<{ postgres: string; data: string }> {
 
 async function buildInstallation(source: string, folder: string): Promise<void> {
   const partial = mkdtempSync(`${folder}-`);
-  cpSync(join(source, 'native'), join(partial, 'native'), { recursive: true });
+  cpSync(join(source, 'native'), join(partial, 'native'), { recursive: true, verbatimSymlinks: true });
   // npm packages cannot contain links, so the package has a list of them.
   const links: { source: string; target: string }[] = await Bun.file(
     join(source, 'native/pg-symlinks.json'),
