@@ -22,6 +22,8 @@ export interface TcpProxy extends AsyncDisposable {
   readonly roundTrips: number;
   /** How many connections are open. */
   readonly connections: number;
+  /** Silences the connections that are open now; new ones work, as when another machine took over the address. */
+  silenceAll(): void;
   /** Breaks all connections. */
   breakAll(): void;
 }
@@ -29,6 +31,7 @@ export interface TcpProxy extends AsyncDisposable {
 /** Listens on a free port of this machine. */
 export async function startTcpProxy(target: { host?: string; port: number }): Promise<TcpProxy> {
   const open = new Set<Socket>();
+  const silent = new WeakSet<Socket>();
   /** Clients that sent something and got nothing since. */
   const waiting = new Set<Socket>();
   let roundTrips = 0;
@@ -57,7 +60,7 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
     const pass = (from: Socket, to: Socket, look: (piece: Buffer) => void) => {
       let last = Promise.resolve();
       from.on('data', (piece: Buffer) => {
-        if (proxy.isSilent) return;
+        if (proxy.isSilent || silent.has(from)) return;
         look(piece);
         if (isDeaf && to === client) return;
         const arrive = () => {
@@ -95,6 +98,9 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
     },
     get connections() {
       return open.size / 2;
+    },
+    silenceAll() {
+      for (const each of open) silent.add(each);
     },
     breakAll() {
       for (const each of [...open]) each.destroy();
