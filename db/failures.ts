@@ -9,10 +9,18 @@ export class DatabaseMoved extends AppError {
   }
 }
 
-/** The database server cannot be reached or does not take the work now. The same work may succeed later. */
+/**
+ * The database server cannot be reached or does not take the work now. The same work may succeed later. The pool of
+ * connections logs the outage, once.
+ */
 export class DatabaseUnavailable extends AppError {
   constructor(cause: unknown) {
-    super(503, 'The database is not available', { cause, headers: { 'retry-after': '5' } });
+    super(503, 'The database is not available', {
+      code: 'database_unavailable',
+      cause,
+      headers: { 'retry-after': '5' },
+      isRefusal: true,
+    });
   }
 }
 

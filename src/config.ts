@@ -45,11 +45,30 @@ export const settings = {
     expected: 'a folder',
     help: 'folder that holds the database and the secret key',
   },
+  DATABASE_URL: {
+    flag: '--database-url <url>',
+    schema: Type.String({ pattern: '^postgres(ql)?://', maxLength: 4096 }),
+    expected: 'a PostgreSQL URL, such as postgres://user:password@db.example.com/tidings?sslmode=verify-full',
+    help: 'PostgreSQL instead of the file in the data folder: postgres://user:password@host/database',
+  },
+  DATABASE_READ_URL: {
+    flag: '--database-read-url <url>',
+    schema: Type.String({ pattern: '^postgres(ql)?://', maxLength: 4096 }),
+    expected: 'the PostgreSQL URL of a read replica',
+    help: 'a read replica for the content API, which may then be up to 10 seconds behind',
+  },
+  DATABASE_POOL: {
+    flag: '--database-pool <number>',
+    schema: Type.Integer({ minimum: 2, maximum: 100 }),
+    default: 10,
+    expected: 'a number of connections from 2 to 100',
+    help: 'how many connections to PostgreSQL each process opens at most',
+  },
   SECRET_KEY: {
     flag: '--secret-key <base64>',
     schema: Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' }),
     expected: '32 bytes in base64, as "openssl rand -base64 32" prints them',
-    help: 'what stored secrets are encrypted with (default: secret.key in the data folder, made at the first start)',
+    help: 'what stored secrets are encrypted with (default: secret.key in the data folder, made at the first start; required with DATABASE_URL)',
   },
   UNKEY_ROOT_KEY: {
     flag: '--unkey-root-key <key>',
@@ -191,6 +210,8 @@ export const PROVIDER_URLS = ['GITHUB_API_URL', 'LINEAR_API_URL'] as const;
 
 /** Errors about these never repeat the value. */
 const secretSettings: ReadonlySet<SettingName> = new Set([
+  'DATABASE_URL',
+  'DATABASE_READ_URL',
   'UNKEY_ROOT_KEY',
   'SECRET_KEY',
   'METRICS_TOKEN',
@@ -277,6 +298,22 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     return null;
   }
 
+  const secretKey = read('SECRET_KEY');
+  const databaseUrl = read('DATABASE_URL');
+  const database = { readUrl: read('DATABASE_READ_URL'), pool: read('DATABASE_POOL') };
+  if (databaseUrl !== undefined && secretKey === undefined) {
+    problems.push(
+      'DATABASE_URL needs SECRET_KEY: all processes encrypt with one key. "openssl rand -base64 32" prints one',
+    );
+  }
+  if (databaseUrl === undefined && database.readUrl !== undefined) {
+    problems.push('DATABASE_READ_URL needs DATABASE_URL. Set both or neither');
+  }
+  if (databaseUrl !== undefined && textOf('BACKUP_DIR') !== undefined) {
+    problems.push(
+      'BACKUP_DIR is for the embedded file, and backs up no PostgreSQL. Unset it, and back up with pg_dump or point-in-time recovery (docs/postgresql.md)',
+    );
+  }
   const rootKey = read('UNKEY_ROOT_KEY');
   const unkey = {
     apiId: read('UNKEY_API_ID'),
@@ -313,7 +350,9 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     port: read('PORT'),
     publicUrl: withoutSlash(read('PUBLIC_URL')),
     dataDir: read('DATA_DIR'),
-    secretKey: read('SECRET_KEY'),
+    secretKey,
+    /** PostgreSQL; absent: the file in the data folder. */
+    database: databaseUrl === undefined ? undefined : usable({ url: databaseUrl, ...database }),
     unkey: rootless.length > 0 ? null : rootKey === undefined ? undefined : usable({ rootKey, ...unkey }),
     providerApis: usable({
       github: readServiceUrl('GITHUB_API_URL'),

@@ -58,11 +58,39 @@ test('everything from the environment', () => {
       accessKeyId: 'id',
       secretAccessKey: 'secret',
     },
+    database: undefined,
     clientIpHeader: 'X-Forwarded-For',
     organizationCreation: 'nobody',
     logLevel: 'silent',
     logFormat: 'json',
     metricsToken: 'a-token-of-sixteen',
+  });
+});
+
+describe('PostgreSQL', () => {
+  const SECRET_KEY = 'q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s=';
+  const url = 'postgres://tidings:hunter2@db.example.com/tidings';
+
+  test('with a secret key', () => {
+    const given = { DATABASE_URL: url, DATABASE_READ_URL: `${url}2`, DATABASE_POOL: '20', SECRET_KEY };
+    expect(readConfig({}, given).database).toEqual({ url, readUrl: `${url}2`, pool: 20 });
+    expect(readConfig({}, { DATABASE_URL: url, SECRET_KEY }).database).toMatchObject({ url, pool: 10 });
+  });
+
+  test.each<[string, Record<string, string>, string]>([
+    ['without one', { DATABASE_URL: url }, 'DATABASE_URL needs SECRET_KEY'],
+    ['a replica alone', { DATABASE_READ_URL: url }, 'DATABASE_READ_URL needs DATABASE_URL'],
+    [
+      'with backups of the file',
+      { DATABASE_URL: url, SECRET_KEY, BACKUP_DIR: '/b' },
+      'Unset it, and back up',
+    ],
+    ['of another kind', { DATABASE_URL: 'mysql://hunter2@db' }, 'DATABASE_URL must be a PostgreSQL URL'],
+    ['too small a pool', { DATABASE_URL: url, SECRET_KEY, DATABASE_POOL: '1' }, 'DATABASE_POOL must be'],
+  ])('is refused %s, without its password', (_, environment, message) => {
+    const { problems } = examineConfig({}, environment);
+    expect(problems.join()).toContain(message);
+    expect(problems.join()).not.toContain('hunter2');
   });
 });
 

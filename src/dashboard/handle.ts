@@ -26,6 +26,7 @@ import {
 } from './page.ts';
 import { readBody, requireSameOrigin } from './submission.ts';
 import {
+  databaseAwayPage,
   type Frame,
   renderFragment,
   renderPage,
@@ -159,6 +160,7 @@ async function frameOf(visit: Visit): Promise<Frame | null> {
 /** A page about a failure. Failures of Tidings are logged in full, and the page has only the id of the log line. */
 function troubleAbout({ log }: Pick<DashboardDeps, 'log'>, request: Request, error: unknown): View {
   const known = error instanceof AppError ? error : null;
+  if (known?.code === 'database_unavailable') return databaseAwayPage(request.method, known);
   if (known?.isRefusal) return troublePage(known.status, known.message, known.headers);
   const requestId = requestIdOf(request);
   log.error({ requestId, method: request.method, err: error }, 'request failed');

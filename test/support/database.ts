@@ -4,32 +4,92 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Database, Engine, Storage } from '../../db/engine.ts';
+import { openPostgres } from '../../db/postgres/client.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
+import { sharedPostgres } from './postgres-server.ts';
 import { allRows } from './rows.ts';
 
 // Databases for tests, on either engine: SQLite in memory, or with TEST_ENGINE=postgres a database of a real server.
 
 export const testEngine: Engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite';
 
-/** A fresh database with the whole schema, of the engine that this run tests. */
+/**
+ * A fresh database with the whole schema, of the engine that this run tests. It lasts as long as the scope that opens
+ * it: a test, `beforeEach`, `describe`, or the file. In `beforeAll` it would end with that hook.
+ */
 export function openTestDatabase(): Database {
-  return openDatabase(':memory:');
+  return testEngine === 'sqlite' ? openDatabase(':memory:') : createSharedDatabase().open();
 }
 
-/** A fresh database that several processes share. Each `open` is one of them; all are closed after the test. */
-export function createSharedDatabase(): { open(): Database } {
-  const folder = mkdtempSync(join(tmpdir(), 'tidings-shared-'));
+export interface SharedDatabase {
+  /** Connects as another process would. */
+  open(): Database;
+}
+
+/** As `openTestDatabase`, but several processes may open it. */
+export function createSharedDatabase(): SharedDatabase {
+  const { open, remove } = testEngine === 'sqlite' ? sqliteFile() : postgresDatabase();
   const opened: Database[] = [];
   afterAll(async () => {
     for (const db of opened) await db.close();
-    rmSync(folder, { recursive: true });
+    await remove();
   });
   return {
     open() {
-      const db = openDatabase(join(folder, 'tidings.db'));
+      const db = open();
       opened.push(db);
       return db;
     },
+  };
+}
+
+interface Fresh {
+  open(): Database;
+  remove(): Promise<void>;
+}
+
+function sqliteFile(): Fresh {
+  const folder = mkdtempSync(join(tmpdir(), 'tidings-database-'));
+  return {
+    open: () => openDatabase(join(folder, 'tidings.db')),
+    remove: async () => rmSync(folder, { recursive: true }),
+  };
+}
+
+/** A database on the shared server, created at first use. */
+function postgresDatabase(): Fresh {
+  let url: Promise<string> | null = null;
+  const create = async () => (await sharedPostgres()).createDatabase();
+  return {
+    open: () =>
+      lazily(async () => {
+        url ??= create();
+        return openPostgres(await url, 'server', { poolSize: 4, limits: LIMITS });
+      }),
+    async remove() {
+      if (url !== null) await (await sharedPostgres()).dropDatabase(await url);
+    },
+  };
+}
+
+/** Generous, because the machine may be busy with other tests. */
+const LIMITS = { answerMs: 120_000, giveUpMs: 120_000 };
+
+/** A database that is opened at first use, because opening SQLite's takes no waiting and tests rely on it. */
+function lazily(open: () => Promise<Database>): Database {
+  let opened: Promise<Database> | null = null;
+  const ready = () => {
+    opened ??= open();
+    return opened;
+  };
+  return {
+    engine: 'postgres',
+    read: async (...given) => (await ready()).read(...given),
+    write: async (...given) => (await ready()).write(...given),
+    lease: async (names) => (await ready()).lease(names),
+    health: async () => (await ready()).health(),
+    sizes: async () => (await ready()).sizes(),
+    close: async () => (await opened)?.close(),
   };
 }
 

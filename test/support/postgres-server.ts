@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { SQL, type Subprocess } from 'bun';
+import { migrate, migrations } from '../../db/postgres/migrate.ts';
 import { until } from './until.ts';
 
 // Real PostgreSQL servers from npm, for tests.
@@ -23,6 +24,8 @@ import { until } from './until.ts';
 /** The databases of one server. All URLs are for a superuser. */
 export interface Databases {
   url(database: string): string;
+  /** Creates a database with the schema of this version and returns its URL. */
+  createDatabase(): Promise<string>;
   /** Creates a database without tables and returns its URL. */
   createEmptyDatabase(): Promise<string>;
   /** Removes a database, also when it has connections. */
@@ -162,15 +165,44 @@ function databasesOf(serverUrl: string): Databases {
     await using connection = new SQL(serverUrl, { max: 1 });
     await connection.unsafe(statement);
   };
+  const createFrom = async (template: string) => {
+    const name = `test_${Bun.randomUUIDv7('hex').replaceAll('-', '')}`;
+    await run(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+    return url(name);
+  };
+  let template: Promise<string> | null = null;
   return {
     url,
-    async createEmptyDatabase() {
-      const name = `test_${Bun.randomUUIDv7('hex').replaceAll('-', '')}`;
-      await run(`CREATE DATABASE ${name} TEMPLATE template0`);
-      return url(name);
+    async createDatabase() {
+      template ??= createTemplate(serverUrl, url);
+      return createFrom(await template);
     },
+    createEmptyDatabase: () => createFrom('template0'),
     dropDatabase: (database) => run(`DROP DATABASE ${basename(new URL(database).pathname)} WITH (FORCE)`),
   };
+}
+
+/** Migrates one database of the server, which test processes copy. Returns its name. */
+async function createTemplate(serverUrl: string, url: (database: string) => string): Promise<string> {
+  const name = `tidings_${Bun.hash(migrations.join('\n')).toString(36)}`;
+  await using server = new SQL(serverUrl, { max: 1 });
+  await using connection = await server.reserve();
+  // One test process makes it, and the others wait.
+  await connection`SELECT pg_advisory_lock(1)`;
+  const [existing] = await connection`SELECT FROM pg_database WHERE datname = ${name}`;
+  if (existing === undefined) {
+    const partial = `${name}_${process.pid}`;
+    await connection.unsafe(`CREATE DATABASE ${partial} TEMPLATE template0`);
+    await migrateDatabase(url(partial));
+    await connection.unsafe(`ALTER DATABASE ${partial} RENAME TO ${name}`);
+  }
+  await connection`SELECT pg_advisory_unlock(1)`;
+  return name;
+}
+
+async function migrateDatabase(url: string): Promise<void> {
+  await using connection = new SQL(url, { max: 1 });
+  await migrate(connection);
 }
 
 interface Running {

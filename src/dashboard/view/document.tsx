@@ -222,6 +222,28 @@ export function troublePage(status: number, message: string, headers: View['head
   );
 }
 
+/** While the database is away. A page that was asked for tries again by itself; a form that was sent must not. */
+export function databaseAwayPage(method: string, { status, headers }: AppError): View {
+  const isForm = method === 'POST';
+  const seconds = headers['retry-after'] ?? '5';
+  return view(
+    'One moment',
+    <>
+      <h1>One moment, please</h1>
+      <p class="lede">
+        The database cannot be reached right now. What you saved before is safe
+        {isForm ? '; what you just sent was not saved.' : '.'}
+      </p>
+      <p class="muted">
+        {isForm
+          ? 'Go back with your browser, which keeps what you typed, and send it again in a moment.'
+          : `This page tries again every ${seconds} seconds.`}
+      </p>
+    </>,
+    { status, headers: isForm ? headers : { ...headers, refresh: seconds } },
+  );
+}
+
 /** Fields that no page repeats, even to send a form again. */
 const SECRETS = new Set(['password', 'current', 'apiToken']);
 

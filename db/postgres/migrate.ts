@@ -1,0 +1,102 @@
+import type { SQL } from 'bun';
+import start from './migrations/0000_start.sql' with { type: 'text' };
+
+/**
+ * All migrations, oldest first, embedded for the compiled binary. `tidings.schema` counts the applied ones. A migration
+ * that older versions can work with says so in its first line: `-- oldest compatible: N`, the number of migrations that
+ * such a version knows. It lets old and new processes run side by side during an upgrade.
+ */
+export const migrations: readonly string[] = [start];
+
+const OLDEST_SERVER = 15;
+
+/** Any number that no other program uses as a lock. */
+const MIGRATION_LOCK = 7_434_692_843;
+
+/** How often another process may finish a migration between reading the version and taking the lock. */
+const MAX_TRIES = 5;
+
+type Connection = Pick<SQL, 'unsafe'>;
+
+/**
+ * Applies the missing migrations: all, or none when one fails. Several processes may call it at once. A newer schema
+ * that works with this version is left as it is. Throws for a server that is too old or has another encoding than UTF8,
+ * for another program's database, and for a newer schema that needs a newer version.
+ */
+export async function migrate(connection: Connection, known: readonly string[] = migrations): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const schema = await readSchema(connection, known.length);
+    if (schema >= known.length) return;
+    try {
+      await connection.unsafe(upgradeFrom(schema, known));
+      return;
+    } catch (error) {
+      // Another process was faster. The next try reads what it left.
+      if (!String(error).includes(SCHEMA_CHANGED) || tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+/** The schema of the database; 0 when it is empty. Throws unless this version can use or upgrade it. */
+async function readSchema(connection: Connection, known: number): Promise<number> {
+  const [server] = await connection.unsafe(`
+    SELECT current_setting('server_version_num')::int / 10000 AS version,
+      current_setting('server_encoding') AS encoding,
+      (SELECT count(*)::int FROM pg_tables WHERE schemaname = current_schema()) AS tables,
+      to_regclass(quote_ident(current_schema()) || '.tidings') IS NOT NULL AS is_ours`);
+  if (server.version < OLDEST_SERVER) {
+    throw new Error(
+      `PostgreSQL ${server.version} is too old. Upgrade the server to PostgreSQL ${OLDEST_SERVER} or newer.`,
+    );
+  }
+  if (server.encoding !== 'UTF8') {
+    throw new Error(
+      `The database has the encoding ${server.encoding}. Create one with CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8', and set DATABASE_URL to it.`,
+    );
+  }
+  if (!server.is_ours) {
+    if (server.tables === 0) return 0;
+    throw new Error(
+      'The database has tables of another program. Create an empty database for Tidings, and set DATABASE_URL to it.',
+    );
+  }
+  const [row] = await connection.unsafe(
+    'SELECT schema::int AS schema, oldest_compatible::int AS oldest_compatible FROM tidings',
+  );
+  if (row === undefined)
+    throw new Error('The database has a table "tidings" without a row. Restore it from a backup.');
+  if (row.oldest_compatible > known) {
+    throw new Error(
+      `The database was upgraded by a newer Tidings (schema ${row.schema}; this one knows ${known}). Start that version, or a newer one.`,
+    );
+  }
+  return row.schema;
+}
+
+const SCHEMA_CHANGED = 'another process changed the schema';
+
+/**
+ * One text of all statements, which PostgreSQL runs as one transaction. A connection that is lost and opened again
+ * in between could otherwise run the second half alone.
+ */
+function upgradeFrom(schema: number, known: readonly string[]): string {
+  const oldestCompatible = Math.max(
+    ...known.map((migration, index) => {
+      const [, declared] = /^-- oldest compatible: (\d+)/.exec(migration) ?? [];
+      return declared === undefined ? index + 1 : Number(declared);
+    }),
+  );
+  return `
+    SELECT pg_advisory_xact_lock(${MIGRATION_LOCK});
+    DO $check$
+    DECLARE
+      present bigint := 0;
+    BEGIN
+      IF to_regclass(quote_ident(current_schema()) || '.tidings') IS NOT NULL THEN
+        SELECT schema INTO present FROM tidings;
+      END IF;
+      IF present <> ${schema} THEN RAISE EXCEPTION '${SCHEMA_CHANGED}'; END IF;
+    END $check$;
+    ${known.slice(schema).join('\n')}
+    UPDATE tidings SET schema = ${known.length}, oldest_compatible = ${oldestCompatible};`;
+}

@@ -1,0 +1,59 @@
+import { expect, test } from 'bun:test';
+import { DatabaseUnavailable } from '../../db/failures.ts';
+import { createApp } from '../../src/app.ts';
+import { composeDraft } from '../../src/drafts/compose.ts';
+import { bearer, createTestApp } from '../support/test-app.ts';
+
+/** An app whose database cannot be reached. */
+function appWithoutDatabase() {
+  const app = createTestApp();
+  const away = () => Promise.reject(new DatabaseUnavailable(new Error('connection refused')));
+  const db = { ...app.db, read: away, write: away };
+  const server = createApp({
+    ...app.deps,
+    db,
+    compose: async (recipe, material) => composeDraft(recipe, material),
+    clientIpHeader: undefined,
+    organizationCreation: 'owners',
+  });
+  const ask = (path: string, init?: RequestInit) =>
+    Promise.resolve(server.fetch(new Request(`http://localhost${path}`, init)));
+  return { ...app, ask };
+}
+
+const cookie = '__Host-tidings_session=abc';
+
+test('a page says that the database is away, and tries again by itself', async () => {
+  const { ask, logged } = appWithoutDatabase();
+  const response = await ask('/dashboard/org_a', { headers: { cookie } });
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('5');
+  expect(response.headers.get('refresh')).toBe('5');
+  const text = await response.text();
+  expect(text).toContain('One moment, please');
+  expect(text).toContain('What you saved before is safe.');
+  // The pool of connections logs an outage once, not each request.
+  expect(logged.filter(({ msg }) => msg !== 'request')).toEqual([]);
+});
+
+test('a form says that it was not saved, and is not sent again', async () => {
+  const { ask } = appWithoutDatabase();
+  const response = await ask('/dashboard/~/sign-out', {
+    method: 'POST',
+    headers: { cookie, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' },
+    body: '',
+  });
+  expect(response.status).toBe(503);
+  expect(response.headers.get('refresh')).toBeNull();
+  expect(await response.text()).toContain('what you just sent was not saved');
+});
+
+test('the content API answers 503 with Retry-After', async () => {
+  const { ask, addOrganization, addKey } = appWithoutDatabase();
+  await addOrganization('org_a');
+  const key = await addKey('org_a');
+  const response = await ask('/v1/org_a/posts', bearer(key));
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('5');
+  expect(await response.json()).toEqual({ error: 'The database is not available' });
+});
