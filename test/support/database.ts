@@ -6,7 +6,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { Database, Engine, Storage } from '../../db/engine.ts';
 import { openPostgres } from '../../db/postgres/client.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
-import { sharedPostgres } from './postgres-server.ts';
+import { giveBackDatabase, type TestDatabase, takeDatabase } from './postgres-databases.ts';
 import { allRows } from './rows.ts';
 
 // Databases for tests, on either engine: SQLite in memory, or with TEST_ENGINE=postgres a database of a real server.
@@ -56,18 +56,17 @@ function sqliteFile(): Fresh {
   };
 }
 
-/** A database on the shared server, created at first use. */
+/** A database on the shared server, taken at first use. */
 function postgresDatabase(): Fresh {
-  let url: Promise<string> | null = null;
-  const create = async () => (await sharedPostgres()).createDatabase();
+  let taken: Promise<TestDatabase> | null = null;
   return {
     open: () =>
       lazily(async () => {
-        url ??= create();
-        return openPostgres(await url, 'server', { poolSize: 4, limits: LIMITS });
+        taken ??= takeDatabase();
+        return openPostgres((await taken).url, 'server', { poolSize: 4, limits: LIMITS });
       }),
     async remove() {
-      if (url !== null) await (await sharedPostgres()).dropDatabase(await url);
+      if (taken !== null) await giveBackDatabase(await taken);
     },
   };
 }
