@@ -8,7 +8,7 @@ import { changeOrganization } from '../../src/organizations/service.ts';
 import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createReceiver } from '../../src/receiver/receive.ts';
-import { execute, sqliteOf, testEngine, testSqlite } from '../support/database.ts';
+import { execute, sqliteOf, testEngine, testPostgres, testSqlite, valuesOf } from '../support/database.ts';
 import {
   appWithGithub,
   claimCount,
@@ -22,6 +22,7 @@ import { refuseWrites } from '../support/faults.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
 import type { TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 let app: TestApp;
 let connected: Connected;
@@ -653,5 +654,37 @@ describe('while another process locks the database', () => {
       },
     });
     expect(received.received).toBe(true);
+  });
+});
+
+describe('while another process holds the lock of the database', () => {
+  const sleeping = "pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+
+  /** Resolves once the lock is held to a function that gives it back. */
+  async function holdLock(): Promise<() => Promise<void>> {
+    const held = app.db.write((tx) => tx.run(sql`SELECT pg_sleep(60)`)).catch(() => undefined);
+    await until(
+      () => valuesOf(app.db, `SELECT pid FROM ${sleeping}`),
+      (found) => found.length > 0,
+    );
+    return async () => {
+      await valuesOf(app.db, `SELECT pg_cancel_backend(pid) FROM ${sleeping}`);
+      await held;
+    };
+  }
+
+  testPostgres('a delivery fails when it has waited 3 s, and leaves nothing', async () => {
+    const giveBack = await holdLock();
+    const response = await app.request(...githubRequest(connected, ping));
+    expect(response.status).toBe(503);
+    await giveBack();
+    expect(await claimCount(app)).toBe(0);
+    expect(app.deps.metrics.failedDeliveries.inARow).toBe(0);
+  });
+
+  testPostgres('a delivery is taken when the lock is given back', async () => {
+    const giveBack = await holdLock();
+    const [response] = await Promise.all([app.request(...githubRequest(connected, ping)), giveBack()]);
+    expect(response.status).toBe(200);
   });
 });
