@@ -4,7 +4,7 @@ import type { Logger } from '../../src/lib/log.ts';
 import type { Database, Role } from '../engine.ts';
 import { DatabaseBusy, DatabaseUnavailable } from '../failures.ts';
 import { type Address, AddressError, parseAddress } from './address.ts';
-import { type ConnectionOptions, connect } from './connection.ts';
+import { type Connection, type ConnectionOptions, connect } from './connection.ts';
 import { isReadOnly, sqlStateOf, toFailure } from './errors.ts';
 import { createLeases } from './leases.ts';
 import { migrate } from './migrate.ts';
@@ -64,17 +64,20 @@ export async function openPostgres(
   });
   const storage = createStorage(pool, limits);
 
-  /** Runs one statement by itself, which waits for no lock of `write`. */
-  async function run(text: string, params: readonly unknown[] = []): Promise<unknown[][]> {
+  /** Uses a connection for statements of their own, which wait for no lock of `write`. */
+  async function withConnection<Result>(use: (connection: Connection) => Promise<Result>): Promise<Result> {
     const session = await pool.acquire(limits.giveUpMs);
     try {
-      return fromPostgresRows(await session.connection.send(text, params));
+      return await use(session.connection);
     } catch (error) {
       throw toFailure(error);
     } finally {
       pool.release(session);
     }
   }
+
+  const run = (text: string, params: readonly unknown[] = []) =>
+    withConnection(async (connection) => fromPostgresRows(await connection.send(text, params)));
 
   const leases = createLeases(run, name);
   return {
@@ -83,10 +86,14 @@ export async function openPostgres(
     lease: leases.lease,
     async health() {
       try {
-        const [[isReadOnlyNow] = []] = await run(
-          "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'",
-        );
-        return isReadOnlyNow === 1 ? 'READ_ONLY' : null;
+        return await withConnection(async (connection) => {
+          const [[isReadOnly] = []] = await connection.send(
+            "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'",
+          );
+          // After a failover, a new connection may lead to the primary server.
+          if (isReadOnly) connection.destroy();
+          return isReadOnly ? 'READ_ONLY' : null;
+        });
       } catch (error) {
         if (error instanceof DatabaseBusy) return 'BUSY';
         if (error instanceof DatabaseUnavailable) return 'UNREACHABLE';
