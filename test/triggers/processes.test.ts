@@ -21,8 +21,8 @@ const composeAtOnce: Compose = async (recipe, material) => composeDraft(recipe, 
 async function setUp() {
   const together = await openTogether();
   const [one, other] = together.databases.map((db) => {
-    const app = createTestApp({ db });
-    return { app, deps: { ...app.deps, db, ids: randomIds } };
+    const app = createTestApp({ db, ids: randomIds });
+    return { app, deps: { ...app.deps, db } };
   });
   if (one === undefined || other === undefined) throw new Error('two are opened');
   const { app } = one;
