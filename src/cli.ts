@@ -1,5 +1,6 @@
 #!/usr/bin/env bun
 import { Command, CommanderError, Help, type Option } from 'commander';
+import { MoveError } from '../db/move.ts';
 import { addAuditCommands } from './cli/audit.ts';
 import { addBackupCommands } from './cli/backup.ts';
 import { type CliContext, WorkFailed } from './cli/context.ts';
@@ -7,6 +8,7 @@ import { addDeliveryCommands } from './cli/delivery.ts';
 import { explain } from './cli/hints.ts';
 import { addIntegrationCommands, integrationHint } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
+import { addMoveCommand } from './cli/move.ts';
 import { addDoctorCommand, addHealthcheckCommand, addSweepCommand } from './cli/operate.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
 import { addPostCommands } from './cli/post.ts';
@@ -51,7 +53,14 @@ function messageOf(error: unknown): string | undefined {
 }
 
 /** Errors whose message says what to do. */
-const plainErrors = [ConfigError, BackupError, DataFolderError, SharedDatabaseError, WrongSecretKey];
+const plainErrors = [
+  ConfigError,
+  BackupError,
+  DataFolderError,
+  MoveError,
+  SharedDatabaseError,
+  WrongSecretKey,
+];
 
 const systemErrors: readonly [codes: RegExp, advice: (message: string) => string][] = [
   [
@@ -105,6 +114,7 @@ function buildProgram(context: CliContext): Command {
   addSweepCommand(program, context);
   addDoctorCommand(program, context);
   addBackupCommands(program, context);
+  addMoveCommand(program, context);
   return program;
 }
 

@@ -4,7 +4,7 @@ import type { Logger } from '../../src/lib/log.ts';
 import type { Database, Role } from '../engine.ts';
 import { DatabaseBusy, DatabaseUnavailable } from '../failures.ts';
 import { type Address, AddressError, parseAddress } from './address.ts';
-import { type Connection, type ConnectionOptions, connect } from './connection.ts';
+import { type Connection, type ConnectionOptions, connect, TICK_MS } from './connection.ts';
 import { isReadOnly, sqlStateOf, toFailure } from './errors.ts';
 import { createLeases } from './leases.ts';
 import { migrate } from './migrate.ts';
@@ -105,6 +105,28 @@ export async function openPostgres(
       await pool.close();
     },
   };
+}
+
+/** One connection without a pool, for work that needs no `Database`. */
+export interface SingleConnection {
+  readonly connection: Connection;
+  /** `host:port/database`. */
+  readonly name: string;
+  /** Applies the missing migrations. Throws `PostgresError`. */
+  upgrade(): Promise<void>;
+}
+
+/** Opens a single connection whose statements may take `answerMs`. Throws `PostgresError`. */
+export async function connectOnce(url: string, answerMs: number): Promise<SingleConnection> {
+  const address = readAddress(url);
+  const connectMs = address.connectMs ?? CONNECT_MS;
+  const { way, isDirect } = await openFirst(address, connectMs);
+  const connection = await connect({ ...way, prepare: isDirect }, { answerMs, connectMs, onLost: stop });
+  const timer = setInterval(connection.tick, TICK_MS);
+  function stop(): void {
+    clearInterval(timer);
+  }
+  return { connection, name: address.name, upgrade: () => upgrade(way, address) };
 }
 
 function readAddress(url: string): Address {

@@ -41,6 +41,8 @@ export interface DataFolderOptions {
 }
 
 export const databaseFile = (folder: string) => join(folder, 'tidings.db');
+/** The target of a move until all of it was copied and compared. */
+export const movingFile = (folder: string) => `${databaseFile(folder)}.moving`;
 /** An empty file that processes lock, so that they know of each other. */
 export const lockFile = (folder: string) => join(folder, 'tidings.lock');
 
@@ -114,6 +116,11 @@ function requireIntact(folder: string, { newDatabase, backupDir }: DataFolderOpt
   const database = databaseFile(folder);
   const file = statSync(database, { throwIfNoEntry: false });
   if (file === undefined) {
+    if (existsSync(movingFile(folder))) {
+      throw new Error(
+        `it holds an unfinished move. Run "${tidings} move" again to finish it, or delete ${movingFile(folder)}`,
+      );
+    }
     const sign = newDatabase ? null : signOfDatabase(folder, backupDir);
     if (sign === null) return;
     throw new Error(
