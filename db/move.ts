@@ -1,3 +1,4 @@
+import { MoveError } from './failures.ts';
 import { copiedTables, type Table } from './tables.ts';
 
 // Copies all rows to an empty database of the other engine, and compares them afterwards. `sqlite/move.ts` and
@@ -6,11 +7,6 @@ import { copiedTables, type Table } from './tables.ts';
 /** A value as both engines have it. Booleans are 0 and 1. */
 export type Value = bigint | string | Uint8Array | null;
 export type Row = readonly Value[];
-
-/** Something prevents the move. The message says what to do. */
-export class MoveError extends Error {
-  override readonly name = 'MoveError';
-}
 
 interface Side {
   /** A path, or a URL without user and password. */

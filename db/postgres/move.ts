@@ -1,5 +1,5 @@
+import { MoveError } from '../failures.ts';
 import {
-  MoveError,
   type MoveSource,
   type MoveTarget,
   type Row,

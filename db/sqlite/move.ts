@@ -1,13 +1,7 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
-import {
-  MoveError,
-  type MoveSource,
-  type MoveTarget,
-  type Row,
-  readPosition,
-  writePosition,
-} from '../move.ts';
+import { MoveError } from '../failures.ts';
+import { type MoveSource, type MoveTarget, type Row, readPosition, writePosition } from '../move.ts';
 import { openForInspection } from './client.ts';
 import { migrate, migrations, readVersion } from './migrate.ts';
 import { settle } from './snapshot.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Progress } from '../../db/move.ts';
 import { readConfig } from '../config.ts';
-import { type Moved, moveDatabase } from '../operate/move.ts';
+import type { Moved } from '../operate/move.ts';
 import { type CliContext, flagsOf } from './context.ts';
 import { print, progressBar, type Terminal } from './output.ts';
 
@@ -24,6 +24,8 @@ export function addMoveCommand(program: Command, context: CliContext): void {
       );
       const isQuiet = command.optsWithGlobals().json === true;
       const progress = isQuiet ? null : showProgress(context.terminal);
+      // Loaded only where it is used: other commands start faster without.
+      const { moveDatabase } = await import('../operate/move.ts');
       const moved = await moveDatabase({
         dataDir,
         databaseUrl: database?.url,

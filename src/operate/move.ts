@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { MoveError, type MoveSource, type MoveTarget, moveRows, type Progress } from '../../db/move.ts';
+import { MoveError } from '../../db/failures.ts';
+import { type MoveSource, type MoveTarget, moveRows, type Progress } from '../../db/move.ts';
 import { openPostgresSource, openPostgresTarget } from '../../db/postgres/move.ts';
 import { takeLock } from '../../db/sqlite/lock.ts';
 import { openSqliteSource, openSqliteTarget } from '../../db/sqlite/move.ts';

@@ -1,16 +1,12 @@
 import type { Database, Role } from '../../db/engine.ts';
+import { PostgresError } from '../../db/failures.ts';
 import { claimKeyFingerprint } from '../../db/postgres/fingerprint.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../lib/log.ts';
 import { keyFingerprint, type SecretBox, secretBox } from '../lib/secret-box.ts';
 
-/** A PostgreSQL that cannot be used. The message names its host and says what to do. */
-export class SharedDatabaseError extends Error {
-  override readonly name = 'SharedDatabaseError';
-}
-
 /**
- * Opens the PostgreSQL that all processes share, and upgrades its schema. Throws `SharedDatabaseError` when it cannot
+ * Opens the PostgreSQL that all processes share, and upgrades its schema. Throws `PostgresError` when it cannot
  * be reached or used, and when its secrets were encrypted with another key.
  */
 export async function openSharedDatabase(
@@ -21,12 +17,12 @@ export async function openSharedDatabase(
 ): Promise<{ db: Database; secrets: SecretBox }> {
   // Loaded only where it is used: a process on the embedded file starts faster without.
   const { openPostgres } = await import('../../db/postgres/client.ts');
-  const db = await openPostgres(url, { role, poolSize: pool, log });
+  const db = await openPostgres(url, role, { poolSize: pool, log });
   try {
     const key = Buffer.from(secretKey, 'base64');
     const fingerprint = keyFingerprint(key);
     if ((await claimKeyFingerprint(db, fingerprint)) !== fingerprint) {
-      throw new SharedDatabaseError(
+      throw new PostgresError(
         'SECRET_KEY is not the key that the secrets of this database were encrypted with. Give every process that one. If it is lost, docs/operating.md says what can be done ("When the key is lost")',
       );
     }
