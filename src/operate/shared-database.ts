@@ -13,11 +13,11 @@ export async function openSharedDatabase(
   { url, pool }: Pick<NonNullable<Config['database']>, 'url' | 'pool'>,
   secretKey: string,
   role: Role,
-  log: Logger,
+  { log, process }: { log: Logger; process: string },
 ): Promise<{ db: Database; secrets: SecretBox }> {
   // Loaded only where it is used: a process on the embedded file starts faster without.
   const { openPostgres } = await import('../../db/postgres/client.ts');
-  const db = await openPostgres(url, role, { poolSize: pool, log });
+  const db = await openPostgres(url, role, { poolSize: pool, process, log });
   try {
     const key = Buffer.from(secretKey, 'base64');
     const fingerprint = keyFingerprint(key);
