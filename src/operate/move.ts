@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { MoveError } from '../../db/failures.ts';
+import { MoveError, PostgresError } from '../../db/failures.ts';
 import { type MoveSource, type MoveTarget, moveRows, type Progress } from '../../db/move.ts';
 import { openPostgresSource, openPostgresTarget } from '../../db/postgres/move.ts';
 import { takeLock } from '../../db/sqlite/lock.ts';
@@ -56,6 +56,10 @@ export async function moveDatabase(options: MoveOptions): Promise<Moved> {
     return { ...moved, rows, seconds: Math.round(performance.now() - startedAt) / 1_000 };
   } catch (error) {
     if (error instanceof MoveError) throw error;
+    if (error instanceof PostgresError) {
+      const message = isPostgres(to) ? error.message.replaceAll('DATABASE_URL', '--to') : error.message;
+      throw new MoveError(message, { cause: error });
+    }
     throw new MoveError(
       `The move stopped: ${messageOf(error)} Nothing was changed in the source. Run the same command again: it continues where it stopped`,
       { cause: error },
