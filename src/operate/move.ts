@@ -61,7 +61,7 @@ export async function moveDatabase(options: MoveOptions): Promise<Moved> {
       throw new MoveError(message, { cause: error });
     }
     throw new MoveError(
-      `The move stopped: ${messageOf(error)} Nothing was changed in the source. Run the same command again: it continues where it stopped`,
+      `The move stopped: ${messageOf(error).replace(/\.$/, '')}. Run the same command again: it continues where it stopped`,
       { cause: error },
     );
   }
