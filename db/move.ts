@@ -17,7 +17,7 @@ interface Side {
 }
 
 /** What a database has beside its tables. */
-export interface Extras {
+interface Extras {
   /** Of the key that encrypts the secrets; null before the first start. */
   keyFingerprint: number | null;
   /** The highest id that an audit event has had. Ids are never used again. */
@@ -171,7 +171,7 @@ function differs(table: Table, target: MoveTarget, detail: string): MoveError {
   );
 }
 
-export const keyOf = (table: Table, row: Row): Row => table.key.map((at) => row[at] ?? null);
+const keyOf = (table: Table, row: Row): Row => table.key.map((at) => row[at] ?? null);
 
 /** The key as JSON, for people and to find rows by. */
 const describeKey = (table: Table, row: Row): string => JSON.stringify(keyOf(table, row).map(String));

@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import type { Progress } from '../../db/move.ts';
 import { readConfig } from '../config.ts';
@@ -64,7 +65,7 @@ function showProgress(terminal: Terminal) {
 
 function describe({ from, to, rows, seconds }: Moved): string {
   const next = to.startsWith('postgres:')
-    ? `Next: give every process DATABASE_URL, and as SECRET_KEY the key of the source: its SECRET_KEY, or the text of secret.key beside the file.`
-    : `Next: unset DATABASE_URL, and set DATA_DIR to the folder. Its secret.key holds the key.`;
-  return `Moved ${rows} rows from ${from} to ${to} in ${seconds} s. Both sides are the same.\n${next}\nThe source was not changed. Keep it until you have seen that the target works.`;
+    ? `Next: give every process DATABASE_URL, and SECRET_KEY with the key that was used so far: that of ${join(dirname(from), 'secret.key')}, unless SECRET_KEY is set.`
+    : `Next: unset DATABASE_URL, and set DATA_DIR to ${dirname(to)}. Its secret.key holds the key.`;
+  return `Moved ${rows} rows from ${from} to ${to} in ${seconds} s. Both sides are the same.\n${next}\nThe source was not changed. Keep it until the target has proved itself.`;
 }
