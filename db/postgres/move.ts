@@ -100,12 +100,15 @@ export async function openPostgresTarget(url: string, source: string): Promise<M
           key.map((_, at) => toArray(keys.map((values) => values[at] ?? null))),
         );
       },
-      finish: ({ keyFingerprint, lastAuditId }) =>
-        transaction(connection, async () => {
+      async finish({ keyFingerprint, lastAuditId }) {
+        // The first queries need statistics, which the server would make within a minute or so.
+        await connection.send('ANALYZE');
+        await transaction(connection, async () => {
           await connection.send('UPDATE tidings SET key_fingerprint = ?', [keyFingerprint]);
           if (lastAuditId > 0n) await connection.send("SELECT setval('audit_events_id', ?)", [lastAuditId]);
           await connection.send('DROP TABLE unfinished_move');
-        }),
+        });
+      },
       close: async () => connection.destroy(),
     };
   } catch (error) {

@@ -61,8 +61,8 @@ export function openDataFolder(dataDir: string, options: DataFolderOptions = {})
     if (release === null) {
       throw new Error(
         role === 'server'
-          ? 'another server runs on it, or a backup is being restored into it. Stop that one first'
-          : 'a backup is being restored into it. Try again when that is done',
+          ? 'another server runs on it, or a restore or a move is in progress. Stop that one first'
+          : 'a restore or a move is in progress. Try again when that is done',
       );
     }
     try {
