@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Storage } from '../../db/storage.ts';
+import type { Storage } from '../../db/engine.ts';
 import { createApp } from '../../src/app.ts';
 import { composeDraft } from '../../src/drafts/compose.ts';
 import { beginTurn, publicContent, rendered } from '../../src/http/respond.ts';

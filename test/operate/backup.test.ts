@@ -2,6 +2,7 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -157,13 +158,13 @@ describe('a file of the data folder itself', () => {
 
   test.each(own)('%s is no name for a backup, also with --force and by another path', async (name) => {
     symlinkSync(dataDir(), join(folder.path, 'link'));
-    const before = rowsIn(dataDir());
+    const before = await rowsIn(dataDir());
     for (const path of [join(dataDir(), name), join(folder.path, 'link', name)]) {
       const refused = await cli(dataDir(), ['backup', path, '--force']);
       expect(refused.exitCode).toBe(1);
       expect(refused.stderr).toContain('is a file of the data folder itself: give the backup another name');
     }
-    expect(rowsIn(dataDir())).toEqual(before);
+    expect(await rowsIn(dataDir())).toEqual(before);
     expect((await secretOf(dataDir())).stderr).not.toContain('secret.key');
   });
 
@@ -173,7 +174,7 @@ describe('a file of the data folder itself', () => {
     symlinkSync(real, join(dataDir(), 'tidings.db'));
     const refused = await cli(dataDir(), ['backup', real, '--force']);
     expect(refused.stderr).toContain('is a file of the data folder itself');
-    expect(rowsIn(dataDir()).posts).toHaveLength(20);
+    expect((await rowsIn(dataDir())).posts).toHaveLength(20);
   });
 
   test('is not restored from, and a backup that has such a name is not removed', async () => {
@@ -204,7 +205,7 @@ describe('a restore', () => {
       keptAs: null,
       key: 'restored',
     });
-    expect(rowsIn(other())).toEqual(rowsIn(dataDir()));
+    expect(await rowsIn(other())).toEqual(await rowsIn(dataDir()));
     expect(readFileSync(join(other(), 'secret.key'))).toEqual(readFileSync(join(dataDir(), 'secret.key')));
     for (const name of ['tidings.db', 'secret.key'])
       expect(statSync(join(other(), name)).mode & 0o777).toBe(0o600);
@@ -216,13 +217,13 @@ describe('a restore', () => {
   test('puts nothing in the place of a database, unless it is told to, and then keeps that', async () => {
     await backup();
     await cliJson(dataDir(), ['organization', 'create', '--name', 'Later', '--id', 'later']);
-    const later = rowsIn(dataDir());
+    const later = await rowsIn(dataDir());
     const { exitCode, stderr } = await restore(dataDir());
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
       /^error: There is a database already: \S+tidings\.db, \d+ bytes, last written \S+Z\. --force puts the backup in its place, and keeps it beside\n$/,
     );
-    expect(rowsIn(dataDir())).toEqual(later);
+    expect(await rowsIn(dataDir())).toEqual(later);
 
     const { keptAs, key } = await cliJson(dataDir(), ['restore', file(), '--force']);
     expect(key).toBe('same');
@@ -231,6 +232,33 @@ describe('a restore', () => {
     const former = new Sqlite(keptAs, { readonly: true });
     expect(former.query('SELECT id FROM organizations ORDER BY id').values()).toEqual([['acme'], ['later']]);
     former.close();
+  });
+
+  test('is refused while Litestream has the database open, and works once it is stopped', async () => {
+    await backup();
+    // A copy, because this process may still have the original open.
+    cpSync(join(dataDir(), 'tidings.db'), join(other(), 'tidings.db'));
+    cpSync(join(dataDir(), 'secret.key'), join(other(), 'secret.key'));
+    mkdirSync(join(other(), '.tidings.db-litestream', 'ltx', '0'), { recursive: true });
+    const path = join(other(), 'tidings.db');
+    // Litestream holds a read transaction.
+    const script = `const { Database } = require('bun:sqlite'); const db = new Database(${JSON.stringify(path)});
+      db.run('BEGIN'); db.query('SELECT count(*) FROM posts').all(); console.log('open'); await Bun.stdin.text(); db.run('COMMIT');`;
+    const holder = Bun.spawn([process.execPath, '-e', script], { stdin: 'pipe', stdout: 'pipe' });
+    try {
+      await holder.stdout.getReader().read();
+      const { exitCode, stderr } = await restore(other(), '--force');
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 1,
+        stderr: `error: Litestream has ${path} open and would go on replicating the former database. Stop it before a restore\n`,
+      });
+      expect(readdirSync(other()).filter((name) => name.includes('restor'))).toEqual([]);
+    } finally {
+      holder.kill();
+      await holder.exited;
+    }
+    expect((await restore(other(), '--force')).exitCode).toBe(0);
+    expect(rowsIn(other())).toEqual(rowsIn(dataDir()));
   });
 
   test('never applies the log of the former database to the new one', async () => {
