@@ -1,3 +1,4 @@
+import type { SQL } from 'bun';
 import { MoveError } from '../failures.ts';
 import {
   type MoveSource,
@@ -8,11 +9,11 @@ import {
   writePosition,
 } from '../move.ts';
 import { type Column, copiedTables, type Table } from '../tables.ts';
-import { connectOnce, type SingleConnection } from './client.ts';
+import { connectOnce } from './client.ts';
 import type { Connection } from './connection.ts';
 import { arrayLiteral } from './dialect.ts';
 import { STALE_MS } from './leases.ts';
-import { migrations } from './migrate.ts';
+import { migrate, migrations } from './migrate.ts';
 import { unescapeNul } from './nul.ts';
 
 /** How long one statement may take, in milliseconds. */
@@ -23,7 +24,7 @@ const OBSERVE_MS = 500;
 
 /** Opens a snapshot of a database that no server uses. Throws `MoveError`, and `PostgresError` without a connection. */
 export async function openPostgresSource(url: string): Promise<MoveSource> {
-  const { connection, name } = await connectOnce(url, ANSWER_MS);
+  const { connection, name } = await connectOnce(url, ANSWER_MS, async () => undefined);
   const rows = (query: string, params?: Row) => read(connection, query, params);
   try {
     await requireSchema(connection, name);
@@ -59,10 +60,9 @@ export async function openPostgresSource(url: string): Promise<MoveSource> {
  * behind. Throws `MoveError` for any other, and `PostgresError` without a connection.
  */
 export async function openPostgresTarget(url: string, source: string): Promise<MoveTarget> {
-  const single = await connectOnce(url, ANSWER_MS);
-  const { connection, name } = single;
+  const { connection, name } = await connectOnce(url, ANSWER_MS, createTables);
   try {
-    if (!(await exists(connection, 'unfinished_move'))) await begin(single, source);
+    if (!(await exists(connection, 'unfinished_move'))) await begin(connection, name, source);
     await requireSchema(connection, name);
     const [[begunFor, position] = []] = await read(
       connection,
@@ -117,9 +117,15 @@ export async function openPostgresTarget(url: string, source: string): Promise<M
   }
 }
 
-/** Creates the tables, and the mark that keeps servers away. */
-async function begin({ connection, name, upgrade }: SingleConnection, source: string): Promise<void> {
-  await upgrade();
+/** Creates the tables, unless a move did so before. */
+async function createTables(sql: SQL): Promise<void> {
+  const [{ is_unfinished: isUnfinished }] =
+    await sql`SELECT to_regclass('unfinished_move') IS NOT NULL AS is_unfinished`;
+  if (!isUnfinished) await migrate(sql);
+}
+
+/** Creates the mark that keeps servers away. Throws `MoveError` unless the database is empty. */
+async function begin(connection: Connection, name: string, source: string): Promise<void> {
   await transaction(connection, async () => {
     await connection.send('CREATE TABLE unfinished_move (source text NOT NULL, position text)');
     await connection.send('INSERT INTO unfinished_move (source) VALUES (?)', [source]);
