@@ -4,7 +4,7 @@ import type { Logger } from '../../src/lib/log.ts';
 import type { Database, Role } from '../engine.ts';
 import { DatabaseBusy, DatabaseUnavailable, PostgresError } from '../failures.ts';
 import { type Address, AddressError, parseAddress } from './address.ts';
-import { type Connection, type ConnectionOptions, connect } from './connection.ts';
+import { type Connection, type ConnectionOptions, connect, TICK_MS } from './connection.ts';
 import { isReadOnly, sqlStateOf, toFailure } from './errors.ts';
 import { createLeases } from './leases.ts';
 import { migrate } from './migrate.ts';
@@ -37,7 +37,7 @@ export async function openPostgres(
 ): Promise<Database> {
   const address = readAddress(url);
   const connectMs = address.connectMs ?? CONNECT_MS;
-  const ways = await prepareDatabase(address, connectMs);
+  const ways = await prepareDatabase(address, connectMs, migrate);
 
   let isAway = false;
   const onOutage = (error: unknown) => {
@@ -106,6 +106,26 @@ export async function openPostgres(
   };
 }
 
+/**
+ * Opens one connection without a pool, after `prepare` has run. A statement may take `answerMs`. Throws `PostgresError`
+ * as `openPostgres` does. `name`: `host:port/database`.
+ */
+export async function connectOnce(
+  url: string,
+  answerMs: number,
+  prepare: (sql: SQL) => Promise<void>,
+): Promise<{ connection: Connection; name: string }> {
+  const address = readAddress(url);
+  const connectMs = address.connectMs ?? CONNECT_MS;
+  const ways = await prepareDatabase(address, connectMs, prepare);
+  const connection = await tryWays(ways, {}, (way) => connect(way, { answerMs, connectMs, onLost: stop }));
+  const timer = setInterval(connection.tick, TICK_MS);
+  function stop(): void {
+    clearInterval(timer);
+  }
+  return { connection, name: address.name };
+}
+
 function readAddress(url: string): Address {
   try {
     return parseAddress(url);
@@ -121,8 +141,12 @@ function readAddress(url: string): Address {
  */
 const DIRECT = 'tidings.direct';
 
-/** Upgrades the schema. Returns the ways to connect, which tell whether statements may be prepared by name. */
-async function prepareDatabase(address: Address, connectMs: number): Promise<readonly ConnectionOptions[]> {
+/** Prepares the schema. Returns the ways to connect, which tell whether statements may be prepared by name. */
+async function prepareDatabase(
+  address: Address,
+  connectMs: number,
+  prepare: (sql: SQL) => Promise<void>,
+): Promise<readonly ConnectionOptions[]> {
   const cannotBeUsed = (reason: string, advice: string, cause: unknown) =>
     new PostgresError(`The database ${address.name} cannot be used: ${reason}. ${advice}`, { cause });
   const open = (extra: Partial<ConnectionOptions>) =>
@@ -145,7 +169,7 @@ async function prepareDatabase(address: Address, connectMs: number): Promise<rea
       throw cannotBeUsed(messageOf(error), adviceFor(error), error);
     });
   try {
-    await migrate(sql);
+    await prepare(sql);
     return address.ways.map((way) => ({ ...way, prepare: isDirect }) as ConnectionOptions);
   } catch (error) {
     if (isReadOnly(error))
