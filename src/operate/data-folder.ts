@@ -41,6 +41,8 @@ export interface DataFolderOptions {
 }
 
 export const databaseFile = (folder: string) => join(folder, 'tidings.db');
+/** Where Litestream (litestream.io) keeps its state, beside the database that it replicates. */
+export const litestreamFolder = (folder: string) => join(folder, '.tidings.db-litestream');
 /** An empty file that processes lock, so that they know of each other. */
 export const lockFile = (folder: string) => join(folder, 'tidings.lock');
 

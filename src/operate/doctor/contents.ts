@@ -25,6 +25,7 @@ import {
   unchecked,
   warning,
 } from './check.ts';
+import { examineLitestream } from './litestream.ts';
 import { examineUnkey } from './unkey.ts';
 
 /** The server sweeps every five minutes; what expired this long ago, in milliseconds, should be gone. */
@@ -162,6 +163,8 @@ export const contentChecks = {
         )
       : ok(made);
   }),
+
+  litestream: examineLitestream,
 } satisfies Record<string, Check>;
 
 /** The problem with an integration's latest deliveries; null without one. */
