@@ -1,6 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, openSync } from 'node:fs';
-import { codeOf } from '../src/lib/app-error.ts';
+import { codeOf } from '../../src/lib/app-error.ts';
 
 /** Rows in each table. */
 export type TableCounts = Record<string, number>;
