@@ -21,6 +21,9 @@ const MAX_BEHIND_MS = 8_000;
 /** How often the positions are compared, in milliseconds. */
 const CHECK_MS = 1_000;
 
+/** How often `measureDelay` asks, in milliseconds. */
+const POLL_MS = 100;
+
 /** How long the standby may take for a read before the primary is asked, in milliseconds. */
 const READ_MS = 1_000;
 
@@ -32,9 +35,13 @@ const identity = (timeline: SQL) => sql`
   (SELECT system_identifier FROM pg_control_system()) || ' ' || ${timeline} || ' ' ||
   (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** The timeline is the first part of the name of a file of the log. */
+/**
+ * Without `synchronous_commit`, commits are visible before they are flushed. The position of inserts includes them, but a
+ * standby of an idle primary may never reach it, because it can be behind the header of an empty page.
+ */
 const PRIMARY_STATE = sql`SELECT ${identity(sql`left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)`)},
-  pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint`;
+  pg_wal_lsn_diff(CASE current_setting('synchronous_commit')
+    WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END, '0/0')::bigint`;
 
 const STANDBY_STATE = sql`SELECT ${identity(sql`upper(lpad(to_hex(greatest(
     (SELECT timeline_id FROM pg_control_checkpoint()),
@@ -96,10 +103,10 @@ export function readFromReplica(
   }
 
   /** Why the replica cannot be used; null when it can. */
-  function compare([identity, position]: State): string | null {
+  function compare(state: State): string | null {
     completeUntilMs = Number.NEGATIVE_INFINITY;
-    if (position === null) return 'it is no standby';
-    if (identity !== primaryIdentity) return 'it is no replica of this database, or did not follow a failover';
+    const [, position] = state;
+    if (position === null || state[0] !== primaryIdentity) return reasonAgainst(state);
     const replayed = written.findLast((each) => each.position <= position);
     if (replayed !== undefined) completeUntilMs = replayed.atMs;
     return isFresh() ? null : `it is more than ${MAX_BEHIND_MS / 1000} seconds behind`;
@@ -136,6 +143,34 @@ export function readFromReplica(
     check,
     stop: () => clearInterval(timer),
   };
+}
+
+/**
+ * How long the replica takes to show what is on the primary now, in milliseconds; null when that takes longer than
+ * `limitMs`. Rejects when it is no replica of the primary.
+ */
+export async function measureDelay(
+  primary: Pick<Storage, 'read'>,
+  replica: Pick<Storage, 'read'>,
+  limitMs: number,
+): Promise<number | null> {
+  const [identity, target] = await readState(primary, PRIMARY_STATE);
+  const start = performance.now();
+  for (;;) {
+    const state = await readState(replica, STANDBY_STATE);
+    const [, position] = state;
+    if (position === null || target === null || state[0] !== identity) throw new Error(reasonAgainst(state));
+    const elapsedMs = performance.now() - start;
+    if (position >= target) return elapsedMs;
+    if (elapsedMs > limitMs) return null;
+    await Bun.sleep(POLL_MS);
+  }
+}
+
+function reasonAgainst([, position]: State): string {
+  return position === null
+    ? 'it is no standby'
+    : 'it is no replica of this database, or did not follow a failover';
 }
 
 async function readState(storage: Pick<Storage, 'read'>, state: SQL): Promise<State> {
