@@ -1,4 +1,4 @@
-import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { BaseSQLiteDatabase } from 'drizzle-orm/sqlite-core';
 
 // Access to the database: `read` and `write`. Their bodies are asynchronous and call only stores. `sqlite/` and
@@ -76,6 +76,10 @@ export interface Database extends Storage {
 export interface Dialect {
   /** The column that finds a row of a table fastest. */
   readonly rowKey: SQL;
+  /** Any number of texts as one variable: a subquery of one column, for `inArray`. */
+  listed(values: readonly string[]): SQL;
+  /** True when `text` contains `part`. */
+  contains(text: SQLWrapper, part: string): SQL;
   /** Ids of the posts of an organization that match, newest first. Of more than `limit`, those that were added last. */
   searchPosts(search: PostSearch): SQL;
 }

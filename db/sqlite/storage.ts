@@ -63,7 +63,12 @@ interface Pending {
 export function createStorage(connection: Drizzle): Storage {
   // Statements of SQLite are done when they return; to the stores they are promises, as those of any engine.
   const tx = connection as unknown as WriteTx;
-  setDialect(tx, { rowKey: sql`rowid`, searchPosts });
+  setDialect(tx, {
+    rowKey: sql`rowid`,
+    listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
+    contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
+    searchPosts,
+  });
   const turns = createTurns();
   const queue: Pending[] = [];
   const { $client } = connection;

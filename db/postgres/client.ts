@@ -1,0 +1,198 @@
+import { SQL } from 'bun';
+import { codeOf, messageOf } from '../../src/lib/app-error.ts';
+import type { Logger } from '../../src/lib/log.ts';
+import type { Database, Role } from '../engine.ts';
+import { DatabaseBusy, DatabaseUnavailable } from '../failures.ts';
+import { type Address, AddressError, parseAddress } from './address.ts';
+import { type Connection, type ConnectionOptions, connect } from './connection.ts';
+import { isReadOnly, sqlStateOf, toFailure } from './errors.ts';
+import { createLeases } from './leases.ts';
+import { migrate } from './migrate.ts';
+import { createPool } from './pool.ts';
+import { createSession, createStorage, type Limits } from './storage.ts';
+import { fromPostgresRows } from './translate.ts';
+
+export interface PostgresOptions {
+  /** Connections at most. */
+  poolSize?: number;
+  limits?: Limits;
+  /** Names this process in the table of leases. */
+  process?: string;
+  log?: Pick<Logger, 'info' | 'warn'>;
+}
+
+/** The database cannot be used. The message says why and what to do. */
+export class PostgresError extends Error {
+  override readonly name = 'PostgresError';
+}
+
+/** Some providers give up on a response after five seconds. */
+const LIMITS: Limits = { answerMs: 4_000, giveUpMs: 4_000 };
+
+const CONNECT_MS = 4_000;
+
+/**
+ * Connects to the database of a `postgres://` URL and upgrades its schema. Throws `PostgresError` when it cannot be
+ * reached, or is not one for this version of Tidings.
+ */
+export async function openPostgres(
+  url: string,
+  role: Role = 'command',
+  { poolSize = 10, limits = LIMITS, process: name = role, log }: PostgresOptions = {},
+): Promise<Database> {
+  const address = readAddress(url);
+  const connectMs = address.connectMs ?? CONNECT_MS;
+  const first = await openFirst(address, connectMs);
+  await upgrade(first.way, address);
+
+  let isAway = false;
+  const onOutage = (error: unknown) => {
+    if (!isAway) log?.warn({ err: error }, 'the database cannot be reached');
+    isAway = true;
+  };
+  const pool = createPool(poolSize, async (onLost) => {
+    try {
+      const { connection } = await connectAnyWay(
+        address.ways,
+        { prepare: first.isDirect },
+        { answerMs: limits.answerMs, connectMs, onLost },
+      );
+      if (isAway) log?.info('the database can be reached again');
+      isAway = false;
+      return createSession(connection);
+    } catch (error) {
+      onOutage(error);
+      throw error;
+    }
+  });
+  const storage = createStorage(pool, limits);
+
+  /** Runs one statement by itself, which waits for no lock of `write`. */
+  async function run(text: string, params: readonly unknown[] = []): Promise<unknown[][]> {
+    const session = await pool.acquire(limits.giveUpMs);
+    try {
+      return fromPostgresRows(await session.connection.send(text, params));
+    } catch (error) {
+      throw toFailure(error);
+    } finally {
+      pool.release(session);
+    }
+  }
+
+  const leases = createLeases(run, name);
+  return {
+    engine: 'postgres',
+    ...storage,
+    lease: leases.lease,
+    async health() {
+      try {
+        const [[isStandby, isReadOnlyNow] = []] = await run(
+          "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'",
+        );
+        return isStandby === 1 || isReadOnlyNow === 1 ? 'READ_ONLY' : null;
+      } catch (error) {
+        if (error instanceof DatabaseBusy) return 'BUSY';
+        if (error instanceof DatabaseUnavailable) return 'UNREACHABLE';
+        throw error;
+      }
+    },
+    async sizes() {
+      const [[database] = []] = await run('SELECT pg_database_size(current_database())');
+      return { database: Number(database) };
+    },
+    async close() {
+      await leases.close();
+      await pool.close();
+    },
+  };
+}
+
+function readAddress(url: string): Address {
+  try {
+    return parseAddress(url);
+  } catch (error) {
+    if (!(error instanceof AddressError)) throw error;
+    throw new PostgresError(`DATABASE_URL cannot be used: ${error.message}.`);
+  }
+}
+
+/**
+ * A parameter that PostgreSQL accepts and poolers do not know. PgBouncer refuses it; others leave it out. Behind them a
+ * statement that was prepared by name may be missing in the next transaction.
+ */
+const DIRECT = 'tidings.direct';
+
+/** Finds the way to connect, and whether a pooler such as PgBouncer stands in between. */
+async function openFirst(
+  address: Address,
+  connectMs: number,
+): Promise<{ way: ConnectionOptions; isDirect: boolean }> {
+  const limits = { answerMs: connectMs, connectMs, onLost: () => undefined };
+  try {
+    const first = await connectAnyWay(address.ways, { connection: { [DIRECT]: '1' } }, limits).catch(
+      (error) => {
+        if (!messageOf(error).includes(DIRECT)) throw error;
+        return connectAnyWay(address.ways, { prepare: false }, limits);
+      },
+    );
+    try {
+      const [[isDirect] = []] = await first.connection.send(
+        `SELECT current_setting('${DIRECT}', true) = '1'`,
+      );
+      return { way: first.way, isDirect: isDirect === true };
+    } finally {
+      first.connection.destroy();
+    }
+  } catch (error) {
+    throw new PostgresError(
+      `The database ${address.name} cannot be used: ${messageOf(error)}. ${adviceFor(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+function adviceFor(error: unknown): string {
+  const state = sqlStateOf(error);
+  if (state.startsWith('28')) return 'Check the user and the password in DATABASE_URL.';
+  if (state === '3D000') return 'Create the database, or correct its name in DATABASE_URL.';
+  if (state === '53300') return 'Raise max_connections of the server, or lower DATABASE_POOL.';
+  if (state.startsWith('57P')) return 'The server starts or stops. Try again in a moment.';
+  if (/TLS|certificate|SSL|CERT/i.test(`${codeOf(error)} ${messageOf(error)}`)) {
+    return 'Check sslmode and sslrootcert in DATABASE_URL.';
+  }
+  return 'Check that the server runs, and its host and port in DATABASE_URL.';
+}
+
+async function connectAnyWay(
+  ways: readonly ConnectionOptions[],
+  { connection, ...extra }: Partial<ConnectionOptions>,
+  limits: Parameters<typeof connect>[1],
+): Promise<{ connection: Connection; way: ConnectionOptions }> {
+  for (let at = 0; ; at++) {
+    const way = { ...ways[at], ...extra } as ConnectionOptions;
+    const options = { ...way, connection: { ...way.connection, ...connection } };
+    try {
+      return { connection: await connect(options, limits), way };
+    } catch (error) {
+      // Another way helps where the server refuses TLS, or this user without it.
+      const isOfWay = ['', '28000'].includes(sqlStateOf(error));
+      if (!isOfWay || at + 1 >= ways.length) throw error;
+    }
+  }
+}
+
+async function upgrade(way: ConnectionOptions, address: Address): Promise<void> {
+  const sql = new SQL({ ...way, adapter: 'postgres', max: 1 });
+  try {
+    await migrate(sql);
+  } catch (error) {
+    throw new PostgresError(
+      isReadOnly(error)
+        ? `The database ${address.name} is read-only. Set DATABASE_URL to the primary server.`
+        : messageOf(error),
+      { cause: error },
+    );
+  } finally {
+    await sql.close({ timeout: 0 });
+  }
+}

@@ -1,0 +1,15 @@
+import { sql } from 'drizzle-orm';
+import type { Dialect } from '../engine.ts';
+import { searchPosts } from './search.ts';
+
+export const dialect: Dialect = {
+  rowKey: sql`ctid`,
+  listed: (values) => sql`(select unnest(cast(${arrayLiteral(values)} as text[])))`,
+  contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
+  searchPosts,
+};
+
+/** A list as PostgreSQL writes it. JSON would refuse some texts. */
+export function arrayLiteral(values: readonly string[]): string {
+  return `{${values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
+}

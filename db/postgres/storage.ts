@@ -1,0 +1,246 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { drizzle } from 'drizzle-orm/sqlite-proxy';
+import {
+  type ReadOptions,
+  type ReadTx,
+  runWork,
+  type Storage,
+  setDialect,
+  type WriteOptions,
+  type WriteTx,
+} from '../engine.ts';
+import { LeaseLost } from '../failures.ts';
+import { type Answer, type Connection, TICK_MS } from './connection.ts';
+import { dialect } from './dialect.ts';
+import { ConnectionLost, isAborted, isRetryable, sqlStateOf, toFailure, unwrap } from './errors.ts';
+import type { Pool } from './pool.ts';
+import { fromPostgresRows } from './translate.ts';
+
+// `read` and `write` on a pool of connections. A read is one snapshot. Writes that have a key run beside those of other
+// keys, and a write without one runs alone, as all do on SQLite. Statements are sent without waiting for BEGIN, so a
+// transaction of one query costs two round trips, and a read of one costs one.
+
+const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+const BEGIN_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
+
+// The server ends a transaction whose process stands still, so that its locks do not outlive it for long.
+const SETTINGS =
+  "set_config('lock_timeout', ?, true), set_config('idle_in_transaction_session_timeout', '15s', true)";
+const LOCK_ALL = `SELECT ${SETTINGS}, pg_advisory_xact_lock(0)`;
+const LOCK_KEY = `SELECT ${SETTINGS}, pg_advisory_xact_lock_shared(0), pg_advisory_xact_lock(hashtextextended(?, 0))`;
+
+/**
+ * Fails with a division by zero unless the lease is held, and keeps it from being taken over before the commit. The
+ * heartbeat does not wait for it.
+ */
+const CHECK_LEASE =
+  'SELECT 1 / count(*) FROM (SELECT FROM leases WHERE name = ? AND fence = ? FOR KEY SHARE) AS held';
+
+/** How often work runs again after a deadlock or on a connection that had ended. */
+const MAX_RETRIES = 2;
+
+/** How long a body may send nothing, in ticks. */
+const MAX_IDLE_TICKS = 10_000 / TICK_MS;
+
+const NESTED = 'a body of read or write waits for something other than a store';
+
+/** A connection, and Drizzle over it. */
+export interface Session {
+  readonly connection: Connection;
+  readonly tx: WriteTx;
+  /** The present work. */
+  work: Work | null;
+  /** Ends work whose body waits for something else. */
+  tick(): void;
+}
+
+interface Work {
+  readonly isWrite: boolean;
+  /** The first error of a statement. */
+  failure: unknown;
+  /** COMMIT was sent: when the connection is lost now, nobody knows whether the work is done. */
+  isCommitting: boolean;
+  idleTicks: number;
+  /** Rejects when the work is ended from outside. */
+  readonly ended: PromiseWithResolvers<never>;
+}
+
+/** Drizzle over a connection, for one piece of work at a time. */
+export function createSession(connection: Connection): Session {
+  async function run(text: string, params: unknown[], method: string): Promise<{ rows: unknown[] }> {
+    const { work } = session;
+    if (work === null) throw new Error('a statement was sent after its read or write had ended');
+    const answer = send(session, work, text, params);
+    if (method === 'run' && work.isWrite) {
+      // Nobody needs the answer before the commit, which fails when this fails.
+      answer.catch(() => undefined);
+      return { rows: [] };
+    }
+    const rows = fromPostgresRows(await answer);
+    return { rows: method === 'get' ? (rows[0] as unknown[]) : rows };
+  }
+  const tx = drizzle(run) as unknown as WriteTx;
+  setDialect(tx, dialect);
+  const session: Session = {
+    connection,
+    tx,
+    work: null,
+    tick() {
+      connection.tick();
+      const { work } = session;
+      if (work === null || connection.pending > 0) return;
+      if (++work.idleTicks < MAX_IDLE_TICKS) return;
+      work.ended.reject(new Error(NESTED));
+      connection.destroy(new ConnectionLost(new Error(NESTED)));
+    },
+  };
+  return session;
+}
+
+/** Sends a statement of the work and remembers its first error. */
+async function send(
+  { connection }: Session,
+  work: Work,
+  text: string,
+  params: readonly unknown[],
+  limitMs?: number,
+): Promise<Answer> {
+  work.idleTicks = 0;
+  try {
+    return await connection.send(text, params, limitMs);
+  } catch (error) {
+    if (work.failure === null) work.failure = error;
+    throw isAborted(error) ? work.failure : error;
+  } finally {
+    work.idleTicks = 0;
+  }
+}
+
+export interface Limits {
+  /** How long a statement may wait for its answer, in milliseconds, without the time for locks. */
+  answerMs: number;
+  /** How long work waits for a connection, and then for other writers, unless it says so itself. */
+  giveUpMs: number;
+}
+
+export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
+  /** The body that runs, to refuse another read or write inside of it, which might wait for itself. */
+  const bodies = new AsyncLocalStorage<{ isRunning: boolean }>();
+
+  async function runBody<Result>(body: () => Result | Promise<Result>): Promise<Result> {
+    const present = { isRunning: true };
+    try {
+      return await bodies.run(present, body);
+    } finally {
+      present.isRunning = false;
+    }
+  }
+
+  /** Runs `work` on a connection of the pool, again after a failure that left nothing behind. */
+  async function onSession<Result>(
+    waitMs: number,
+    isWrite: boolean,
+    run: (session: Session, work: Work) => Promise<Result>,
+  ): Promise<Result> {
+    if (bodies.getStore()?.isRunning) throw new Error(NESTED);
+    for (let retries = 0; ; retries++) {
+      const session = await pool.acquire(waitMs);
+      const ended = Promise.withResolvers<never>();
+      const work: Work = { isWrite, failure: null, isCommitting: false, idleTicks: 0, ended };
+      session.work = work;
+      try {
+        return await Promise.race([run(session, work), ended.promise]);
+      } catch (error) {
+        if (retries >= MAX_RETRIES || !mayRunAgain(work)) throw failureOf(work, unwrap(error));
+      } finally {
+        session.work = null;
+        pool.release(session);
+      }
+    }
+  }
+
+  function read<Result>(
+    work: (tx: ReadTx) => Result | Promise<Result>,
+    { single = false }: ReadOptions = {},
+  ): Promise<Result> {
+    return onSession(limits.giveUpMs, false, async (session, present) => {
+      const { tx, connection } = session;
+      if (single) return await runBody(() => work(tx));
+      sendAhead(session, present, BEGIN_READ);
+      try {
+        return await runBody(() => work(tx));
+      } finally {
+        // Not awaited: whatever this connection does next comes after it.
+        connection.send('ROLLBACK').catch(() => undefined);
+      }
+    });
+  }
+
+  function write<Result>(
+    work: (tx: WriteTx) => Result | Promise<Result>,
+    { key, giveUpMs = limits.giveUpMs, lease }: WriteOptions = {},
+  ): Promise<Result> {
+    if (lease?.isHeld() === false) return Promise.reject(new LeaseLost(`the lease ${lease.name} was lost`));
+    const lockMs = Math.max(1, Math.ceil(giveUpMs));
+    return onSession(giveUpMs, true, async (session, present) => {
+      const { tx, connection } = session;
+      const ahead = (text: string, ...params: unknown[]) =>
+        sendAhead(session, present, text, params, limits.answerMs + lockMs);
+      const begun = ahead(BEGIN_WRITE);
+      if (key === undefined) ahead(LOCK_ALL, String(lockMs));
+      else ahead(LOCK_KEY, String(lockMs), key);
+      const leased = lease && ahead(CHECK_LEASE, lease.name, lease.fence);
+      try {
+        const { value, runEffects } = await runBody(() => runWork(tx, work));
+        await begun;
+        await commit(session, present);
+        runEffects();
+        return value;
+      } catch (error) {
+        connection.send('ROLLBACK').catch(() => undefined);
+        const isLost = await leased?.then(() => false, isDivisionByZero);
+        throw isLost ? new LeaseLost(`another process took over the lease ${lease?.name}`) : error;
+      }
+    });
+  }
+
+  return { read, write };
+}
+
+/** Sends a statement before those of the body, which fail when it fails. */
+function sendAhead(
+  session: Session,
+  work: Work,
+  text: string,
+  params: readonly unknown[] = [],
+  limitMs?: number,
+): Promise<Answer> {
+  const answer = send(session, work, text, params, limitMs);
+  answer.catch((error) => {
+    // Without BEGIN each statement would be a transaction of its own.
+    if (text.startsWith('BEGIN')) session.connection.destroy(new ConnectionLost(error));
+  });
+  return answer;
+}
+
+async function commit(session: Session, work: Work): Promise<void> {
+  if (work.failure !== null) throw work.failure;
+  work.isCommitting = true;
+  const { command } = await send(session, work, 'COMMIT', []);
+  work.isCommitting = false;
+  // PostgreSQL answers COMMIT with ROLLBACK when a statement failed.
+  if (command !== 'COMMIT') throw work.failure ?? new Error(`the transaction ended with ${command}`);
+}
+
+/** True when nothing was committed, and the reason has passed. */
+function mayRunAgain({ failure, isCommitting }: Work): boolean {
+  return isRetryable(failure) && !(isCommitting && failure instanceof ConnectionLost);
+}
+
+/** The failure of the database, or what the body threw when it is none. */
+function failureOf({ failure }: Work, thrown: unknown): unknown {
+  const own = toFailure(failure);
+  return own === failure ? toFailure(thrown) : own;
+}
+
+const isDivisionByZero = (error: unknown): boolean => sqlStateOf(error) === '22012';

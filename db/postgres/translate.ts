@@ -1,0 +1,62 @@
+import { escapeNul, unescapeNul } from './nul.ts';
+
+// Drizzle writes SQL and values for SQLite. PostgreSQL differs in few places.
+
+/** Bounds the memory for texts that are built anew for each call. */
+const MAX_CACHED = 2_000;
+
+const cache = new Map<string, string>();
+
+/** The same statement for PostgreSQL. */
+export function toPostgresSql(text: string): string {
+  const known = cache.get(text);
+  if (known !== undefined) return known;
+  if (cache.size >= MAX_CACHED) cache.clear();
+  const translated = numberPlaceholders(text).replaceAll(CONFLICT_TARGET, (target) =>
+    target.replaceAll(/"(?:[^"]|"")*"\./g, ''),
+  );
+  cache.set(text, translated);
+  return translated;
+}
+
+/** Drizzle qualifies the columns of a conflict with their table, which PostgreSQL refuses. */
+const CONFLICT_TARGET = /\bon conflict \((?:[^()"']|"(?:[^"]|"")*")*\)/gi;
+
+/** A text, a quoted name, a comment, or a placeholder. */
+const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\?/g;
+
+function numberPlaceholders(text: string): string {
+  let count = 0;
+  return text.replaceAll(TOKEN, (token) => (token === '?' ? `$${++count}` : token));
+}
+
+/**
+ * A value for PostgreSQL. Integers are sent as bigint, whatever their size, because a statement is prepared once for each
+ * list of types. Booleans are 0 or 1, as SQLite has them.
+ */
+export function toPostgresValue(value: unknown): unknown {
+  switch (typeof value) {
+    case 'string':
+      return escapeNul(value);
+    case 'number':
+      return Number.isInteger(value) ? BigInt(value) : value;
+    case 'boolean':
+      return value ? 1n : 0n;
+    case 'undefined':
+      return null;
+    default:
+      return value;
+  }
+}
+
+/** Turns the values of rows into those that SQLite gives, in place. */
+export function fromPostgresRows(rows: unknown[][]): unknown[][] {
+  for (const row of rows) {
+    for (let column = 0; column < row.length; column++) {
+      const value = row[column];
+      if (typeof value === 'string') row[column] = unescapeNul(value);
+      else if (typeof value === 'bigint' || typeof value === 'boolean') row[column] = Number(value);
+    }
+  }
+  return rows;
+}
