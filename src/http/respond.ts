@@ -93,10 +93,32 @@ function negotiated(
     return new Response(null, { status: 304, headers: { ...commonHeaders, etag, ...caching } });
   }
   const all = { ...jsonHeaders, ...headers, etag, ...caching };
-  if (!isZipped) return new Response(content.body, { headers: all });
-  return content
-    .gzip()
-    .then((body) => new Response(body, { headers: { ...all, 'content-encoding': 'gzip' } }));
+  if (!isZipped) return ok(request, content.body, all);
+  return content.gzip().then((body) => ok(request, body, { ...all, 'content-encoding': 'gzip' }));
+}
+
+/** Bun's send buffer holds 16 KiB, for headers and body. The rest is for headers. */
+const MAX_BUFFERED_BYTES = 15 * 1024;
+
+/**
+ * 200 with a whole body. In a later turn of the event loop than its request, Bun 1.4.5 sends a body that exceeds its
+ * buffer with a system call for each part of each header: 190 µs for 42 KB. It sends a direct stream at once: 20 µs. A
+ * stream that ends below its high-water mark has a `Content-Length` like any other body, except in response to HEAD.
+ */
+function ok(request: Request, body: Uint8Array<ArrayBuffer>, headers: Record<string, string>): Response {
+  if (body.byteLength <= MAX_BUFFERED_BYTES || request.method === 'HEAD') {
+    return new Response(body, { headers });
+  }
+  const source: Bun.DirectUnderlyingSource = {
+    type: 'direct',
+    pull(controller) {
+      controller.write(body);
+      controller.close();
+    },
+  };
+  // The DOM's types, which a dependency loads, have no direct streams.
+  const stream = new ReadableStream(source as object, { highWaterMark: body.byteLength + 1 });
+  return new Response(stream, { headers });
 }
 
 /** 200 with JSON that must not be cached. */

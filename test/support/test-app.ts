@@ -1,3 +1,4 @@
+import type { Database } from '../../db/engine.ts';
 import type { SqliteDatabase } from '../../db/sqlite/client.ts';
 import { createApp } from '../../src/app.ts';
 import { SERVER } from '../../src/audit/model.ts';
@@ -40,6 +41,8 @@ export interface TestApp {
 }
 
 interface Overrides {
+  /** Default: a fresh one. */
+  db?: Database;
   keys?: (base: Omit<Deps, 'keys'>) => KeyService;
   providers?: readonly Provider[];
   clock?: MovableClock;
@@ -66,7 +69,7 @@ export async function appWithOrganization({
 
 /** The whole app on a fresh in-memory database with the real migrations, and a clock that stands still. */
 export function createTestApp(overrides: Overrides = {}): TestApp {
-  const db = openTestDatabase() as SqliteDatabase;
+  const db = (overrides.db ?? openTestDatabase()) as SqliteDatabase;
   const clock = overrides.clock ?? fixedClock();
   const logged: Record<string, unknown>[] = [];
   const log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) });

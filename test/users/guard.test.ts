@@ -1,16 +1,15 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
-import { openDatabase } from '../../db/sqlite/client.ts';
 import { AppError } from '../../src/lib/app-error.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { sweep } from '../../src/operate/jobs.ts';
 import { createGuard } from '../../src/users/guard.ts';
-import { MAX_THROTTLES } from '../../src/users/throttle-store.ts';
-import { temporaryFolder } from '../support/cli.ts';
-import { allRows } from '../support/rows.ts';
+import { MAX_THROTTLES, saveThrottle } from '../../src/users/throttle-store.ts';
+import { fixedClock } from '../support/clock.ts';
+import { valuesOf } from '../support/database.ts';
 import { createTestApp } from '../support/test-app.ts';
+import { openTogether } from '../support/together.ts';
 
-/** The status of an attempt: 200, or that of its refusal. */
+/** 200, or the status of the refusal. */
 async function statusOf(attempt: Promise<void>): Promise<number> {
   try {
     await attempt;
@@ -20,3 +19,106 @@ async function statusOf(attempt: Promise<void>): Promise<number> {
     return error.status;
   }
 }
+
+const rowsOf = (db: Parameters<typeof valuesOf>[0]) => valuesOf(db, 'select key, full_at from throttles');
+
+/** Two processes on one database, each with a clock of its own. */
+async function setUp() {
+  const { databases, ...together } = await openTogether();
+  const [one, other] = databases.map((db) => {
+    const app = createTestApp({ db, clock: fixedClock() });
+    return { ...app, guard: createGuard(app.deps) };
+  });
+  if (one === undefined || other === undefined) throw new Error('two are opened');
+  return { one, other, ...together };
+}
+
+describe('two processes', () => {
+  test('share the attempts of a source, and together let exactly the last one pass', async () => {
+    await using processes = await setUp();
+    const { one, other } = processes;
+    for (let attempt = 0; attempt < 4; attempt++) await one.guard.count('session');
+    const statuses = await Promise.all(
+      [one, other, one, other].map(({ guard }) => statusOf(guard.count('session'))),
+    );
+    expect(statuses.sort()).toEqual([200, 429, 429, 429]);
+  });
+
+  test('allow one more attempt every 20 seconds', async () => {
+    await using processes = await setUp();
+    const { one, other } = processes;
+    for (let attempt = 0; attempt < 5; attempt++) await one.guard.count('session');
+    other.clock.advance(19_999);
+    expect(await statusOf(other.guard.count('session'))).toBe(429);
+    other.clock.advance(1);
+    expect(await statusOf(other.guard.count('session'))).toBe(200);
+    expect(await statusOf(other.guard.count('session'))).toBe(429);
+  });
+
+  test('share the attempts on an account, and forget those of who knows its password', async () => {
+    await using processes = await setUp();
+    const { one, other } = processes;
+    for (let attempt = 0; attempt < 5; attempt++) {
+      await one.guard.signIn('ann@acme.example', '192.0.2.1', false).count();
+    }
+    const mine = other.guard.signIn('ann@acme.example', '192.0.2.1', false);
+    expect(await statusOf(mine.requireAllowed())).toBe(429);
+    expect(await statusOf(mine.count())).toBe(429);
+    other.clock.advance(20_000);
+    await mine.count();
+    await other.db.write((tx) => mine.succeed(tx));
+    for (let attempt = 0; attempt < 5; attempt++) {
+      expect(await statusOf(one.guard.signIn('ann@acme.example', '192.0.2.1', false).count())).toBe(200);
+    }
+  });
+
+  test('whose clocks differ by a day lock nobody out', async () => {
+    await using processes = await setUp();
+    const { one, other } = processes;
+    other.clock.advance(DAY_MS);
+    for (let attempt = 0; attempt < 5; attempt++) await other.guard.count('session');
+    expect(await statusOf(other.guard.count('session'))).toBe(429);
+    expect(await statusOf(one.guard.count('session'))).toBe(200);
+  });
+});
+
+test('limits survive a restart', async () => {
+  const app = createTestApp();
+  for (let attempt = 0; attempt < 5; attempt++) await createGuard(app.deps).count('session');
+  expect(await statusOf(createGuard(app.deps).count('session'))).toBe(429);
+});
+
+test('a refused attempt writes nothing, and no attempt stores what was typed', async () => {
+  const app = createTestApp();
+  const guard = createGuard(app.deps);
+  for (let attempt = 0; attempt < 5; attempt++) await guard.count('correct horse');
+  const before = await rowsOf(app.db);
+  expect(await statusOf(guard.count('correct horse'))).toBe(429);
+  expect(await rowsOf(app.db)).toEqual(before);
+  expect(JSON.stringify(before)).not.toContain('horse');
+});
+
+test('attempts that count no longer are swept', async () => {
+  const app = createTestApp();
+  await createGuard(app.deps).count('session');
+  app.clock.advance(19_999);
+  await sweep(app.deps, app.clock.now());
+  expect(await rowsOf(app.db)).toHaveLength(1);
+  app.clock.advance(1);
+  await sweep(app.deps, app.clock.now());
+  expect(await rowsOf(app.db)).toEqual([]);
+});
+
+test('ten thousand sources are remembered, and beyond that those whose attempts stop counting first are not', async () => {
+  const app = createTestApp();
+  const guard = createGuard(app.deps);
+  for (let attempt = 0; attempt < 5; attempt++) await guard.count('first');
+  await app.db.write(async (tx) => {
+    const fullAt = app.clock.now().getTime() + 1;
+    for (let other = 0; other < MAX_THROTTLES + 50; other++) await saveThrottle(tx, `${other}`, fullAt);
+  });
+  await guard.count('one more');
+  const rows = await rowsOf(app.db);
+  expect(rows).toHaveLength(MAX_THROTTLES);
+  expect(await statusOf(guard.count('first'))).toBe(429);
+});

@@ -1,0 +1,95 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { openTwins } from '../../support/twin-databases.ts';
+
+// Both engines count the same posts after any changes, and change the version of the same groups.
+
+const AT = '2026-11-22T12:00:00.000Z';
+const IMPORT = 'import';
+
+const id = fc.constantFrom('p1', 'p2', 'p3', 'p4');
+const group = fc.record({
+  status: fc.constantFrom('draft', 'published'),
+  type: fc.constantFrom('changelog', 'linkedin_post'),
+});
+
+type Statement = [sql: string, values: string[]];
+
+const COLUMNS = 'organization_id, created_at, updated_at, title, content, markdown, id, status, content_type';
+const VALUES = `'acme', '${AT}', '${AT}', '', '', '', ?, ?, ?`;
+
+const statement = fc.oneof(
+  fc.tuple(id, group).map(
+    ([post, { status, type }]): Statement => [
+      `INSERT INTO posts (${COLUMNS}) VALUES (${VALUES})
+     ON CONFLICT (id) DO UPDATE SET status = excluded.status, content_type = excluded.content_type`,
+      [post, status, type],
+    ],
+  ),
+  id.map((post): Statement => ['DELETE FROM posts WHERE id = ?', [post]]),
+  fc.constant<Statement>(['DELETE FROM posts', []]),
+  fc.constant<Statement>([
+    `INSERT INTO imports SELECT '${IMPORT}', 'acme', 'staging', 0 WHERE NOT EXISTS (SELECT 1 FROM imports)`,
+    [],
+  ]),
+  fc
+    .tuple(id, group)
+    .map(
+      ([post, { status, type }]): Statement => [
+        `INSERT INTO staged_posts (${COLUMNS}, piece) VALUES (${VALUES}, 1) ON CONFLICT (id) DO NOTHING`,
+        [post, status, type],
+      ],
+    ),
+  id.map((post): Statement => ['DELETE FROM staged_posts WHERE id = ?', [post]]),
+  fc.constant<Statement>(["UPDATE imports SET state = 'applying'", []]),
+  fc.constant<Statement>(['UPDATE imports SET beat_at = beat_at + 1', []]),
+  fc.constant<Statement>(['DELETE FROM imports', []]),
+);
+
+test('post_counts is the same on both engines', async () => {
+  await using twins = await openTwins();
+  const readCounts = async () => {
+    const rows = await twins.both('SELECT * FROM post_counts ORDER BY organization_id, status, content_type');
+    return [rows.sqlite, rows.postgres].map((each) =>
+      each.map(([owner, status, type, count, version]) => ({
+        group: `${owner} ${status} ${type}`,
+        count,
+        version: String(version),
+      })),
+    ) as [Count[], Count[]];
+  };
+  await fc.assert(
+    fc
+      .asyncProperty(fc.array(statement, { minLength: 5, maxLength: 40 }), async (statements) => {
+        let [sqliteBefore, postgresBefore] = await readCounts();
+        for (const [sql, values] of statements) {
+          await twins.both(sql, values);
+          const [sqlite, postgres] = await readCounts();
+          expect(changes(postgresBefore, postgres)).toEqual(changes(sqliteBefore, sqlite));
+          [sqliteBefore, postgresBefore] = [sqlite, postgres];
+        }
+      })
+      .beforeEach(async () => {
+        for (const table of ['organizations', 'imports', 'staged_posts', 'posts', 'post_counts'])
+          await twins.both(`DELETE FROM ${table}`);
+        await twins.both("INSERT INTO organizations VALUES ('acme', '', 'free', '')");
+      }),
+    { numRuns: 100 },
+  );
+}, 300_000);
+
+interface Count {
+  group: string;
+  count: unknown;
+  version: string;
+}
+
+function changes(before: Count[], after: Count[]) {
+  const versions = new Map(before.map(({ group: name, version }) => [name, version]));
+  return after.map(({ version, group: name, count }) => ({
+    group: name,
+    count,
+    hasNewVersion: versions.get(name) !== version,
+    isRandom: /^[0-9a-f]{16}$/.test(version),
+  }));
+}
