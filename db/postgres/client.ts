@@ -18,6 +18,8 @@ export interface PostgresOptions {
   limits?: Limits;
   /** Names this process in the table of leases. */
   process?: string;
+  /** The setting that the URL is from, for messages. */
+  setting?: string;
   log?: Pick<Logger, 'info' | 'warn'>;
 }
 
@@ -31,6 +33,13 @@ const LIMITS: Limits = { answerMs: 4_000, giveUpMs: 4_000 };
 
 const CONNECT_MS = 4_000;
 
+export interface PostgresDatabase extends Database {
+  readonly engine: 'postgres';
+  readonly address: Address;
+  /** False behind a pooler, such as PgBouncer. */
+  readonly isDirect: boolean;
+}
+
 /**
  * Connects to the database of a `postgres://` URL and upgrades its schema. Throws `PostgresError` when it cannot be
  * reached, or is not one for this version of Tidings.
@@ -38,12 +47,36 @@ const CONNECT_MS = 4_000;
 export async function openPostgres(
   url: string,
   role: Role = 'command',
-  { poolSize = 10, limits = LIMITS, process: name = role, log }: PostgresOptions = {},
+  options: PostgresOptions = {},
 ): Promise<Database> {
-  const address = readAddress(url);
+  const { db, way } = await connectTo(url, { process: role, ...options });
+  try {
+    await upgrade(way, db.address);
+    return db;
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** Connects to a database as it is. Throws `PostgresError` when it cannot be reached. */
+export async function connectPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
+  return (await connectTo(url, options)).db;
+}
+
+async function connectTo(
+  url: string,
+  {
+    poolSize = 10,
+    limits = LIMITS,
+    process: name = 'command',
+    setting = 'DATABASE_URL',
+    log,
+  }: PostgresOptions,
+): Promise<{ db: PostgresDatabase; way: ConnectionOptions }> {
+  const address = readAddress(url, setting);
   const connectMs = address.connectMs ?? CONNECT_MS;
-  const first = await openFirst(address, connectMs);
-  await upgrade(first.way, address);
+  const first = await openFirst(address, connectMs, setting);
 
   let isAway = false;
   const onOutage = (error: unknown) => {
@@ -80,8 +113,10 @@ export async function openPostgres(
   }
 
   const leases = createLeases(run, name);
-  return {
+  const db: PostgresDatabase = {
     engine: 'postgres',
+    address,
+    isDirect: first.isDirect,
     ...storage,
     lease: leases.lease,
     async health() {
@@ -105,14 +140,16 @@ export async function openPostgres(
       await pool.close();
     },
   };
+  return { db, way: first.way };
 }
 
-function readAddress(url: string): Address {
+/** Throws `PostgresError`. */
+export function readAddress(url: string, setting: string): Address {
   try {
     return parseAddress(url);
   } catch (error) {
     if (!(error instanceof AddressError)) throw error;
-    throw new PostgresError(`DATABASE_URL cannot be used: ${error.message}.`);
+    throw new PostgresError(`${setting} cannot be used: ${error.message}.`);
   }
 }
 
@@ -126,6 +163,7 @@ const DIRECT = 'tidings.direct';
 async function openFirst(
   address: Address,
   connectMs: number,
+  setting: string,
 ): Promise<{ way: ConnectionOptions; isDirect: boolean }> {
   const limits = { answerMs: connectMs, connectMs, onLost: () => undefined };
   try {
@@ -145,22 +183,22 @@ async function openFirst(
     }
   } catch (error) {
     throw new PostgresError(
-      `The database ${address.name} cannot be used: ${messageOf(error)}. ${adviceFor(error)}`,
+      `The database ${address.name} cannot be used: ${messageOf(error)}. ${adviceFor(error, setting)}`,
       { cause: error },
     );
   }
 }
 
-function adviceFor(error: unknown): string {
+function adviceFor(error: unknown, setting: string): string {
   const state = sqlStateOf(error);
-  if (state.startsWith('28')) return 'Check the user and the password in DATABASE_URL.';
-  if (state === '3D000') return 'Create the database, or correct its name in DATABASE_URL.';
+  if (state.startsWith('28')) return `Check the user and the password in ${setting}.`;
+  if (state === '3D000') return `Create the database, or correct its name in ${setting}.`;
   if (state === '53300') return 'Raise max_connections of the server, or lower DATABASE_POOL.';
   if (state.startsWith('57P')) return 'The server starts or stops. Try again in a moment.';
   if (/TLS|certificate|SSL|CERT/i.test(`${codeOf(error)} ${messageOf(error)}`)) {
-    return 'Check sslmode and sslrootcert in DATABASE_URL.';
+    return `Check sslmode and sslrootcert in ${setting}.`;
   }
-  return 'Check that the server runs, and its host and port in DATABASE_URL.';
+  return `Check that the server runs, and its host and port in ${setting}.`;
 }
 
 async function connectAnyWay(

@@ -32,7 +32,10 @@ export interface PostgresFacts {
 
 /** Works without tables of Tidings too, and on a standby. */
 export async function readFacts(db: Pick<Storage, 'read'>): Promise<PostgresFacts> {
-  const { isOurs, ...facts } = await readObject<Omit<PostgresFacts, 'tidings'> & { isOurs: boolean }>(db, SERVER);
+  const { isOurs, ...facts } = await readObject<Omit<PostgresFacts, 'tidings'> & { isOurs: boolean }>(
+    db,
+    SERVER,
+  );
   return { ...facts, tidings: isOurs ? await readObject(db, TIDINGS) : null };
 }
 

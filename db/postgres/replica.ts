@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Storage } from '../engine.ts';
 import { DatabaseUnavailable } from '../failures.ts';
+import { connectPostgres, type PostgresDatabase, readAddress } from './client.ts';
 
 // Reads from a standby while it is fresh enough, and from the primary otherwise. Positions in the write-ahead log show
 // how fresh the standby is: it has replayed all that the primary had written when the primary was asked. Only this
@@ -51,11 +52,44 @@ const STANDBY_STATE = sql`SELECT ${identity(sql`upper(lpad(to_hex(greatest(
 /** A server's identity, and its position: written on the primary, replayed on a standby. Null: it is no standby. */
 type State = [identity: string, position: number | null];
 
+/** Reads from the replica or the primary. */
 export interface ReplicaReads extends Pick<Storage, 'read'> {
-  /** Compares the positions once. Never rejects. */
+  /** Compares the positions. Never rejects. */
   check(): Promise<void>;
-  /** Ends the checks. */
-  stop(): void;
+}
+
+/**
+ * Opens the read replica of the primary. The replica need not be there yet, or always. Rejects with `PostgresError` for a
+ * URL that cannot be used.
+ */
+export async function openReplica(
+  primary: Pick<Storage, 'read'>,
+  url: string,
+  { poolSize, log }: { poolSize: number; log: Log },
+): Promise<Pick<Storage, 'read'> & { close(): Promise<void> }> {
+  const setting = 'DATABASE_READ_URL';
+  readAddress(url, setting);
+  let connecting: Promise<PostgresDatabase> | null = null;
+  const connect = async () => {
+    connecting ??= connectPostgres(url, { poolSize, setting });
+    return connecting.catch((error) => {
+      // The next check tries again.
+      connecting = null;
+      throw error;
+    });
+  };
+  const replica: Pick<Storage, 'read'> = { read: async (...given) => (await connect()).read(...given) };
+  const { read, check } = readFromReplica(primary, replica, { log });
+  await check();
+  const timer = setInterval(check, CHECK_MS);
+  timer.unref();
+  return {
+    read,
+    async close() {
+      clearInterval(timer);
+      await (await connecting?.catch(() => null))?.close();
+    },
+  };
 }
 
 /**
@@ -126,9 +160,6 @@ export function readFromReplica(
     reported = state;
   }
 
-  const timer = setInterval(check, CHECK_MS);
-  timer.unref();
-
   return {
     async read(work, options) {
       if (!isFresh()) return primary.read(work, options);
@@ -141,7 +172,6 @@ export function readFromReplica(
       }
     },
     check,
-    stop: () => clearInterval(timer),
   };
 }
 
