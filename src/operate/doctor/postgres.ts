@@ -123,7 +123,7 @@ export const postgresChecks = {
     if (!postgres.db.isDirect) {
       return ok(`${use}, through a pooler such as PgBouncer: its own limits count, not those of the server`);
     }
-    const said = `${use}; the server allows ${facts.maxConnections}, of which ${facts.openConnections} are open`;
+    const said = `${use}; the server allows ${facts.maxConnections} and has ${facts.openConnections} open`;
     return processes * size + RESERVE > facts.maxConnections
       ? warning(said, 'Raise max_connections, lower DATABASE_POOL, or put PgBouncer in between')
       : ok(said);
