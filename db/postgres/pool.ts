@@ -94,7 +94,11 @@ export function createPool<Member extends Pooled>(
   }
 
   function pause(error: unknown): void {
-    if (closing !== null) return closeIfDone();
+    if (closing !== null) {
+      for (const { reject } of waiting.splice(0)) reject(new DatabaseUnavailable(error));
+      closeIfDone();
+      return;
+    }
     const pauseMs = outage === null ? FIRST_PAUSE_MS : Math.min(outage.pauseMs * 2, LONGEST_PAUSE_MS);
     outage = { error, ticks: outage?.ticks ?? 0, pauseMs, isPausing: true };
     setTimeout(() => {

@@ -166,7 +166,7 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
     return onSession(limits.giveUpMs, false, async (session, present) => {
       const { tx, connection } = session;
       if (single) return await runBody(() => work(tx));
-      sendAhead(session, present, BEGIN_READ);
+      void sendAhead(session, present, BEGIN_READ);
       try {
         return await runBody(() => work(tx));
       } finally {
@@ -187,8 +187,7 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
       const ahead = (text: string, ...params: unknown[]) =>
         sendAhead(session, present, text, params, limits.answerMs + lockMs);
       const begun = ahead(BEGIN_WRITE);
-      if (key === undefined) ahead(LOCK_ALL, String(lockMs));
-      else ahead(LOCK_KEY, String(lockMs), key);
+      void (key === undefined ? ahead(LOCK_ALL, String(lockMs)) : ahead(LOCK_KEY, String(lockMs), key));
       const leased = lease && ahead(CHECK_LEASE, lease.name, lease.fence);
       try {
         const { value, runEffects } = await runBody(() => runWork(tx, work));

@@ -240,7 +240,7 @@ const statements = prepared((db) => ({
         // The condition of the partial index, word for word.
         sql`${auditEvents.action} = 'sign_in.refused'`,
         eq(auditEvents.createdAt, sql.placeholder('createdAt')),
-        sql`${auditEvents.address} is ${sql.placeholder('address')}`,
+        sql`${auditEvents.address} is not distinct from ${sql.placeholder('address')}`,
       ),
     )
     .returning({ id: auditEvents.id })

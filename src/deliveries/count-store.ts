@@ -1,6 +1,7 @@
 import { and, asc, count, eq, gt, gte, lt, lte, max, type SQL, sql } from 'drizzle-orm';
 import { prepared, type ReadTx } from '../../db/engine.ts';
 import { deliveries, deliveryClaims } from '../../db/schema/integrations.ts';
+import { organizations } from '../../db/schema/organizations.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS, type DeliveryStatus } from './model.ts';
 
@@ -90,19 +91,21 @@ async function countUpTo(
 
 /** When the newest known delivery was claimed or logged; null without any. */
 export async function findNewestDeliveryTime(tx: ReadTx): Promise<Date | null> {
-  // Each is read from the end of an index. Entries have no index on their time alone.
+  // Each is read from the end of an index. Entries have none on their time alone, but one of each organization's.
   const claim = await tx
     .select({ expiresAt: max(deliveryClaims.expiresAt) })
     .from(deliveryClaims)
     .get();
-  const entry = await tx
-    .select({ createdAt: deliveries.createdAt })
+  const ofOrganization = tx
+    .select({ createdAt: max(deliveries.createdAt) })
     .from(deliveries)
-    .orderBy(sql`rowid desc`)
-    .limit(1)
+    .where(eq(deliveries.organizationId, organizations.id));
+  const entry = await tx
+    .select({ createdAt: sql<string | null>`max((${ofOrganization}))` })
+    .from(organizations)
     .get();
   const claimedAt = claim?.expiresAt ? claim.expiresAt - DEDUP_WINDOW_MS : 0;
-  const newest = Math.max(claimedAt, entry === undefined ? 0 : Date.parse(entry.createdAt));
+  const newest = Math.max(claimedAt, entry?.createdAt ? Date.parse(entry.createdAt) : 0);
   return newest === 0 ? null : new Date(newest);
 }
 

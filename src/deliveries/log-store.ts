@@ -91,9 +91,9 @@ const newestFirst = [desc(deliveries.createdAt), desc(deliveries.id)];
 const is = (column: SQLiteColumn, value: string | undefined) =>
   value === undefined ? undefined : eq(column, value);
 
-/** As `is`. The plus sign keeps SQLite from choosing another index. */
+/** As `is`. The cast keeps SQLite from choosing another index. */
 const isToo = (column: SQLiteColumn, value: string | undefined) =>
-  value === undefined ? undefined : sql`+${column} = ${value}`;
+  value === undefined ? undefined : sql`cast(${column} as text) = ${value}`;
 
 /** Splits the filter: `within` and `since` follow one index in log order, `beside` checks each entry. */
 function logFilters(organization: string, { integrationId: integration, anyId, status, ...rest }: LogFilter) {

@@ -78,7 +78,7 @@ const statements = prepared((db) => {
   const repositoryId = sql.placeholder('repositoryId');
   const referenceId = sql.placeholder('referenceId');
   // True while the repository, or the integration of a delivery that names none, is connected.
-  const connection = sql`case when ${repositoryId} is null
+  const connection = sql`case when cast(${repositoryId} as text) is null
     then exists (select 1 from ${integrations} where ${integrations.id} = ${integrationId})
     else exists (select 1 from ${repositories} where ${repositories.id} = ${repositoryId} and ${repositories.integrationId} = ${integrationId})
   end`;
@@ -123,7 +123,7 @@ const statements = prepared((db) => {
       })
       .returning({ claimed: deliveryClaims.deliveryId })
       .prepare(),
-    connected: db.select({ one: sql`1` }).from(sql`(select 1)`).where(connection).prepare(),
+    connected: db.select({ one: sql`1` }).from(sql`(select 1) as one`).where(connection).prepare(),
     sameBody: db
       .select({ referenceId: deliveries.referenceId })
       .from(deliveries)

@@ -1,9 +1,10 @@
-import { and, desc, eq, gte, like, lt, min, or, sql } from 'drizzle-orm';
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { and, desc, eq, gte, inArray, like, lt, min, or, sql } from 'drizzle-orm';
+import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { events } from '../../db/schema/integrations.ts';
 import { posts } from '../../db/schema/posts.ts';
 import { drafts, triggers } from '../../db/schema/triggers.ts';
 import type { EventSource, EventType } from '../events/model.ts';
+import { DAY_MS } from '../lib/time.ts';
 import type { Post } from '../posts/model.ts';
 
 export type DraftRow = typeof drafts.$inferSelect;
@@ -79,16 +80,17 @@ export async function listPostsOfDelivery(
     .limit(MAX_SEARCHED)
     .as('newest');
   const { id, title, status, contentType, updatedAt, sourceMetadata } = posts;
-  const isNamedByIt = sql`json_extract(${sourceMetadata}, '$.deliveryId') = ${deliveryId}`;
+  const { contains } = dialectOf(tx);
+  // Search the JSON: a quoted name or text occurs there only as such.
+  const isNamedByIt = contains(sourceMetadata, `"deliveryId":${JSON.stringify(deliveryId)}`);
   const includesEvent =
     content === null
       ? undefined
       : and(
           content.scope === null ? undefined : eq(newest.scope, content.scope),
           content.event === null ? undefined : eq(newest.event, content.event),
-          // Search the keys in their JSON: a quoted text occurs there only as an element.
           sql`exists (select 1 from ${drafts} where ${drafts.postId} = ${newest.postId}
-            and instr(${drafts.eventKeys}, ${JSON.stringify(content.key)}) > 0)`,
+            and ${contains(drafts.eventKeys, JSON.stringify(content.key))})`,
         );
   return await tx
     .select({ id, title, status, contentType, updatedAt })
@@ -96,8 +98,8 @@ export async function listPostsOfDelivery(
     .innerJoin(posts, eq(posts.id, newest.postId))
     .where(
       and(
-        // The plus sign keeps SQLite from reading all posts of the organization to find these few.
-        sql`+${posts.organizationId} = ${organizationId}`,
+        // The cast keeps SQLite from reading all posts of the organization to find these few.
+        sql`cast(${posts.organizationId} as text) = ${organizationId}`,
         or(isNamedByIt, includesEvent),
       ),
     )
@@ -114,7 +116,7 @@ export function closedSubject(postId: string): string {
 const CLOSED = 'closed ';
 
 /** Longer than a delivery can be late: how far before the end of the last closed draft to look for events. */
-const OVERLAP = '-35 days';
+const OVERLAP_MS = 35 * DAY_MS;
 
 /** The drafts of one scope, as plans read them. */
 export interface ScopeDrafts {
@@ -134,15 +136,14 @@ export async function readScope(
 ): Promise<ScopeDrafts> {
   const isOfScope = and(eq(drafts.triggerId, triggerId), eq(drafts.scope, scope));
   const isClosed = and(isOfScope, like(drafts.subject, `${CLOSED}%`));
-  const since = (
-    await tx
-      .select({ since: sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${drafts.until}, ${OVERLAP})` })
-      .from(drafts)
-      .where(isClosed)
-      .orderBy(desc(drafts.until))
-      .limit(1)
-      .get()
-  )?.since;
+  const last = await tx
+    .select({ until: drafts.until })
+    .from(drafts)
+    .where(isClosed)
+    .orderBy(desc(drafts.until))
+    .limit(1)
+    .get();
+  const since = last && new Date(Date.parse(last.until) - OVERLAP_MS).toISOString();
   const recent =
     since === undefined
       ? []
@@ -155,16 +156,21 @@ export async function readScope(
     closedKeys: new Set(recent.flatMap(({ eventKeys }) => eventKeys)),
     since,
     async oldestEvent(subjects) {
-      const isOneOf = sql`${drafts.subject} in (select value from json_each(${JSON.stringify(subjects)}))`;
+      const isOneOf = inArray(drafts.subject, dialectOf(tx).listed(subjects));
       const rows = await tx
         .select({ eventKeys: drafts.eventKeys, suggestion: drafts.suggestion })
         .from(drafts)
         .where(and(isOfScope, isOneOf))
         .all();
       const keys = rows.flatMap((row) => [...row.eventKeys, ...(row.suggestion?.eventKeys ?? [])]);
-      const hasKey = sql`(${events.type}, ${events.key}) in (
-        select substr(value, 1, instr(value, ' ') - 1), substr(value, instr(value, ' ') + 1)
-        from json_each(${JSON.stringify(keys)}))`;
+      const byType = Map.groupBy(keys.map(parseEventKey), ({ type }) => type);
+      const hasKey = or(
+        ...byType.entries().map(([type, ofType]) => {
+          const listed = dialectOf(tx).listed(ofType.map(({ key }) => key));
+          return and(eq(events.type, type), inArray(events.key, listed));
+        }),
+      );
+      if (hasKey === undefined) return null;
       const isOfSource = and(
         eq(events.integrationId, source.integrationId),
         eq(events.repositoryId, source.repositoryId ?? ''),
@@ -177,4 +183,10 @@ export async function readScope(
       return oldest?.time ?? null;
     },
   };
+}
+
+/** Splits the key of an event in drafts: its type, a space, and its own key. */
+function parseEventKey(eventKey: string): { type: EventType; key: string } {
+  const space = eventKey.indexOf(' ');
+  return { type: eventKey.slice(0, space) as EventType, key: eventKey.slice(space + 1) };
 }

@@ -97,7 +97,7 @@ function toOwnedPost({ json, organizationId }: { json: PostJson; organizationId:
 
 /** The existing posts with these ids, of any organization, by id. */
 export async function readPosts(tx: ReadTx, ids: readonly string[]): Promise<Map<string, OwnedPost>> {
-  const rows = await versions(tx, ({ id }) => inArray(id, listed(ids))).all();
+  const rows = await versions(tx, ({ id }) => inArray(id, dialectOf(tx).listed(ids))).all();
   const current = new Map(rows.reverse().map((row) => [row.id, row]));
   return new Map(current.entries().map(([id, row]) => [id, toOwnedPost(row)]));
 }
@@ -109,16 +109,11 @@ export async function findOwners(tx: ReadTx, ids: readonly string[]): Promise<Ma
     const rows = await tx
       .select({ id: table.id, organizationId: table.organizationId })
       .from(table)
-      .where(inArray(table.id, listed(ids)))
+      .where(inArray(table.id, dialectOf(tx).listed(ids)))
       .all();
     for (const { id, organizationId } of rows) owners.set(id, organizationId);
   }
   return owners;
-}
-
-/** Any number of ids as one variable. */
-function listed(ids: readonly string[]): SQL {
-  return sql`(select value from json_each(${JSON.stringify(ids)}))`;
 }
 
 /** The posts that match, newest first. Of more than `limit`, those that were added last. */

@@ -1,4 +1,5 @@
 import { and, asc, count, eq, getTableColumns, gt, lte, or, sql } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { integrations } from '../../db/schema/integrations.ts';
 import { triggerEvents, triggerRuns, triggers } from '../../db/schema/triggers.ts';
@@ -98,8 +99,8 @@ export async function postponeRun(tx: WriteTx, run: DueRun, error: string, dueAt
 /** Ends the attempts. A run that an event queued again since is retried at once instead. */
 export async function giveUpRun(tx: WriteTx, run: DueRun, error: string): Promise<void> {
   const isCurrent = eq(triggerRuns.revision, run.revision);
-  const status = sql`iif(${isCurrent}, 'failed', 'queued')`;
-  const attempts = sql`iif(${isCurrent}, ${run.attempts + 1}, 0)`;
+  const status = sql`case when ${isCurrent} then 'failed' else 'queued' end`;
+  const attempts = sql`case when ${isCurrent} then ${run.attempts + 1} else 0 end`;
   await tx.update(triggerRuns).set({ error, status, attempts }).where(isRun(run)).run();
 }
 
@@ -178,7 +179,7 @@ const statements = prepared((tx) => {
       .onConflictDoUpdate({
         target: [triggerId, repositoryId, type, key],
         set: {
-          isMatch: sql`${triggerEvents.isMatch} or excluded.is_match`,
+          isMatch: sql`case when ${triggerEvents.isMatch} = 1 or excluded.is_match = 1 then 1 else 0 end`,
           draftOnly: sql`excluded.draft_only`,
         },
       })
@@ -201,11 +202,11 @@ const statements = prepared((tx) => {
       .onConflictDoUpdate({
         target: [triggerRuns.triggerId, triggerRuns.scope],
         set: {
-          since: sql`min(${triggerRuns.since}, excluded.since)`,
+          since: earlier(triggerRuns.since),
           revision: sql`${triggerRuns.revision} + 1`,
           // News gives a run that was given up another try; a run that failed keeps its backoff.
-          attempts: sql`iif(${triggerRuns.status} = 'failed', 0, ${triggerRuns.attempts})`,
-          dueAt: sql`case when ${triggerRuns.status} = 'failed' then excluded.due_at when ${triggerRuns.attempts} = 0 then min(${triggerRuns.dueAt}, excluded.due_at) else ${triggerRuns.dueAt} end`,
+          attempts: sql`case when ${triggerRuns.status} = 'failed' then 0 else ${triggerRuns.attempts} end`,
+          dueAt: sql`case when ${triggerRuns.status} = 'failed' then excluded.due_at when ${triggerRuns.attempts} = 0 then ${earlier(triggerRuns.dueAt)} else ${triggerRuns.dueAt} end`,
           status: sql`'queued'`,
           deliveryId: sql`excluded.delivery_id`,
         },
@@ -233,7 +234,7 @@ const statements = prepared((tx) => {
       .select({
         status: triggerRuns.status,
         runs: count(),
-        oldest: sql<string | null>`min(iif(${triggers.enabled}, ${triggerRuns.queuedAt}, null))`,
+        oldest: sql<string | null>`min(case when ${triggers.enabled} = 1 then ${triggerRuns.queuedAt} end)`,
       })
       .from(triggerRuns)
       .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
@@ -241,3 +242,9 @@ const statements = prepared((tx) => {
       .prepare(),
   };
 });
+
+/** The smaller of the stored and the new value of a column, on a conflict. */
+function earlier(column: SQLiteColumn) {
+  const given = sql`excluded.${sql.identifier(column.name)}`;
+  return sql`case when ${given} < ${column} then ${given} else ${column} end`;
+}
