@@ -94,13 +94,17 @@ export async function openReplica(
 
 /**
  * Reads from `replica`, which shows everything that was committed 10 seconds before the read, or more. Reads from
- * `primary` while the replica is further behind, away, promoted, or a replica of another server. `elapsedMs` is a clock
- * that never goes back.
+ * `primary` while the replica is further behind, away, promoted, or a replica of another server. `elapsedMs`: a clock
+ * that never goes back. `readMs`: how long the replica may take for a read.
  */
 export function readFromReplica(
   primary: Pick<Storage, 'read'>,
   replica: Pick<Storage, 'read'>,
-  { log, elapsedMs = () => performance.now() }: { log: Log; elapsedMs?: () => number },
+  {
+    log,
+    elapsedMs = () => performance.now(),
+    readMs = READ_MS,
+  }: { log: Log; elapsedMs?: () => number; readMs?: number },
 ): ReplicaReads {
   /** Positions that the primary had at a time or before, oldest first. */
   let written: { atMs: number; position: number }[] = [];
@@ -164,7 +168,7 @@ export function readFromReplica(
     async read(work, options) {
       if (!isFresh()) return primary.read(work, options);
       try {
-        return await within(READ_MS, replica.read(work, options));
+        return await within(readMs, replica.read(work, options));
       } catch (error) {
         if (error instanceof DatabaseUnavailable) completeUntilMs = Number.NEGATIVE_INFINITY;
         // The primary has the answer, also when a replay canceled the query or a new table is not there yet.

@@ -33,8 +33,7 @@ function patient(environment: Record<string, string> = {}): Patient {
   const { db, deps, clock } = world;
   const fetched = (request: Request) => fetch(request);
   const base = { db, clock, fetch: fetched, secrets: deps.secrets, folder: folder.path, config };
-  return { ...base, postgres: null,
-    wrongSettings: [], isOffline: false };
+  return { ...base, postgres: null, wrongSettings: [], isOffline: false };
 }
 
 const look = async (check: Check, about: Patient) => check(about);

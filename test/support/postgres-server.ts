@@ -287,14 +287,16 @@ async function install(): Promise<{ postgres: string; data: string }> {
 
 async function buildInstallation(source: string, folder: string): Promise<void> {
   const partial = mkdtempSync(`${folder}-`);
-  cpSync(join(source, 'native'), join(partial, 'native'), { recursive: true });
+  // Copied links would lead back to the package, which may be removed.
+  const filter = (path: string) => !lstatSync(path).isSymbolicLink();
+  cpSync(join(source, 'native'), join(partial, 'native'), { recursive: true, filter });
   // npm packages cannot contain links, so the package has a list of them.
   const links: { source: string; target: string }[] = await Bun.file(
     join(source, 'native/pg-symlinks.json'),
   ).json();
   for (const link of links) {
     const path = join(partial, link.target);
-    if (!existsSync(path)) symlinkSync(relative(dirname(link.target), link.source), path);
+    symlinkSync(relative(dirname(link.target), link.source), path);
   }
   mkdirSync(join(partial, 'new'));
   if (isRoot) chownSync(join(partial, 'new'), NOBODY, NOBODY);

@@ -51,5 +51,5 @@ export async function promote(standby: PostgresServer): Promise<void> {
 
 async function query(server: PostgresServer, statement: string) {
   await using connection = new SQL(server.url('postgres'), { max: 1 });
-  return connection.unsafe(statement);
+  return await connection.unsafe(statement);
 }

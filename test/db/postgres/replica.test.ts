@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { ReadTx, Storage } from '../../../db/engine.ts';
+import { DatabaseUnavailable } from '../../../db/failures.ts';
 import { connectPostgres, openPostgres, type PostgresDatabase } from '../../../db/postgres/client.ts';
 import { measureDelay, openReplica, readFromReplica } from '../../../db/postgres/replica.ts';
-import { DatabaseUnavailable } from '../../../db/failures.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
 import { caughtUp, pauseReplay, promote, resumeReplay, startStandby } from '../../support/standby.ts';
 import { until } from '../../support/until.ts';
@@ -15,11 +15,13 @@ const LIMITS = { answerMs: 120_000, giveUpMs: 120_000 };
 let servers: { primary: PostgresServer; standby: PostgresServer };
 let primary: PostgresDatabase;
 let standby: PostgresDatabase;
+/** Of the database on the primary. */
+let url: string;
 
 beforeAll(async () => {
   const first = await startPostgres();
   servers = { primary: first, standby: first };
-  const url = await first.createEmptyDatabase();
+  url = await first.createEmptyDatabase();
   servers.standby = await startStandby(first);
   await (await openPostgres(url)).close();
   primary = await connectPostgres(url, { limits: LIMITS });
@@ -49,13 +51,15 @@ beforeEach(async () => {
   await caughtUp(servers.primary, servers.standby);
   nowMs = 100_000;
   lines = [];
-  reads = readFromReplica(primary, standby, { log, elapsedMs: () => nowMs });
+  reads = readFromReplica(primary, standby, { ...tools, readMs: 120_000 });
 });
 
 const log = {
   info: (_: object, message: string) => lines.push(message),
   warn: ({ reason }: { reason?: string }, message: string) => lines.push(`${message}: ${reason}`),
 };
+
+const tools = { log, elapsedMs: () => nowMs };
 
 const USED = 'the content API reads from the read replica';
 const NOT_USED = 'the content API does not read from the read replica';
@@ -68,8 +72,16 @@ async function askName(tx: ReadTx): Promise<string> {
   return isStandby === 1 ? 'standby' : 'primary';
 }
 
-/** Commits something, so that the position of the primary grows. */
-const commit = () => primary.write(async (tx) => void (await tx.run(sql`UPDATE tidings SET schema = schema`)));
+/** Commits a larger number, so that the position of the primary grows. */
+const commit = () =>
+  primary.write(async (tx) => {
+    await tx.run(sql`UPDATE tidings SET key_fingerprint = coalesce(key_fingerprint, 0) + 1`);
+  });
+
+const readNumber = (storage: Pick<Storage, 'read'>) =>
+  storage.read(async (tx) => (await tx.values<[number]>(sql`SELECT key_fingerprint FROM tidings`))[0]?.[0], {
+    single: true,
+  });
 
 describe('a replica', () => {
   test('is read from after the first check, and not before', async () => {
@@ -119,26 +131,28 @@ describe('a replica', () => {
     await reads.check();
     await pauseReplay(servers.standby);
     await commit();
-    const before = await readTransaction(primary);
+    const committed = await readNumber(primary);
+    expect(committed).toBeNumber();
     nowMs += 10_000;
     await reads.check();
-    expect(await readTransaction(reads)).toBe(before);
+    expect(await readNumber(reads)).toBe(committed);
   });
 
   test('that is another database, another server or a primary is not read from', async () => {
     await using other = await startPostgres();
+    const foreign = 'it is no replica of this database, or did not follow a failover';
     const strangers: [string, string][] = [
-      [onStandby(servers.primary.url('postgres')), 'it is no replica of this database, or did not follow a failover'],
+      [onStandby(servers.primary.url('postgres')), foreign],
       [other.url('postgres'), 'it is no standby'],
     ];
-    for (const [url, reason] of strangers) {
-      const stranger = await connectPostgres(url, { limits: LIMITS });
+    for (const [address, reason] of strangers) {
+      const stranger = await connectPostgres(address, { limits: LIMITS });
       lines = [];
-      const both = readFromReplica(primary, stranger, { log, elapsedMs: () => nowMs });
+      const both = readFromReplica(primary, stranger, { ...tools, readMs: 120_000 });
       await both.check();
       expect(await whoAnswers(both)).toBe('primary');
       expect(lines).toEqual([`${NOT_USED}: ${reason}`]);
-      expect(measureDelay(primary, stranger, 1_000)).rejects.toThrow(reason);
+      await expect(measureDelay(primary, stranger, 1_000)).rejects.toThrow(reason);
       await stranger.close();
     }
   }, 120_000);
@@ -148,7 +162,7 @@ describe('a replica', () => {
       read: (work, options) =>
         work === (askName as unknown) ? Promise.reject(new Error('canceled')) : standby.read(work, options),
     };
-    const both = readFromReplica(primary, failing, { log, elapsedMs: () => nowMs });
+    const both = readFromReplica(primary, failing, { ...tools, readMs: 120_000 });
     await both.check();
     expect(await whoAnswers(both)).toBe('primary');
   });
@@ -163,7 +177,7 @@ describe('a replica', () => {
         return standby.read(work, options);
       },
     };
-    const both = readFromReplica(primary, away, { log, elapsedMs: () => nowMs });
+    const both = readFromReplica(primary, away, { ...tools, readMs: 120_000 });
     await both.check();
     isAway = true;
     asked = 0;
@@ -178,6 +192,7 @@ describe('a replica', () => {
   });
 
   test('that hangs delays a read by a second, and then none', async () => {
+    reads = readFromReplica(primary, standby, tools);
     await reads.check();
     servers.standby.pause();
     try {
@@ -202,14 +217,14 @@ test('a delay is measured, and bounded', async () => {
 });
 
 describe('DATABASE_READ_URL', () => {
-  test('that is malformed is refused', () => {
+  test('that is malformed is refused', async () => {
     const opened = openReplica(primary, 'postgres://a,b/tidings', { poolSize: 2, log });
-    expect(opened).rejects.toThrow('DATABASE_READ_URL cannot be used: it names several hosts');
+    await expect(opened).rejects.toThrow('DATABASE_READ_URL cannot be used: it names several hosts');
   });
 
   test('is used once its server runs, and left when that is promoted', async () => {
     await servers.standby.kill('SIGINT');
-    const replica = await openReplica(primary, onStandby(url()), { poolSize: 2, log });
+    const replica = await openReplica(primary, onStandby(url), { poolSize: 2, log });
     expect(await whoAnswers(replica)).toBe('primary');
     await servers.standby.restart();
     await until(
