@@ -24,6 +24,11 @@ export class DatabaseUnavailable extends AppError {
   }
 }
 
+/** A PostgreSQL that cannot be used. The message says why and what to do. */
+export class PostgresError extends Error {
+  override readonly name = 'PostgresError';
+}
+
 /** Other writers held the database or the work's key for too long. */
 export class DatabaseBusy extends AppError {
   constructor(cause?: unknown) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bun
 import { Command, CommanderError, Help, type Option } from 'commander';
+import { PostgresError } from '../db/failures.ts';
 import { addAuditCommands } from './cli/audit.ts';
 import { addBackupCommands } from './cli/backup.ts';
 import { type CliContext, WorkFailed } from './cli/context.ts';
@@ -21,7 +22,6 @@ import { WrongSecretKey } from './lib/secret-box.ts';
 import { withoutControls } from './lib/text.ts';
 import { BackupError } from './operate/backup/archive.ts';
 import { DataFolderError } from './operate/data-folder.ts';
-import { SharedDatabaseError } from './operate/shared-database.ts';
 
 // Exit codes. Misused: an unknown command, a missing option, an invalid setting.
 const FAILED = 1;
@@ -51,7 +51,7 @@ function messageOf(error: unknown): string | undefined {
 }
 
 /** Errors whose message says what to do. */
-const plainErrors = [ConfigError, BackupError, DataFolderError, SharedDatabaseError, WrongSecretKey];
+const plainErrors = [ConfigError, BackupError, DataFolderError, PostgresError, WrongSecretKey];
 
 const systemErrors: readonly [codes: RegExp, advice: (message: string) => string][] = [
   [

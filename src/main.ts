@@ -50,7 +50,7 @@ export type Services = Awaited<ReturnType<typeof openServices>>;
 
 /**
  * Opens the database, which is PostgreSQL or in the data folder, and puts the services on it. Throws `DataFolderError`
- * or `SharedDatabaseError`.
+ * or `PostgresError`.
  */
 export async function openServices(
   config: Config,

@@ -2,7 +2,7 @@ import { SQL } from 'bun';
 import { codeOf, messageOf } from '../../src/lib/app-error.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Database, Role } from '../engine.ts';
-import { DatabaseBusy, DatabaseUnavailable } from '../failures.ts';
+import { DatabaseBusy, DatabaseUnavailable, PostgresError } from '../failures.ts';
 import { type Address, AddressError, parseAddress } from './address.ts';
 import { type Connection, type ConnectionOptions, connect } from './connection.ts';
 import { isReadOnly, sqlStateOf, toFailure } from './errors.ts';
@@ -21,11 +21,6 @@ export interface PostgresOptions {
   /** The setting that the URL is from, for messages. */
   setting?: string;
   log?: Pick<Logger, 'info' | 'warn'>;
-}
-
-/** The database cannot be used. The message says why and what to do. */
-export class PostgresError extends Error {
-  override readonly name = 'PostgresError';
 }
 
 /** Some providers give up on a response after five seconds. */

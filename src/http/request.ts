@@ -5,7 +5,7 @@ import type { KeyService } from '../keys/service.ts';
 import { AppError } from '../lib/app-error.ts';
 import { type Logger, withoutSecrets } from '../lib/log.ts';
 import type { Count, Durations, Metrics } from '../lib/metrics.ts';
-import { errorJson } from './respond.ts';
+import { beginTurn, errorJson } from './respond.ts';
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
@@ -51,6 +51,7 @@ export function withRequestHandling(
   const record = createRecorder(metrics);
   return async (request) => {
     const startedAt = performance.now();
+    beginTurn(request);
     matched.current = null;
     const pending = refuseHost(request) ?? refuseLargeBody(request) ?? fetch(request);
     // Read it now: the next request has another.

@@ -1,13 +1,9 @@
 import type { Database, Role } from '../../db/engine.ts';
+import { PostgresError } from '../../db/failures.ts';
 import { claimKeyFingerprint } from '../../db/postgres/fingerprint.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../lib/log.ts';
 import { keyFingerprint, type SecretBox, secretBox } from '../lib/secret-box.ts';
-
-/** A PostgreSQL that cannot be used. The message names its host and says what to do. */
-export class SharedDatabaseError extends Error {
-  override readonly name = 'SharedDatabaseError';
-}
 
 /** The open database, whichever engine it is of. */
 export interface OpenDatabase {
@@ -19,7 +15,7 @@ export interface OpenDatabase {
 }
 
 /**
- * Opens the PostgreSQL that all processes share, and upgrades its schema. Throws `SharedDatabaseError` when it cannot
+ * Opens the PostgreSQL that all processes share, and upgrades its schema. Throws `PostgresError` when it cannot
  * be reached or used, and when its secrets were encrypted with another key.
  */
 export async function openSharedDatabase(
@@ -29,23 +25,20 @@ export async function openSharedDatabase(
   log: Logger,
 ): Promise<OpenDatabase> {
   // Loaded only where it is used: a process on the embedded file starts faster without.
-  const { openPostgres, PostgresError } = await import('../../db/postgres/client.ts');
+  const { openPostgres } = await import('../../db/postgres/client.ts');
   const { openReplica } = await import('../../db/postgres/replica.ts');
-  const refuse = (error: unknown) => {
-    throw error instanceof PostgresError ? new SharedDatabaseError(error.message, { cause: error }) : error;
-  };
-  const db = await openPostgres(url, role, { poolSize: pool, log }).catch(refuse);
+  const db = await openPostgres(url, role, { poolSize: pool, log });
   try {
     const key = Buffer.from(secretKey, 'base64');
     const fingerprint = keyFingerprint(key);
     if ((await claimKeyFingerprint(db, fingerprint)) !== fingerprint) {
-      throw new SharedDatabaseError(
+      throw new PostgresError(
         'SECRET_KEY is not the key that the secrets of this database were encrypted with. Give every process that one. If it is lost, docs/operating.md says what can be done ("When the key is lost")',
       );
     }
     const replica =
       role === 'server' && readUrl !== undefined
-        ? await openReplica(db, readUrl, { poolSize: pool, log }).catch(refuse)
+        ? await openReplica(db, readUrl, { poolSize: pool, log })
         : null;
     const close = async () => {
       await replica?.close();

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { publicContent, rendered } from '../../src/http/respond.ts';
+import type { Storage } from '../../db/engine.ts';
+import { createApp } from '../../src/app.ts';
+import { composeDraft } from '../../src/drafts/compose.ts';
+import { beginTurn, publicContent, rendered } from '../../src/http/respond.ts';
 import { exchange } from '../support/raw-http.ts';
 import { appWithOrganization, bearer } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
@@ -20,21 +23,25 @@ const bodies = new Map([
   ['/medium', rendered(Uint8Array.from(Buffer.from(medium)))],
 ]);
 
-/** Responds with one of `bodies` or the app's response, in a later turn of the event loop for `/late/…`. */
-async function respond(request: Request): Promise<Response> {
-  const { pathname } = new URL(request.url);
-  if (pathname.startsWith('/late/')) await new Promise((resolve) => setImmediate(resolve));
-  const path = pathname.replace(/^\/(late|now)/, '');
-  const content = bodies.get(path);
-  if (content !== undefined) return publicContent(request, content, { 'content-type': 'text/plain' });
-  return app.fetch(new Request(new URL(path, 'http://localhost'), request));
-}
+/** Reads in a later turn of the event loop, as from a database across a network. */
+const lateDb: Storage = {
+  ...app.db,
+  async read(work) {
+    await nextTurn();
+    return app.db.read(work);
+  },
+};
+const lateApp = createApp({
+  ...app.deps,
+  db: lateDb,
+  compose: async (recipe, material) => composeDraft(recipe, material),
+});
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 let server: ReturnType<typeof Bun.serve>;
-beforeAll(() => {
-  server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: respond });
-});
-afterAll(() => server.stop(true));
+
+const list = '/v1/org_a/posts';
 
 const requestLines = (path: string, method = 'GET') => [
   `${method} ${path} HTTP/1.1`,
@@ -105,11 +112,26 @@ async function connect() {
   };
 }
 
-describe.each(['now', 'late'])('a response that is given %s', (when) => {
-  const list = `/${when}/v1/org_a/posts`;
+describe.each(['the same', 'a later'])('a response that is given in %s turn of the event loop', (turn) => {
+  const isLate = turn === 'a later';
+
+  beforeAll(() => {
+    server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      async fetch(request) {
+        const content = bodies.get(new URL(request.url).pathname);
+        if (content === undefined) return (isLate ? lateApp : app).fetch(request);
+        beginTurn(request);
+        if (isLate) await nextTurn();
+        return publicContent(request, content, { 'content-type': 'text/plain' });
+      },
+    });
+  });
+  afterAll(() => server.stop(true));
 
   test('of 42 KB is whole, with its length and without chunks', async () => {
-    const expected = await (await app.request('/v1/org_a/posts', bearer(key))).text();
+    const expected = await (await app.request(list, bearer(key))).text();
     expect(expected.length).toBeWithin(42_000, 60_000);
     const answer = await send(requestLines(list));
     const response = readResponse(answer);
@@ -122,7 +144,7 @@ describe.each(['now', 'late'])('a response that is given %s', (when) => {
   test('leaves the connection to the next request', async () => {
     const connection = await connect();
     const responses: Received[] = [];
-    for (const path of [list, `${list}/post_3`, `/${when}/medium`, `/${when}/nope`, list]) {
+    for (const path of [list, `${list}/post_3`, '/medium', '/nope', list]) {
       await connection.start(path);
       responses.push(await connection.receive());
     }
@@ -150,7 +172,7 @@ describe.each(['now', 'late'])('a response that is given %s', (when) => {
 
   test('of 17 MB reaches a client that stops reading for a while', async () => {
     const { socket, start, receive } = await connect();
-    await start(`/${when}/large`);
+    await start('/large');
     socket.pause();
     expect(readResponse(await send(requestLines(list)))).not.toBeNull();
     socket.resume();
@@ -162,7 +184,7 @@ describe.each(['now', 'late'])('a response that is given %s', (when) => {
 
   test('may be abandoned by the client', async () => {
     const { socket, start } = await connect();
-    await start(`/${when}/large`);
+    await start('/large');
     socket.terminate();
     await until(
       async () => server.pendingRequests,
@@ -172,7 +194,7 @@ describe.each(['now', 'late'])('a response that is given %s', (when) => {
   });
 
   test('compressed is whole too', async () => {
-    const response = await fetch(new URL(`/${when}/medium`, server.url), {
+    const response = await fetch(new URL('/medium', server.url), {
       headers: { 'accept-encoding': 'gzip' },
       decompress: false,
     });
@@ -181,13 +203,14 @@ describe.each(['now', 'late'])('a response that is given %s', (when) => {
     expect(response.headers.get('content-length')).toBe(String(body.byteLength));
     expect(Buffer.from(Bun.gunzipSync(body)).toString()).toBe(medium);
   });
-});
 
-test('requests that a client pipelines are answered in order', async () => {
-  const [first, second] = [requestLines('/now/v1/org_a/posts'), requestLines('/now/medium')];
-  const answer = await exchange(server.port, first, [...second, 'Connection: close', '', ''].join('\r\n'));
-  const list = readResponse(answer);
-  expect(JSON.parse(list?.body ?? '')).toMatchObject({ pagination: { totalItems: 10 } });
-  const next = answer.slice(`${list?.head}${list?.body}`.length);
-  expect(readResponse(next)?.body).toBe(medium);
+  // Bun closes a connection that sends a request before the response to a late one.
+  if (isLate) return;
+  test('may follow another to a client that pipelines requests', async () => {
+    const second = [...requestLines('/medium'), 'Connection: close', '', ''].join('\r\n');
+    const answer = await exchange(server.port, requestLines(list), second);
+    const first = readResponse(answer);
+    expect(JSON.parse(first?.body ?? '')).toMatchObject({ pagination: { totalItems: 10 } });
+    expect(readResponse(answer.slice(`${first?.head}${first?.body}`.length))?.body).toBe(medium);
+  });
 });
