@@ -50,8 +50,16 @@ export interface Lease {
   readonly fence: number;
   /** False once another process may have taken it over. */
   isHeld(): boolean;
-  /** Gives it back, so that another process need not wait. */
+  /** Gives it back, so that another process need not wait. Never rejects: a lease that stays ends by itself. */
   release(): Promise<void>;
+}
+
+/** The same storage, with writes that reject with `LeaseLost` unless the lease is held. */
+export function withLease(storage: Storage, lease: Lease): Storage {
+  return {
+    read: (work, options) => storage.read(work, options),
+    write: (work, options) => storage.write(work, { ...options, lease }),
+  };
 }
 
 export type Engine = 'sqlite' | 'postgres';

@@ -20,11 +20,12 @@ import { systemClock } from './lib/time.ts';
 import { backupJobs } from './operate/backup/job.ts';
 import { type DataFolderOptions, databaseFile, openDataFolder } from './operate/data-folder.ts';
 import { guardDescriptors } from './operate/descriptors.ts';
-import { type RunningJobs, serverJobs, startJobs } from './operate/jobs.ts';
+import { leaderJobs, processJobs, type RunningJobs, startJobs } from './operate/jobs.ts';
+import { type Leadership, startLeader } from './operate/leader.ts';
 import { addProcessMetrics } from './operate/metrics.ts';
 import { createReadiness, STOPPING } from './operate/readiness.ts';
 import { type OpenDatabase, openSharedDatabase } from './operate/shared-database.ts';
-import { findPublicUrl, trackUptime, type Uptime } from './operate/uptime.ts';
+import { findPublicUrl, newProcessName, trackUptime, type Uptime } from './operate/uptime.ts';
 import { providerApis, providerOf, providers } from './providers/index.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
@@ -57,10 +58,13 @@ export async function openServices(
   role: Role = 'command',
   { newDatabase }: Pick<DataFolderOptions, 'newDatabase'> = {},
 ) {
-  const log = await openLog(config);
-  const { close, ...opened } = await openStorage(config, role, log, newDatabase);
+  const process = newProcessName();
+  // Only where several processes may write to one log.
+  const log = await openLog(config, config.database === undefined ? {} : { process });
+  const { close, ...opened } = await openStorage(config, role, { log, process, newDatabase });
   const base = {
     ...opened,
+    process,
     clock: systemClock,
     ids: randomIds,
     log,
@@ -94,12 +98,11 @@ export async function openServices(
 async function openStorage(
   config: Config,
   role: Role,
-  log: Logger,
-  newDatabase: boolean | undefined,
+  { log, process, newDatabase }: { log: Logger; process: string; newDatabase: boolean | undefined },
 ): Promise<OpenDatabase> {
   const { dataDir, secretKey } = config;
   if (config.database !== undefined) {
-    return openSharedDatabase(config.database, secretKey ?? '', role, log);
+    return openSharedDatabase(config.database, secretKey ?? '', role, { log, process });
   }
   const backupDir = config.backups?.dir;
   const { upgradedFrom, close, ...folder } = openDataFolder(dataDir, {
@@ -144,6 +147,7 @@ function publicUrlOf(config: Config, port: number | undefined): string {
 export async function startServer(services: Services, config: Config) {
   const publicUrl = () => publicUrlOf(config, server.port);
   let jobs: RunningJobs | undefined;
+  let leadership: Leadership | undefined;
   // Rehearsals and previews have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
   let isStopping = false;
@@ -174,7 +178,7 @@ export async function startServer(services: Services, config: Config) {
       'CLIENT_IP_HEADER is not set: limits on sign-ins treat all clients behind the proxy as one. Set it to the header in which your proxy names the client',
     );
   }
-  const stopWatching = addProcessMetrics(services.metrics, services.db);
+  const stopWatching = addProcessMetrics(services);
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,
@@ -194,22 +198,24 @@ export async function startServer(services: Services, config: Config) {
   // Kept from the start: out of descriptors, a thread that has to be started takes the process with it.
   const composer = threadedComposer({ idleMs: null });
   const uptime = trackUptime({ ...services, publicUrl });
+  const stopJobs = () => Promise.all([jobs?.stop(), leadership?.stop()]);
   /** Ends everything that was started, the listening socket first. */
   const stopAll = async () => {
     await server.stop(true);
     descriptors.stop();
     stopWatching();
-    await jobs?.stop();
+    await stopJobs();
     composer.close();
     rehearsals.close();
   };
   try {
     // The first write: a server that cannot write must not say that it listens.
     await beginRun(services, uptime);
-    jobs = startJobs(
-      [...serverJobs({ ...services, publicUrl }, composer.compose, uptime), ...backupJobs(config, services)],
-      services,
-    );
+    jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime), services);
+    leadership = startLeader(services, (db) => [
+      ...leaderJobs({ ...services, publicUrl, db }),
+      ...backupJobs(config, services),
+    ]);
   } catch (error) {
     await stopAll();
     throw error;
@@ -225,7 +231,7 @@ export async function startServer(services: Services, config: Config) {
     async stop() {
       isStopping = true;
       const deadline = Date.now() + DRAIN_MS;
-      const jobsStopped = jobs?.stop();
+      const jobsStopped = stopJobs();
       if (services.db.engine === 'postgres') await Bun.sleep(LINGER_MS);
       isRefusing = true;
       // Keep listening meanwhile for `/ready`. Closing waits for idle connections too, so count the requests.

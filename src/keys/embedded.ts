@@ -7,7 +7,16 @@ import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type ApiKey, KEY_BYTES, KEY_PREFIX, NewKey } from './model.ts';
 import type { KeyDeps, KeyService } from './service.ts';
-import { deleteKey, findKeyByHash, getKey, insertKey, type KeyRow, listKeyRows, updateKey } from './store.ts';
+import {
+  deleteKey,
+  findKeyByHash,
+  getKey,
+  insertKey,
+  type KeyRow,
+  listKeyRows,
+  recordKeyUse,
+  updateKey,
+} from './store.ts';
 
 /** `tdk_` and four more characters, to tell keys apart. */
 const PREFIX_LENGTH = 8;
@@ -83,9 +92,9 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
       if (due.size === 0) return;
       await db.write(
         async (tx) => {
-          for (const [keyId, at] of due) await updateKey(tx, keyId, { lastUsedAt: at.toISOString() });
+          for (const [keyId, at] of due) await recordKeyUse(tx, keyId, at);
         },
-        { giveUpMs },
+        { key: 'key usage', giveUpMs },
       );
       usage.markWritten(due, now);
     },
@@ -127,7 +136,7 @@ function toApiKey({ hash, revokedAt, ...key }: KeyRow, now: Date): ApiKey {
 const GRAIN_MS = 60_000;
 
 /**
- * Collects the times of use in memory, so that no request waits for a write. The first use after a quiet minute is due
+ * Collects the times of use in memory, so that no request waits for a write. The latest of all processes counts. The first use after a quiet minute is due
  * at once, further ones a minute later.
  */
 export class KeyUsage {

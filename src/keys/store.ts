@@ -1,4 +1,4 @@
-import { desc, eq, isNotNull, lte, or, sql } from 'drizzle-orm';
+import { and, desc, eq, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm';
 import { prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apiKeys } from '../../db/schema/organizations.ts';
 import { notFound } from '../lib/app-error.ts';
@@ -55,9 +55,20 @@ export async function insertKey(tx: WriteTx, key: KeyRow): Promise<void> {
 export async function updateKey(
   tx: WriteTx,
   id: string,
-  change: Partial<Pick<KeyRow, 'revokedAt' | 'lastUsedAt'>>,
+  change: Partial<Pick<KeyRow, 'revokedAt'>>,
 ): Promise<void> {
   await tx.update(apiKeys).set(change).where(eq(apiKeys.id, id)).run();
+}
+
+/** Records a use, unless another process has recorded a later one. */
+export async function recordKeyUse(tx: WriteTx, id: string, at: Date): Promise<void> {
+  const lastUsedAt = at.toISOString();
+  const isLatest = or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, lastUsedAt));
+  await tx
+    .update(apiKeys)
+    .set({ lastUsedAt })
+    .where(and(eq(apiKeys.id, id), isLatest))
+    .run();
 }
 
 export async function deleteKey(tx: WriteTx, id: string): Promise<void> {

@@ -25,31 +25,32 @@ const SECRET_NAMES = [
   'signature',
 ] as const;
 
-/** The log that `LOG_LEVEL` and `LOG_FORMAT` ask for, on standard error. */
-export async function openLog({
-  logLevel,
-  logFormat,
-}: {
-  logLevel: string;
-  logFormat: 'auto' | 'json' | 'pretty';
-}): Promise<Logger> {
+/** The log that `LOG_LEVEL` and `LOG_FORMAT` ask for, on standard error. Each line carries the properties of `base`. */
+export async function openLog(
+  { logLevel, logFormat }: { logLevel: string; logFormat: 'auto' | 'json' | 'pretty' },
+  base: Readonly<Record<string, string>> = {},
+): Promise<Logger> {
   // Synchronous, so that the last lines before a crash are written.
   const destination = pino.destination({ fd: FD, sync: true });
   const isTerminal = isatty(FD);
   const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && isTerminal);
-  if (!isPretty || logLevel === 'silent') return createLog(logLevel, destination);
+  if (!isPretty || logLevel === 'silent') return createLog(logLevel, destination, base);
   // Loaded only for a terminal, because it loads slowly.
   const { prettyFactory } = await import('pino-pretty');
   const pretty = prettyFactory({ colorize: isTerminal, singleLine: true, translateTime: 'SYS:HH:MM:ss.l' });
-  return createLog(logLevel, { write: (line) => void destination.write(pretty(line)) });
+  return createLog(logLevel, { write: (line) => void destination.write(pretty(line)) }, base);
 }
 
 /** A log of JSON lines, each given to `destination`. */
-export function createLog(level: string, destination: DestinationStream): Logger {
+export function createLog(
+  level: string,
+  destination: DestinationStream,
+  base: Readonly<Record<string, string>> = {},
+): Logger {
   return pino(
     {
       level,
-      base: null,
+      base,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },

@@ -1,3 +1,5 @@
+import type { WriteTx } from '../../db/engine.ts';
+import { LeaseLost } from '../../db/failures.ts';
 import { deleteExpiredAudit } from '../audit/store.ts';
 import { countExpired } from '../deliveries/count-store.ts';
 import { deleteExpiredClaims, deleteExpiredDeliveries } from '../deliveries/store.ts';
@@ -5,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../integrations/sync.ts';
 import { recoverImport } from '../posts/import/staging.ts';
-import { createTriggerWorker } from '../triggers/run.ts';
+import { createTriggerWorker, type TriggerDeps } from '../triggers/run.ts';
 import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
 import { deleteExpiredThrottles } from '../users/throttle-store.ts';
@@ -16,23 +18,36 @@ export interface Job {
   name: string;
   /** A number of milliseconds, or a cron expression in UTC. */
   every: number | string;
-  /** `signal` is aborted when the server stops; `onAlive` may be called to say that a long run is not stuck. */
+  /** `signal` is aborted when the process stops or no longer leads; `onAlive` may be called to say that a long run is not stuck. */
   run(signal: AbortSignal, onAlive?: () => void): Promise<unknown>;
 }
 
-export function serverJobs(deps: Deps, compose: Compose, uptime: Pick<Uptime, 'beat'>): Job[] {
-  const { db, clock, keys, log } = deps;
+/** The jobs of each process. Several may run them at the same time. */
+export function processJobs(
+  deps: Deps & Pick<TriggerDeps, 'db'>,
+  compose: Compose,
+  uptime: Pick<Uptime, 'beat'>,
+): Job[] {
   return [
-    { name: 'record-key-usage', every: 1_000, run: () => keys.flush() },
+    // Each process collects the uses that it saw.
+    { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
+    // Each run is taken by one process.
     { name: 'run-triggers', every: 250, run: createTriggerWorker(deps, compose) },
+    { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
+  ];
+}
+
+/** The jobs of the leader. The leader makes the scheduled backups too. */
+export function leaderJobs(deps: Deps): Job[] {
+  const { clock, log } = deps;
+  return [
     { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
-    { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
     {
       name: 'sweep',
       every: '*/5 * * * *',
       async run(signal) {
-        const swept = await sweep({ db }, clock.now(), signal);
+        const swept = await sweep(deps, clock.now(), signal);
         if (swept.deliveryIds + swept.logs > 0)
           log.info({ job: 'sweep', ...swept }, 'removed what had expired');
       },
@@ -65,7 +80,9 @@ export function startJobs(
         metrics.jobs(job.name, 'done').value++;
       } catch (error) {
         metrics.jobs(job.name, 'failed').value++;
-        log.error({ job: job.name, err: error }, 'job failed');
+        if (error instanceof LeaseLost)
+          log.warn({ job: job.name }, 'job ended: another process took it over');
+        else log.error({ job: job.name, err: error }, 'job failed');
       }
     }
     const tick = () => {
@@ -104,11 +121,14 @@ const REST_MS = 5;
  * limits on guessing, and marks of forms. In small batches, each a commit of its own, with a rest between them. `signal` ends it early, between two batches.
  */
 export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal) {
-  const deliveryIds = await drain(() => db.write((tx) => deleteExpiredClaims(tx, asOf, BATCH)), signal);
-  const logs = await drain(() => db.write((tx) => deleteExpiredDeliveries(tx, asOf, BATCH)), signal);
+  // With a key, because deliveries go on meanwhile.
+  const drainWith = (deleteExpired: (tx: WriteTx, asOf: Date, limit: number) => Promise<number>) =>
+    drain(() => db.write((tx) => deleteExpired(tx, asOf, BATCH), { key: 'sweep' }), signal);
+  const deliveryIds = await drainWith(deleteExpiredClaims);
+  const logs = await drainWith(deleteExpiredDeliveries);
   // Not counted: scripts read `logs` as entries of the delivery log.
   for (const deleteExpired of [deleteExpiredAudit, deleteExpiredThrottles, deleteExpiredFormMarks])
-    await drain(() => db.write((tx) => deleteExpired(tx, asOf, BATCH)), signal);
+    await drainWith(deleteExpired);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
 }
 

@@ -7,17 +7,21 @@ import { version } from '../lib/build.ts';
 import { samplesBy } from '../lib/metrics.ts';
 import { measureQueue } from '../triggers/queue-store.ts';
 
+/** For the help text of a gauge that is no sum of what the processes report. */
+const OF_DATABASE =
+  'All processes on a database report the same value, so take the maximum of them and not the sum.';
+
 /** Adds gauges that are read from the database. Each must be quick whatever the size, because it holds the thread. */
 export function addDatabaseGauges({ db, clock, metrics }: Pick<Deps, 'db' | 'clock' | 'metrics'>): void {
   const { registry } = metrics;
   registry.gauge(
     'tidings_delivery_claims',
-    'Delivery ids that are remembered, so that none is processed twice; 100000 means that many or more.',
+    `Delivery ids that are remembered, so that none is processed twice; 100000 means that many or more. ${OF_DATABASE}`,
     () => db.read((tx) => countLiveClaims(tx, clock.now())),
   );
   registry.gauge(
     'tidings_trigger_runs',
-    'Runs of triggers that are queued, and those that failed for good.',
+    `Runs of triggers that are queued, and those that failed for good. ${OF_DATABASE}`,
     async () => {
       const { queued, failed } = await db.read(measureQueue);
       return samplesBy('status', { queued, failed });
@@ -25,7 +29,7 @@ export function addDatabaseGauges({ db, clock, metrics }: Pick<Deps, 'db' | 'clo
   );
   registry.gauge(
     'tidings_trigger_run_oldest_age_seconds',
-    'How long the oldest queued run has waited; 0 when there is none.',
+    `How long the oldest queued run has waited; 0 when there is none. ${OF_DATABASE}`,
     async () => {
       const { oldest } = await db.read(measureQueue);
       return oldest === null ? 0 : Math.max(0, (clock.now().getTime() - Date.parse(oldest)) / 1000);
@@ -33,7 +37,7 @@ export function addDatabaseGauges({ db, clock, metrics }: Pick<Deps, 'db' | 'clo
   );
   registry.gauge(
     'tidings_webhooks_out_of_line',
-    'Webhooks at providers that differ from their desired state, because the provider refused a request.',
+    `Webhooks at providers that differ from their desired state, because the provider refused a request. ${OF_DATABASE}`,
     () => db.read(countProblems),
   );
 }
@@ -42,12 +46,17 @@ export function addDatabaseGauges({ db, clock, metrics }: Pick<Deps, 'db' | 'clo
 const RESOLUTION_MS = 20;
 
 /** Adds metrics of the process and its files. Returns a function that stops the event loop monitor. */
-export function addProcessMetrics({ registry }: Deps['metrics'], db: Database): () => void {
+export function addProcessMetrics({
+  metrics: { registry },
+  db,
+  process: name,
+}: Pick<Deps, 'metrics'> & { db: Database; process: string }): () => void {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
 
   registry.gauge('tidings_build_info', 'Always 1: the version is in the labels.', () => [
-    { labels: { version, bun: Bun.version }, value: 1 },
+    // With the name that the log lines of this process carry.
+    { labels: { version, bun: Bun.version, ...(db.engine === 'postgres' && { process: name }) }, value: 1 },
   ]);
   registry.gauge(
     'process_start_time_seconds',
@@ -68,7 +77,7 @@ export function addProcessMetrics({ registry }: Deps['metrics'], db: Database): 
   );
   registry.gauge(
     'tidings_database_bytes',
-    'The size of the database file and of its write-ahead log.',
+    `The size of the database, and of its write-ahead log where that is a file. ${OF_DATABASE}`,
     async () => {
       const sizes = await db.sizes();
       return sizes && samplesBy('file', sizes);

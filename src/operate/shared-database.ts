@@ -22,12 +22,12 @@ export async function openSharedDatabase(
   { url, readUrl, pool }: NonNullable<Config['database']>,
   secretKey: string,
   role: Role,
-  log: Logger,
+  { log, process }: { log: Logger; process: string },
 ): Promise<OpenDatabase> {
   // Loaded only where it is used: a process on the embedded file starts faster without.
   const { openPostgres } = await import('../../db/postgres/client.ts');
   const { openReplica } = await import('../../db/postgres/replica.ts');
-  const db = await openPostgres(url, role, { poolSize: pool, log });
+  const db = await openPostgres(url, role, { poolSize: pool, process, log });
   try {
     const key = Buffer.from(secretKey, 'base64');
     const fingerprint = keyFingerprint(key);

@@ -7,18 +7,22 @@ import { DAY_MS } from '../lib/time.ts';
 const KEPT_MS = 30 * DAY_MS;
 
 /** Begins a run, and deletes runs that ended long ago. */
-export async function insertRun(tx: WriteTx, id: string, publicUrl: string, now: Date): Promise<void> {
+export async function insertRun(
+  tx: WriteTx,
+  run: Pick<typeof serverRuns.$inferSelect, 'id' | 'publicUrl' | 'process'>,
+  now: Date,
+): Promise<void> {
   const at = now.toISOString();
   const oldest = new Date(now.getTime() - KEPT_MS).toISOString();
   await tx.delete(serverRuns).where(lt(serverRuns.aliveAt, oldest));
-  await tx.insert(serverRuns).values({ id, publicUrl, startedAt: at, aliveAt: at });
+  await tx.insert(serverRuns).values({ ...run, startedAt: at, aliveAt: at });
 }
 
 export async function extendRun(tx: WriteTx, id: string, now: Date): Promise<void> {
   await tx.update(serverRuns).set({ aliveAt: now.toISOString() }).where(eq(serverRuns.id, id));
 }
 
-/** Newest first. */
+/** The one that was alive last comes first. */
 export async function listRuns(tx: ReadTx, limit: number): Promise<(typeof serverRuns.$inferSelect)[]> {
-  return tx.select().from(serverRuns).orderBy(desc(serverRuns.startedAt)).limit(limit);
+  return tx.select().from(serverRuns).orderBy(desc(serverRuns.aliveAt)).limit(limit);
 }

@@ -1,8 +1,10 @@
+import { hostname } from 'node:os';
 import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
+import { randomToken } from '../lib/text.ts';
 import { extendRun, insertRun, listRuns } from './uptime-store.ts';
 
-// Records the times that the server ran, so that a person can look for deliveries missed in between.
+// Records the times that each process ran, so that a person can look for deliveries missed while none did.
 
 /** How often the server records that it is alive, in milliseconds: the precision of a pause. */
 export const BEAT_MS = 60_000;
@@ -10,10 +12,10 @@ export const BEAT_MS = 60_000;
 /** Shorter pauses are restarts: providers do not notice them, or retry after them. */
 const SHORTEST_PAUSE_MS = 2 * BEAT_MS;
 
-/** How many runs to search: after many restarts in a row the longest pause counts. */
-const MAX_RUNS = 50;
+/** How many runs to search: the last ones of some processes that are restarted often. */
+const MAX_RUNS = 200;
 
-/** A time in which the server did not run. ISO 8601. */
+/** A time in which no process ran. ISO 8601. */
 export interface Pause {
   from: string;
   to: string;
@@ -21,32 +23,40 @@ export interface Pause {
 
 export type Uptime = ReturnType<typeof trackUptime>;
 
-/** The run of one server. */
-export function trackUptime(deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl'>) {
-  const { db, clock, ids, publicUrl } = deps;
+/** Names this process in the database and, beside others, in the log: the pid of each container may be 1. */
+export function newProcessName(): string {
+  return `${hostname()}-${process.pid}-${randomToken(3).toLowerCase()}`;
+}
+
+/** The run of one process, and its name. */
+export function trackUptime(deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl'> & { process: string }) {
+  const { db, clock, ids, publicUrl, process } = deps;
   const id = ids.newId('run');
   return {
-    /** Begins a run. Resolves with the pause before it; null without one. */
+    /** Begins a run. Resolves with the pause that it ends; null without one. */
     begin: () =>
       db.write(async (tx) => {
         const now = clock.now();
         const [before] = await listRuns(tx, 1);
-        await insertRun(tx, id, publicUrl(), now);
+        await insertRun(tx, { id, publicUrl: publicUrl(), process }, now);
         return before === undefined ? null : pauseBetween(before.aliveAt, now.toISOString());
       }),
     /** Records that the server is alive. `giveUpMs`: how long to wait while another process writes. */
-    beat: (giveUpMs?: number) => db.write((tx) => extendRun(tx, id, clock.now()), { giveUpMs }),
+    beat: (giveUpMs?: number) =>
+      db.write((tx) => extendRun(tx, id, clock.now()), { key: `beat ${id}`, giveUpMs }),
   };
 }
 
 /** The newest pause that ended after `since`; null without one. */
 export async function findPause({ db }: Pick<Deps, 'db'>, since: string): Promise<Pause | null> {
   const runs = await db.read((tx) => listRuns(tx, MAX_RUNS));
-  for (const [index, run] of runs.entries()) {
-    const before = runs[index + 1];
-    if (before === undefined || run.startedAt <= since) return null;
-    const pause = pauseBetween(before.aliveAt, run.startedAt);
+  // Back in time: since when some process has been alive.
+  let aliveSince: string | null = null;
+  for (const { startedAt, aliveAt } of runs) {
+    const pause: Pause | null = aliveSince === null ? null : pauseBetween(aliveAt, aliveSince);
     if (pause !== null) return pause;
+    if (aliveSince === null || startedAt < aliveSince) aliveSince = startedAt;
+    if (aliveSince <= since) return null;
   }
   return null;
 }

@@ -139,7 +139,10 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
       await insertDelivery(tx, logged, now);
       return status;
     };
-    return deps.db.write(work, { giveUpMs: DELIVERY_WAIT_MS });
+    // The versions of one event keep their order. What is learned of a repository may concern all of its deliveries.
+    const subject = event === null ? deliveryId : `${repositoryId ?? ''} ${event.type} ${event.key}`;
+    const key = learned === null ? `delivery ${integrationId} ${subject}` : undefined;
+    return deps.db.write(work, { key, giveUpMs: DELIVERY_WAIT_MS });
   }
 }
 

@@ -199,15 +199,14 @@ export async function recordFailure(
     metrics.failedDeliveries.lastAtMs = performance.now();
   }
   const now = clock.now();
-  const write = (tx: WriteTx) => {
-    if (isVerified) return insertDelivery(tx, entry, now);
-    const kind = error instanceof Refusal ? error.log.kind : 'failed';
-    const cause = [entry.createdAt.slice(0, 16), String(entry.statusCode), kind];
-    const id = derivedId('dlv', entry.integrationId, ...cause);
-    return countDelivery(tx, { ...entry, id, repositoryId: null }, now);
-  };
+  const kind = error instanceof Refusal ? error.log.kind : 'failed';
+  const cause = [entry.createdAt.slice(0, 16), String(entry.statusCode), kind];
+  // The row of a minute and a cause, which all processes count in.
+  const counted = { ...entry, id: derivedId('dlv', entry.integrationId, ...cause), repositoryId: null };
+  const write = (tx: WriteTx) =>
+    isVerified ? insertDelivery(tx, entry, now) : countDelivery(tx, counted, now);
   try {
-    await db.write(write, { giveUpMs });
+    await db.write(write, { key: `delivery ${isVerified ? entry.id : counted.id}`, giveUpMs });
   } catch (err) {
     log.error({ err, integrationId: entry.integrationId }, 'a refused delivery could not be logged');
   }

@@ -23,6 +23,7 @@ export async function handOver(
   const { newest, previous } = await recordEvent(tx, delivery, event);
   const versions = previous === null ? [event] : [event, previous];
   const since = versions.map(({ occurredAt }) => occurredAt).sort()[0] ?? event.occurredAt;
+  // In the order of triggers and scopes: deliveries that queue the same runs at a time must not wait for each other.
   for (const trigger of await listEnabledTriggers(tx, integrationId, repositoryId)) {
     const { id: triggerId, filters } = trigger;
     const kind = kinds[trigger.event];
@@ -34,7 +35,7 @@ export async function handOver(
       else if (isMatch) await recordMatch(tx, key);
     }
     const scopes = new Set(versions.map((each) => kind.scopeOf(filters, each, repositoryId)));
-    for (const scope of scopes) {
+    for (const scope of [...scopes].sort()) {
       if (scope !== null) await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
     }
   }

@@ -15,7 +15,7 @@ interface ArrivalKey extends Pick<Event, 'type' | 'key'> {
   repositoryId: string | null;
 }
 
-/** The enabled triggers that listen to this place. */
+/** The enabled triggers that listen to this place, by id. */
 export async function listEnabledTriggers(
   tx: ReadTx,
   integrationId: string,
@@ -71,17 +71,22 @@ export async function queueRun(
 /** A run as the worker takes it. */
 export type DueRun = typeof triggerRuns.$inferSelect;
 
-/** Runs that never failed come first. A run that waits longer than any backoff dates from a clock set ahead. */
-export async function findDueRun(
+/**
+ * At most `limit` due runs, without those under way. Runs that never failed come first. A run that waits longer than any
+ * backoff dates from a clock set ahead.
+ */
+export async function listDueRuns(
   tx: ReadTx,
   now: Date,
   underWay: readonly Pick<DueRun, 'triggerId' | 'scope'>[],
-): Promise<DueRun | null> {
+  limit: number,
+): Promise<DueRun[]> {
   const isUnderWay = ({ triggerId, scope }: DueRun) =>
     underWay.some((each) => each.triggerId === triggerId && each.scope === scope);
   const latestDue = now.getTime() + Math.max(...backOffMs);
-  const rows = await statements(tx).due.all({ now: now.getTime(), latestDue, limit: underWay.length + 1 });
-  return rows.map(({ run }) => run).find((run) => !isUnderWay(run)) ?? null;
+  const due = { now: now.getTime(), latestDue, limit: underWay.length + limit };
+  const rows = await statements(tx).due.all(due);
+  return rows.map(({ run }) => run).filter((run) => !isUnderWay(run));
 }
 
 /** Removes the run, unless an event queued it again since. */
@@ -172,6 +177,7 @@ const statements = prepared((tx) => {
       .select({ id, event, filters, repositoryId: triggers.repositoryId })
       .from(triggers)
       .where(and(eq(triggers.integrationId, sql.placeholder('integrationId')), eq(triggers.enabled, true)))
+      .orderBy(asc(id))
       .prepare(),
     record: tx
       .insert(triggerEvents)

@@ -1,5 +1,12 @@
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
-import { isSystemFailure } from '../../db/failures.ts';
+import {
+  type Database,
+  type Lease,
+  type ReadTx,
+  type Storage,
+  type WriteTx,
+  withLease,
+} from '../../db/engine.ts';
+import { isSystemFailure, LeaseLost } from '../../db/failures.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText, Recipe } from '../drafts/model.ts';
@@ -11,10 +18,12 @@ import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
 import { backOffMs, type Trigger } from './model.ts';
-import { type DueRun, delayRun, findDueRun, finishRun, giveUpRun, postponeRun } from './queue-store.ts';
+import { type DueRun, delayRun, finishRun, giveUpRun, listDueRuns, postponeRun } from './queue-store.ts';
 import { findTrigger } from './store.ts';
 
-// A run makes the drafts of one scope: read the events, plan the drafts, compose each, write it.
+// A run makes the drafts of one scope: read the events, plan the drafts, compose each, write it. A process holds a lease
+// on each run that it does, so that several processes do different runs at the same time. A run whose process died or
+// hangs is taken over by another.
 
 /** Plan again this often in one run after a person closes the rolling draft meanwhile. */
 const MAX_PLANS = 3;
@@ -24,10 +33,16 @@ const MAX_ERROR_LENGTH = 500;
 /** How long a run waits after the system failed, such as a full disk or a locked database, in milliseconds. */
 const SYSTEM_WAIT_MS = 10_000;
 
+/** How many due runs to choose from: other processes may be at work on the first ones. */
+const MAX_CANDIDATES = 20;
+
+export type TriggerDeps = AuditDeps & Pick<Deps, 'ids'> & { db: Storage & Pick<Database, 'lease'> };
+
+/** `db` writes only while the run is this process's own. */
 type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
 /** For the server's job: rests after a failure for which not even a delay could be written. Logs each once. */
-export function createTriggerWorker(deps: Needs, compose: Compose) {
+export function createTriggerWorker(deps: TriggerDeps, compose: Compose) {
   const reported = new Set<string>();
   let failedAt: number | null = null;
   return async (signal?: AbortSignal, onStep?: () => void): Promise<number> => {
@@ -46,52 +61,110 @@ export function createTriggerWorker(deps: Needs, compose: Compose) {
   };
 }
 
+/** A run that this process does. */
+interface Work {
+  run: DueRun;
+  lease: Lease;
+  /** With `db` under the lease. */
+  deps: Needs;
+  /** Each step ends when a draft fails, the last when all are made. */
+  steps: AsyncGenerator<void, void>;
+}
+
 /**
- * Does the due runs until none is left, and returns how many. Several processes may do this at once, because doing a
- * run twice changes nothing. After each draft that fails, the other runs come first. Throws when a failure of the system
- * cannot be recorded. `onStep` is a sign of life; `reported` holds the failures that are in the log already.
+ * Does the due runs until none is left, and returns how many. Several processes may do this at once. After each draft
+ * that fails, the other runs come first. Throws when a failure of the system cannot be recorded. `onStep` is a sign of
+ * life; `reported` holds the failures that are in the log already.
  */
 export async function runTriggers(
-  deps: Needs,
+  deps: TriggerDeps,
   compose: Compose,
   signal?: AbortSignal,
   onStep: () => void = () => undefined,
   reported = new Set<string>(),
 ): Promise<number> {
-  const { db, clock } = deps;
   let done = 0;
-  /** Runs in progress. Each step ends when a draft fails, the last when all are made. */
-  const waiting: { run: DueRun; steps: AsyncGenerator<void, void> }[] = [];
+  /** In turn: the one that waits longest comes first. */
+  const underWay: Work[] = [];
   const composeOne: Compose = (recipe, material) => {
     onStep();
     return compose(recipe, material);
   };
-  while (signal?.aborted !== true) {
-    onStep();
-    const underWay = waiting.map(({ run }) => run);
-    const run = await db.read((tx) => findDueRun(tx, clock.now(), underWay));
-    const work = run === null ? waiting.shift() : { run, steps: doRun(deps, composeOne, run, signal) };
-    if (work === undefined) break;
-    try {
-      if ((await work.steps.next()).done) {
+  try {
+    while (signal?.aborted !== true) {
+      onStep();
+      const taken = await takeRun(
+        deps,
+        underWay.map(({ run }) => run),
+      );
+      const work = taken === null ? underWay.shift() : begin(deps, composeOne, taken, signal);
+      if (work === undefined) break;
+      underWay.push(work);
+      try {
+        if (!(await work.steps.next()).done) continue;
         done++;
         reported.clear();
-      } else waiting.push(work);
-    } catch (error) {
-      if (!isSystemFailure(error)) throw error;
-      await delay(deps, work.run, error);
-      report(deps, reported, error, work.run);
+      } catch (error) {
+        if (error instanceof LeaseLost) {
+          const { triggerId, scope } = work.run;
+          deps.log.warn({ triggerId, scope }, 'another process took over a trigger run');
+        } else {
+          if (!isSystemFailure(error)) throw error;
+          await delay(work, error);
+          report(deps, reported, error, work.run);
+        }
+      }
+      underWay.pop();
+      await work.lease.release();
     }
+  } finally {
+    for (const { lease } of underWay) await lease.release();
   }
   return done;
 }
 
+/** The next due run, unless other processes do all of them. */
+async function takeRun(
+  { db, clock }: TriggerDeps,
+  underWay: readonly DueRun[],
+): Promise<{ run: DueRun; lease: Lease } | null> {
+  const listDue = () => db.read((tx) => listDueRuns(tx, clock.now(), underWay, MAX_CANDIDATES));
+  for (;;) {
+    const due = await listDue();
+    if (due.length === 0) return null;
+    const lease = await db.lease(due.map(leaseOf));
+    if (lease === null) return null;
+    // Another process may have done it before the lease was taken.
+    const run = (await listDue()).find((each) => leaseOf(each) === lease.name);
+    if (run !== undefined) return { run, lease };
+    await lease.release();
+  }
+}
+
+const leaseOf = ({ triggerId, scope }: DueRun) => `run ${triggerId} ${scope}`;
+
+function begin(
+  deps: TriggerDeps,
+  compose: Compose,
+  { run, lease }: Pick<Work, 'run' | 'lease'>,
+  signal: AbortSignal | undefined,
+): Work {
+  const held: Needs = { ...deps, db: withLease(deps.db, lease) };
+  return { run, lease, deps: held, steps: doRun(held, compose, run, signal) };
+}
+
+/** The drafts of one trigger are written one after the other. */
+const keyOf = ({ triggerId }: DueRun) => `trigger ${triggerId}`;
+
 /** Throws the failure when the delay cannot be written. */
-async function delay({ db, clock }: Needs, run: DueRun, failure: unknown): Promise<void> {
+async function delay({ deps: { db, clock }, run }: Work, failure: unknown): Promise<void> {
   const dueAt = new Date(clock.now().getTime() + SYSTEM_WAIT_MS);
   try {
     // Try once: the failed work has waited for the lock already.
-    await db.write((tx) => delayRun(tx, run, shortMessageOf(failure), dueAt), { giveUpMs: 0 });
+    await db.write((tx) => delayRun(tx, run, shortMessageOf(failure), dueAt), {
+      key: keyOf(run),
+      giveUpMs: 0,
+    });
   } catch {
     throw failure;
   }
@@ -120,6 +193,7 @@ async function* doRun(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<void, void> {
   const { db, clock, log } = deps;
+  const write = <Result>(work: (tx: WriteTx) => Promise<Result>) => db.write(work, { key: keyOf(run) });
   const failures: unknown[] = [];
   try {
     let isClosed = true;
@@ -132,10 +206,10 @@ async function* doRun(
         if (signal?.aborted === true) return;
         try {
           const text = draft.material === null ? null : await compose(recipeOf(trigger), draft.material);
-          const written = await db.write((tx) => writePlanned(tx, deps, trigger, run.scope, draft, text));
+          const written = await write((tx) => writePlanned(tx, deps, trigger, run.scope, draft, text));
           isClosed ||= written === 'closed';
         } catch (error) {
-          if (isSystemFailure(error)) throw error;
+          if (endsRun(error)) throw error;
           failures.push(error);
           yield;
         }
@@ -143,23 +217,28 @@ async function* doRun(
     }
     if (isClosed) failures.push(new Error('the draft was published or deleted again and again meanwhile'));
   } catch (error) {
-    if (isSystemFailure(error)) throw error;
+    if (endsRun(error)) throw error;
     failures.push(error);
   }
   // An aborted run stays queued.
   if (signal?.aborted === true) return;
   const [failure] = failures;
-  if (failure === undefined) return db.write((tx) => finishRun(tx, run));
+  if (failure === undefined) return write((tx) => finishRun(tx, run));
   const waitMs = backOffMs[run.attempts];
   const { triggerId, scope, attempts } = run;
   const context = { triggerId, scope, attempts: attempts + 1, err: failure };
   if (waitMs === undefined) {
     log.error(context, 'a trigger run failed for the last time and was given up');
-    return db.write((tx) => giveUpRun(tx, run, shortMessageOf(failure)));
+    return write((tx) => giveUpRun(tx, run, shortMessageOf(failure)));
   }
   const dueAt = new Date(clock.now().getTime() + waitMs);
   log.warn({ ...context, nextAttemptAt: dueAt.toISOString() }, 'a trigger run failed; retrying later');
-  return db.write((tx) => postponeRun(tx, run, shortMessageOf(failure), dueAt));
+  return write((tx) => postponeRun(tx, run, shortMessageOf(failure), dueAt));
+}
+
+/** The run failed through no fault of its own. */
+function endsRun(error: unknown): boolean {
+  return isSystemFailure(error) || error instanceof LeaseLost;
 }
 
 /** Null when the trigger was deleted. */

@@ -168,9 +168,9 @@ describe('after a pause of the server', () => {
   /** The server ran, was away for so long, and runs again. */
   async function pause(awayMs: number): Promise<void> {
     const { deps, clock } = started.app;
-    await trackUptime(deps).begin();
+    await trackUptime({ ...deps, process: 'test' }).begin();
     clock.advance(awayMs);
-    await trackUptime(deps).begin();
+    await trackUptime({ ...deps, process: 'test' }).begin();
   }
 
   const pages = () => [LIST, `${LIST}/${id}`];

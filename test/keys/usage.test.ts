@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
 import { KeyUsage } from '../../src/keys/embedded.ts';
+import { fixedClock } from '../support/clock.ts';
 import { allRows } from '../support/rows.ts';
-import { appWithOrganization, bearer } from '../support/test-app.ts';
+import { appWithOrganization, bearer, createTestApp } from '../support/test-app.ts';
+import { openTogether } from '../support/together.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -140,4 +142,20 @@ test('a use that comes while another is written stays pending', () => {
   usage.markWritten(due, first);
   expect(usage.due(second)).toEqual(new Map());
   expect(usage.due(second, { all: true })).toEqual(new Map([['key_1', second]]));
+});
+
+test('of two processes the later use counts, in whatever order they write', async () => {
+  await using together = await openTogether();
+  const [one, other] = together.databases.map((db) => createTestApp({ db, clock: fixedClock() }));
+  if (one === undefined || other === undefined) throw new Error('two are opened');
+  await one.addOrganization('org_1');
+  const key = await one.addKey('org_1');
+  const lastUsed = async () => (await one.deps.keys.listKeys('org_1'))[0]?.lastUsedAt;
+  await one.deps.keys.verifyKey(key.key, 'api.read');
+  other.clock.advance(5_000);
+  await other.deps.keys.verifyKey(key.key, 'api.read');
+  await other.deps.keys.flush();
+  expect(await lastUsed()).toBe(other.clock.now().toISOString());
+  await one.deps.keys.flush();
+  expect(await lastUsed()).toBe(other.clock.now().toISOString());
 });

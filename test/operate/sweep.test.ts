@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { planSweep, serverJobs, startJobs, sweep } from '../../src/operate/jobs.ts';
+import { leaderJobs, planSweep, startJobs, sweep } from '../../src/operate/jobs.ts';
 import { changeOrganization } from '../../src/organizations/service.ts';
 import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
@@ -68,9 +68,7 @@ test('ends between two batches when the server stops', async () => {
 });
 
 test('the job logs how much it removed, and nothing when it removed nothing', async () => {
-  const job = serverJobs(app.deps, () => Promise.reject(new Error('no draft is made here')), {
-    beat: async () => undefined,
-  }).find(({ name }) => name === 'sweep');
+  const job = leaderJobs(app.deps).find(({ name }) => name === 'sweep');
   expect(job?.every).toBe('*/5 * * * *');
   const said = () => app.logged.filter(({ job }) => job === 'sweep');
   await job?.run(new AbortController().signal);

@@ -130,7 +130,8 @@ export async function* openProviderPages(
 
   const db = openDatabase(join(dataDir, 'tidings.db'));
   // A run that begins later than all that was looked at: what lies between is the pause.
-  await db.write((tx) => insertRun(tx, 'run_later', new URL(base).origin, new Date(Date.now() + 600_000)));
+  const later = { id: 'run_later', publicUrl: new URL(base).origin, process: null };
+  await db.write((tx) => insertRun(tx, later, new Date(Date.now() + 600_000)));
   db.$client.close();
   await page.goto(integration);
   await page.getByText('Tidings was not running').waitFor();

@@ -1,0 +1,132 @@
+import { expect, test } from 'bun:test';
+import type { Lease, Storage } from '../../db/engine.ts';
+import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
+import type { Job } from '../../src/operate/jobs.ts';
+import { leaderJobs } from '../../src/operate/jobs.ts';
+import { startLeader } from '../../src/operate/leader.ts';
+import { valuesOf } from '../support/database.ts';
+import { createTestApp } from '../support/test-app.ts';
+import { openTogether } from '../support/together.ts';
+import { until } from '../support/until.ts';
+
+/** A job that runs until it is aborted. */
+function longJob(run: (signal: AbortSignal) => Promise<unknown>): Job {
+  return { name: 'long', every: 1, run };
+}
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+
+const isTrue = (value: boolean) => value;
+
+test('the only process leads at once', async () => {
+  const { deps, db } = createTestApp();
+  const started = Promise.withResolvers<void>();
+  const leadership = startLeader({ ...deps, db }, () => [longJob(async () => started.resolve())]);
+  await started.promise;
+  expect(leadership.isLeader()).toBe(true);
+  expect(await deps.metrics.registry.render()).toContain('\ntidings_leader 1\n');
+  await leadership.stop();
+  expect(leadership.isLeader()).toBe(false);
+  expect(await deps.metrics.registry.render()).toContain('\ntidings_leader 0\n');
+});
+
+test('one of two processes leads, and the other takes its place when it stops', async () => {
+  await using together = await openTogether();
+  const leaderships = together.databases.map((db) =>
+    startLeader({ ...createTestApp({ db }).deps, db }, () => []),
+  );
+  const leading = () => leaderships.filter((each) => each.isLeader());
+  await until(
+    async () => leading().length,
+    (count) => count > 0,
+  );
+  const [first] = leading();
+  expect(leading()).toHaveLength(1);
+  await first?.stop();
+  await until(
+    async () => leading().length,
+    (count) => count > 0,
+  );
+  expect(leading()).toHaveLength(1);
+  expect(leading()[0]).not.toBe(first);
+  await leading()[0]?.stop();
+  for (const each of leaderships) await each.stop();
+});
+
+test('a leader that was frozen for long aborts its jobs, and what they still write is refused', async () => {
+  await using together = await openTogether();
+  const [db] = together.databases;
+  const app = createTestApp({ db });
+  await app.addOrganization('org_a');
+  const wokenUp = Promise.withResolvers<void>();
+  const written = Promise.withResolvers<unknown>();
+  const leadership = startLeader({ ...app.deps, db }, (leased: Storage) => [
+    longJob(async (signal) => {
+      await wokenUp.promise;
+      const rename = leased.write(
+        (tx) => tx.run("update organizations set name = 'Late'") as Promise<unknown>,
+      );
+      written.resolve(await rename.catch((error: unknown) => error));
+      await aborted(signal);
+    }),
+  ]);
+  await until(async () => leadership.isLeader(), isTrue);
+  await together.endLeases();
+  wokenUp.resolve();
+  expect(await written.promise).toBeInstanceOf(LeaseLost);
+  await until(
+    async () => leadership.isLeader(),
+    (is) => !is,
+  );
+  expect(await valuesOf(db, 'select name from organizations')).toEqual([['Organization org_a']]);
+  expect(app.logged.map(({ msg }) => msg)).toContain(
+    'another process may lead by now: the jobs of the leader end here',
+  );
+  // It leads again when nobody else does.
+  await until(async () => leadership.isLeader(), isTrue);
+  await leadership.stop();
+});
+
+test('a job that fails because another process leads is no error', async () => {
+  const { deps, db, logged } = createTestApp();
+  const leadership = startLeader({ ...deps, db }, () => [
+    longJob(() => Promise.reject(new LeaseLost('another process took over the lease leader'))),
+  ]);
+  const said = 'job ended: another process took it over';
+  await until(async () => logged.some(({ msg }) => msg === said), isTrue);
+  await leadership.stop();
+  expect(logged.filter(({ level }) => level === 'error')).toEqual([]);
+});
+
+test('the jobs of the leader write under its lease', async () => {
+  await using together = await openTogether();
+  const [db] = together.databases;
+  const app = createTestApp({ db });
+  await app.addOrganization('org_a');
+  let leased: Storage | undefined;
+  const leadership = startLeader({ ...app.deps, db }, (storage) => {
+    leased = storage;
+    return [];
+  });
+  await until(async () => leadership.isLeader(), isTrue);
+  const sweep = leaderJobs({ ...app.deps, db: leased ?? db }).find(({ name }) => name === 'sweep');
+  await together.endLeases();
+  const ended = await sweep?.run(new AbortController().signal).catch((error: unknown) => error);
+  expect(ended).toBeInstanceOf(LeaseLost);
+  await leadership.stop();
+});
+
+test('a process tries again when the database was away', async () => {
+  const { deps, db, logged } = createTestApp();
+  let attempts = 0;
+  const lease = async (names: readonly string[]): Promise<Lease | null> => {
+    if (++attempts === 1) throw new DatabaseUnavailable(new Error('gone'));
+    return db.lease(names);
+  };
+  const storage = { read: db.read, write: db.write, lease };
+  const leadership = startLeader({ ...deps, db: storage }, () => []);
+  await until(async () => leadership.isLeader(), isTrue);
+  await leadership.stop();
+  expect(logged).toEqual([]);
+});
