@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import type { ReadTx } from '../../db/engine.ts';
 import { type ImportOptions, importFile } from '../../src/posts/import/service.ts';
 import { recoverImport } from '../../src/posts/import/staging.ts';
 import { contentTypes, type OwnedPost, type Post, postStatuses } from '../../src/posts/model.ts';
@@ -14,6 +16,7 @@ import {
   takePiece,
 } from '../../src/posts/write-store.ts';
 import { signedIn, type Visit } from '../support/dashboard.ts';
+import { execute, valuesOf } from '../support/database.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, bearer, examplePost, type TestApp } from '../support/test-app.ts';
 
@@ -43,25 +46,28 @@ function importPosts(posts: readonly Partial<Post>[], options: Partial<ImportOpt
 const numbered = (count: number, fields: Partial<Post> = {}) =>
   Array.from({ length: count }, (_, n) => ({ ...examplePost(n), id: `p${n}`, ...fields }));
 
-/** Calls `look` at each commit, while its writes can be seen. */
-function watchCommits(look: () => void): void {
-  const { $client } = app.db;
-  const query = $client.query.bind($client);
-  $client.query = ((text: string) => {
-    if (text === 'COMMIT') look();
-    return query(text);
-  }) as typeof $client.query;
+/** Calls `look` at the end of each write, which sees what the write did. */
+function watchWrites(look: (tx: ReadTx) => Promise<void>): void {
+  const write = app.db.write.bind(app.db);
+  app.db.write = (work, options) =>
+    write(async (tx) => {
+      const result = await work(tx);
+      await look(tx);
+      return result;
+    }, options);
 }
 
-const countRows = (table: string) =>
-  Number(app.db.$client.query(`select count(*) from ${table}`).values()[0]?.[0]);
+const countIn = async (tx: ReadTx, table: string) =>
+  Number((await tx.values(sql.raw(`select count(*) from ${table}`)))[0]?.[0]);
+
+const countRows = (table: string) => app.db.read((tx) => countIn(tx, table));
 
 describe('a large import', () => {
   test('commits a hundred posts at a time, and a quarter of a million characters', async () => {
     const steps: { staged: number; moved: number }[] = [];
     let before = { staged: 0, posts: 0 };
-    watchCommits(() => {
-      const now = { staged: countRows('staged_posts'), posts: countRows('posts') };
+    watchWrites(async (tx) => {
+      const now = { staged: await countIn(tx, 'staged_posts'), posts: await countIn(tx, 'posts') };
       steps.push({ staged: Math.abs(now.staged - before.staged), moved: now.posts - before.posts });
       before = now;
     });
@@ -110,21 +116,23 @@ describe('a large import', () => {
     });
     await Promise.all(looks);
     expect(seen).toEqual([...Array(4).fill('nothing'), ...Array(5).fill('everything')]);
-    expect([countRows('imports'), countRows('staged_posts'), countRows('posts')]).toEqual([0, 0, 401]);
+    expect([await countRows('imports'), await countRows('staged_posts'), await countRows('posts')]).toEqual([
+      0, 0, 401,
+    ]);
     const counts = 'select organization_id, status, count from post_counts where count <> 0';
-    expect(app.db.$client.query(counts).values()).toEqual([['org_a', 'published', 401]]);
+    expect(await valuesOf(app.db, counts)).toEqual([['org_a', 'published', 401]]);
   });
 
   test('that fails midway leaves nothing behind', async () => {
     await app.addPosts('org_a', ...numbered(150, { title: 'Old' }));
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const failure = importPosts(numbered(400), {
       onProgress: (done) => {
         if (done > 100) throw new Error('the disk is full');
       },
     });
     await expect(failure).rejects.toThrow('the disk is full');
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('fails when another organization takes one of its ids meanwhile', async () => {
@@ -328,7 +336,7 @@ describe('an import whose process was killed', () => {
   });
 
   test('while it was being removed is removed', async () => {
-    app.db.$client.run("delete from imports where id = 'import_1'");
+    await execute(app.db, "delete from imports where id = 'import_1'");
     await app.db.write(takePiece);
     await recoverImport(app.deps);
     expect(await app.db.read((tx) => isImporting(tx))).toBe(false);
@@ -342,7 +350,7 @@ describe('an import whose process was killed', () => {
     app.clock.advance(30_000);
     await recoverImport(app.deps);
     expect(await app.db.read((tx) => isImporting(tx))).toBe(false);
-    expect(countRows('posts')).toBe(3);
+    expect(await countRows('posts')).toBe(3);
     expect(await titles()).toEqual(['New', 'New', 'New']);
   });
 
@@ -351,6 +359,6 @@ describe('an import whose process was killed', () => {
     app.clock.advance(30_000);
     await importPosts(numbered(150).map((post) => ({ ...post, id: `next-${post.id}` })));
     expect(await stored()).toHaveLength(153);
-    expect(countRows('posts')).toBe(153);
+    expect(await countRows('posts')).toBe(153);
   });
 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { UploadError, type UploadProblem } from '../../src/http/request.ts';
 import { setEnabled } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/model.ts';
@@ -7,6 +8,7 @@ import { changeOrganization } from '../../src/organizations/service.ts';
 import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createReceiver } from '../../src/receiver/receive.ts';
+import { execute, sqliteOf } from '../support/database.ts';
 import {
   appWithGithub,
   claimCount,
@@ -16,6 +18,7 @@ import {
   linearRequest,
   logOf,
 } from '../support/deliveries.ts';
+import { refuseWrites } from '../support/faults.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
 import type { TestApp } from '../support/test-app.ts';
@@ -43,7 +46,7 @@ describe('an accepted delivery', () => {
       message: 'Webhook configured successfully',
       data: { event: 'ping', delivery: DELIVERY },
     });
-    expect(claimCount(app)).toBe(1);
+    expect(await claimCount(app)).toBe(1);
     expect(await logOf(app)).toEqual([
       {
         id: expect.stringMatching(/^dlv_/),
@@ -260,7 +263,7 @@ describe('a refused delivery', () => {
     const response = await app.request(...(await request()));
     expect(await response.json()).toEqual({ error });
     expect(response.status).toBe(status);
-    expect(claimCount(app)).toBe(0);
+    expect(await claimCount(app)).toBe(0);
     const log = await logOf(app);
     if (reason === null) expect(log).toEqual([]);
     else
@@ -411,7 +414,7 @@ describe('the log of deliveries from a sender without the secret', () => {
   });
 
   test('is one entry a minute also where the service itself fails before the signature is checked', async () => {
-    app.db.$client.run("UPDATE integrations SET secret = x'00'");
+    await execute(app.db, sql`UPDATE integrations SET secret = ${Buffer.of(0)}`);
     for (let n = 0; n < 20; n++) expect((await app.request(...forged())).status).toBe(500);
     expect(await logOf(app)).toMatchObject([{ status: 'failed', statusCode: 500, count: 20 }]);
   });
@@ -469,7 +472,7 @@ describe('Linear', () => {
     const response = await app.request(...linearRequest(linear, payload(timestamp), { event: 'Reaction' }));
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({ error: `Malformed payload: ${message}` });
-    expect(claimCount(app)).toBe(0);
+    expect(await claimCount(app)).toBe(0);
   });
 });
 
@@ -487,17 +490,17 @@ describe('deliveries that fail in a row', () => {
   const send = async (options: Parameters<typeof githubRequest>[2] = {}, payload: unknown = ping) =>
     (await app.request(...githubRequest(connected, payload, options))).status;
   test('are counted while the system fails, and one that is taken ends the row', async () => {
-    app.db.$client.run('PRAGMA query_only = ON');
+    const allowWrites = await refuseWrites(app.db, 'read-only');
     expect([await send(), await send(), inARow()]).toEqual([500, 500, 2]);
     expect(await app.deps.metrics.registry.render()).toContain('\ntidings_deliveries_failed_in_a_row 2\n');
-    app.db.$client.run('PRAGMA query_only = OFF');
+    await allowWrites();
     // A refusal says nothing about the system.
     expect([await send({}, 'no JSON'), inARow()]).toEqual([400, 2]);
     expect([await send(), inARow()]).toEqual([200, 0]);
   });
 
   test('do not count from a sender who is not verified', async () => {
-    app.db.$client.run('PRAGMA query_only = ON');
+    await refuseWrites(app.db, 'read-only');
     expect(await send({ secret: 'x' })).toBe(401);
     expect(await send({ headers: { 'x-hub-signature-256': undefined } })).toBe(400);
     expect(inARow()).toBe(0);
@@ -544,7 +547,7 @@ describe('while it is being disconnected', () => {
         status: 404,
         message: 'Integration not found',
       });
-      const { delivery_claims, deliveries, events } = allRows(app.db);
+      const { delivery_claims, deliveries, events } = await allRows(app.db);
       expect({ delivery_claims, deliveries, events }).toEqual({
         delivery_claims: [],
         deliveries: [],
@@ -562,7 +565,7 @@ describe('while it is being disconnected', () => {
         message: 'Repository not found',
       });
       expect(await logOf(app)).toMatchObject([{ status: 'rejected', statusCode: 404 }]);
-      expect([claimCount(app), allRows(app.db).events]).toEqual([0, []]);
+      expect([await claimCount(app), (await allRows(app.db)).events]).toEqual([0, []]);
     },
   );
 
@@ -587,7 +590,7 @@ describe('while another process locks the database', () => {
 
   /** Each attempt to begin a transaction takes 100 ms, and fails until `endsAtMs`. */
   function lockUntil(endsAtMs: number): void {
-    const { $client } = app.db;
+    const { $client } = sqliteOf(app.db);
     const query = $client.query.bind($client);
     $client.query = ((text: string) => {
       if (text === 'BEGIN IMMEDIATE') {
@@ -608,7 +611,7 @@ describe('while another process locks the database', () => {
     expect(time).toBeLessThan(4_000);
     expect(app.logged.map(({ msg }) => msg)).toContain('a refused delivery could not be logged');
     expect(await logOf(app)).toEqual([]);
-    expect(claimCount(app)).toBe(0);
+    expect(await claimCount(app)).toBe(0);
     // Readiness measures itself how long another process writes.
     expect(app.deps.metrics.failedDeliveries.inARow).toBe(0);
   });
@@ -631,7 +634,7 @@ describe('while another process locks the database', () => {
     expect(await logOf(app)).toMatchObject([
       { status: 'failed', statusCode: 500, reason: expect.stringContaining('database is locked') },
     ]);
-    expect(claimCount(app)).toBe(0);
+    expect(await claimCount(app)).toBe(0);
   });
 
   test('the upload does not shorten the wait', async () => {

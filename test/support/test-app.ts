@@ -1,5 +1,4 @@
 import type { Database } from '../../db/engine.ts';
-import type { SqliteDatabase } from '../../db/sqlite/client.ts';
 import { createApp } from '../../src/app.ts';
 import { SERVER } from '../../src/audit/model.ts';
 import type { Deps } from '../../src/deps.ts';
@@ -27,8 +26,8 @@ export const PUBLIC_URL = 'https://tidings.test';
 
 export interface TestApp {
   /** With the whole database, so that tests can look at its rows. */
-  readonly deps: Deps & { readonly db: SqliteDatabase };
-  readonly db: SqliteDatabase;
+  readonly deps: Deps & { readonly db: Database };
+  readonly db: Database;
   readonly clock: MovableClock;
   /** Each line that was logged, parsed. */
   readonly logged: Record<string, unknown>[];
@@ -71,7 +70,7 @@ export async function appWithOrganization({
 
 /** The whole app on a fresh in-memory database with the real migrations, and a clock that stands still. */
 export function createTestApp(overrides: Overrides = {}): TestApp {
-  const db = (overrides.db ?? openTestDatabase()) as SqliteDatabase;
+  const db = overrides.db ?? openTestDatabase();
   const clock = overrides.clock ?? fixedClock();
   const logged: Record<string, unknown>[] = [];
   const log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) });

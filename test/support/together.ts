@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import type { Database, Lease } from '../../db/engine.ts';
-import { openPostgres } from '../../db/postgres/client.ts';
 import { openDatabase } from '../../db/sqlite/client.ts';
 import { temporaryFolder } from './cli.ts';
-import { createPostgresDatabase, execute, testEngine } from './database.ts';
+import { createSharedDatabase, execute, testEngine } from './database.ts';
 
 /** One new database that two processes have open, on the engine that this run tests. */
 export interface Together extends AsyncDisposable {
@@ -17,9 +16,8 @@ export function openTogether(): Promise<Together> {
 }
 
 async function openServer(): Promise<Together> {
-  const url = await createPostgresDatabase();
-  const open = (process: string) => openPostgres(url, 'server', { poolSize: 4, process });
-  const databases = [await open('one'), await open('other')] as const;
+  const { open } = createSharedDatabase();
+  const databases = [open(), open()] as const;
   return {
     databases,
     endLeases: () => execute(databases[0], 'delete from leases'),
