@@ -186,7 +186,8 @@ async function openFirst(
 
 function adviceFor(error: unknown, setting: string): string {
   const state = sqlStateOf(error);
-  if (state.startsWith('28')) return `Check the user and the password in ${setting}.`;
+  if (state.startsWith('28') || /authentication failed/i.test(messageOf(error)))
+    return `Check the user and the password in ${setting}.`;
   if (state === '3D000') return `Create the database, or correct its name in ${setting}.`;
   if (state === '53300') return 'Raise max_connections of the server, or lower DATABASE_POOL.';
   if (state.startsWith('57P')) return 'The server starts or stops. Try again in a moment.';
