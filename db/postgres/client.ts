@@ -4,7 +4,7 @@ import type { Logger } from '../../src/lib/log.ts';
 import type { Database, Role } from '../engine.ts';
 import { DatabaseBusy, DatabaseUnavailable, PostgresError } from '../failures.ts';
 import { type Address, AddressError, parseAddress } from './address.ts';
-import { type Connection, type ConnectionOptions, connect } from './connection.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
 import { isReadOnly, sqlStateOf, toFailure } from './errors.ts';
 import { createLeases } from './leases.ts';
 import { migrate } from './migrate.ts';
@@ -44,22 +44,17 @@ export async function openPostgres(
   role: Role = 'command',
   options: PostgresOptions = {},
 ): Promise<Database> {
-  const { db, way } = await connectTo(url, { process: role, ...options });
-  try {
-    await upgrade(way, db.address);
-    return db;
-  } catch (error) {
-    await db.close();
-    throw error;
-  }
+  return connectAfter(migrate, url, { process: role, ...options });
 }
 
 /** Connects to a database as it is. Throws `PostgresError` when it cannot be reached. */
 export async function connectPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
-  return (await connectTo(url, options)).db;
+  return connectAfter(async () => undefined, url, options);
 }
 
-async function connectTo(
+/** Connects once `prepare` is done. */
+async function connectAfter(
+  prepare: (sql: SQL) => Promise<void>,
   url: string,
   {
     poolSize = 10,
@@ -68,10 +63,10 @@ async function connectTo(
     setting = 'DATABASE_URL',
     log,
   }: PostgresOptions,
-): Promise<{ db: PostgresDatabase; way: ConnectionOptions }> {
+): Promise<PostgresDatabase> {
   const address = readAddress(url, setting);
   const connectMs = address.connectMs ?? CONNECT_MS;
-  const first = await openFirst(address, connectMs, setting);
+  const { ways, isDirect } = await findWays(address, connectMs, setting, prepare);
 
   let isAway = false;
   const onOutage = (error: unknown) => {
@@ -80,14 +75,12 @@ async function connectTo(
   };
   const pool = createPool(poolSize, async (onLost) => {
     try {
-      const { connection } = await connectAnyWay(
-        address.ways,
-        { prepare: first.isDirect },
-        { answerMs: limits.answerMs, connectMs, onLost },
+      const connection = await tryWays(ways, {}, (way) =>
+        connect(way, { answerMs: limits.answerMs, connectMs, onLost }),
       );
       if (isAway) log?.info('the database can be reached again');
       isAway = false;
-      return createSession(connection);
+      return createSession(connection, limits.answerMs);
     } catch (error) {
       onOutage(error);
       throw error;
@@ -108,18 +101,18 @@ async function connectTo(
   }
 
   const leases = createLeases(run, name);
-  const db: PostgresDatabase = {
+  return {
     engine: 'postgres',
     address,
-    isDirect: first.isDirect,
+    isDirect,
     ...storage,
     lease: leases.lease,
     async health() {
       try {
-        const [[isStandby, isReadOnlyNow] = []] = await run(
-          "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'",
+        const [[isReadOnlyNow] = []] = await run(
+          "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'",
         );
-        return isStandby === 1 || isReadOnlyNow === 1 ? 'READ_ONLY' : null;
+        return isReadOnlyNow === 1 ? 'READ_ONLY' : null;
       } catch (error) {
         if (error instanceof DatabaseBusy) return 'BUSY';
         if (error instanceof DatabaseUnavailable) return 'UNREACHABLE';
@@ -135,7 +128,6 @@ async function connectTo(
       await pool.close();
     },
   };
-  return { db, way: first.way };
 }
 
 /** Throws `PostgresError`. */
@@ -154,40 +146,54 @@ export function readAddress(url: string, setting: string): Address {
  */
 const DIRECT = 'tidings.direct';
 
-/** Finds the way to connect, and whether a pooler such as PgBouncer stands in between. */
-async function openFirst(
+/** Runs `prepare`. Returns the ways to connect, which tell whether statements may be prepared by name. */
+async function findWays(
   address: Address,
   connectMs: number,
   setting: string,
-): Promise<{ way: ConnectionOptions; isDirect: boolean }> {
-  const limits = { answerMs: connectMs, connectMs, onLost: () => undefined };
+  prepare: (sql: SQL) => Promise<void>,
+): Promise<{ ways: readonly ConnectionOptions[]; isDirect: boolean }> {
+  const cannotBeUsed = (reason: string, advice: string, cause: unknown) =>
+    new PostgresError(`The database ${address.name} cannot be used: ${reason}. ${advice}`, { cause });
+  const open = (extra: Partial<ConnectionOptions>) =>
+    tryWays(address.ways, extra, async (way) => {
+      const sql = new SQL({ ...way, adapter: 'postgres', max: 1, connectionTimeout: connectMs / 1_000 });
+      try {
+        const [row] = await sql.unsafe(`SELECT current_setting('${DIRECT}', true) = '1' AS is_direct`);
+        return { sql, isDirect: row.is_direct === true };
+      } catch (error) {
+        await sql.close({ timeout: 0 });
+        throw error;
+      }
+    });
+  const { sql, isDirect } = await open({ connection: { [DIRECT]: '1' } })
+    .catch((error) => {
+      if (!messageOf(error).includes(DIRECT)) throw error;
+      return open({ prepare: false });
+    })
+    .catch((error) => {
+      throw cannotBeUsed(messageOf(error), adviceFor(error, setting), error);
+    });
   try {
-    const first = await connectAnyWay(address.ways, { connection: { [DIRECT]: '1' } }, limits).catch(
-      (error) => {
-        if (!messageOf(error).includes(DIRECT)) throw error;
-        return connectAnyWay(address.ways, { prepare: false }, limits);
-      },
-    );
-    try {
-      const [[isDirect] = []] = await first.connection.send(
-        `SELECT current_setting('${DIRECT}', true) = '1'`,
-      );
-      return { way: first.way, isDirect: isDirect === true };
-    } finally {
-      first.connection.destroy();
-    }
+    await prepare(sql);
+    return {
+      ways: address.ways.map((way) => ({ ...way, prepare: isDirect }) as ConnectionOptions),
+      isDirect,
+    };
   } catch (error) {
-    throw new PostgresError(
-      `The database ${address.name} cannot be used: ${messageOf(error)}. ${adviceFor(error, setting)}`,
-      { cause: error },
-    );
+    if (isReadOnly(error))
+      throw cannotBeUsed('it is read-only', 'Set DATABASE_URL to the primary server.', error);
+    throw new PostgresError(messageOf(error), { cause: error });
+  } finally {
+    await sql.close({ timeout: 0 });
   }
 }
 
 function adviceFor(error: unknown, setting: string): string {
   const state = sqlStateOf(error);
-  if (state.startsWith('28') || /authentication failed/i.test(messageOf(error)))
+  if (state.startsWith('28') || /authentication failed/i.test(messageOf(error))) {
     return `Check the user and the password in ${setting}.`;
+  }
   if (state === '3D000') return `Create the database, or correct its name in ${setting}.`;
   if (state === '53300') return 'Raise max_connections of the server, or lower DATABASE_POOL.';
   if (state.startsWith('57P')) return 'The server starts or stops. Try again in a moment.';
@@ -197,36 +203,23 @@ function adviceFor(error: unknown, setting: string): string {
   return `Check that the server runs, and its host and port in ${setting}.`;
 }
 
-async function connectAnyWay(
+/** Tries one way after the other where the server refuses TLS, or refuses this user without it. */
+async function tryWays<Result>(
   ways: readonly ConnectionOptions[],
   { connection, ...extra }: Partial<ConnectionOptions>,
-  limits: Parameters<typeof connect>[1],
-): Promise<{ connection: Connection; way: ConnectionOptions }> {
+  attempt: (way: ConnectionOptions) => Promise<Result>,
+): Promise<Result> {
   for (let at = 0; ; at++) {
-    const way = { ...ways[at], ...extra } as ConnectionOptions;
-    const options = { ...way, connection: { ...way.connection, ...connection } };
+    const way = ways[at] as ConnectionOptions & { connection?: Record<string, string> };
     try {
-      return { connection: await connect(options, limits), way };
+      return await attempt({
+        ...way,
+        ...extra,
+        connection: { ...way.connection, ...connection },
+      } as ConnectionOptions);
     } catch (error) {
-      // Another way helps where the server refuses TLS, or this user without it.
       const isOfWay = ['', '28000'].includes(sqlStateOf(error));
       if (!isOfWay || at + 1 >= ways.length) throw error;
     }
-  }
-}
-
-async function upgrade(way: ConnectionOptions, address: Address): Promise<void> {
-  const sql = new SQL({ ...way, adapter: 'postgres', max: 1 });
-  try {
-    await migrate(sql);
-  } catch (error) {
-    throw new PostgresError(
-      isReadOnly(error)
-        ? `The database ${address.name} is read-only. Set DATABASE_URL to the primary server.`
-        : messageOf(error),
-      { cause: error },
-    );
-  } finally {
-    await sql.close({ timeout: 0 });
   }
 }
