@@ -1,5 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, openSync } from 'node:fs';
+import { codeOf } from '../../src/lib/app-error.ts';
 
 /** Rows in each table. */
 export type TableCounts = Record<string, number>;
@@ -75,6 +76,26 @@ function countsOf(tables: readonly string[]): string {
   const quoted = (text: string, mark: string) => mark + text.replaceAll(mark, mark + mark) + mark;
   const pairs = tables.map((name) => `${quoted(name, "'")}, (SELECT count(*) FROM ${quoted(name, '"')})`);
   return `json_object(${pairs.join(', ')})`;
+}
+
+/** How long another program may take to close the file, in milliseconds, before it counts as open. */
+const CLOSE_MS = 1_000;
+
+/**
+ * True while another program has the database open, such as Litestream, which holds a read transaction. Takes the
+ * exclusive lock for a moment. False for a file that is no database.
+ */
+export function isOpenElsewhere(file: string): boolean {
+  using sqlite = openExisting(file);
+  try {
+    sqlite.run(`PRAGMA busy_timeout = ${CLOSE_MS}`);
+    // Without this mode, SQLite gives the lock beside readers of a write-ahead log.
+    sqlite.run('PRAGMA locking_mode = EXCLUSIVE');
+    sqlite.run('BEGIN EXCLUSIVE');
+    return false;
+  } catch (error) {
+    return codeOf(error).startsWith('SQLITE_BUSY');
+  }
 }
 
 /**

@@ -12,7 +12,7 @@ export type StoredTrigger = Omit<Trigger, 'organizationId' | 'integrationType' |
 /** False when another trigger has the same rule. */
 export async function insertTrigger(tx: WriteTx, trigger: StoredTrigger, rule: string): Promise<boolean> {
   const row = { ...trigger, rule };
-  const inserted = tx.insert(triggers).values(row).onConflictDoNothing({ target: triggers.rule });
+  const inserted = tx.insert(triggers).values(row).onConflictDoNothing();
   return (await inserted.returning({ id: triggers.id }).all()).length > 0;
 }
 

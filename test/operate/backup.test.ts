@@ -2,6 +2,7 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -231,6 +232,33 @@ describe('a restore', () => {
     const former = new Sqlite(keptAs, { readonly: true });
     expect(former.query('SELECT id FROM organizations ORDER BY id').values()).toEqual([['acme'], ['later']]);
     former.close();
+  });
+
+  test('is refused while Litestream has the database open, and works once it is stopped', async () => {
+    await backup();
+    // A copy, because this process may still have the original open.
+    cpSync(join(dataDir(), 'tidings.db'), join(other(), 'tidings.db'));
+    cpSync(join(dataDir(), 'secret.key'), join(other(), 'secret.key'));
+    mkdirSync(join(other(), '.tidings.db-litestream', 'ltx', '0'), { recursive: true });
+    const path = join(other(), 'tidings.db');
+    // Litestream holds a read transaction.
+    const script = `const { Database } = require('bun:sqlite'); const db = new Database(${JSON.stringify(path)});
+      db.run('BEGIN'); db.query('SELECT count(*) FROM posts').all(); console.log('open'); await Bun.stdin.text(); db.run('COMMIT');`;
+    const holder = Bun.spawn([process.execPath, '-e', script], { stdin: 'pipe', stdout: 'pipe' });
+    try {
+      await holder.stdout.getReader().read();
+      const { exitCode, stderr } = await restore(other(), '--force');
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 1,
+        stderr: `error: Litestream has ${path} open and would go on replicating the former database. Stop it before a restore\n`,
+      });
+      expect(readdirSync(other()).filter((name) => name.includes('restor'))).toEqual([]);
+    } finally {
+      holder.kill();
+      await holder.exited;
+    }
+    expect((await restore(other(), '--force')).exitCode).toBe(0);
+    expect(rowsIn(other())).toEqual(rowsIn(dataDir()));
   });
 
   test('never applies the log of the former database to the new one', async () => {

@@ -280,15 +280,26 @@ async function install(): Promise<{ postgres: string; data: string }> {
   const source = dirname(dirname(Bun.resolveSync(name, import.meta.dir)));
   const { version } = await Bun.file(join(source, 'package.json')).json();
   const folder = join(tmpdir(), `tidings-postgres-${version}-${process.getuid?.()}`);
-  if (!existsSync(folder)) await buildInstallation(source, folder);
-  if (lstatSync(folder).uid !== process.getuid?.()) throw new Error(`${folder} belongs to another user`);
+  if (existsSync(folder) && lstatSync(folder).uid !== process.getuid?.()) {
+    throw new Error(`${folder} belongs to another user`);
+  }
+  if (!isUsable(folder)) await buildInstallation(source, folder);
   return { postgres: join(folder, 'native/bin/postgres'), data: join(folder, 'new/data') };
+}
+
+/** Its programs find their libraries, and the data folder is whole. */
+function isUsable(folder: string): boolean {
+  const postgres = join(folder, 'native/bin/postgres');
+  if (!existsSync(postgres) || !existsSync(join(folder, 'new/data/PG_VERSION'))) return false;
+  return Bun.spawnSync([postgres, '--version'], { cwd: '/', env: {} }).success;
 }
 
 async function buildInstallation(source: string, folder: string): Promise<void> {
   const partial = mkdtempSync(`${folder}-`);
-  cpSync(join(source, 'native'), join(partial, 'native'), { recursive: true, verbatimSymlinks: true });
-  // npm packages cannot contain links, so the package has a list of them.
+  // npm packages cannot contain links, so the package has a list of them. Links that its own script made lead back to
+  // `node_modules`, which may be gone when the next run uses this copy.
+  const isNoLink = (path: string) => !lstatSync(path).isSymbolicLink();
+  cpSync(join(source, 'native'), join(partial, 'native'), { recursive: true, filter: isNoLink });
   const links: { source: string; target: string }[] = await Bun.file(
     join(source, 'native/pg-symlinks.json'),
   ).json();
@@ -308,11 +319,13 @@ async function buildInstallation(source: string, folder: string): Promise<void> 
     '--locale=C',
     '--no-sync',
   ]);
+  // The rest of a damaged one makes way: some systems remove files of /tmp that nobody has read for days.
+  if (existsSync(folder) && !isUsable(folder)) rmSync(folder, { recursive: true, force: true });
   try {
     renameSync(partial, folder);
   } catch (error) {
     // Another test process was faster.
-    if (!existsSync(folder)) throw error;
+    if (!isUsable(folder)) throw error;
     rmSync(partial, { recursive: true, force: true });
   }
 }

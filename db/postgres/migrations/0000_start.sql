@@ -264,7 +264,8 @@ CREATE TABLE triggers (
   updated_at text COLLATE "C" NOT NULL,
   CONSTRAINT triggers_content_type CHECK (content_type in ('changelog', 'linkedin_post'))
 );
-CREATE UNIQUE INDEX triggers_rule_unique ON triggers (rule);
+-- A hash has room for a rule of any length, unlike a unique index. For writes it is the same.
+ALTER TABLE triggers ADD CONSTRAINT triggers_rule_unique EXCLUDE USING hash (rule WITH =);
 CREATE INDEX triggers_by_integration ON triggers (integration_id);
 
 CREATE TABLE drafts (

@@ -3,11 +3,11 @@ import { open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../../db/sqlite/lock.ts';
 import { migrations } from '../../../db/sqlite/migrate.ts';
-import { forgetKey, inspectDatabase, settle } from '../../../db/sqlite/snapshot.ts';
+import { forgetKey, inspectDatabase, isOpenElsewhere, settle } from '../../../db/sqlite/snapshot.ts';
 import type { S3Access } from '../../config.ts';
 import { bringToDisk, freeBytes, megabytes } from '../../lib/disk.ts';
 import { keyFingerprint } from '../../lib/secret-box.ts';
-import { databaseFile, lockFile } from '../data-folder.ts';
+import { databaseFile, litestreamFolder, lockFile } from '../data-folder.ts';
 import { readSecretKey, writeKeyFile } from '../secret-key.ts';
 import { BackupError, type BackupHeader, checkBackup, unpackDatabase, writeAll } from './archive.ts';
 import { asBackupError, requireNotOwn } from './make.ts';
@@ -73,6 +73,11 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
   if (there !== undefined && !force) {
     throw new BackupError(
       `There is a database already: ${target}, ${there.size} bytes, last written ${there.mtime.toISOString()}. --force puts the backup in its place, and keeps it beside`,
+    );
+  }
+  if (there !== undefined && existsSync(litestreamFolder(folder)) && isOpenElsewhere(target)) {
+    throw new BackupError(
+      `Litestream has ${target} open and would go on replicating the former database. Stop it before a restore`,
     );
   }
   const fetched = `${target}.fetched`;

@@ -19,12 +19,14 @@ import {
   counted,
   failed,
   inDatabase,
+  inDatabaseFile,
   ok,
   PROVIDER_SETTINGS,
   UNKEY_SETTINGS,
   unchecked,
   warning,
 } from './check.ts';
+import { examineLitestream } from './litestream.ts';
 import { examineUnkey } from './unkey.ts';
 
 /** The server sweeps every five minutes; what expired this long ago, in milliseconds, should be gone. */
@@ -133,7 +135,7 @@ export const contentChecks = {
     );
   }),
 
-  backups: inDatabase(async ({ folder, config: { backups }, clock }) => {
+  backups: inDatabaseFile(async ({ folder, config: { backups }, clock }) => {
     if (backups === null) return unchecked('a BACKUP_* setting');
     const { success, failure } = await lastBackup(folder);
     const made = success === null ? 'There is none yet' : `The last good one is of ${success.at}`;
@@ -162,6 +164,8 @@ export const contentChecks = {
         )
       : ok(made);
   }),
+
+  litestream: examineLitestream,
 } satisfies Record<string, Check>;
 
 /** The problem with an integration's latest deliveries; null without one. */

@@ -10,7 +10,7 @@ afterAll(async () => {
 });
 
 /** What only PostgreSQL has. */
-const ONLY_POSTGRES = /^(tidings|post_search|leases|throttles|form_marks|server_runs\.process)\b/;
+const ONLY_POSTGRES = /^(tidings|post_search)\b/;
 
 const types: Record<string, string> = { text: 'text', integer: 'bigint', blob: 'bytea' };
 
@@ -83,4 +83,25 @@ test.each([
   expect(found).toEqual({ sqlite: [[expected]], postgres: [[expected]] });
   await both("DELETE FROM organizations WHERE id = 'prereleases'");
   expect(Array.from(await postgres`SELECT * FROM events`)).toEqual([]);
+});
+
+test('no two triggers have the same rule, which may be of any length', async () => {
+  const { both } = twins;
+  await both("INSERT INTO organizations VALUES ('rules', 'A', 'free', '')");
+  await both(
+    "INSERT INTO integrations (id, organization_id, type, enabled, secret, created_at) VALUES ('b', 'rules', 'github', 1, '', '')",
+  );
+  const rules = ['x', 'y'].map(
+    (end) => Array.from({ length: 5_000 }, (_, index) => index.toString(36)) + end,
+  );
+  for (const rule of [...rules, ...rules]) {
+    await both(
+      `INSERT INTO triggers (id, integration_id, event, rule, filters, content_type, publish, enabled, created_at, updated_at)
+       SELECT count(*), 'b', 'release', ?, '{}', 'changelog', 0, 1, '', '' FROM triggers WHERE true ON CONFLICT DO NOTHING`,
+      [rule],
+    );
+  }
+  const found = await both('SELECT rule FROM triggers ORDER BY id');
+  expect(found.sqlite.flat()).toEqual(rules);
+  expect(found.postgres).toEqual(found.sqlite);
 });
