@@ -111,11 +111,10 @@ export async function connectOnce(
   const address = readAddress(url);
   const connectMs = address.connectMs ?? CONNECT_MS;
   const ways = await prepareDatabase(address, connectMs, prepare);
-  const connection = await tryWays(ways, {}, (way) => connect(way, { answerMs, connectMs, onLost: stop }));
-  const timer = setInterval(connection.tick, TICK_MS);
-  function stop(): void {
-    clearInterval(timer);
-  }
+  let timer: NodeJS.Timeout | undefined;
+  const onLost = () => clearInterval(timer);
+  const connection = await tryWays(ways, {}, (way) => connect(way, { answerMs, connectMs, onLost }));
+  timer = setInterval(connection.tick, TICK_MS);
   return { connection, name: address.name };
 }
 

@@ -89,7 +89,7 @@ test('a move that is killed continues when the same command runs again, in both 
     await killedMove({ databaseUrl: url, secretKey, dataDir, to: back }, step, part);
   const { tables, rows } = await cliJson(dataDir, ['move', '--to', back], { environment: shared });
   expect({ tables, rows }).toEqual({ tables: there.tables, rows: there.rows });
-  expect(movedRows(join(back, 'tidings.db'))).toEqual(movedRows(join(dataDir, 'tidings.db')));
+  expect(await movedRows(join(back, 'tidings.db'))).toEqual(await movedRows(join(dataDir, 'tidings.db')));
   expect(readFileSync(join(dataDir, 'tidings.db')).equals(before)).toBe(true);
 }, 300_000);
 

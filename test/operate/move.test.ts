@@ -59,7 +59,7 @@ test('all rows arrive on PostgreSQL and back, and the source stays as it was', a
   const { dataDir, key, url } = await setUp({ posts: 1_300 });
   const file = join(dataDir, 'tidings.db');
   const before = readFileSync(file);
-  const expected = movedRows(file);
+  const expected = await movedRows(file);
 
   const moved = await move({ dataDir, to: url });
   expect(moved).toEqual({
@@ -79,7 +79,7 @@ test('all rows arrive on PostgreSQL and back, and the source stays as it was', a
     to: join(back, 'tidings.db'),
     seconds: expect.any(Number),
   });
-  expect(movedRows(join(back, 'tidings.db'))).toEqual(expected);
+  expect(await movedRows(join(back, 'tidings.db'))).toEqual(expected);
   expect(readFileSync(join(back, 'secret.key'), 'utf8').trim()).toBe(key);
   for (const name of ['secret.key', 'tidings.db'])
     expect(statSync(join(back, name)).mode & 0o777).toBe(0o600);
@@ -127,7 +127,7 @@ test('services open the target with the same key, and refuse another one', async
 
 test('a move that stopped anywhere continues, in both directions', async () => {
   const { dataDir, key, url } = await setUp({ posts: 700 });
-  const expected = movedRows(join(dataDir, 'tidings.db'));
+  const expected = await movedRows(join(dataDir, 'tidings.db'));
   const total = Object.values(expected).reduce((sum, rows) => sum + rows.length, 0);
   const back = newFolder();
   for (const options of [
@@ -141,8 +141,8 @@ test('a move that stopped anywhere continues, in both directions', async () => {
     // All was copied before it stopped in the comparison.
     expect(steps).toEqual([]);
   }
-  expect(Object.values(movedRows(join(back, 'tidings.db'))).flat()).toHaveLength(total);
-  expect(movedRows(join(back, 'tidings.db'))).toEqual(expected);
+  expect(Object.values(await movedRows(join(back, 'tidings.db'))).flat()).toHaveLength(total);
+  expect(await movedRows(join(back, 'tidings.db'))).toEqual(expected);
 });
 
 test('a move continues after the last row that it copied', async () => {

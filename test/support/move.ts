@@ -72,9 +72,9 @@ function addPost(sqlite: Sqlite, id: string, content: string): void {
 }
 
 /** All rows of a database file as text, by table, without the tables that a move leaves out. */
-export function movedRows(file: string): Record<string, string[]> {
+export async function movedRows(file: string): Promise<Record<string, string[]>> {
   const db = openForInspection(file);
-  const rows = allRows(db);
+  const rows = await allRows(db);
   db.$client.close();
   return Object.fromEntries(
     copiedTables.map(({ name }) => [

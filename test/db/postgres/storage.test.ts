@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { afterCommit, type Database } from '../../../db/engine.ts';
-import { DatabaseBusy, DatabaseUnavailable, isSystemFailure, LeaseLost } from '../../../db/failures.ts';
-import { openPostgres, PostgresError } from '../../../db/postgres/client.ts';
+import {
+  DatabaseBusy,
+  DatabaseUnavailable,
+  isSystemFailure,
+  LeaseLost,
+  PostgresError,
+} from '../../../db/failures.ts';
+import { openPostgres } from '../../../db/postgres/client.ts';
 import { execute, valuesOf } from '../../support/database.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
 import { until } from '../../support/until.ts';
