@@ -104,7 +104,7 @@ export function createLeases(
     const sentAt = now();
     const stale = names.flatMap((name) => {
       const known = seen.get(name);
-      return known !== undefined && known.last - known.since >= STALE_MS ? [{ name, ...known }] : [];
+      return known !== undefined && sentAt - known.since >= STALE_MS ? [{ name, ...known }] : [];
     });
     const rows = (await run(TAKE, [
       arrayLiteral(names),

@@ -9,6 +9,7 @@ import type { KeyService } from '../../src/keys/service.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
+import type { Ids } from '../../src/lib/text.ts';
 import type { Organization, OrganizationCreation } from '../../src/organizations/model.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import type { OwnedPost } from '../../src/posts/model.ts';
@@ -42,6 +43,7 @@ export interface TestApp {
 interface Overrides {
   /** Default: a fresh one. */
   db?: Database;
+  ids?: Ids;
   keys?: (base: Omit<Deps, 'keys'>) => KeyService;
   providers?: readonly Provider[];
   clock?: MovableClock;
@@ -76,7 +78,7 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
   const base = {
     db,
     clock,
-    ids: countingIds(),
+    ids: overrides.ids ?? countingIds(),
     log,
     metrics: createMetrics(providers.map(({ id }) => id)),
     actor: SERVER,
