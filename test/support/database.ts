@@ -14,19 +14,30 @@ import { allRows } from './rows.ts';
 export const testEngine: Engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite';
 
 /**
- * A fresh database with the whole schema, of the engine that this run tests. It lasts as long as the scope that opens
- * it: a test, `beforeEach`, `describe`, or the file. In `beforeAll` it would end with that hook.
+ * A fresh database with the whole schema, of the engine that this run tests. It is closed at the end of the scope that
+ * opens it: a test, `beforeEach`, `describe`, or the file. In `beforeAll` it would be closed after that hook. A test that
+ * opens many closes each itself, because connections are limited.
  */
 export function openTestDatabase(): Database {
-  return testEngine === 'sqlite' ? openDatabase(':memory:') : createSharedDatabase().open();
+  if (testEngine === 'sqlite') return openDatabase(':memory:');
+  const { open, remove } = postgresDatabase();
+  const db = open();
+  const close = db.close.bind(db);
+  let closed: Promise<void> | null = null;
+  db.close = () => {
+    closed ??= close().then(remove);
+    return closed;
+  };
+  afterAll(db.close);
+  return db;
 }
 
 export interface SharedDatabase {
-  /** Connects as another process would. */
+  /** Connects as another process would. The connection is closed with the scope that creates the database. */
   open(): Database;
 }
 
-/** As `openTestDatabase`, but several processes may open it. */
+/** As `openTestDatabase`, for several processes. */
 export function createSharedDatabase(): SharedDatabase {
   const { open, remove } = testEngine === 'sqlite' ? sqliteFile() : postgresDatabase();
   const opened: Database[] = [];
