@@ -73,37 +73,42 @@ export function parseAddress(text: string): Address {
   };
 }
 
+/** User, password, hosts with ports, database, parameters. */
+const FORM = /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/;
+const HOST = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
+
 /** The parts of the address and its parameters under one set of names. */
 function readParameters(text: string): Parameters {
-  const [, authority = ''] = /^postgres(?:ql)?:\/\/([^/?#]*)/.exec(text) ?? [];
-  const hosts = authority.slice(authority.lastIndexOf('@') + 1);
-  const url = URL.parse(text);
-  if (hosts.includes(',') || url?.searchParams.get('host')?.includes(',')) {
-    throw new AddressError(
-      'it names several hosts. Name one, such as the address of a proxy or load balancer',
-    );
-  }
-  if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
-    throw new AddressError(
-      'it is not of the form postgres://user:password@host:port/database. Characters such as @, / and # in a password must be percent-encoded',
-    );
-  }
+  const [isOfForm, user = '', password = '', hosts = '', database = '', query = ''] = FORM.exec(text) ?? [];
   const given: Parameters = {};
   const set = (name: keyof Parameters, value: string) => {
-    if (value !== '') given[name] = value;
+    const decoded = decode(name, value);
+    if (decoded !== '') given[name] = decoded;
   };
-  set('user', decode('user', url.username));
-  set('password', decode('password', url.password));
-  set('host', decode('host', url.hostname.replace(/^\[(.*)\]$/, '$1')));
-  set('port', url.port);
-  set('dbname', decode('dbname', url.pathname.slice(1)));
-  for (const [name, value] of url.searchParams) {
+  for (const pair of query.split('&').filter(Boolean)) {
+    const [name = '', ...value] = pair.split('=');
     const known = PARAMETERS.find((each) => each === name);
     if (known === undefined) {
       throw new AddressError(`Tidings does not know the parameter "${name}". Remove it from the URL`);
     }
-    set(known, value);
+    set(known, value.join('='));
   }
+  if (`${hosts}${given.host}`.includes(',')) {
+    throw new AddressError(
+      'it names several hosts. Name one, such as the address of a proxy or load balancer',
+    );
+  }
+  const [isHost, host = '', port = ''] = HOST.exec(hosts) ?? [];
+  if (isOfForm === undefined || isHost === undefined) {
+    throw new AddressError(
+      'it is not of the form postgres://user:password@host:port/database. The characters @, / and ? in a password must be percent-encoded',
+    );
+  }
+  set('user', user);
+  set('password', password);
+  set('host', host.replace(/^\[(.*)\]$/, '$1'));
+  set('port', port);
+  set('dbname', database);
   return given;
 }
 

@@ -4,7 +4,7 @@ import type { Logger } from '../../src/lib/log.ts';
 import type { Database, Role } from '../engine.ts';
 import { DatabaseBusy, DatabaseUnavailable, PostgresError } from '../failures.ts';
 import { type Address, AddressError, parseAddress } from './address.ts';
-import { type Connection, type ConnectionOptions, connect } from './connection.ts';
+import { type Connection, type ConnectionOptions, connect, TICK_MS } from './connection.ts';
 import { isReadOnly, sqlStateOf, toFailure } from './errors.ts';
 import { createLeases } from './leases.ts';
 import { migrate } from './migrate.ts';
@@ -37,8 +37,7 @@ export async function openPostgres(
 ): Promise<Database> {
   const address = readAddress(url);
   const connectMs = address.connectMs ?? CONNECT_MS;
-  const first = await openFirst(address, connectMs);
-  await upgrade(first.way, address);
+  const ways = await prepareDatabase(address, connectMs, migrate);
 
   let isAway = false;
   const onOutage = (error: unknown) => {
@@ -47,14 +46,12 @@ export async function openPostgres(
   };
   const pool = createPool(poolSize, async (onLost) => {
     try {
-      const { connection } = await connectAnyWay(
-        address.ways,
-        { prepare: first.isDirect },
-        { answerMs: limits.answerMs, connectMs, onLost },
+      const connection = await tryWays(ways, {}, (way) =>
+        connect(way, { answerMs: limits.answerMs, connectMs, onLost }),
       );
       if (isAway) log?.info('the database can be reached again');
       isAway = false;
-      return createSession(connection);
+      return createSession(connection, limits.answerMs);
     } catch (error) {
       onOutage(error);
       throw error;
@@ -62,17 +59,20 @@ export async function openPostgres(
   });
   const storage = createStorage(pool, limits);
 
-  /** Runs one statement by itself, which waits for no lock of `write`. */
-  async function run(text: string, params: readonly unknown[] = []): Promise<unknown[][]> {
+  /** Uses a connection for statements of their own, which wait for no lock of `write`. */
+  async function withConnection<Result>(use: (connection: Connection) => Promise<Result>): Promise<Result> {
     const session = await pool.acquire(limits.giveUpMs);
     try {
-      return fromPostgresRows(await session.connection.send(text, params));
+      return await use(session.connection);
     } catch (error) {
       throw toFailure(error);
     } finally {
       pool.release(session);
     }
   }
+
+  const run = (text: string, params: readonly unknown[] = []) =>
+    withConnection(async (connection) => fromPostgresRows(await connection.send(text, params)));
 
   const leases = createLeases(run, name);
   return {
@@ -81,10 +81,14 @@ export async function openPostgres(
     lease: leases.lease,
     async health() {
       try {
-        const [[isStandby, isReadOnlyNow] = []] = await run(
-          "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'",
-        );
-        return isStandby === 1 || isReadOnlyNow === 1 ? 'READ_ONLY' : null;
+        return await withConnection(async (connection) => {
+          const [[isReadOnly] = []] = await connection.send(
+            "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'",
+          );
+          // After a failover, a new connection may lead to the primary server.
+          if (isReadOnly) connection.destroy();
+          return isReadOnly ? 'READ_ONLY' : null;
+        });
       } catch (error) {
         if (error instanceof DatabaseBusy) return 'BUSY';
         if (error instanceof DatabaseUnavailable) return 'UNREACHABLE';
@@ -102,6 +106,26 @@ export async function openPostgres(
   };
 }
 
+/**
+ * Opens one connection without a pool, after `prepare` has run. A statement may take `answerMs`. Throws `PostgresError`
+ * as `openPostgres` does. `name`: `host:port/database`.
+ */
+export async function connectOnce(
+  url: string,
+  answerMs: number,
+  prepare: (sql: SQL) => Promise<void>,
+): Promise<{ connection: Connection; name: string }> {
+  const address = readAddress(url);
+  const connectMs = address.connectMs ?? CONNECT_MS;
+  const ways = await prepareDatabase(address, connectMs, prepare);
+  const connection = await tryWays(ways, {}, (way) => connect(way, { answerMs, connectMs, onLost: stop }));
+  const timer = setInterval(connection.tick, TICK_MS);
+  function stop(): void {
+    clearInterval(timer);
+  }
+  return { connection, name: address.name };
+}
+
 function readAddress(url: string): Address {
   try {
     return parseAddress(url);
@@ -117,32 +141,42 @@ function readAddress(url: string): Address {
  */
 const DIRECT = 'tidings.direct';
 
-/** Finds the way to connect, and whether a pooler such as PgBouncer stands in between. */
-async function openFirst(
+/** Prepares the schema. Returns the ways to connect, which tell whether statements may be prepared by name. */
+async function prepareDatabase(
   address: Address,
   connectMs: number,
-): Promise<{ way: ConnectionOptions; isDirect: boolean }> {
-  const limits = { answerMs: connectMs, connectMs, onLost: () => undefined };
+  prepare: (sql: SQL) => Promise<void>,
+): Promise<readonly ConnectionOptions[]> {
+  const cannotBeUsed = (reason: string, advice: string, cause: unknown) =>
+    new PostgresError(`The database ${address.name} cannot be used: ${reason}. ${advice}`, { cause });
+  const open = (extra: Partial<ConnectionOptions>) =>
+    tryWays(address.ways, extra, async (way) => {
+      const sql = new SQL({ ...way, adapter: 'postgres', max: 1, connectionTimeout: connectMs / 1_000 });
+      try {
+        const [row] = await sql.unsafe(`SELECT current_setting('${DIRECT}', true) = '1' AS is_direct`);
+        return { sql, isDirect: row.is_direct === true };
+      } catch (error) {
+        await sql.close({ timeout: 0 });
+        throw error;
+      }
+    });
+  const { sql, isDirect } = await open({ connection: { [DIRECT]: '1' } })
+    .catch((error) => {
+      if (!messageOf(error).includes(DIRECT)) throw error;
+      return open({ prepare: false });
+    })
+    .catch((error) => {
+      throw cannotBeUsed(messageOf(error), adviceFor(error), error);
+    });
   try {
-    const first = await connectAnyWay(address.ways, { connection: { [DIRECT]: '1' } }, limits).catch(
-      (error) => {
-        if (!messageOf(error).includes(DIRECT)) throw error;
-        return connectAnyWay(address.ways, { prepare: false }, limits);
-      },
-    );
-    try {
-      const [[isDirect] = []] = await first.connection.send(
-        `SELECT current_setting('${DIRECT}', true) = '1'`,
-      );
-      return { way: first.way, isDirect: isDirect === true };
-    } finally {
-      first.connection.destroy();
-    }
+    await prepare(sql);
+    return address.ways.map((way) => ({ ...way, prepare: isDirect }) as ConnectionOptions);
   } catch (error) {
-    throw new PostgresError(
-      `The database ${address.name} cannot be used: ${messageOf(error)}. ${adviceFor(error)}`,
-      { cause: error },
-    );
+    if (isReadOnly(error))
+      throw cannotBeUsed('it is read-only', 'Set DATABASE_URL to the primary server.', error);
+    throw new PostgresError(messageOf(error), { cause: error });
+  } finally {
+    await sql.close({ timeout: 0 });
   }
 }
 
@@ -158,36 +192,23 @@ function adviceFor(error: unknown): string {
   return 'Check that the server runs, and its host and port in DATABASE_URL.';
 }
 
-async function connectAnyWay(
+/** Tries one way after the other where the server refuses TLS, or refuses this user without it. */
+async function tryWays<Result>(
   ways: readonly ConnectionOptions[],
   { connection, ...extra }: Partial<ConnectionOptions>,
-  limits: Parameters<typeof connect>[1],
-): Promise<{ connection: Connection; way: ConnectionOptions }> {
+  attempt: (way: ConnectionOptions) => Promise<Result>,
+): Promise<Result> {
   for (let at = 0; ; at++) {
-    const way = { ...ways[at], ...extra } as ConnectionOptions;
-    const options = { ...way, connection: { ...way.connection, ...connection } };
+    const way = ways[at] as ConnectionOptions & { connection?: Record<string, string> };
     try {
-      return { connection: await connect(options, limits), way };
+      return await attempt({
+        ...way,
+        ...extra,
+        connection: { ...way.connection, ...connection },
+      } as ConnectionOptions);
     } catch (error) {
-      // Another way helps where the server refuses TLS, or this user without it.
       const isOfWay = ['', '28000'].includes(sqlStateOf(error));
       if (!isOfWay || at + 1 >= ways.length) throw error;
     }
-  }
-}
-
-async function upgrade(way: ConnectionOptions, address: Address): Promise<void> {
-  const sql = new SQL({ ...way, adapter: 'postgres', max: 1 });
-  try {
-    await migrate(sql);
-  } catch (error) {
-    throw new PostgresError(
-      isReadOnly(error)
-        ? `The database ${address.name} is read-only. Set DATABASE_URL to the primary server.`
-        : messageOf(error),
-      { cause: error },
-    );
-  } finally {
-    await sql.close({ timeout: 0 });
   }
 }

@@ -56,7 +56,7 @@ describe('a value is kept nowhere', () => {
   test('the row holds its SHA-256 and its first characters', async () => {
     const app = await appWithOrganization({ organizations: ['org_1'] });
     const { id, key } = await app.addKey('org_1');
-    expect(allRows(app.db).api_keys).toEqual([
+    expect((await allRows(app.db)).api_keys).toEqual([
       {
         id,
         organization_id: 'org_1',
@@ -103,8 +103,8 @@ test('a second revocation keeps the time of the first', async () => {
   const app = await appWithOrganization({ organizations: ['org_1'] });
   const { id } = await app.addKey('org_1');
   await app.deps.keys.revokeKey(id);
-  const revoked = allRows(app.db);
+  const revoked = await allRows(app.db);
   app.clock.advance(1_000);
   await app.deps.keys.revokeKey(id);
-  expect(allRows(app.db)).toEqual(revoked);
+  expect(await allRows(app.db)).toEqual(revoked);
 });
