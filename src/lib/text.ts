@@ -49,6 +49,13 @@ export function cutLine(text: string, maxLength: number): string {
   return line.length <= maxLength && start === text ? line : `${cut(line, maxLength - 1).trimEnd()}…`;
 }
 
+/** The start of a text that fits in so many bytes of UTF-8. */
+export function cutBytes(text: string, maxBytes: number): string {
+  // No character has more bytes per unit.
+  if (text.length * 3 <= maxBytes) return text;
+  return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(maxBytes)).read);
+}
+
 /** Keeps lines, with `\n` line ends. A longer text ends in a note about the cut. */
 export function cutText(text: string, maxLength: number): string {
   const clean = text.replaceAll('\r\n', '\n');

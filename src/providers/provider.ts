@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import type { Event, EventFacts, EventSource, EventType } from '../events/model.ts';
-import { cutLine, cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
+import { cutBytes, cutLine, cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
 import { parseTime } from '../lib/time.ts';
 import { findProblem } from '../lib/validation.ts';
 import type { ApiSupport } from './api.ts';
@@ -144,8 +144,16 @@ export function eventOf(
   if (facts === undefined) return null;
   const { times, ...event } = facts;
   const occurredAt = times.map(isoTime).find((time) => time !== null) ?? receivedAt;
-  return { ...event, repository, deliveryId, occurredAt } as Event;
+  const key = cutBytes(event.key, MAX_KEY_BYTES);
+  const branch = event.branch && cutBytes(event.branch, MAX_KEY_BYTES);
+  return { ...event, key, branch, repository, deliveryId, occurredAt } as Event;
 }
+
+/**
+ * The names of a tag and of a branch together are the key of a draft, and a key of PostgreSQL has room for 2,700 bytes.
+ * Code hosts limit such names to 255 bytes, and ids of trackers have 36.
+ */
+const MAX_KEY_BYTES = 1_000;
 
 /** A JSON object from UTF-8 bytes. Throws `MalformedPayload`. */
 export function parseJsonObject(body: Uint8Array): Payload {
