@@ -32,7 +32,7 @@ interface Options {
 /** A filled database. */
 interface Target {
   posts: SeededPosts;
-  pushes: Load;
+  newPushes(count: number): Load;
   /** Of the main process of PostgreSQL; null on SQLite. */
   databasePid: number | null;
 }
@@ -48,12 +48,14 @@ interface Contender {
 interface Measured {
   name: string;
   connections: number;
-  loads: Map<Target, Load>;
+  loadFor(target: Target): Load;
 }
 
 const PROCESSES = 3;
 const CONNECTIONS = 16;
 const DELIVERIES_AT_ONCE = [1, 16, 64];
+/** Writes of one event wait for each other, so each sender has events of its own. */
+const DIFFERENT_PUSHES = 1_000;
 const SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
 
 await runBenchmark((defer) =>
@@ -116,10 +118,10 @@ async function startContenders(folder: string, defer: Defer): Promise<Contender[
   ];
 }
 
-async function fill(storage: Pick<Deps, 'db' | 'secrets'>): Promise<Pick<Target, 'posts' | 'pushes'>> {
+async function fill(storage: Pick<Deps, 'db' | 'secrets'>): Promise<Pick<Target, 'posts' | 'newPushes'>> {
   const posts = await seedPosts(storage.db, { ascii: false });
-  const { pushes } = await seedRepository(storage, 'org_pushes');
-  return { posts, pushes };
+  const { newPushes } = await seedRepository(storage, 'org_pushes');
+  return { posts, newPushes };
 }
 
 async function listCases(contenders: readonly Contender[]): Promise<Measured[]> {
@@ -137,11 +139,16 @@ async function listCases(contenders: readonly Contender[]): Promise<Measured[]> 
         headers['if-none-match'] = await requireRevalidation(server, each.paths[0] ?? '/', key);
       loads.set(target, { paths: each.paths, headers });
     }
-    cases.push({ name: each.name, connections: CONNECTIONS, loads });
+    cases.push({
+      name: each.name,
+      connections: CONNECTIONS,
+      loadFor: (target) => loads.get(target) ?? { paths: each.paths, headers: {} },
+    });
   }
-  const pushes = new Map([...targets.keys()].map((target) => [target, target.pushes]));
-  for (const connections of DELIVERIES_AT_ONCE)
-    cases.push({ name: `deliveries, ${connections} at once`, connections, loads: pushes });
+  for (const connections of DELIVERIES_AT_ONCE) {
+    const loadFor = (target: Target) => target.newPushes(DIFFERENT_PUSHES);
+    cases.push({ name: `deliveries, ${connections} at once`, connections, loadFor });
+  }
   return cases;
 }
 
@@ -176,11 +183,10 @@ async function measure(
 /** The processes share the connections, as behind a load balancer. */
 async function takeSample(
   { target, servers }: Contender,
-  { connections, loads }: Measured,
+  { connections, loadFor }: Measured,
   options: LoadOptions,
 ): Promise<Sample> {
-  const load = loads.get(target);
-  if (load === undefined) throw new Error('a database has no load');
+  const loads = servers.map(() => loadFor(target));
   const { databasePid } = target;
   const readCpu = () => [
     sum(servers.map(({ pid }) => cpuSeconds(pid))),
@@ -189,7 +195,10 @@ async function takeSample(
   const before = readCpu();
   const results = await Promise.all(
     servers.map(({ url }, index) =>
-      runLoad(url, load, { ...options, connections: shareOf(connections, servers.length, index) }),
+      runLoad(url, loads[index] ?? loadFor(target), {
+        ...options,
+        connections: shareOf(connections, servers.length, index),
+      }),
     ),
   );
   const after = readCpu();

@@ -84,8 +84,8 @@ export interface Database extends Storage {
 export interface Dialect {
   /** The column that finds a row of any table fastest. */
   readonly rowKey: SQL;
-  /** As `rowKey`, where an index that ends with `id` was walked to find the rows. */
-  readonly walkedKey: SQL;
+  /** The column that finds a post fastest, of those in the indexes: a walk along an index then reads no post. */
+  readonly postKey: SQL;
   /** Any number of texts as one variable: a subquery of one column, for `inArray`. */
   listed(values: readonly string[]): SQL;
   /** True when `text` contains `part`. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { SERVER } from '../../src/audit/model.ts';
 import type { Deps } from '../../src/deps.ts';
@@ -9,14 +10,16 @@ import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
-import type { Load } from './wrk.ts';
+import type { Body, Load } from './wrk.ts';
 
 /** Deliveries for one connected repository. */
 interface SeededRepository {
   organizationId: string;
   secret: string;
-  /** Signed pushes, each with a delivery id of its own. */
+  /** A signed push over and over, each time with a delivery id of its own. */
   pushes: Load;
+  /** Different signed pushes, of commits that are new at each call. */
+  newPushes(count: number): Load;
   /** How large one is, in bytes. */
   bodyBytes: number;
 }
@@ -52,14 +55,27 @@ export async function seedRepository(
   };
   await createOrganization(deps, { id: organizationId, name: 'Benchmark', plan: 'free' });
   const { webhookUrl, secret } = await connectIntegration(deps, 'github', organizationId, 'acme/rocket');
-  const body = JSON.stringify(
+  const sample = JSON.stringify(
     samplePayload('github', 'push', { repository: 'acme/rocket', now: systemClock.now() }),
   );
-  const headers = {
-    'content-type': 'application/json',
-    'x-github-event': 'push',
-    'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
+  const head: string = JSON.parse(sample).after;
+  const sign = (text: string) => ({
+    text,
+    headers: { 'x-hub-signature-256': `sha256=${hmacSha256(secret, text)}` },
+  });
+  const load = (bodies: Body[]): Load => ({
+    paths: [webhookUrl],
+    headers: { 'content-type': 'application/json', 'x-github-event': 'push' },
+    post: { bodies, countingHeader: 'x-github-delivery' },
+  });
+  return {
+    organizationId,
+    secret,
+    pushes: load([sign(sample)]),
+    newPushes: (count) =>
+      load(
+        Array.from({ length: count }, () => sign(sample.replaceAll(head, randomBytes(20).toString('hex')))),
+      ),
+    bodyBytes: Buffer.byteLength(sample),
   };
-  const pushes = { paths: [webhookUrl], headers, post: { body, countingHeader: 'x-github-delivery' } };
-  return { organizationId, secret, pushes, bodyBytes: Buffer.byteLength(body) };
 }

@@ -4,8 +4,7 @@ import { searchPosts } from './search.ts';
 
 export const dialect: Dialect = {
   rowKey: sql`ctid`,
-  // The index has it, so rows that a far page skips are not read.
-  walkedKey: sql`id`,
+  postKey: sql`id`,
   listed: (values) => sql`(select unnest(cast(${arrayLiteral(values)} as text[])))`,
   contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
   searchPosts,
