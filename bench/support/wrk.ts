@@ -62,7 +62,7 @@ async function runWrk(
   load: Load,
   { core, folder, defer, seconds, connections = DEFAULT_CONNECTIONS }: LoadOptions,
 ): Promise<Summary> {
-  const script = join(folder, 'load.lua');
+  const script = join(folder, `load-${Bun.randomUUIDv7()}.lua`);
   await Bun.write(script, luaScript(load));
   const child = Bun.spawn(
     [...core, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, `${url}${load.paths[0]}`],
@@ -100,10 +100,10 @@ const luaText = (text: string) => JSON.stringify(text);
 /** A text of any length and characters, as it is. */
 const luaLong = (text: string) => `[==[${text}]==]`;
 
-/** Values that no other run has had: the time of its start, and a number. */
+/** Values that no other run has had. */
 function countIn(header: string): string {
   return `
-local sent, run = 0, "${Date.now()}"
+local sent, run = 0, "${Bun.randomUUIDv7()}"
 request = function()
   sent = sent + 1
   wrk.headers[${luaText(header)}] = run .. "-" .. sent

@@ -4,7 +4,7 @@ import type { Logger } from '../../src/lib/log.ts';
 import type { Database, Role } from '../engine.ts';
 import { DatabaseBusy, DatabaseUnavailable, PostgresError } from '../failures.ts';
 import { type Address, AddressError, parseAddress } from './address.ts';
-import { type ConnectionOptions, connect } from './connection.ts';
+import { type Connection, type ConnectionOptions, connect, TICK_MS } from './connection.ts';
 import { isReadOnly, sqlStateOf, toFailure } from './errors.ts';
 import { createLeases } from './leases.ts';
 import { migrate } from './migrate.ts';
@@ -88,17 +88,20 @@ async function connectAfter(
   });
   const storage = createStorage(pool, limits);
 
-  /** Runs one statement by itself, which waits for no lock of `write`. */
-  async function run(text: string, params: readonly unknown[] = []): Promise<unknown[][]> {
+  /** Uses a connection for statements of their own, which wait for no lock of `write`. */
+  async function withConnection<Result>(use: (connection: Connection) => Promise<Result>): Promise<Result> {
     const session = await pool.acquire(limits.giveUpMs);
     try {
-      return fromPostgresRows(await session.connection.send(text, params));
+      return await use(session.connection);
     } catch (error) {
       throw toFailure(error);
     } finally {
       pool.release(session);
     }
   }
+
+  const run = (text: string, params: readonly unknown[] = []) =>
+    withConnection(async (connection) => fromPostgresRows(await connection.send(text, params)));
 
   const leases = createLeases(run, name);
   return {
@@ -109,10 +112,14 @@ async function connectAfter(
     lease: leases.lease,
     async health() {
       try {
-        const [[isReadOnlyNow] = []] = await run(
-          "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'",
-        );
-        return isReadOnlyNow === 1 ? 'READ_ONLY' : null;
+        return await withConnection(async (connection) => {
+          const [[isReadOnly] = []] = await connection.send(
+            "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'",
+          );
+          // After a failover, a new connection may lead to the primary server.
+          if (isReadOnly) connection.destroy();
+          return isReadOnly ? 'READ_ONLY' : null;
+        });
       } catch (error) {
         if (error instanceof DatabaseBusy) return 'BUSY';
         if (error instanceof DatabaseUnavailable) return 'UNREACHABLE';
@@ -128,6 +135,26 @@ async function connectAfter(
       await pool.close();
     },
   };
+}
+
+/**
+ * Opens one connection without a pool, after `prepare` has run. A statement may take `answerMs`. Throws `PostgresError`
+ * as `openPostgres` does. `name`: `host:port/database`.
+ */
+export async function connectOnce(
+  url: string,
+  answerMs: number,
+  prepare: (sql: SQL) => Promise<void>,
+): Promise<{ connection: Connection; name: string }> {
+  const address = readAddress(url, 'DATABASE_URL');
+  const connectMs = address.connectMs ?? CONNECT_MS;
+  const { ways } = await findWays(address, connectMs, 'DATABASE_URL', prepare);
+  const connection = await tryWays(ways, {}, (way) => connect(way, { answerMs, connectMs, onLost: stop }));
+  const timer = setInterval(connection.tick, TICK_MS);
+  function stop(): void {
+    clearInterval(timer);
+  }
+  return { connection, name: address.name };
 }
 
 /** Throws `PostgresError`. */

@@ -10,6 +10,9 @@ export const dialect: Dialect = {
 };
 
 /** A list as PostgreSQL writes it. JSON would refuse some texts. */
-export function arrayLiteral(values: readonly string[]): string {
-  return `{${values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
+export function arrayLiteral(values: readonly (string | null)[]): string {
+  const elements = values.map((value) =>
+    value === null ? 'NULL' : `"${value.replaceAll(/["\\]/g, '\\$&')}"`,
+  );
+  return `{${elements.join(',')}}`;
 }

@@ -1,4 +1,5 @@
 import type { SQL } from 'bun';
+import { tidings } from '../../src/lib/build.ts';
 import { sqlStateOf } from './errors.ts';
 import start from './migrations/0000_start.sql' with { type: 'text' };
 
@@ -56,7 +57,8 @@ async function readSchema(connection: Connection, known: number): Promise<number
     SELECT current_setting('server_version_num')::int / 10000 AS version,
       current_setting('server_encoding') AS encoding,
       (SELECT count(*)::int FROM pg_tables WHERE schemaname = current_schema()) AS tables,
-      to_regclass(quote_ident(current_schema()) || '.tidings') IS NOT NULL AS is_ours`);
+      to_regclass(quote_ident(current_schema()) || '.tidings') IS NOT NULL AS is_ours,
+      to_regclass(quote_ident(current_schema()) || '.unfinished_move') IS NOT NULL AS is_unfinished`);
   if (server.version < OLDEST_SERVER) {
     throw new Error(
       `PostgreSQL ${server.version} is too old. Upgrade the server to PostgreSQL ${OLDEST_SERVER} or newer.`,
@@ -71,6 +73,11 @@ async function readSchema(connection: Connection, known: number): Promise<number
     if (server.tables === 0) return 0;
     throw new Error(
       'The database has tables of another program. Create an empty database for Tidings, and set DATABASE_URL to it.',
+    );
+  }
+  if (server.is_unfinished) {
+    throw new Error(
+      `The database holds an unfinished move. Run "${tidings} move" again to finish it, or drop the database.`,
     );
   }
   const [row] = await connection.unsafe(

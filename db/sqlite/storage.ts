@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm';
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { codeOf } from '../../src/lib/app-error.ts';
 import {
+  type ReadOptions,
   type ReadTx,
   runWork,
   type Storage,
@@ -76,10 +77,14 @@ export function createStorage(connection: Drizzle): Storage {
   const rollback = $client.query('ROLLBACK');
 
   /** Hot path: every request of the content API reads twice. */
-  async function read<Result>(work: (tx: ReadTx) => Result | Promise<Result>): Promise<Result> {
+  async function read<Result>(
+    work: (tx: ReadTx) => Result | Promise<Result>,
+    { single = false }: ReadOptions = {},
+  ): Promise<Result> {
     const turn = turns.enter();
     if (turn !== null) await turn;
     try {
+      if (single) return await work(tx);
       begin.run();
       try {
         return await work(tx);

@@ -20,16 +20,12 @@ export type Delivery = Omit<Row, 'event' | 'action' | 'data' | 'bodyHash' | 'exp
 /** An entry to write, with the hash of its body when the sender was verified. */
 export type NewDelivery = Delivery & { bodyHash: Buffer | null };
 
-/**
- * `sameBodyAs` is the id of an earlier delivery with the same body, `title` that of the delivery that holds the claim.
- * Disconnected: the integration or the repository is gone.
- */
+/** `sameBodyAs` is the id of an earlier delivery with the same body, `title` that of the delivery that holds the claim. */
 export type Claim =
   | { state: 'claimed'; sameBodyAs: string | null }
-  | { state: 'duplicate'; title: string | null }
-  | { state: 'disconnected' };
+  | { state: 'duplicate'; title: string | null };
 
-type Claimable = Pick<NewDelivery, 'integrationId' | 'repositoryId' | 'referenceId' | 'bodyHash'>;
+type Claimable = Pick<NewDelivery, 'integrationId' | 'referenceId' | 'bodyHash'>;
 
 /** The integration of a webhook's URL, with its sealed secrets, and the repository; null for what does not exist. */
 export async function findAddress(tx: ReadTx, integrationId: string, repositoryId: string | null) {
@@ -38,15 +34,14 @@ export async function findAddress(tx: ReadTx, integrationId: string, repositoryI
 
 /** Claims the delivery id for 24 hours, in one atomic statement; a claim that has expired is renewed. */
 export async function claimDelivery(tx: WriteTx, delivery: Claimable, now: Date): Promise<Claim> {
-  const { integrationId, repositoryId, referenceId, bodyHash } = delivery;
-  const { claim, connected, sameBody, title } = statements(tx);
+  const { integrationId, referenceId, bodyHash } = delivery;
+  const { claim, sameBody, title } = statements(tx);
   const expiresAt = now.getTime() + DEDUP_WINDOW_MS;
-  const id = { integrationId, repositoryId, deliveryId: referenceId ?? '' };
-  if ((await claim.all({ ...id, now: now.getTime(), expiresAt })).length > 0) {
-    const same = bodyHash === null ? undefined : await sameBody.get({ integrationId, bodyHash, referenceId });
-    return { state: 'claimed', sameBodyAs: same?.referenceId ?? null };
-  }
-  if ((await connected.all({ integrationId, repositoryId })).length === 0) return { state: 'disconnected' };
+  const [claims, same] = await Promise.all([
+    claim.all({ integrationId, deliveryId: referenceId ?? '', now: now.getTime(), expiresAt }),
+    bodyHash === null ? undefined : sameBody.get({ integrationId, bodyHash, referenceId }),
+  ]);
+  if (claims.length > 0) return { state: 'claimed', sameBodyAs: same?.referenceId ?? null };
   return { state: 'duplicate', title: (await title.get({ integrationId, referenceId }))?.title ?? null };
 }
 
@@ -75,13 +70,7 @@ export const deleteExpiredDeliveries = deleteExpired(deliveries);
 const statements = prepared((db) => {
   const insert = () => db.insert(deliveries).values(placeholdersFor(getTableColumns(deliveries)));
   const integrationId = sql.placeholder('integrationId');
-  const repositoryId = sql.placeholder('repositoryId');
   const referenceId = sql.placeholder('referenceId');
-  // True while the repository, or the integration of a delivery that names none, is connected.
-  const connection = sql`case when cast(${repositoryId} as text) is null
-    then exists (select 1 from ${integrations} where ${integrations.id} = ${integrationId})
-    else exists (select 1 from ${repositories} where ${repositories.id} = ${repositoryId} and ${repositories.integrationId} = ${integrationId})
-  end`;
   return {
     address: db
       .select({
@@ -104,7 +93,7 @@ const statements = prepared((db) => {
       })
       .from(integrations)
       .innerJoin(organizations, eq(organizations.id, integrations.organizationId))
-      .leftJoin(repositories, eq(repositories.id, repositoryId))
+      .leftJoin(repositories, eq(repositories.id, sql.placeholder('repositoryId')))
       .where(eq(integrations.id, integrationId))
       .prepare(),
     insert: insert().prepare(),
@@ -113,9 +102,7 @@ const statements = prepared((db) => {
       .prepare(),
     claim: db
       .insert(deliveryClaims)
-      .select(
-        sql`select ${integrationId}, ${sql.placeholder('deliveryId')}, ${sql.placeholder('expiresAt')} where ${connection}`,
-      )
+      .values(placeholdersFor(getTableColumns(deliveryClaims)))
       .onConflictDoUpdate({
         target: [deliveryClaims.integrationId, deliveryClaims.deliveryId],
         set: { expiresAt: sql`excluded.expires_at` },
@@ -123,7 +110,6 @@ const statements = prepared((db) => {
       })
       .returning({ claimed: deliveryClaims.deliveryId })
       .prepare(),
-    connected: db.select({ one: sql`1` }).from(sql`(select 1) as one`).where(connection).prepare(),
     sameBody: db
       .select({ referenceId: deliveries.referenceId })
       .from(deliveries)

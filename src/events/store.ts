@@ -7,18 +7,25 @@ import type { Event, EventReader, EventSource } from './model.ts';
 /** How many events of a time are looked at: what is beyond it is older, and no draft could hold it. */
 const MAX_EVENTS = 10_000;
 
-/** Stores the event, unless a newer version is stored. Returns the newest version and the one stored before. */
+/** The stored version of an event; null before the first. */
+export async function findEvent(
+  tx: ReadTx,
+  source: EventSource,
+  { type, key }: Pick<Event, 'type' | 'key'>,
+): Promise<Event | null> {
+  return fromRow(await statements(tx).find.get({ ...idsOf(source), type, key }));
+}
+
+/** Stores the event, unless `previous`, the stored version, is newer. Returns the newest version. */
 export async function recordEvent(
   tx: WriteTx,
   source: EventSource,
   event: Event,
-): Promise<{ newest: Event; previous: Event | null }> {
-  const { find, save } = statements(tx);
-  const stored = { ...event, ...idsOf(source) };
-  const previous = fromRow(await find.get(stored));
-  if (previous !== null && !replaces(event, previous)) return { newest: previous, previous };
-  await save.run(stored);
-  return { newest: event, previous };
+  previous: Event | null,
+): Promise<Event> {
+  if (previous !== null && !replaces(event, previous)) return previous;
+  await statements(tx).save.run({ ...event, ...idsOf(source) });
+  return event;
 }
 
 /**
@@ -86,7 +93,7 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
     },
 
     async find(type, key) {
-      return fromRow(await statements(tx).find.get({ integrationId, repositoryId, type, key }));
+      return findEvent(tx, source, { type, key });
     },
 
     async arrivalOf(type, key) {

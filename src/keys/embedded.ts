@@ -30,7 +30,7 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
     revocationDelayS: 0,
 
     async verifyKey(key, permission) {
-      const row = await db.read((tx) => findKeyByHash(tx, sha256(key)));
+      const row = await db.read((tx) => findKeyByHash(tx, sha256(key)), { single: true });
       if (row === null) return { outcome: 'invalid' };
       const now = clock.now();
       if (statusOf(row, now) !== 'active') return { outcome: 'invalid' };

@@ -38,16 +38,20 @@ export function createPages(db: Pick<Storage, 'read'>, maxKeptBytes = MAX_KEPT_B
     }
   }
 
-  return async function renderPage(organizationId: string, selection: PageSelection): Promise<Rendered> {
+  /** `admitted` rejects for a reader who may not see the list. Only its version is read before that is known. */
+  return async function renderPage(
+    organizationId: string,
+    selection: PageSelection,
+    admitted?: Promise<void>,
+  ): Promise<Rendered> {
     const { statuses, contentTypes, limit, page, sort } = selection;
     const key = `${organizationId} ${statuses} ${contentTypes} ${limit} ${page} ${sort}`;
-    const current = await db.read(async (tx) => {
-      const { version } = await tallyPosts(tx, organizationId, selection);
-      const present = kept.get(key);
-      return present?.version === version ? present : listPostPage(tx, organizationId, selection);
-    });
-    if (!('posts' in current)) return current;
+    const tally = await db.read((tx) => tallyPosts(tx, organizationId, selection), { single: true });
+    const present = kept.get(key);
+    if (present?.version === tally.version) return present;
+    await admitted;
 
+    const current = await db.read((tx) => listPostPage(tx, organizationId, selection, tally.totalItems));
     const { version, posts, totalItems } = current;
     const pagination = JSON.stringify(paginate(totalItems, selection));
     const list = posts.flatMap((post, index) => (index === 0 ? [post] : [COMMA, post]));
@@ -67,7 +71,7 @@ export async function renderPost(
   postId: string,
   selection: PostSelection,
 ): Promise<Rendered> {
-  const json = await db.read((tx) => findPostJson(tx, organizationId, postId, selection));
+  const json = await db.read((tx) => findPostJson(tx, organizationId, postId, selection), { single: true });
   return rendered(concat([bytes('{"post":'), json ?? bytes('null'), bytes('}')]));
 }
 

@@ -44,19 +44,28 @@ export async function countDrafts(tx: ReadTx, organizationId: string): Promise<n
   return (await tallyPosts(tx, organizationId, drafts)).totalItems;
 }
 
-/** One page in list order, with the tally of the same snapshot. A page past the end is empty. */
+/**
+ * One page in list order, with the tally of the same snapshot. A page past the end is empty. When the number of posts is
+ * `expected`, all statements are sent at once.
+ */
 export async function listPostPage(
   tx: ReadTx,
   organizationId: string,
   selection: PageSelection,
+  expected?: number,
 ): Promise<Tally & { posts: PostJson[] }> {
-  const tally = await tallyPosts(tx, organizationId, selection);
+  const listStored = (window: Window) => listStoredPage(tx, organizationId, selection, window);
+  const [tally, current, early] = await Promise.all([
+    tallyPosts(tx, organizationId, selection),
+    statements(tx).currentImport.get(),
+    expected === undefined ? null : listStored(pageWindow(expected, selection)),
+  ]);
   const window = pageWindow(tally.totalItems, selection);
-  if (window.take === 0) return { ...tally, posts: [] };
-  const current = await statements(tx).currentImport.get();
   const isApplying = current?.state === 'applying' && current.organizationId === organizationId;
-  const list = isApplying ? listAppliedPage : listStoredPage;
-  const page = await list(tx, organizationId, selection, window);
+  let page: PostJson[];
+  if (isApplying) page = await listAppliedPage(tx, organizationId, selection, window);
+  else if (early !== null && tally.totalItems === expected) page = early;
+  else page = await listStored(window);
   return { ...tally, posts: window.fromEnd ? page.reverse() : page };
 }
 
@@ -159,6 +168,8 @@ const statements = prepared((tx) => ({
   pages: new Map<string, ReturnType<typeof buildPageStatement>>(),
 }));
 
+type Window = ReturnType<typeof pageWindow>;
+
 /** A page in the second half is read from the end backwards, so that the last page costs as much as the first. */
 function pageWindow(totalItems: number, { limit, page, sort }: PageSelection) {
   const before = (page - 1) * limit;
@@ -172,8 +183,9 @@ async function listStoredPage(
   tx: ReadTx,
   organizationId: string,
   selection: PostSelection,
-  { take, offset, ascending }: ReturnType<typeof pageWindow>,
+  { take, offset, ascending }: Window,
 ): Promise<PostJson[]> {
+  if (take === 0) return [];
   const { pages } = statements(tx);
   const key = `${[...selection.statuses].sort()} ${[...selection.contentTypes].sort()} ${ascending}`;
   const statement = pages.get(key) ?? buildPageStatement(tx, selection, ascending);
@@ -206,7 +218,7 @@ async function listAppliedPage(
   tx: ReadTx,
   organizationId: string,
   selection: PostSelection,
-  { take, offset, ascending }: ReturnType<typeof pageWindow>,
+  { take, offset, ascending }: Window,
 ): Promise<PostJson[]> {
   const order = ascending ? sql`asc` : sql`desc`;
   const isListed = matches(organizationId, selection);

@@ -19,7 +19,7 @@ import {
   parseEvent,
   SAMPLE_REPOSITORY_ID,
 } from '../providers/provider.ts';
-import { handOver } from '../triggers/hand-over.ts';
+import { handOver, readHandOver } from '../triggers/hand-over.ts';
 import { type OpenEntry, Refusal, recordFailure, refusals } from './refusals.ts';
 import { createSignatureDoctor } from './signature-doctor.ts';
 
@@ -45,6 +45,12 @@ export type ReceiverDeps = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log'
 const DELIVERY_WAIT_MS = 3_000;
 const TOTAL_WAIT_MS = 3_500;
 
+/** How many addresses to keep. */
+const MAX_KEPT = 1_000;
+
+/** The address that a delivery was checked against is not, or may not be, the present one. */
+class AddressChanged extends Error {}
+
 /**
  * The webhook receiver: verify, read the event, record it, respond. Resolves when the delivery is on the disk. Throws
  * `AppError` for a delivery that is refused and the error of one that fails; both are logged by then, once the
@@ -53,12 +59,16 @@ const TOTAL_WAIT_MS = 3_500;
 export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[]) {
   const { clock, metrics } = deps;
   const diagnose = createSignatureDoctor(deps);
+  /** Addresses of verified deliveries, which save the next ones a round trip: its transaction compares them. */
+  const kept: KeptAddresses = new Map();
 
   return async function receive(arrival: Arrival): Promise<Received> {
     const startedAt = performance.now();
-    const address = await requireAddress(deps, providers, arrival);
-    const { provider, integration, repository } = address;
+    const address = await requireAddress(deps, providers, kept, arrival);
+    const { provider, row, repository } = address;
+    const { integration } = row;
     const entry = openEntry(deps, address);
+    let body: Uint8Array | undefined;
     let uploadedAt: number | undefined;
     try {
       if (arrival.isTooLarge) throw new Refusal(refusals.too_large);
@@ -68,11 +78,14 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
       if ('missing' in headers) throw new Refusal(refusals.missingHeader(provider, headers.missing));
       entry.referenceId = headers.deliveryId;
       entry.payload.event = headers.event;
-      const body = await arrival.readBody();
+      body = await arrival.readBody();
       uploadedAt = performance.now();
-      const isSigned = (secret: string) => provider.isSigned(body, headers.signature, secret);
+      const { signature } = headers;
+      const signed = body;
+      const isSigned = (secret: string) => provider.isSigned(signed, signature, secret);
       if (!acceptedSecrets(deps, integration).some(isSigned)) {
-        const finding = await diagnose({ provider, integration, signature: headers.signature, body });
+        if (address.isKept) throw new AddressChanged();
+        const finding = await diagnose({ provider, integration, signature, body });
         throw new Refusal(refusals.wrongSignature(provider, finding));
       }
       entry.headers = keptHeaders(provider, arrival.headers);
@@ -84,8 +97,8 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
 
       entry.durationMs = Math.round(performance.now() - startedAt);
       const outcome = await record(address, entry, headers, result, learned);
-      // Start again: the first checks refuse it now, before the body is read. No `await`, so that it is logged once.
-      if (outcome === 'disconnected') return receive(arrival);
+      if (learned === null) keep(address);
+      else kept.delete(address.key);
       metrics.deliveries(provider.id, outcome).value++;
       metrics.failedDeliveries.inARow = 0;
       if (outcome === 'duplicate') {
@@ -93,17 +106,33 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
       }
       return responseTo(result, { event: headers.event, delivery: headers.deliveryId }, named);
     } catch (error) {
+      const cause = asRefusal(error);
+      // Start again with the present address, which also decides about a refusal.
+      const mayBeStale = address.isKept && cause instanceof Refusal && !(error instanceof UploadError);
+      if (error instanceof AddressChanged || mayBeStale) {
+        kept.delete(address.key);
+        const received = body;
+        return receive(received === undefined ? arrival : { ...arrival, readBody: async () => received });
+      }
       const now = performance.now();
       entry.durationMs = Math.round(now - startedAt);
-      const cause = asRefusal(error);
       await recordFailure(deps, entry, cause, Math.max((uploadedAt ?? now) + TOTAL_WAIT_MS - now, 0));
       throw cause;
     }
   };
 
+  function keep({ key, row }: Address): void {
+    kept.delete(key);
+    kept.set(key, row);
+    for (const oldest of kept.keys()) {
+      if (kept.size <= MAX_KEPT) break;
+      kept.delete(oldest);
+    }
+  }
+
   /** Claims the delivery, logs it and hands its event to the triggers, in one transaction. */
   function record(
-    { provider, repository }: Address,
+    { provider, row, repository, named: repositoryNamed }: Address,
     entry: OpenEntry,
     { event: name, deliveryId }: DeliveryHeaders,
     result: EventResult,
@@ -117,16 +146,21 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     const event =
       action === null || data === null ? null : eventOf(provider, { ...source, event: name, action, data });
     const work = async (tx: WriteTx) => {
-      const claim = await claimDelivery(tx, entry, now);
-      if (claim.state === 'disconnected') return 'disconnected';
+      // Sent together: one round trip.
+      const [present, claim, known] = await Promise.all([
+        findAddress(tx, integrationId, repositoryNamed),
+        claimDelivery(tx, entry, now),
+        event === null ? null : readHandOver(tx, { integrationId, repositoryId }, event),
+      ]);
+      if (!Bun.deepEquals(present, row, true)) throw new AddressChanged();
       if (claim.state === 'duplicate') {
         const title = claim.title ?? name;
         await insertDelivery(tx, { ...entry, status: 'duplicate', title, reason: DUPLICATE_REASON }, now);
         return 'duplicate';
       }
       if (repository !== null && learned !== null) await learnRepository(tx, repository.id, learned);
-      if (action !== null && event !== null)
-        await handOver(tx, { integrationId, repositoryId, action }, event, now);
+      if (action !== null && event !== null && known !== null)
+        await handOver(tx, { integrationId, repositoryId, action }, event, known, now);
       const status = result.outcome === 'ignored' ? 'ignored' : 'processed';
       const logged = {
         ...entry,
@@ -148,10 +182,14 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
 
 type Address = Awaited<ReturnType<typeof requireAddress>>;
 
+/** Rows of `findAddress` by integration and repository. */
+type KeptAddresses = Map<string, NonNullable<Awaited<ReturnType<typeof findAddress>>>>;
+
 /** Finds the integration, and with it a log to write to. */
 async function requireAddress(
   { db }: ReceiverDeps,
   providers: readonly Provider[],
+  kept: KeptAddresses,
   { path, isTooLarge }: Arrival,
 ) {
   const provider = providers.find(({ id }) => id === path.provider);
@@ -171,15 +209,18 @@ async function requireAddress(
   }
   const repositoryId = isId(segment) ? segment : null;
   const named = provider.hasRepositories ? repositoryId : null;
-  const row = await db.read((tx) => findAddress(tx, integrationId, named));
+  const key = `${integrationId} ${named ?? ''}`;
+  const present = kept.get(key);
+  const row = present ?? (await db.read((tx) => findAddress(tx, integrationId, named), { single: true }));
   if (row?.integration.organizationId !== organizationId || row.integration.type !== provider.id) {
     throw refuse(404, 'Integration not found');
   }
-  return { ...row, provider, repositoryId };
+  const { repository } = row;
+  return { key, row, isKept: present !== undefined, provider, named, repository, repositoryId };
 }
 
 /** 404 for a repository that is not connected, 403 for one of another integration. */
-function requireRepository({ integration, repositoryId, repository }: Address): void {
+function requireRepository({ row: { integration }, repositoryId, repository }: Address): void {
   if (repositoryId === null) return;
   if (repository === null) throw new Refusal(refusals.unknownRepository(repositoryId));
   if (repository.integrationId !== integration.id) throw new Refusal(refusals.otherIntegration);
@@ -214,7 +255,7 @@ function requireSameRepository(
   return isUsable ? { providerId: id, fullName } : null;
 }
 
-function openEntry({ clock, ids }: ReceiverDeps, { integration, repositoryId }: Address): OpenEntry {
+function openEntry({ clock, ids }: ReceiverDeps, { row: { integration }, repositoryId }: Address): OpenEntry {
   return {
     id: ids.newId('dlv'),
     organizationId: integration.organizationId,

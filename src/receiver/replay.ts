@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { toEvent } from '../providers/index.ts';
-import { handOver } from '../triggers/hand-over.ts';
+import { handOver, readHandOver } from '../triggers/hand-over.ts';
 
 /**
  * Hands a logged delivery to the triggers as if it had just arrived, and logs that with `replayOf`. A second replay
@@ -35,7 +35,7 @@ export async function replayDelivery(
       );
     }
     const event = toEvent(processed);
-    if (event !== null) await handOver(tx, processed, event, now);
+    if (event !== null) await handOver(tx, processed, event, await readHandOver(tx, processed, event), now);
     await insertDelivery(tx, { ...entry, bodyHash: null }, now);
   });
   return entry;

@@ -1,9 +1,9 @@
-import type { WriteTx } from '../../db/engine.ts';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { type Delivery, toProcessed } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { listPostsOfDelivery } from '../drafts/store.ts';
 import type { Event, EventSource } from '../events/model.ts';
-import { recordEvent } from '../events/store.ts';
+import { findEvent, recordEvent } from '../events/store.ts';
 import type { Repository } from '../integrations/model.ts';
 import { toEvent } from '../providers/index.ts';
 import { branchScope } from './kinds/branch.ts';
@@ -11,20 +11,34 @@ import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
 
-/** In the delivery's transaction, so that an acknowledged delivery becomes a draft. A repeat changes nothing. */
+/** What `handOver` needs to know, in one round trip. */
+export async function readHandOver(tx: ReadTx, source: EventSource, event: Event) {
+  const { integrationId, repositoryId } = source;
+  const [previous, triggers] = await Promise.all([
+    findEvent(tx, source, event),
+    listEnabledTriggers(tx, integrationId, repositoryId),
+  ]);
+  return { previous, triggers };
+}
+
+/**
+ * In the delivery's transaction, so that an acknowledged delivery becomes a draft. A repeat changes nothing. `known` was
+ * read in the same transaction.
+ */
 export async function handOver(
   tx: WriteTx,
   delivery: EventSource & { action: string },
   event: Event,
+  { previous, triggers }: Awaited<ReturnType<typeof readHandOver>>,
   now: Date,
 ): Promise<void> {
-  const { integrationId, repositoryId } = delivery;
+  const { repositoryId } = delivery;
   const { deliveryId } = event;
-  const { newest, previous } = await recordEvent(tx, delivery, event);
+  const newest = await recordEvent(tx, delivery, event, previous);
   const versions = previous === null ? [event] : [event, previous];
   const since = versions.map(({ occurredAt }) => occurredAt).sort()[0] ?? event.occurredAt;
   // In the order of triggers and scopes: deliveries that queue the same runs at a time must not wait for each other.
-  for (const trigger of await listEnabledTriggers(tx, integrationId, repositoryId)) {
+  for (const trigger of triggers) {
     const { id: triggerId, filters } = trigger;
     const kind = kinds[trigger.event];
     if (kind.content.includes(event.type)) {

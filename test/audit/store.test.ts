@@ -81,7 +81,7 @@ describe('an event', () => {
   });
 
   test('cannot be recorded outside of a transaction', async () => {
-    const outside = recordAudit(app.db as unknown as WriteTx, { ...app.deps, actor: ann }, event());
+    const outside = app.db.read((tx) => recordAudit(tx as WriteTx, { ...app.deps, actor: ann }, event()));
     await expect(outside).rejects.toThrow('outside of write');
   });
 

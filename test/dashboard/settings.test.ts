@@ -4,7 +4,7 @@ import { getOrganization } from '../../src/organizations/store.ts';
 import { createOwnOrganization } from '../../src/users/members.ts';
 import { listMemberships } from '../../src/users/store.ts';
 import { form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
-import { execute } from '../support/database.ts';
+import { executeBeforeNextWrite } from '../support/database.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, bearer } from '../support/test-app.ts';
@@ -155,10 +155,9 @@ describe('a further organization', () => {
 
   test('is not made by an account that is being disabled', async () => {
     const { app, visit } = await owned();
+    executeBeforeNextWrite(app.db, "update users set disabled_at = '2026'");
     const made = createOwnOrganization(app.deps, visit.user, 'Mine');
-    void execute(app.db, "update users set disabled_at = '2026'");
-    expect(made).rejects.toThrow('This account is disabled');
-    await made.catch(() => undefined);
+    await expect(made).rejects.toThrow('This account is disabled');
     expect((await allRows(app.db)).organizations).toHaveLength(1);
   });
 

@@ -145,7 +145,7 @@ test('a use that comes while another is written stays pending', () => {
 });
 
 test('of two processes the later use counts, in whatever order they write', async () => {
-  await using together = await openTogether();
+  const together = openTogether();
   const [one, other] = together.databases.map((db) => createTestApp({ db, clock: fixedClock() }));
   if (one === undefined || other === undefined) throw new Error('two are opened');
   await one.addOrganization('org_1');

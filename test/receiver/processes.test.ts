@@ -12,7 +12,7 @@ import { openTogether } from '../support/together.ts';
 // Two processes that receive the deliveries of one repository.
 
 async function setUp() {
-  const together = await openTogether();
+  const together = openTogether();
   const keys: (string | undefined)[] = [];
   const [one, other] = together.databases.map((db) => {
     const recording: typeof db = {
@@ -55,8 +55,7 @@ const release = (tag: string, version = 0) =>
   );
 
 test('a delivery that both get at the same time is processed once', async () => {
-  await using processes = await setUp();
-  const { one, other, connected } = processes;
+  const { one, other, connected } = await setUp();
   const sent = githubRequest(connected, release('v1'), { event: 'release', delivery: 'the-same' });
   const responses = await Promise.all([one, other, one, other].map((app) => app.request(...sent)));
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
@@ -65,8 +64,7 @@ test('a delivery that both get at the same time is processed once', async () => 
 });
 
 test('the versions of an event keep their order, and other events need not wait for them', async () => {
-  await using processes = await setUp();
-  const { one, connected, keys } = processes;
+  const { one, connected, keys } = await setUp();
   const deliver = (payload: object) =>
     one.request(...githubRequest(connected, payload, { event: 'release' }));
   await deliver(release('v1'));
@@ -81,8 +79,7 @@ test('the versions of an event keep their order, and other events need not wait 
 });
 
 test('deliveries of many events and versions, sent to both in any order, make the drafts of the newest', async () => {
-  await using processes = await setUp();
-  const { one, other, connected } = processes;
+  const { one, other, connected } = await setUp();
   const tags = Array.from({ length: 10 }, (_, tag) => `v${tag}`);
   const payloads = [0, 3, 1, 2].flatMap((version) => tags.map((tag) => release(tag, version)));
   const responses = await Promise.all(

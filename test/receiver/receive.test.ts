@@ -8,7 +8,7 @@ import { changeOrganization } from '../../src/organizations/service.ts';
 import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createReceiver } from '../../src/receiver/receive.ts';
-import { execute, sqliteOf } from '../support/database.ts';
+import { execute, sqliteOf, testEngine, testPostgres, testSqlite, valuesOf } from '../support/database.ts';
 import {
   appWithGithub,
   claimCount,
@@ -22,6 +22,7 @@ import { refuseWrites } from '../support/faults.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
 import type { TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 let app: TestApp;
 let connected: Connected;
@@ -491,7 +492,8 @@ describe('deliveries that fail in a row', () => {
     (await app.request(...githubRequest(connected, payload, options))).status;
   test('are counted while the system fails, and one that is taken ends the row', async () => {
     const allowWrites = await refuseWrites(app.db, 'read-only');
-    expect([await send(), await send(), inARow()]).toEqual([500, 500, 2]);
+    const status = testEngine === 'sqlite' ? 500 : 503;
+    expect([await send(), await send(), inARow()]).toEqual([status, status, 2]);
     expect(await app.deps.metrics.registry.render()).toContain('\ntidings_deliveries_failed_in_a_row 2\n');
     await allowWrites();
     // A refusal says nothing about the system.
@@ -603,7 +605,7 @@ describe('while another process locks the database', () => {
     }) as typeof $client.query;
   }
 
-  test('the delivery and the log of its failure share less than 4 s', async () => {
+  testSqlite('the delivery and the log of its failure share less than 4 s', async () => {
     lockUntil(60_000);
     const response = await app.request(...githubRequest(connected, ping));
     expect(response.status).toBe(500);
@@ -616,19 +618,19 @@ describe('while another process locks the database', () => {
     expect(app.deps.metrics.failedDeliveries.inARow).toBe(0);
   });
 
-  test('so does a refusal', async () => {
+  testSqlite('so does a refusal', async () => {
     lockUntil(60_000);
     const response = await app.request(...githubRequest(connected, ping, { secret: 'x' }));
     expect(response.status).toBe(401);
     expect(time).toBeLessThan(4_000);
   });
 
-  test('a delivery is taken when the lock ends within 3 s', async () => {
+  testSqlite('a delivery is taken when the lock ends within 3 s', async () => {
     lockUntil(2_900);
     expect((await app.request(...githubRequest(connected, ping))).status).toBe(200);
   });
 
-  test('a failed delivery is logged when the lock ends within the rest', async () => {
+  testSqlite('a failed delivery is logged when the lock ends within the rest', async () => {
     lockUntil(3_300);
     expect((await app.request(...githubRequest(connected, ping))).status).toBe(500);
     expect(await logOf(app)).toMatchObject([
@@ -637,7 +639,7 @@ describe('while another process locks the database', () => {
     expect(await claimCount(app)).toBe(0);
   });
 
-  test('the upload does not shorten the wait', async () => {
+  testSqlite('the upload does not shorten the wait', async () => {
     const { integrationId, repositoryId } = connected;
     const [, init] = githubRequest(connected, ping);
     const receive = createReceiver(app.deps, providers);
@@ -652,5 +654,37 @@ describe('while another process locks the database', () => {
       },
     });
     expect(received.received).toBe(true);
+  });
+});
+
+describe('while another process holds the lock of the database', () => {
+  const sleeping = "pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+
+  /** Resolves once the lock is held to a function that gives it back. */
+  async function holdLock(): Promise<() => Promise<void>> {
+    const held = app.db.write((tx) => tx.run(sql`SELECT pg_sleep(60)`)).catch(() => undefined);
+    await until(
+      () => valuesOf(app.db, `SELECT pid FROM ${sleeping}`),
+      (found) => found.length > 0,
+    );
+    return async () => {
+      await valuesOf(app.db, `SELECT pg_cancel_backend(pid) FROM ${sleeping}`);
+      await held;
+    };
+  }
+
+  testPostgres('a delivery fails when it has waited 3 s, and leaves nothing', async () => {
+    const giveBack = await holdLock();
+    const response = await app.request(...githubRequest(connected, ping));
+    expect(response.status).toBe(503);
+    await giveBack();
+    expect(await claimCount(app)).toBe(0);
+    expect(app.deps.metrics.failedDeliveries.inARow).toBe(0);
+  });
+
+  testPostgres('a delivery is taken when the lock is given back', async () => {
+    const giveBack = await holdLock();
+    const [response] = await Promise.all([app.request(...githubRequest(connected, ping)), giveBack()]);
+    expect(response.status).toBe(200);
   });
 });

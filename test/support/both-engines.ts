@@ -49,10 +49,13 @@ async function runTests(
   const ended = once(tests, 'exit');
   const outcome: Outcome = { passed: 0, failed: 0, names: [] };
   let file = '';
+  /** Bun repeats the failed tests at the end. */
+  let isRecap = false;
   for await (const line of createInterface(tests.stderr)) {
     process.stdout.write(`${line}\n`);
     file = /^(\S+\.test\.tsx?):$/.exec(line)?.[1] ?? file;
-    const name = /^\(fail\) (.*)$/.exec(line)?.[1];
+    if (/^\d+ tests? failed:$/.test(line)) isRecap = true;
+    const name = isRecap ? undefined : /^\(fail\) (.*)$/.exec(line)?.[1];
     if (name !== undefined) outcome.names.push(`${title}: ${file}: ${name}`);
     const [, count, kind] = /^ *(\d+) (pass|fail)$/.exec(line) ?? [];
     if (kind === 'pass') outcome.passed = Number(count);

@@ -111,6 +111,16 @@ export async function execute(db: Storage, statement: SQL | string): Promise<voi
   });
 }
 
+/** Runs a statement, as another process may, right before the next write. */
+export function executeBeforeNextWrite(db: Database, statement: SQL | string): void {
+  const write = db.write.bind(db);
+  db.write = async (work, options) => {
+    db.write = write;
+    await execute(db, statement);
+    return write(work, options);
+  };
+}
+
 /** The rows of one query, each a list of its values. */
 export function valuesOf<Row extends unknown[] = unknown[]>(
   db: Storage,

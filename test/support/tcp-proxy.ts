@@ -15,7 +15,10 @@ export interface TcpProxy extends AsyncDisposable {
    * before any answer.
    */
   losesAnswerTo: (piece: Buffer) => boolean;
-  /** How often a client sent something after it had got something: its round trips so far. */
+  /**
+   * How often a client sent something while no client waited for an answer: the round trips so far, those of several
+   * connections at a time counted once. The end of a snapshot, which nobody waits for, does not count.
+   */
   readonly roundTrips: number;
   /** How many connections are open. */
   readonly connections: number;
@@ -26,6 +29,8 @@ export interface TcpProxy extends AsyncDisposable {
 /** Listens on a free port of this machine. */
 export async function startTcpProxy(target: { host?: string; port: number }): Promise<TcpProxy> {
   const open = new Set<Socket>();
+  /** Clients that sent something and got nothing since. */
+  const waiting = new Set<Socket>();
   let roundTrips = 0;
   const server = createServer((client) => {
     if (proxy.isClosed) {
@@ -34,9 +39,9 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
     }
     const upstream = connect({ host: target.host ?? '127.0.0.1', port: target.port });
     const ends = [client, upstream];
-    let isAnswered = true;
     let isDeaf = false;
     const end = () => {
+      waiting.delete(client);
       for (const each of ends) {
         each.destroy();
         open.delete(each);
@@ -55,21 +60,25 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
         if (proxy.isSilent) return;
         look(piece);
         if (isDeaf && to === client) return;
+        const arrive = () => {
+          if (to === client) waiting.delete(client);
+          to.write(piece);
+        };
         const arrival = proxy.delayMs === 0 ? undefined : Bun.sleep(proxy.delayMs);
-        if (arrival === undefined) to.write(piece);
-        else last = last.then(() => arrival).then(() => void to.write(piece));
+        if (arrival === undefined) arrive();
+        else last = last.then(() => arrival).then(arrive);
       });
     };
     pass(client, upstream, (piece) => {
-      if (isAnswered) roundTrips++;
-      isAnswered = false;
+      if (!piece.includes('ROLLBACK')) {
+        if (waiting.size === 0) roundTrips++;
+        waiting.add(client);
+      }
       if (!proxy.losesAnswerTo(piece)) return;
       isDeaf = true;
       upstream.once('data', end);
     });
-    pass(upstream, client, () => {
-      isAnswered = true;
-    });
+    pass(upstream, client, () => undefined);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

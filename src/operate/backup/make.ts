@@ -36,7 +36,9 @@ export async function makeBackup(
     // No restore exchanges the database meanwhile.
     const release = takeLock(lockFile(source.dataDir), 'command');
     if (release === null) {
-      throw new BackupError('A backup is being restored into the data folder. Try again when that is done');
+      throw new BackupError(
+        'A restore or a move of the data folder is in progress. Try again when that is done',
+      );
     }
     try {
       const backup = await openPlace(place, s3).store(name, source, { force });

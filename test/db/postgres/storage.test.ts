@@ -428,7 +428,14 @@ test('closing waits for the work that runs, and refuses more', async () => {
   const closed = db.close().then(() => {
     isClosed = true;
   });
-  await expect(db.read(() => 1)).rejects.toBeInstanceOf(DatabaseUnavailable);
+  const isRefused = () =>
+    db
+      .read(() => 1)
+      .then(
+        () => false,
+        (error) => error instanceof DatabaseUnavailable,
+      );
+  await until(isRefused, Boolean);
   expect(isClosed).toBe(false);
   await end();
   await closed;

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Database } from '../../../db/engine.ts';
+import { openPostgres } from '../../../db/postgres/client.ts';
+import { samplePayload } from '../../../src/providers/index.ts';
+import { createTrigger } from '../../../src/triggers/service.ts';
+import { appWithGithub, githubRequest } from '../../support/deliveries.ts';
+import { changed } from '../../support/payloads.ts';
+import { sharedPostgres } from '../../support/postgres-server.ts';
+import { startTcpProxy, type TcpProxy, through } from '../../support/tcp-proxy.ts';
+import { bearer } from '../../support/test-app.ts';
+
+// How often a request waits for the database, which costs the delay of the network each time. docs/operating.md states
+// these numbers.
+
+/** Keeps the parts of a request apart: what is sent at once arrives before any answer. */
+const DELAY_MS = 20;
+
+const LIMITS = { answerMs: 120_000, giveUpMs: 120_000 };
+
+let proxy: TcpProxy;
+let db: Database;
+let world: Awaited<ReturnType<typeof setUp>>;
+
+beforeAll(async () => {
+  const url = await (await sharedPostgres()).createDatabase();
+  proxy = await startTcpProxy({ port: Number(new URL(url).port) });
+  db = await openPostgres(through(proxy, url), 'server', { poolSize: 2, limits: LIMITS });
+  world = await setUp();
+}, 120_000);
+
+afterAll(async () => {
+  await db?.close();
+  await proxy?.[Symbol.asyncDispose]();
+});
+
+async function setUp() {
+  const { app, connected } = await appWithGithub({ db });
+  const { integrationId } = connected;
+  await createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog' });
+  const posts = Array.from({ length: 30 }, (_, at) => ({ id: `post_${at}` }));
+  await app.addPosts('org_a', ...posts);
+  const key = await app.addKey('org_a');
+  return { app, connected, key };
+}
+
+/** The round trips of one request, and its response. */
+async function count(send: () => Promise<Response>): Promise<{ status: number; trips: number }> {
+  // Both connections are open, and all statements are prepared on both.
+  for (let warm = 0; warm < 3; warm++) await Promise.all([send(), send()]);
+  proxy.delayMs = DELAY_MS;
+  const before = proxy.roundTrips;
+  const { status } = await send();
+  proxy.delayMs = 0;
+  return { status, trips: proxy.roundTrips - before };
+}
+
+describe('a delivery', () => {
+  const release = (tag: string) =>
+    changed(samplePayload('github', 'release', { repository: 'acme/rocket', now: new Date(0) }) ?? {}, {
+      'release.tag_name': tag,
+    });
+  let tags = 0;
+
+  test('takes two: all that it depends on, and all that it writes', async () => {
+    const { app, connected } = world;
+    const deliver = () =>
+      app.request(...githubRequest(connected, release(`v${++tags}`), { event: 'release' }));
+    expect(await count(deliver)).toEqual({ status: 200, trips: 2 });
+  });
+
+  test('takes two when it is ignored, and three when it is a duplicate', async () => {
+    const { app, connected } = world;
+    const ping = () => app.request(...githubRequest(connected, { zen: 'x' }));
+    expect(await count(ping)).toEqual({ status: 200, trips: 2 });
+    const again = () =>
+      app.request(...githubRequest(connected, release('v1'), { event: 'release', delivery: 'one' }));
+    expect(await count(again)).toEqual({ status: 200, trips: 3 });
+  });
+});
+
+describe('a reader', () => {
+  const get =
+    (path: string, headers = {}) =>
+    async () =>
+      world.app.request(path, { headers: { ...bearer(world.key).headers, ...headers } });
+
+  test('gets a list in one while its version is kept', async () => {
+    expect(await count(get('/v1/org_a/posts'))).toEqual({ status: 200, trips: 1 });
+  });
+
+  test('gets a list in two when it is read again', async () => {
+    let page = 0;
+    const next = () => get(`/v1/org_a/posts?limit=1&page=${++page}`)();
+    expect(await count(next)).toEqual({ status: 200, trips: 2 });
+  });
+
+  test('gets 304 in one', async () => {
+    const etag = (await get('/v1/org_a/posts')()).headers.get('etag');
+    expect(await count(get('/v1/org_a/posts', { 'if-none-match': etag }))).toEqual({ status: 304, trips: 1 });
+  });
+
+  test('gets a post in one', async () => {
+    expect(await count(get('/v1/org_a/posts/post_1'))).toEqual({ status: 200, trips: 1 });
+  });
+
+  test('is refused in one', async () => {
+    const refused = () => world.app.request('/v1/org_a/posts', bearer('tdk_unknown'));
+    expect(await count(refused)).toEqual({ status: 401, trips: 1 });
+  });
+});
