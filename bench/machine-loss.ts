@@ -133,14 +133,17 @@ function startLoad(
   rate: number,
 ): { end(): Promise<Map<string, number>> } {
   const acknowledged = new Map<string, number>();
-  const { body, countingHeader } = pushes.post ?? { body: '', countingHeader: '' };
+  const { bodies: [push] = [], countingHeader = '' } = pushes.post ?? {};
+  const body = push?.text ?? '';
   async function send(sender: number): Promise<void> {
     for (let n = 0; ; n++) {
       const id = `${sender}-${n}`;
-      const headers = { ...pushes.headers, [countingHeader]: id };
-      const response = await fetch(url + pushes.paths[0], { method: 'POST', headers, body }).catch(
-        () => null,
-      );
+      const headers = { ...pushes.headers, ...push?.headers, [countingHeader]: id };
+      const response = await fetch(url + pushes.paths[0], {
+        method: 'POST',
+        headers,
+        body,
+      }).catch(() => null);
       if (response === null) return;
       if (response.status !== 200) throw new BenchError(`A delivery was answered ${response.status}`);
       acknowledged.set(id, performance.now());

@@ -82,8 +82,10 @@ export interface Database extends Storage {
 
 /** What differs between the engines in SQL. */
 export interface Dialect {
-  /** The column that finds a row of a table fastest. */
+  /** The column that finds a row of any table fastest. */
   readonly rowKey: SQL;
+  /** The column that finds a post fastest, of those in the indexes: a walk along an index then reads no post. */
+  readonly postKey: SQL;
   /** Any number of texts as one variable: a subquery of one column, for `inArray`. */
   listed(values: readonly string[]): SQL;
   /** True when `text` contains `part`. */

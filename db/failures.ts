@@ -29,6 +29,11 @@ export class PostgresError extends Error {
   override readonly name = 'PostgresError';
 }
 
+/** Something prevents the move of a database to another engine. The message says what to do. */
+export class MoveError extends Error {
+  override readonly name = 'MoveError';
+}
+
 /** Other writers held the database or the work's key for too long. */
 export class DatabaseBusy extends AppError {
   constructor(cause?: unknown) {

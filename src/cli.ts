@@ -1,6 +1,6 @@
 #!/usr/bin/env bun
 import { Command, CommanderError, Help, type Option } from 'commander';
-import { PostgresError } from '../db/failures.ts';
+import { MoveError, PostgresError } from '../db/failures.ts';
 import { addAuditCommands } from './cli/audit.ts';
 import { addBackupCommands } from './cli/backup.ts';
 import { type CliContext, WorkFailed } from './cli/context.ts';
@@ -8,6 +8,7 @@ import { addDeliveryCommands } from './cli/delivery.ts';
 import { explain } from './cli/hints.ts';
 import { addIntegrationCommands, integrationHint } from './cli/integration.ts';
 import { addKeyCommands } from './cli/key.ts';
+import { addMoveCommand } from './cli/move.ts';
 import { addDoctorCommand, addHealthcheckCommand, addSweepCommand } from './cli/operate.ts';
 import { addOrganizationCommands } from './cli/organization.ts';
 import { addPostCommands } from './cli/post.ts';
@@ -51,7 +52,7 @@ function messageOf(error: unknown): string | undefined {
 }
 
 /** Errors whose message says what to do. */
-const plainErrors = [ConfigError, BackupError, DataFolderError, PostgresError, WrongSecretKey];
+const plainErrors = [ConfigError, BackupError, DataFolderError, MoveError, PostgresError, WrongSecretKey];
 
 const systemErrors: readonly [codes: RegExp, advice: (message: string) => string][] = [
   [
@@ -105,6 +106,7 @@ function buildProgram(context: CliContext): Command {
   addSweepCommand(program, context);
   addDoctorCommand(program, context);
   addBackupCommands(program, context);
+  addMoveCommand(program, context);
   return program;
 }
 

@@ -1,4 +1,4 @@
-import { type DataFolder, PUBLISHED } from './seed.ts';
+import { PUBLISHED, type SeededPosts } from './seed.ts';
 
 /** One kind of request to measure. */
 export interface Case {
@@ -9,7 +9,7 @@ export interface Case {
   revalidates?: true;
 }
 
-export function contentApiCases({ organizationId, postId }: DataFolder): Case[] {
+export function contentApiCases({ organizationId, postId }: SeededPosts): Case[] {
   const posts = `/v1/${organizationId}/posts`;
   return [
     { name: 'list of 10 posts', paths: [posts] },

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 // Figures of a process from Linux. Null on other systems.
 
@@ -7,9 +7,28 @@ const TICKS_PER_SECOND = 100;
 
 /** Processor time that all its threads have used, in seconds. */
 export function cpuSeconds(pid: number): number | null {
-  // The name, in brackets, may hold anything; user and system time are the 12th and 13th figure after it.
-  const figures = readProc(pid, 'stat')?.split(') ').at(-1)?.split(' ');
-  return figures === undefined ? null : (Number(figures[11]) + Number(figures[12])) / TICKS_PER_SECOND;
+  const figures = readStat(pid);
+  return figures === null ? null : (figures.user + figures.system) / TICKS_PER_SECOND;
+}
+
+/** The same for a process with its children, also those that have ended. */
+export function cpuSecondsOfTree(pid: number): number | null {
+  const parent = readStat(pid);
+  if (parent === null) return null;
+  let ticks = parent.user + parent.system + parent.endedChildren;
+  for (const name of readdirSync('/proc')) {
+    const child = /^\d+$/.test(name) ? readStat(Number(name)) : null;
+    if (child?.parent === pid) ticks += child.user + child.system;
+  }
+  return ticks / TICKS_PER_SECOND;
+}
+
+function readStat(pid: number) {
+  // The name, in brackets, may hold anything.
+  const figures = readProc(pid, 'stat')?.split(') ').at(-1)?.split(' ').map(Number);
+  if (figures === undefined) return null;
+  const [, parent = 0, , , , , , , , , , user = 0, system = 0, childUser = 0, childSystem = 0] = figures;
+  return { parent, user, system, endedChildren: childUser + childSystem };
 }
 
 /** Memory that is resident, in bytes: files that are mapped, such as Bun itself, count as far as they are touched. */

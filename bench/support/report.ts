@@ -6,6 +6,8 @@ export interface Sample {
   requestsPerSecond: number;
   /** Null where the system does not say. */
   cpuMicrosecondsPerRequest: number | null;
+  /** Of the database server, which has processes of its own. */
+  databaseMicrosecondsPerRequest?: number | null;
 }
 
 /** The samples of a case by server, one for each round. */
@@ -27,6 +29,7 @@ export interface CaseSummary {
   name: string;
   requestsPerSecond: Record<string, number>;
   cpuMicrosecondsPerRequest: Record<string, number | null>;
+  databaseMicrosecondsPerRequest: Record<string, number | null>;
   /** The subject's requests a second divided by another server's: of the medians, and the bounds by round. */
   ratios: Record<string, Ratio>;
   rounds: Record<string, number[]>;
@@ -39,7 +42,12 @@ export function summarize({ name, servers }: CaseSamples): CaseSummary {
   return {
     name,
     requestsPerSecond: mapValues(servers, (samples) => Math.round(median(rates(samples)))),
-    cpuMicrosecondsPerRequest: mapValues(servers, medianCpu),
+    cpuMicrosecondsPerRequest: mapValues(servers, (samples) =>
+      knownMedian(samples.map((sample) => sample.cpuMicrosecondsPerRequest)),
+    ),
+    databaseMicrosecondsPerRequest: mapValues(servers, (samples) =>
+      knownMedian(samples.map((sample) => sample.databaseMicrosecondsPerRequest ?? null)),
+    ),
     ratios: Object.fromEntries(
       peers.map((peer, index) => [names[index + 1], ratio(rates(subject), rates(peer))]),
     ),
@@ -54,12 +62,13 @@ export function isUnsteady(summaries: readonly CaseSummary[]): boolean {
   );
 }
 
-/** Three tables: requests a second, ratios, processor time. */
+/** Tables: requests a second, ratios, processor time, and that of a database server where there is one. */
 export function describeSummaries(summaries: readonly CaseSummary[]): string {
   const [first] = summaries;
   if (first === undefined) return 'Nothing was measured.';
   const servers = Object.keys(first.requestsPerSecond);
   const subject = servers[0] ?? '';
+  const hasDatabase = servers.some((server) => first.databaseMicrosecondsPerRequest[server] != null);
   return [
     grid('Requests a second', servers, summaries, (each, server) =>
       String(each.requestsPerSecond[server] ?? '–'),
@@ -76,6 +85,16 @@ export function describeSummaries(summaries: readonly CaseSummary[]): string {
       summaries,
       (each, server) => each.cpuMicrosecondsPerRequest[server]?.toFixed(1) ?? '–',
     ),
+    ...(hasDatabase
+      ? [
+          grid(
+            'Processor time of the database for one request, µs',
+            servers,
+            summaries,
+            (each, server) => each.databaseMicrosecondsPerRequest[server]?.toFixed(1) ?? '–',
+          ),
+        ]
+      : []),
   ].join('\n\n');
 }
 
@@ -115,8 +134,8 @@ function describeRatio(given: Ratio | undefined): string {
   return `${middle} (${lowest}–${highest})`;
 }
 
-function medianCpu(samples: readonly Sample[]): number | null {
-  const known = samples.map((sample) => sample.cpuMicrosecondsPerRequest).filter((each) => each !== null);
+function knownMedian(values: readonly (number | null)[]): number | null {
+  const known = values.filter((each) => each !== null);
   return known.length === 0 ? null : median(known);
 }
 

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Storage } from '../../db/engine.ts';
 import { SERVER } from '../../src/audit/model.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import { READ_PERMISSION } from '../../src/keys/model.ts';
@@ -17,16 +18,22 @@ import type { Defer } from './run.ts';
 export const PUBLISHED = 10_000;
 const DRAFTS = 500;
 
+/** Posts in one transaction. */
+const BATCH = 500;
+
 const ORGANIZATION = 'org_bench';
 
-/** A data folder with posts, written by the service's own code. */
-export interface DataFolder {
-  path: string;
-  databaseFile: string;
+/** Posts in a database, written by the service's own code. */
+export interface SeededPosts {
   organizationId: string;
   /** The id of a published post. */
   postId: string;
   key: string;
+}
+
+export interface DataFolder extends SeededPosts {
+  path: string;
+  databaseFile: string;
 }
 
 /** A folder of its own for this run; taken away at the end. */
@@ -36,39 +43,36 @@ export async function makeTempFolder(defer: Defer): Promise<string> {
   return folder;
 }
 
-/** Fills a new data folder inside `parent`: published posts and drafts of about 4 KB of JSON, one organization. */
+/** Fills a new data folder inside `parent`. */
 export async function seedDataFolder(parent: string, { ascii }: { ascii: boolean }): Promise<DataFolder> {
   const path = join(parent, 'data');
   const { db, close } = openDataFolder(path);
   try {
-    const deps = {
-      db,
-      clock: systemClock,
-      ids: randomIds,
-      actor: SERVER,
-      log: createLog('silent', { write: () => undefined }),
-    };
-    await createOrganization(deps, { id: ORGANIZATION, name: 'Benchmark', plan: 'free' });
-    await savePosts(
-      db,
-      Array.from({ length: PUBLISHED + DRAFTS }, (_, index) => makePost(index, ascii)),
-    );
-    const { key } = await embeddedKeys(deps).createKey({
-      organizationId: ORGANIZATION,
-      name: 'Benchmark',
-      permissions: [READ_PERMISSION],
-      expiresAt: null,
-    });
-    return {
-      path,
-      databaseFile: join(path, 'tidings.db'),
-      organizationId: ORGANIZATION,
-      postId: postIdOf(PUBLISHED / 2),
-      key,
-    };
+    return { path, databaseFile: join(path, 'tidings.db'), ...(await seedPosts(db, { ascii })) };
   } finally {
     close();
   }
+}
+
+/** Published posts and drafts of about 4 KB of JSON, in an organization of their own. */
+export async function seedPosts(db: Storage, { ascii }: { ascii: boolean }): Promise<SeededPosts> {
+  const deps = {
+    db,
+    clock: systemClock,
+    ids: randomIds,
+    actor: SERVER,
+    log: createLog('silent', { write: () => undefined }),
+  };
+  await createOrganization(deps, { id: ORGANIZATION, name: 'Benchmark', plan: 'free' });
+  const posts = Array.from({ length: PUBLISHED + DRAFTS }, (_, index) => makePost(index, ascii));
+  for (let at = 0; at < posts.length; at += BATCH) await savePosts(db, posts.slice(at, at + BATCH));
+  const { key } = await embeddedKeys(deps).createKey({
+    organizationId: ORGANIZATION,
+    name: 'Benchmark',
+    permissions: [READ_PERMISSION],
+    expiresAt: null,
+  });
+  return { organizationId: ORGANIZATION, postId: postIdOf(PUBLISHED / 2), key };
 }
 
 /** Every 21st is a draft, so that drafts lie between the posts of a page. A post is a minute older than the last. */

@@ -42,6 +42,12 @@ export const tidings = (dataDir: string): Program => ({
   ],
 });
 
+/** The same on PostgreSQL. */
+export const tidingsOnPostgres = (databaseUrl: string, secretKey: string, dataDir: string): Program => {
+  const { name, words } = tidings(dataDir);
+  return { name, words: [...words, '--database-url', databaseUrl, '--secret-key', secretKey] };
+};
+
 /** The same as a binary of its own. */
 export const tidingsBinary = (executable: string, dataDir: string): Program => ({
   name: 'tidings-binary',

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { SERVER } from '../../src/audit/model.ts';
+import type { Deps } from '../../src/deps.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { randomIds } from '../../src/lib/text.ts';
@@ -8,49 +10,72 @@ import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
-import type { Load } from './wrk.ts';
+import type { Body, Load } from './wrk.ts';
 
-/** A data folder with one connected repository, and deliveries for it. */
-export interface WebhookFolder {
-  path: string;
-  databaseFile: string;
+/** Deliveries for one connected repository. */
+interface SeededRepository {
   organizationId: string;
   secret: string;
-  /** Signed pushes, each with a delivery id of its own. */
+  /** A signed push over and over, each time with a delivery id of its own. */
   pushes: Load;
+  /** Different signed pushes, of commits that are new at each call. */
+  newPushes(count: number): Load;
   /** How large one is, in bytes. */
   bodyBytes: number;
 }
 
-/** Made by the service's own code, inside `parent`. */
+export interface WebhookFolder extends SeededRepository {
+  path: string;
+  databaseFile: string;
+}
+
+/** Fills a new data folder inside `parent`. */
 export async function makeWebhookFolder(parent: string, name: string): Promise<WebhookFolder> {
   const path = join(parent, name);
   const { db, secrets, close } = openDataFolder(path);
   try {
-    const deps = {
-      db,
-      secrets,
-      clock: systemClock,
-      ids: randomIds,
-      actor: SERVER,
-      log: createLog('silent', { write: () => undefined }),
-      publicUrl: () => '',
-    };
-    const organizationId = 'org_bench';
-    await createOrganization(deps, { id: organizationId, name: 'Benchmark', plan: 'free' });
-    const { webhookUrl, secret } = await connectIntegration(deps, 'github', organizationId, 'acme/rocket');
-    const body = JSON.stringify(
-      samplePayload('github', 'push', { repository: 'acme/rocket', now: systemClock.now() }),
-    );
-    const headers = {
-      'content-type': 'application/json',
-      'x-github-event': 'push',
-      'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
-    };
-    const pushes = { paths: [webhookUrl], headers, post: { body, countingHeader: 'x-github-delivery' } };
-    const databaseFile = join(path, 'tidings.db');
-    return { path, databaseFile, organizationId, secret, pushes, bodyBytes: Buffer.byteLength(body) };
+    return { path, databaseFile: join(path, 'tidings.db'), ...(await seedRepository({ db, secrets })) };
   } finally {
     close();
   }
+}
+
+/** A repository, connected by the service's own code, in an organization of its own. */
+export async function seedRepository(
+  storage: Pick<Deps, 'db' | 'secrets'>,
+  organizationId = 'org_bench',
+): Promise<SeededRepository> {
+  const deps = {
+    ...storage,
+    clock: systemClock,
+    ids: randomIds,
+    actor: SERVER,
+    log: createLog('silent', { write: () => undefined }),
+    publicUrl: () => '',
+  };
+  await createOrganization(deps, { id: organizationId, name: 'Benchmark', plan: 'free' });
+  const { webhookUrl, secret } = await connectIntegration(deps, 'github', organizationId, 'acme/rocket');
+  const sample = JSON.stringify(
+    samplePayload('github', 'push', { repository: 'acme/rocket', now: systemClock.now() }),
+  );
+  const head: string = JSON.parse(sample).after;
+  const sign = (text: string) => ({
+    text,
+    headers: { 'x-hub-signature-256': `sha256=${hmacSha256(secret, text)}` },
+  });
+  const load = (bodies: Body[]): Load => ({
+    paths: [webhookUrl],
+    headers: { 'content-type': 'application/json', 'x-github-event': 'push' },
+    post: { bodies, countingHeader: 'x-github-delivery' },
+  });
+  return {
+    organizationId,
+    secret,
+    pushes: load([sign(sample)]),
+    newPushes: (count) =>
+      load(
+        Array.from({ length: count }, () => sign(sample.replaceAll(head, randomBytes(20).toString('hex')))),
+      ),
+    bodyBytes: Buffer.byteLength(sample),
+  };
 }

@@ -8,8 +8,13 @@ import type { Defer } from './run.ts';
 export interface Load {
   paths: string[];
   headers: Record<string, string>;
-  /** Absent: `GET`. With it, each request carries the body, and a value of its own in the header. */
-  post?: { body: string; countingHeader: string };
+  /** Absent: `GET`. With it, each request carries the next of the bodies, and a value of its own in the header. */
+  post?: { bodies: Body[]; countingHeader: string };
+}
+
+export interface Body {
+  text: string;
+  headers: Record<string, string>;
 }
 
 export interface LoadOptions {
@@ -62,7 +67,7 @@ async function runWrk(
   load: Load,
   { core, folder, defer, seconds, connections = DEFAULT_CONNECTIONS }: LoadOptions,
 ): Promise<Summary> {
-  const script = join(folder, 'load.lua');
+  const script = join(folder, `load-${Bun.randomUUIDv7()}.lua`);
   await Bun.write(script, luaScript(load));
   const child = Bun.spawn(
     [...core, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, `${url}${load.paths[0]}`],
@@ -88,7 +93,11 @@ function luaScript({ paths, headers, post }: Load): string {
     ...Object.entries(headers).map(([name, value]) => `wrk.headers[${luaText(name)}] = ${luaText(value)}`),
     ...(post === undefined
       ? []
-      : [`wrk.method, wrk.body = "POST", ${luaLong(post.body)}`, countIn(post.countingHeader)]),
+      : [
+          `local bodies = {${post.bodies.map(({ text }) => luaLong(text)).join(',')}}`,
+          `local headers = {${post.bodies.map(({ headers: own }) => luaTable(own)).join(',')}}`,
+          postEach(post.countingHeader),
+        ]),
     ...(paths.length > 1 ? [`local paths = {${paths.map(luaText).join(',')}}`, ROTATE] : []),
     TELL,
   ].join('\n');
@@ -97,17 +106,22 @@ function luaScript({ paths, headers, post }: Load): string {
 /** JSON's escapes that paths and headers can hold are Lua's too. */
 const luaText = (text: string) => JSON.stringify(text);
 
+const luaTable = (values: Record<string, string>) =>
+  `{${Object.entries(values).map(([name, value]) => `[${luaText(name)}]=${luaText(value)}`)}}`;
+
 /** A text of any length and characters, as it is. */
 const luaLong = (text: string) => `[==[${text}]==]`;
 
-/** Values that no other run has had: the time of its start, and a number. */
-function countIn(header: string): string {
+/** Values of the header are those that no other run has had. */
+function postEach(header: string): string {
   return `
-local sent, run = 0, "${Date.now()}"
+local sent, run = 0, "${Bun.randomUUIDv7()}"
 request = function()
+  local at = sent % #bodies + 1
   sent = sent + 1
+  for name, value in pairs(headers[at]) do wrk.headers[name] = value end
   wrk.headers[${luaText(header)}] = run .. "-" .. sent
-  return wrk.format()
+  return wrk.format("POST", nil, nil, bodies[at])
 end`;
 }
 

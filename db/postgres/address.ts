@@ -13,6 +13,9 @@ export class AddressError extends Error {
 export interface Address {
   /** `host:port/database`, for people. */
   readonly name: string;
+  /** It leads to this machine. */
+  readonly isLocal: boolean;
+  readonly sslMode: SslMode;
   /** To be tried one after the other: `sslmode` may allow connections with and without TLS. */
   readonly ways: readonly ConnectionOptions[];
   /** How long connecting may take, in milliseconds; null when the address does not say. */
@@ -65,6 +68,8 @@ export function parseAddress(text: string): Address {
   };
   const timeout = given.connect_timeout && readNumber('connect_timeout', given.connect_timeout, 0, 2_147_483);
   return {
+    isLocal: socket !== null || /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host),
+    sslMode: readSslMode(given),
     name: `${socket ?? `${host}:${port}`}/${database}`,
     ways: (socket === null ? tlsWays(given) : [PLAIN]).map(
       (way) => ({ ...base, ...way }) as ConnectionOptions,
@@ -73,37 +78,42 @@ export function parseAddress(text: string): Address {
   };
 }
 
+/** User, password, hosts with ports, database, parameters. */
+const FORM = /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/;
+const HOST = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
+
 /** The parts of the address and its parameters under one set of names. */
 function readParameters(text: string): Parameters {
-  const [, authority = ''] = /^postgres(?:ql)?:\/\/([^/?#]*)/.exec(text) ?? [];
-  const hosts = authority.slice(authority.lastIndexOf('@') + 1);
-  const url = URL.parse(text);
-  if (hosts.includes(',') || url?.searchParams.get('host')?.includes(',')) {
-    throw new AddressError(
-      'it names several hosts. Name one, such as the address of a proxy or load balancer',
-    );
-  }
-  if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
-    throw new AddressError(
-      'it is not of the form postgres://user:password@host:port/database. Characters such as @, / and # in a password must be percent-encoded',
-    );
-  }
+  const [isOfForm, user = '', password = '', hosts = '', database = '', query = ''] = FORM.exec(text) ?? [];
   const given: Parameters = {};
   const set = (name: keyof Parameters, value: string) => {
-    if (value !== '') given[name] = value;
+    const decoded = decode(name, value);
+    if (decoded !== '') given[name] = decoded;
   };
-  set('user', decode('user', url.username));
-  set('password', decode('password', url.password));
-  set('host', decode('host', url.hostname.replace(/^\[(.*)\]$/, '$1')));
-  set('port', url.port);
-  set('dbname', decode('dbname', url.pathname.slice(1)));
-  for (const [name, value] of url.searchParams) {
+  for (const pair of query.split('&').filter(Boolean)) {
+    const [name = '', ...value] = pair.split('=');
     const known = PARAMETERS.find((each) => each === name);
     if (known === undefined) {
       throw new AddressError(`Tidings does not know the parameter "${name}". Remove it from the URL`);
     }
-    set(known, value);
+    set(known, value.join('='));
   }
+  if (`${hosts}${given.host}`.includes(',')) {
+    throw new AddressError(
+      'it names several hosts. Name one, such as the address of a proxy or load balancer',
+    );
+  }
+  const [isHost, host = '', port = ''] = HOST.exec(hosts) ?? [];
+  if (isOfForm === undefined || isHost === undefined) {
+    throw new AddressError(
+      'it is not of the form postgres://user:password@host:port/database. The characters @, / and ? in a password must be percent-encoded',
+    );
+  }
+  set('user', user);
+  set('password', password);
+  set('host', host.replace(/^\[(.*)\]$/, '$1'));
+  set('port', port);
+  set('dbname', database);
   return given;
 }
 
@@ -131,8 +141,12 @@ function oneOf<Value extends string>(name: string, text: string, values: readonl
 
 const PLAIN = { tls: false };
 
+function readSslMode({ sslmode }: Parameters): SslMode {
+  return oneOf('sslmode', sslmode ?? 'prefer', SSL_MODES);
+}
+
 function tlsWays(given: Parameters): Record<string, unknown>[] {
-  const mode = oneOf('sslmode', given.sslmode ?? 'prefer', SSL_MODES);
+  const mode = readSslMode(given);
   if (mode === 'disable') return [PLAIN];
   const root = given.sslrootcert;
   if (mode === 'verify-ca' && (root === undefined || root === 'system')) {

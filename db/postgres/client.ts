@@ -4,7 +4,7 @@ import type { Logger } from '../../src/lib/log.ts';
 import type { Database, Role } from '../engine.ts';
 import { DatabaseBusy, DatabaseUnavailable, PostgresError } from '../failures.ts';
 import { type Address, AddressError, parseAddress } from './address.ts';
-import { type Connection, type ConnectionOptions, connect } from './connection.ts';
+import { type Connection, type ConnectionOptions, connect, TICK_MS } from './connection.ts';
 import { isReadOnly, sqlStateOf, toFailure } from './errors.ts';
 import { createLeases } from './leases.ts';
 import { migrate } from './migrate.ts';
@@ -18,6 +18,8 @@ export interface PostgresOptions {
   limits?: Limits;
   /** Names this process in the table of leases. */
   process?: string;
+  /** The setting that the URL is from, for messages. */
+  setting?: string;
   log?: Pick<Logger, 'info' | 'warn'>;
 }
 
@@ -26,6 +28,13 @@ const LIMITS: Limits = { answerMs: 4_000, giveUpMs: 4_000 };
 
 const CONNECT_MS = 4_000;
 
+export interface PostgresDatabase extends Database {
+  readonly engine: 'postgres';
+  readonly address: Address;
+  /** False behind a pooler, such as PgBouncer. */
+  readonly isDirect: boolean;
+}
+
 /**
  * Connects to the database of a `postgres://` URL and upgrades its schema. Throws `PostgresError` when it cannot be
  * reached, or is not one for this version of Tidings.
@@ -33,12 +42,31 @@ const CONNECT_MS = 4_000;
 export async function openPostgres(
   url: string,
   role: Role = 'command',
-  { poolSize = 10, limits = LIMITS, process: name = role, log }: PostgresOptions = {},
+  options: PostgresOptions = {},
 ): Promise<Database> {
-  const address = readAddress(url);
+  return connectAfter(migrate, url, { process: role, ...options });
+}
+
+/** Connects to a database as it is. Throws `PostgresError` when it cannot be reached. */
+export async function connectPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
+  return connectAfter(async () => undefined, url, options);
+}
+
+/** Connects once `prepare` is done. */
+async function connectAfter(
+  prepare: (sql: SQL) => Promise<void>,
+  url: string,
+  {
+    poolSize = 10,
+    limits = LIMITS,
+    process: name = 'command',
+    setting = 'DATABASE_URL',
+    log,
+  }: PostgresOptions,
+): Promise<PostgresDatabase> {
+  const address = readAddress(url, setting);
   const connectMs = address.connectMs ?? CONNECT_MS;
-  const first = await openFirst(address, connectMs);
-  await upgrade(first.way, address);
+  const { ways, isDirect } = await findWays(address, connectMs, setting, prepare);
 
   let isAway = false;
   const onOutage = (error: unknown) => {
@@ -47,14 +75,12 @@ export async function openPostgres(
   };
   const pool = createPool(poolSize, async (onLost) => {
     try {
-      const { connection } = await connectAnyWay(
-        address.ways,
-        { prepare: first.isDirect },
-        { answerMs: limits.answerMs, connectMs, onLost },
+      const connection = await tryWays(ways, {}, (way) =>
+        connect(way, { answerMs: limits.answerMs, connectMs, onLost }),
       );
       if (isAway) log?.info('the database can be reached again');
       isAway = false;
-      return createSession(connection);
+      return createSession(connection, limits.answerMs);
     } catch (error) {
       onOutage(error);
       throw error;
@@ -62,11 +88,11 @@ export async function openPostgres(
   });
   const storage = createStorage(pool, limits);
 
-  /** Runs one statement by itself, which waits for no lock of `write`. */
-  async function run(text: string, params: readonly unknown[] = []): Promise<unknown[][]> {
+  /** Uses a connection for statements of their own, which wait for no lock of `write`. */
+  async function withConnection<Result>(use: (connection: Connection) => Promise<Result>): Promise<Result> {
     const session = await pool.acquire(limits.giveUpMs);
     try {
-      return fromPostgresRows(await session.connection.send(text, params));
+      return await use(session.connection);
     } catch (error) {
       throw toFailure(error);
     } finally {
@@ -74,17 +100,26 @@ export async function openPostgres(
     }
   }
 
+  const run = (text: string, params: readonly unknown[] = []) =>
+    withConnection(async (connection) => fromPostgresRows(await connection.send(text, params)));
+
   const leases = createLeases(run, name);
   return {
     engine: 'postgres',
+    address,
+    isDirect,
     ...storage,
     lease: leases.lease,
     async health() {
       try {
-        const [[isStandby, isReadOnlyNow] = []] = await run(
-          "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'",
-        );
-        return isStandby === 1 || isReadOnlyNow === 1 ? 'READ_ONLY' : null;
+        return await withConnection(async (connection) => {
+          const [[isReadOnly] = []] = await connection.send(
+            "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'",
+          );
+          // After a failover, a new connection may lead to the primary server.
+          if (isReadOnly) connection.destroy();
+          return isReadOnly ? 'READ_ONLY' : null;
+        });
       } catch (error) {
         if (error instanceof DatabaseBusy) return 'BUSY';
         if (error instanceof DatabaseUnavailable) return 'UNREACHABLE';
@@ -102,12 +137,32 @@ export async function openPostgres(
   };
 }
 
-function readAddress(url: string): Address {
+/**
+ * Opens one connection without a pool, after `prepare` has run. A statement may take `answerMs`. Throws `PostgresError`
+ * as `openPostgres` does. `name`: `host:port/database`.
+ */
+export async function connectOnce(
+  url: string,
+  answerMs: number,
+  prepare: (sql: SQL) => Promise<void>,
+): Promise<{ connection: Connection; name: string }> {
+  const address = readAddress(url, 'DATABASE_URL');
+  const connectMs = address.connectMs ?? CONNECT_MS;
+  const { ways } = await findWays(address, connectMs, 'DATABASE_URL', prepare);
+  let timer: NodeJS.Timeout | undefined;
+  const onLost = () => clearInterval(timer);
+  const connection = await tryWays(ways, {}, (way) => connect(way, { answerMs, connectMs, onLost }));
+  timer = setInterval(connection.tick, TICK_MS);
+  return { connection, name: address.name };
+}
+
+/** Throws `PostgresError`. */
+export function readAddress(url: string, setting: string): Address {
   try {
     return parseAddress(url);
   } catch (error) {
     if (!(error instanceof AddressError)) throw error;
-    throw new PostgresError(`DATABASE_URL cannot be used: ${error.message}.`);
+    throw new PostgresError(`${setting} cannot be used: ${error.message}.`);
   }
 }
 
@@ -117,77 +172,80 @@ function readAddress(url: string): Address {
  */
 const DIRECT = 'tidings.direct';
 
-/** Finds the way to connect, and whether a pooler such as PgBouncer stands in between. */
-async function openFirst(
+/** Runs `prepare`. Returns the ways to connect, which tell whether statements may be prepared by name. */
+async function findWays(
   address: Address,
   connectMs: number,
-): Promise<{ way: ConnectionOptions; isDirect: boolean }> {
-  const limits = { answerMs: connectMs, connectMs, onLost: () => undefined };
+  setting: string,
+  prepare: (sql: SQL) => Promise<void>,
+): Promise<{ ways: readonly ConnectionOptions[]; isDirect: boolean }> {
+  const cannotBeUsed = (reason: string, advice: string, cause: unknown) =>
+    new PostgresError(`The database ${address.name} cannot be used: ${reason}. ${advice}`, { cause });
+  const open = (extra: Partial<ConnectionOptions>) =>
+    tryWays(address.ways, extra, async (way) => {
+      const sql = new SQL({ ...way, adapter: 'postgres', max: 1, connectionTimeout: connectMs / 1_000 });
+      try {
+        const [row] = await sql.unsafe(`SELECT current_setting('${DIRECT}', true) = '1' AS is_direct`);
+        return { sql, isDirect: row.is_direct === true };
+      } catch (error) {
+        await sql.close({ timeout: 0 });
+        throw error;
+      }
+    });
+  const { sql, isDirect } = await open({ connection: { [DIRECT]: '1' } })
+    .catch((error) => {
+      if (!messageOf(error).includes(DIRECT)) throw error;
+      return open({ prepare: false });
+    })
+    .catch((error) => {
+      throw cannotBeUsed(messageOf(error), adviceFor(error, setting), error);
+    });
   try {
-    const first = await connectAnyWay(address.ways, { connection: { [DIRECT]: '1' } }, limits).catch(
-      (error) => {
-        if (!messageOf(error).includes(DIRECT)) throw error;
-        return connectAnyWay(address.ways, { prepare: false }, limits);
-      },
-    );
-    try {
-      const [[isDirect] = []] = await first.connection.send(
-        `SELECT current_setting('${DIRECT}', true) = '1'`,
-      );
-      return { way: first.way, isDirect: isDirect === true };
-    } finally {
-      first.connection.destroy();
-    }
+    await prepare(sql);
+    return {
+      ways: address.ways.map((way) => ({ ...way, prepare: isDirect }) as ConnectionOptions),
+      isDirect,
+    };
   } catch (error) {
-    throw new PostgresError(
-      `The database ${address.name} cannot be used: ${messageOf(error)}. ${adviceFor(error)}`,
-      { cause: error },
-    );
+    if (isReadOnly(error))
+      throw cannotBeUsed('it is read-only', 'Set DATABASE_URL to the primary server.', error);
+    throw new PostgresError(messageOf(error), { cause: error });
+  } finally {
+    await sql.close({ timeout: 0 });
   }
 }
 
-function adviceFor(error: unknown): string {
+function adviceFor(error: unknown, setting: string): string {
   const state = sqlStateOf(error);
-  if (state.startsWith('28')) return 'Check the user and the password in DATABASE_URL.';
-  if (state === '3D000') return 'Create the database, or correct its name in DATABASE_URL.';
+  if (state.startsWith('28') || /authentication failed/i.test(messageOf(error))) {
+    return `Check the user and the password in ${setting}.`;
+  }
+  if (state === '3D000') return `Create the database, or correct its name in ${setting}.`;
   if (state === '53300') return 'Raise max_connections of the server, or lower DATABASE_POOL.';
   if (state.startsWith('57P')) return 'The server starts or stops. Try again in a moment.';
   if (/TLS|certificate|SSL|CERT/i.test(`${codeOf(error)} ${messageOf(error)}`)) {
-    return 'Check sslmode and sslrootcert in DATABASE_URL.';
+    return `Check sslmode and sslrootcert in ${setting}.`;
   }
-  return 'Check that the server runs, and its host and port in DATABASE_URL.';
+  return `Check that the server runs, and its host and port in ${setting}.`;
 }
 
-async function connectAnyWay(
+/** Tries one way after the other where the server refuses TLS, or refuses this user without it. */
+async function tryWays<Result>(
   ways: readonly ConnectionOptions[],
   { connection, ...extra }: Partial<ConnectionOptions>,
-  limits: Parameters<typeof connect>[1],
-): Promise<{ connection: Connection; way: ConnectionOptions }> {
+  attempt: (way: ConnectionOptions) => Promise<Result>,
+): Promise<Result> {
   for (let at = 0; ; at++) {
-    const way = { ...ways[at], ...extra } as ConnectionOptions;
-    const options = { ...way, connection: { ...way.connection, ...connection } };
+    const way = ways[at] as ConnectionOptions & { connection?: Record<string, string> };
     try {
-      return { connection: await connect(options, limits), way };
+      return await attempt({
+        ...way,
+        ...extra,
+        connection: { ...way.connection, ...connection },
+      } as ConnectionOptions);
     } catch (error) {
-      // Another way helps where the server refuses TLS, or this user without it.
       const isOfWay = ['', '28000'].includes(sqlStateOf(error));
       if (!isOfWay || at + 1 >= ways.length) throw error;
     }
-  }
-}
-
-async function upgrade(way: ConnectionOptions, address: Address): Promise<void> {
-  const sql = new SQL({ ...way, adapter: 'postgres', max: 1 });
-  try {
-    await migrate(sql);
-  } catch (error) {
-    throw new PostgresError(
-      isReadOnly(error)
-        ? `The database ${address.name} is read-only. Set DATABASE_URL to the primary server.`
-        : messageOf(error),
-      { cause: error },
-    );
-  } finally {
-    await sql.close({ timeout: 0 });
   }
 }

@@ -91,6 +91,7 @@ export async function connect(
         return (await run(text, params).values().execute()) as unknown as Answer;
       } catch (error) {
         if (endsConnection(error)) lose(new ConnectionLost(error));
+        if (error instanceof SQL.PostgresError) hideValues(error);
         throw lost ?? error;
       } finally {
         limits.shift();
@@ -103,6 +104,11 @@ export async function connect(
     },
     destroy: (reason = new ConnectionLost(undefined)) => lose(reason),
   };
+}
+
+/** The details of an error may hold values of rows, which must not reach a log. */
+function hideValues(error: SQL.PostgresError): void {
+  Object.assign(error, { detail: undefined, where: undefined });
 }
 
 const templates = new Map<string, TemplateStringsArray>();

@@ -4,12 +4,16 @@ import { searchPosts } from './search.ts';
 
 export const dialect: Dialect = {
   rowKey: sql`ctid`,
+  postKey: sql`id`,
   listed: (values) => sql`(select unnest(cast(${arrayLiteral(values)} as text[])))`,
   contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
   searchPosts,
 };
 
 /** A list as PostgreSQL writes it. JSON would refuse some texts. */
-export function arrayLiteral(values: readonly string[]): string {
-  return `{${values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
+export function arrayLiteral(values: readonly (string | null)[]): string {
+  const elements = values.map((value) =>
+    value === null ? 'NULL' : `"${value.replaceAll(/["\\]/g, '\\$&')}"`,
+  );
+  return `{${elements.join(',')}}`;
 }

@@ -11,7 +11,7 @@ const BEAT_MS = 1_000;
 const HELD_MS = 4_000;
 
 /** Others take a lease over when its heartbeat has not changed for so long. */
-const STALE_MS = 5_000;
+export const STALE_MS = 5_000;
 
 /** Runs one statement in a transaction of its own, beside all other work. */
 type Run = (text: string, params: readonly unknown[]) => Promise<unknown[][]>;
@@ -104,7 +104,7 @@ export function createLeases(
     const sentAt = now();
     const stale = names.flatMap((name) => {
       const known = seen.get(name);
-      return known !== undefined && known.last - known.since >= STALE_MS ? [{ name, ...known }] : [];
+      return known !== undefined && sentAt - known.since >= STALE_MS ? [{ name, ...known }] : [];
     });
     const rows = (await run(TAKE, [
       arrayLiteral(names),

@@ -60,7 +60,9 @@ export function createPool<Member extends Pooled>(
       const each = waiting[at];
       if (each === undefined || --each.ticksLeft > 0) continue;
       waiting.splice(at, 1);
-      each.reject(outage === null ? new DatabaseBusy() : new DatabaseUnavailable(outage.error));
+      // Without a server that stands still or is away, there would be more connections.
+      const isBusy = outage === null && members.size === size;
+      each.reject(isBusy ? new DatabaseBusy() : new DatabaseUnavailable(outage?.error));
     }
   }
 

@@ -9,7 +9,7 @@ import {
   type WriteOptions,
   type WriteTx,
 } from '../engine.ts';
-import { LeaseLost } from '../failures.ts';
+import { DatabaseBusy, LeaseLost } from '../failures.ts';
 import { type Answer, type Connection, TICK_MS } from './connection.ts';
 import { dialect } from './dialect.ts';
 import { ConnectionLost, isAborted, isRetryable, sqlStateOf, toFailure, unwrap } from './errors.ts';
@@ -21,7 +21,7 @@ import { fromPostgresRows } from './translate.ts';
 // transaction of one query costs two round trips, and a read of one costs one.
 
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
-const BEGIN_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
+const BEGIN_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 // The server ends a transaction whose process stands still, so that its locks do not outlive it for long.
 const SETTINGS =
@@ -38,9 +38,6 @@ const CHECK_LEASE =
 
 /** How often work runs again after a deadlock or on a connection that had ended. */
 const MAX_RETRIES = 2;
-
-/** How long a body may send nothing, in ticks. */
-const MAX_IDLE_TICKS = 10_000 / TICK_MS;
 
 const NESTED = 'a body of read or write waits for something other than a store';
 
@@ -65,8 +62,8 @@ interface Work {
   readonly ended: PromiseWithResolvers<never>;
 }
 
-/** Drizzle over a connection, for one piece of work at a time. */
-export function createSession(connection: Connection): Session {
+/** Drizzle over a connection, for one piece of work at a time. A body that sends nothing for `idleMs` is ended. */
+export function createSession(connection: Connection, idleMs: number): Session {
   async function run(text: string, params: unknown[], method: string): Promise<{ rows: unknown[] }> {
     const { work } = session;
     if (work === null) throw new Error('a statement was sent after its read or write had ended');
@@ -89,7 +86,7 @@ export function createSession(connection: Connection): Session {
       connection.tick();
       const { work } = session;
       if (work === null || connection.pending > 0) return;
-      if (++work.idleTicks < MAX_IDLE_TICKS) return;
+      if (++work.idleTicks * TICK_MS <= idleMs) return;
       work.ended.reject(new Error(NESTED));
       connection.destroy(new ConnectionLost(new Error(NESTED)));
     },
@@ -117,7 +114,7 @@ async function send(
 }
 
 export interface Limits {
-  /** How long a statement may wait for its answer, in milliseconds, without the time for locks. */
+  /** How long a statement may wait for its answer without the time for locks, and a body send none, in milliseconds. */
   answerMs: number;
   /** How long work waits for a connection, and then for other writers, unless it says so itself. */
   giveUpMs: number;
@@ -126,6 +123,12 @@ export interface Limits {
 export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
   /** The body that runs, to refuse another read or write inside of it, which might wait for itself. */
   const bodies = new AsyncLocalStorage<{ isRunning: boolean }>();
+
+  const lines = createLines();
+
+  function refuseNested(): void {
+    if (bodies.getStore()?.isRunning) throw new Error(NESTED);
+  }
 
   async function runBody<Result>(body: () => Result | Promise<Result>): Promise<Result> {
     const present = { isRunning: true };
@@ -142,7 +145,6 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
     isWrite: boolean,
     run: (session: Session, work: Work) => Promise<Result>,
   ): Promise<Result> {
-    if (bodies.getStore()?.isRunning) throw new Error(NESTED);
     for (let retries = 0; ; retries++) {
       const session = await pool.acquire(waitMs);
       const ended = Promise.withResolvers<never>();
@@ -159,10 +161,11 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
     }
   }
 
-  function read<Result>(
+  async function read<Result>(
     work: (tx: ReadTx) => Result | Promise<Result>,
     { single = false }: ReadOptions = {},
   ): Promise<Result> {
+    refuseNested();
     return onSession(limits.giveUpMs, false, async (session, present) => {
       const { tx, connection } = session;
       if (single) return await runBody(() => work(tx));
@@ -176,34 +179,72 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
     });
   }
 
-  function write<Result>(
+  async function write<Result>(
     work: (tx: WriteTx) => Result | Promise<Result>,
     { key, giveUpMs = limits.giveUpMs, lease }: WriteOptions = {},
   ): Promise<Result> {
-    if (lease?.isHeld() === false) return Promise.reject(new LeaseLost(`the lease ${lease.name} was lost`));
+    refuseNested();
+    if (lease?.isHeld() === false) throw new LeaseLost(`the lease ${lease.name} was lost`);
     const lockMs = Math.max(1, Math.ceil(giveUpMs));
-    return onSession(giveUpMs, true, async (session, present) => {
-      const { tx, connection } = session;
-      const ahead = (text: string, ...params: unknown[]) =>
-        sendAhead(session, present, text, params, limits.answerMs + lockMs);
-      const begun = ahead(BEGIN_WRITE);
-      void (key === undefined ? ahead(LOCK_ALL, String(lockMs)) : ahead(LOCK_KEY, String(lockMs), key));
-      const leased = lease && ahead(CHECK_LEASE, lease.name, lease.fence);
-      try {
-        const { value, runEffects } = await runBody(() => runWork(tx, work));
-        await begun;
-        await commit(session, present);
-        runEffects();
-        return value;
-      } catch (error) {
-        connection.send('ROLLBACK').catch(() => undefined);
-        const isLost = await leased?.then(() => false, isDivisionByZero);
-        throw isLost ? new LeaseLost(`another process took over the lease ${lease?.name}`) : error;
-      }
-    });
+    return lines.enter(key, giveUpMs, () =>
+      onSession(giveUpMs, true, async (session, present) => {
+        const { tx, connection } = session;
+        const ahead = (text: string, ...params: unknown[]) =>
+          sendAhead(session, present, text, params, limits.answerMs + lockMs);
+        const begun = ahead(BEGIN_WRITE);
+        void (key === undefined ? ahead(LOCK_ALL, String(lockMs)) : ahead(LOCK_KEY, String(lockMs), key));
+        const leased = lease && ahead(CHECK_LEASE, lease.name, lease.fence);
+        try {
+          const { value, runEffects } = await runBody(() => runWork(tx, work));
+          await begun;
+          await commit(session, present);
+          runEffects();
+          return value;
+        } catch (error) {
+          connection.send('ROLLBACK').catch(() => undefined);
+          const isLost = await leased?.then(() => false, isDivisionByZero);
+          throw isLost ? new LeaseLost(`another process took over the lease ${lease?.name}`) : error;
+        }
+      }),
+    );
   }
 
   return { read, write };
+}
+
+/** Keeps the order of works of one key in this process, and lets one of them at a time wait for the lock. */
+function createLines() {
+  /** The end of the last work of each key. */
+  const last = new Map<string | undefined, Promise<void>>();
+
+  async function enter<Result>(
+    key: string | undefined,
+    giveUpMs: number,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const before = last.get(key);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    last.set(key, promise);
+    const leave = () => {
+      resolve();
+      if (last.get(key) === promise) last.delete(key);
+    };
+    if (before !== undefined && !(await endsWithin(before, giveUpMs))) {
+      void before.then(leave);
+      throw new DatabaseBusy();
+    }
+    return work().finally(leave);
+  }
+
+  return { enter };
+}
+
+async function endsWithin(work: Promise<void>, limitMs: number): Promise<boolean> {
+  let timer: Timer | undefined;
+  const timeout = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, limitMs, false);
+  });
+  return Promise.race([work.then(() => true), timeout]).finally(() => clearTimeout(timer));
 }
 
 /** Sends a statement before those of the body, which fail when it fails. */

@@ -49,14 +49,19 @@ export function toPostgresValue(value: unknown): unknown {
   }
 }
 
-/** Turns the values of rows into those that SQLite gives, in place. */
-export function fromPostgresRows(rows: unknown[][]): unknown[][] {
-  for (const row of rows) {
-    for (let column = 0; column < row.length; column++) {
-      const value = row[column];
-      if (typeof value === 'string') row[column] = unescapeNul(value);
-      else if (typeof value === 'bigint' || typeof value === 'boolean') row[column] = Number(value);
-    }
+/** The rows with the values that SQLite gives, as a plain array. */
+export function fromPostgresRows(rows: readonly (readonly unknown[])[]): unknown[][] {
+  return Array.from(rows, (row) => Array.from(row, fromPostgresValue));
+}
+
+function fromPostgresValue(value: unknown): unknown {
+  switch (typeof value) {
+    case 'string':
+      return unescapeNul(value);
+    case 'bigint':
+    case 'boolean':
+      return Number(value);
+    default:
+      return value;
   }
-  return rows;
 }

@@ -66,6 +66,7 @@ export function createStorage(connection: Drizzle): Storage {
   const tx = connection as unknown as WriteTx;
   setDialect(tx, {
     rowKey: sql`rowid`,
+    postKey: sql`rowid`,
     listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     searchPosts,

@@ -227,7 +227,7 @@ interface Upload {
 }
 
 /**
- * The memory that all unfinished uploads of unverified senders share. When it is full, the largest upload is stopped,
+ * The memory that all unfinished uploads of unverified senders share in this process, which is what it bounds. When it is full, the largest upload is stopped,
  * the oldest of equals, so that small deliveries get through while somebody holds large ones open.
  */
 export class UploadBudget {

@@ -98,12 +98,12 @@ export async function recordMade(
   hook: Hook,
   { remoteId, events, secret }: { remoteId: string; events: readonly string[]; secret: Buffer },
 ): Promise<Hook | null> {
-  const hasPresentSecret = sql<boolean>`(SELECT ${integrations.secret} = ${secret} FROM ${integrations} WHERE ${integrations.id} = ${hook.integrationId})`;
+  const hasPresentSecret = sql<boolean>`(SELECT CASE WHEN ${integrations.secret} = ${secret} THEN 1 ELSE 0 END FROM ${integrations} WHERE ${integrations.id} = ${hook.integrationId})`;
   const [row] = await tx
     .update(hooks)
     .set({ remoteId, events: [...events], hasPresentSecret, problem: null, retryAt: null, attempts: 0 })
     // The place may have been removed and added again, which gives it another URL.
-    .where(and(isHook(hook), sql`${hooks.repositoryId} IS ${hook.repositoryId}`))
+    .where(and(isHook(hook), sql`${hooks.repositoryId} IS NOT DISTINCT FROM ${hook.repositoryId}`))
     .returning(columns)
     .all();
   return row ?? null;

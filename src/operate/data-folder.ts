@@ -41,6 +41,8 @@ export interface DataFolderOptions {
 }
 
 export const databaseFile = (folder: string) => join(folder, 'tidings.db');
+/** The target of a move until all of it was copied and compared. */
+export const movingFile = (folder: string) => `${databaseFile(folder)}.moving`;
 /** Where Litestream (litestream.io) keeps its state, beside the database that it replicates. */
 export const litestreamFolder = (folder: string) => join(folder, '.tidings.db-litestream');
 /** An empty file that processes lock, so that they know of each other. */
@@ -61,8 +63,8 @@ export function openDataFolder(dataDir: string, options: DataFolderOptions = {})
     if (release === null) {
       throw new Error(
         role === 'server'
-          ? 'another server runs on it, or a backup is being restored into it. Stop that one first'
-          : 'a backup is being restored into it. Try again when that is done',
+          ? 'another server runs on it, or a restore or a move is in progress. Stop that one first'
+          : 'a restore or a move is in progress. Try again when that is done',
       );
     }
     try {
@@ -116,6 +118,11 @@ function requireIntact(folder: string, { newDatabase, backupDir }: DataFolderOpt
   const database = databaseFile(folder);
   const file = statSync(database, { throwIfNoEntry: false });
   if (file === undefined) {
+    if (existsSync(movingFile(folder))) {
+      throw new Error(
+        `it holds an unfinished move. Run "${tidings} move" again to finish it, or delete ${movingFile(folder)}`,
+      );
+    }
     const sign = newDatabase ? null : signOfDatabase(folder, backupDir);
     if (sign === null) return;
     throw new Error(

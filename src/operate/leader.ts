@@ -25,18 +25,18 @@ export type Leadership = ReturnType<typeof startLeader>;
 export function startLeader({ db, log, metrics }: Needs, jobsOf: (db: Storage) => readonly Job[]) {
   const abort = new AbortController();
   const { signal } = abort;
-  let isLeader = false;
+  let held: Lease | null = null;
+  const isLeader = () => held?.isHeld() ?? false;
   metrics.registry.gauge('tidings_leader', 'Whether this process runs the jobs that only one may run.', () =>
-    Number(isLeader),
+    Number(isLeader()),
   );
   /** Ends early when the server stops. */
   const rest = (ms: number) => sleep(ms, undefined, { signal }).catch(() => undefined);
 
   async function lead(lease: Lease): Promise<void> {
+    held = lease;
     const jobs = startJobs(jobsOf(withLease(db, lease)), { log, metrics });
-    isLeader = true;
     while (!signal.aborted && lease.isHeld()) await rest(CHECK_MS);
-    isLeader = false;
     if (!signal.aborted) log.warn('another process may lead by now: the jobs of the leader end here');
     await jobs.stop();
     await lease.release();
@@ -57,7 +57,7 @@ export function startLeader({ db, log, metrics }: Needs, jobsOf: (db: Storage) =
 
   const running = run();
   return {
-    isLeader: () => isLeader,
+    isLeader,
     /** Aborts the jobs, waits for what runs, and lets another process lead. */
     stop() {
       abort.abort();

@@ -196,9 +196,9 @@ async function listStoredPage(
 /** Walks one index to the page's rows, then reads only their JSON, so that skipping to a far page reads no post. */
 function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boolean) {
   const order = ascending ? asc : desc;
-  const { rowKey } = dialectOf(tx);
+  const { postKey } = dialectOf(tx);
   const window = tx
-    .select({ row: sql`${rowKey}`.as('window_row'), createdAt: posts.createdAt, id: posts.id })
+    .select({ key: sql`${postKey}`.as('window_key'), createdAt: posts.createdAt, id: posts.id })
     .from(posts)
     .where(matches(sql.placeholder('organizationId'), selection))
     .orderBy(order(posts.createdAt), order(posts.id))
@@ -208,7 +208,7 @@ function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boo
   return tx
     .select({ json: posts.json })
     .from(window)
-    .innerJoin(posts, eq(sql`${posts}.${rowKey}`, window.row))
+    .innerJoin(posts, eq(sql`${posts}.${postKey}`, window.key))
     .orderBy(order(window.createdAt), order(window.id))
     .prepare();
 }

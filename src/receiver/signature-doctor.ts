@@ -146,7 +146,10 @@ const surroundings: readonly Surrounding[] = [
   ['`', '`', 'quotation marks around it'],
 ];
 
-/** Returns a function that counts searches and is false above the limits. Remembers one minute only. */
+/**
+ * Returns a function that counts searches and is false above the limits, which bound the processor time of this process.
+ * Remembers one minute only.
+ */
 function createRate(clock: Clock): (integrationId: string) => boolean {
   let minute = '';
   const examined = new Map<string, number>();

@@ -29,7 +29,10 @@ const REFUSALS_MS = 1_000;
 /** Client addresses counted apart between two writes; the rest share one count. */
 const MAX_REFUSED = 100;
 
-/** Counts sign-ins refused without a hash, and writes them once a second: a flood must not become a flood of commits. */
+/**
+ * Counts sign-ins that this process refused without a hash, and writes them once a second: a flood must not become a
+ * flood of commits. The rows add up the counts of all processes.
+ */
 function createRefusalCounter(deps: Pick<Deps, 'db' | 'clock' | 'log'>) {
   const counts = new Map<string | null, number>();
   async function write(): Promise<void> {

@@ -10,6 +10,7 @@ import {
 } from '../../src/users/accounts.ts';
 import { createPasswordLink, createSetupLink, invite } from '../../src/users/links.ts';
 import { addAnn, cookieOf, EMAIL, form, PASSWORD, tokenIn, visitor } from '../support/dashboard.ts';
+import { execute } from '../support/database.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
@@ -26,7 +27,7 @@ async function createWorld() {
   /** The new events, oldest first, and forgets them. */
   const events = async () => {
     const found = await app.db.read((tx) => listAuditEvents(tx, undefined, {}, 100));
-    app.db.$client.run('DELETE FROM audit_events');
+    await execute(app.db, 'DELETE FROM audit_events');
     return found.reverse().map(({ action, actor, address, target, summary, organizationId }) => ({
       action,
       by: actor.name ?? actor.type,

@@ -5,8 +5,10 @@ import { connectIntegration, setEnabled } from '../../src/integrations/connect.t
 import { importFile } from '../../src/posts/import/service.ts';
 import { createTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { form, signedIn } from '../support/dashboard.ts';
+import { execute } from '../support/database.ts';
 import { githubRequest } from '../support/deliveries.ts';
 import { runAll } from '../support/drafts.ts';
+import { refuseRows } from '../support/faults.ts';
 import { releaseOf } from '../support/hooks.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
@@ -48,7 +50,7 @@ async function createWorld() {
     ann: ann.user.id,
     bob: bob.user.id,
   };
-  app.db.$client.run('DELETE FROM audit_events');
+  await execute(app.db, 'DELETE FROM audit_events');
   app.logged.length = 0;
   /** Sends a form of the dashboard; `:name` in the path stands for an id. */
   const send = (path: string, fields: Record<string, string> = {}, as = ann) =>
@@ -259,7 +261,7 @@ describe('leaves one event, and one log line:', () => {
     async (_, { action, path, fields, target, summary, before }) => {
       const { app, ids, ann, send, events } = world;
       await before?.(world);
-      app.db.$client.run('DELETE FROM audit_events');
+      await execute(app.db, 'DELETE FROM audit_events');
       app.logged.length = 0;
       expect((await send(path, fields)).status).toBeLessThan(400);
       const found = await events();
@@ -385,7 +387,7 @@ test('a post that a trigger publishes, or takes away, is an event of the trigger
   const release = releaseOf({ name: 'acme/rocket', id: 1 } as Parameters<typeof releaseOf>[0], 'v1.0.0');
   await app.request(...githubRequest(connected, release, { event: 'release' }));
   await runAll(app);
-  const [post] = allRows(app.db).posts?.filter(({ title }) => title === 'v1.0.0') ?? [];
+  const [post] = (await allRows(app.db)).posts?.filter(({ title }) => title === 'v1.0.0') ?? [];
   expect(await events()).toMatchObject([
     {
       organizationId: 'org_a',
@@ -414,9 +416,9 @@ test('no secret is in an event or its log line', async () => {
   await send(TRIGGER, { contentType: 'changelog', bodyTemplate: 'Our own words' });
   expect(secrets.map(({ length }) => length >= 40)).toEqual([true, true, true, true]);
   expect(await events()).toHaveLength(5);
-  const written = JSON.stringify([allRows(app.db).audit_events, app.logged]);
+  const written = JSON.stringify([(await allRows(app.db)).audit_events, app.logged]);
   for (const secret of [...secrets, 'Our own words']) expect(written).not.toContain(secret);
-  for (const { hash } of allRows(app.db).api_keys ?? []) expect(written).not.toContain(String(hash));
+  for (const { hash } of (await allRows(app.db)).api_keys ?? []) expect(written).not.toContain(String(hash));
 });
 
 describe('keys at Unkey', () => {
@@ -448,9 +450,7 @@ describe('keys at Unkey', () => {
 
   test('are told to their person although the database cannot be written, and the log says so', async () => {
     using app = await createUnkeyApp();
-    app.db.$client.run(
-      "CREATE TRIGGER no_audit BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'disk full'); END",
-    );
+    await refuseRows(app.db, 'insert', 'audit_events', 'disk full');
     const { id, key } = await app.deps.keys.createKey(fields);
     expect(key).toStartWith('tdk_');
     expect(app.logged.at(-1)).toMatchObject({
@@ -463,12 +463,10 @@ describe('keys at Unkey', () => {
 
 test('a change is undone when its event cannot be written', async () => {
   const { app, send } = world;
-  app.db.$client.run(
-    "CREATE TRIGGER no_audit BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'disk full'); END",
-  );
-  const before = allRows(app.db);
+  await refuseRows(app.db, 'insert', 'audit_events', 'disk full');
+  const before = await allRows(app.db);
   for (const { path, fields } of cases.filter(({ before: first }) => first === undefined)) {
     expect([path, (await send(path, fields)).status]).toEqual([path, 500]);
   }
-  expect(allRows(app.db)).toEqual(before);
+  expect(await allRows(app.db)).toEqual(before);
 });

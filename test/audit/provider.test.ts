@@ -5,6 +5,7 @@ import { addPlace, disconnectIntegration, removePlace } from '../../src/integrat
 import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { listIntegrations, revealSecret } from '../../src/integrations/store.ts';
 import { setToken } from '../../src/integrations/token.ts';
+import { execute } from '../support/database.ts';
 import { createHookWorld, type HookWorld } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
@@ -15,7 +16,7 @@ let world: HookWorld;
 
 beforeEach(async () => {
   world = await createHookWorld();
-  world.db.$client.run('DELETE FROM audit_events');
+  await execute(world.db, 'DELETE FROM audit_events');
 });
 
 afterEach(() => world[Symbol.asyncDispose]());
@@ -42,7 +43,7 @@ test('each change leaves one event, without the token or a secret', async () => 
     'integration.place_added: added acme/engine to the GitHub integration acme/rocket',
     'integration.connected: connected the GitHub integration acme/rocket',
   ]);
-  const written = JSON.stringify([allRows(world.db).audit_events, world.logged]);
+  const written = JSON.stringify([(await allRows(world.db)).audit_events, world.logged]);
   for (const secret of [...secrets, token]) expect(written).not.toContain(secret);
 });
 

@@ -12,7 +12,9 @@ import {
 import { DAY_MS } from '../../src/lib/time.ts';
 import { sweep } from '../../src/operate/jobs.ts';
 import { changeOrganization } from '../../src/organizations/service.ts';
+import { insertMembership } from '../../src/users/store.ts';
 import { signedIn } from '../support/dashboard.ts';
+import { execute, sqliteOf, testEngine, testSqlite } from '../support/database.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 const ann: Actor = { type: 'user', id: 'usr_ann', name: 'ann@acme.example', address: '203.0.113.7' };
@@ -22,7 +24,7 @@ let app: TestApp;
 
 beforeEach(async () => {
   app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
-  app.db.$client.run('DELETE FROM audit_events');
+  await execute(app.db, 'DELETE FROM audit_events');
   app.logged.length = 0;
 });
 
@@ -79,8 +81,8 @@ describe('an event', () => {
   });
 
   test('cannot be recorded outside of a transaction', async () => {
-    const outside = recordAudit(app.db as unknown as WriteTx, { ...app.deps, actor: ann }, event());
-    await expect(outside).rejects.toThrow('outside of write');
+    const outside = app.db.read((tx) => recordAudit(tx as WriteTx, { ...app.deps, actor: ann }, event()));
+    await expect(outside).rejects.toThrow(testEngine === 'sqlite' ? 'outside of write' : 'not available');
   });
 
   test('is withdrawn with its change, and its id is not used again', async () => {
@@ -100,10 +102,10 @@ describe('an event', () => {
 test('an event is kept as long as the plan said when it was written; outside an organization 30 days', async () => {
   await record({ organizationId: 'org_a' });
   await changeOrganization(app.deps, 'org_b', { plan: 'pro' });
-  app.db.$client.run("DELETE FROM audit_events WHERE organization_id = 'org_b'");
+  await execute(app.db, "DELETE FROM audit_events WHERE organization_id = 'org_b'");
   await record({ organizationId: 'org_b' });
   await changeOrganization({ ...app.deps, actor: ann }, 'org_b', { plan: 'free' });
-  app.db.$client.run("DELETE FROM audit_events WHERE action = 'organization.changed'");
+  await execute(app.db, "DELETE FROM audit_events WHERE action = 'organization.changed'");
   await record({ organizationId: null });
   await record({ organizationId: 'org_gone' });
   const after = async (ms: number) => {
@@ -194,9 +196,14 @@ describe('the owners of an organization', () => {
     await account(early.user.id, 'signed in before joining');
     app.clock.advance(1);
     const { user } = await signedIn(app, { organizationId: 'org_a' });
-    app.db.$client
-      .query('INSERT INTO memberships VALUES (?, ?, ?, ?)')
-      .run(early.user.id, 'org_a', 'member', app.clock.now().toISOString());
+    await app.db.write((tx) =>
+      insertMembership(tx, {
+        userId: early.user.id,
+        organizationId: 'org_a',
+        role: 'member',
+        createdAt: app.clock.now().toISOString(),
+      }),
+    );
     await account(user.id, 'signed in');
     await record({ summary: 'one' });
     await account(early.user.id, 'signed in after joining');
@@ -222,9 +229,9 @@ describe('the owners of an organization', () => {
     expect(page.map(({ summary }) => summary)).toEqual(['d', 'c']);
   });
 
-  test('get a page along indexes, whatever else the log holds', async () => {
+  testSqlite('get a page along indexes, whatever else the log holds', async () => {
     const plans: string[] = [];
-    const sqlite = app.db.$client;
+    const sqlite = sqliteOf(app.db).$client;
     const prepare = sqlite.prepare.bind(sqlite);
     const spied = prepare as unknown as (sql: string) => ReturnType<typeof prepare>;
     sqlite.prepare = ((sql: string) => {

@@ -7,6 +7,7 @@ import { recordFailure, recordSuccess } from '../../src/operate/backup/make.ts';
 import type { Check, Finding, Patient } from '../../src/operate/doctor/check.ts';
 import { contentChecks } from '../../src/operate/doctor/contents.ts';
 import { temporaryFolder } from '../support/cli.ts';
+import { sqliteOf } from '../support/database.ts';
 import { createHookWorld, type HookWorld } from '../support/hooks.ts';
 import { allRows } from '../support/rows.ts';
 
@@ -32,8 +33,15 @@ function patient(environment: Record<string, string> = {}): Patient {
   );
   const { db, deps, clock } = world;
   const fetched = (request: Request) => fetch(request);
-  const base = { db, clock, fetch: fetched, secrets: deps.secrets, folder: folder.path, config };
-  return { ...base, wrongSettings: [], isOffline: false };
+  const base = {
+    db: sqliteOf(db),
+    clock,
+    fetch: fetched,
+    secrets: deps.secrets,
+    folder: folder.path,
+    config,
+  };
+  return { ...base, postgres: null, wrongSettings: [], isOffline: false };
 }
 
 const look = async (check: Check, about: Patient) => check(about);
@@ -113,12 +121,12 @@ describe('providers', () => {
 
   test('what is well and what is not, and nothing is changed', async () => {
     const id = await world.connect();
-    const before = allRows(world.db);
+    const before = await allRows(world.db);
     expect(await look(contentChecks.providers, patient())).toMatchObject({
       status: 'ok',
       message: 'The webhooks of 1 integration are as they should be',
     });
-    expect(allRows(world.db)).toEqual(before);
+    expect(await allRows(world.db)).toEqual(before);
     world.rocket.hooks.splice(0);
     const found = await look(contentChecks.providers, patient());
     expect(found?.status).toBe('failed');

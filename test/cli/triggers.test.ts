@@ -115,15 +115,15 @@ async function onlyPost(): Promise<Post> {
 
 /** True if a command changes nothing. */
 async function changesNothing(command: () => Promise<unknown>): Promise<void> {
-  const rows = () => {
+  const rows = async () => {
     const { db, close } = openDataFolder(dataDir());
-    const all = allRows(db);
+    const all = await allRows(db);
     close();
     return all;
   };
-  const before = rows();
+  const before = await rows();
   await command();
-  expect(rows()).toEqual(before);
+  expect(await rows()).toEqual(before);
 }
 
 const plain = () => ({

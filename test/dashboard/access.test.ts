@@ -45,7 +45,7 @@ test('there are pages to ask', () => {
 describe('a form that another site sends is refused, and changes nothing:', () => {
   test.each(posts)('%s', async (_, page) => {
     const { app, owner, pathOf } = await createWorld();
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
@@ -60,7 +60,7 @@ describe('a form that another site sends is refused, and changes nothing:', () =
       const response = await app.request(pathOf(page), initOf(page, headers));
       expect(response.status).toBe(403);
     }
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 });
 
@@ -68,11 +68,11 @@ describe("another organization's person finds nothing, and changes nothing:", ()
   test.each(inside)('%s', async (_, page) => {
     const { app, pathOf } = await createWorld();
     const other = await signedIn(app, { organizationId: 'org_b' });
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const response = await other(pathOf(page), initOf(page));
     expect(response.status).toBe(404);
     expect(await response.text()).not.toContain('Organization org_a');
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 });
 
@@ -80,16 +80,16 @@ describe("a member is refused on owners' pages, and changes nothing:", () => {
   test.each(ownersOnly)('%s', async (_, page) => {
     const { app, pathOf } = await createWorld();
     const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     expect((await member(pathOf(page), initOf(page))).status).toBe(403);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 });
 
 describe('a stranger is led to the sign-in, keeps the fields of the form, and changes nothing:', () => {
   test.each(signedInOnly)('%s', async (_, page) => {
     const { app, pathOf } = await createWorld();
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     for (const cookie of [undefined, '__Host-tidings_session=guessed', '__Host-tidings_session=']) {
       const response = await visitor(app, cookie)(pathOf(page), initOf(page));
       if (page.method === 'GET') {
@@ -103,7 +103,7 @@ describe('a stranger is led to the sign-in, keeps the fields of the form, and ch
         expect(html).toContain('<input type="hidden" name="name" value="Changed"/>');
       }
     }
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 });
 
@@ -139,12 +139,12 @@ function decoded(attribute: string | null): string {
 
 test('a form that is no form, or too large, is refused', async () => {
   const { owner, app } = await createWorld();
-  const before = allRows(app.db);
+  const before = await allRows(app.db);
   const json = { method: 'POST', body: '{"name":"x"}', headers: { 'content-type': 'application/json' } };
   expect((await owner('/dashboard/org_a/settings', json)).status).toBe(415);
   const large = form({ name: 'x'.repeat(2 * 1024 * 1024) });
   expect((await owner('/dashboard/org_a/settings', large)).status).toBe(413);
-  expect(allRows(app.db)).toEqual(before);
+  expect(await allRows(app.db)).toEqual(before);
 });
 
 describe('the session is checked before the form is read:', () => {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { type Actor, SERVER } from '../../src/audit/model.ts';
 import { type NewAuditEvent, recordAudit } from '../../src/audit/store.ts';
 import { hostile, isHarmed, signedIn, type Visit } from '../support/dashboard.ts';
+import { execute } from '../support/database.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 const AUDIT = '/dashboard/org_a/settings/audit';
@@ -12,7 +13,7 @@ let ann: Awaited<ReturnType<typeof signedIn>>;
 beforeEach(async () => {
   app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
   ann = await signedIn(app, { organizationId: 'org_a', email: 'ann@acme.example' });
-  app.db.$client.run('DELETE FROM audit_events');
+  await execute(app.db, 'DELETE FROM audit_events');
 });
 
 const person = ({ user: { id, email } } = ann): Actor => ({

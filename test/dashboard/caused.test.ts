@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { repositories } from '../../db/schema/integrations.ts';
+import { sql } from 'drizzle-orm';
 import type { Connected } from '../../src/integrations/model.ts';
 import { editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
+import { execute } from '../support/database.ts';
 import { connectGithub, connectLinear, githubRequest, linearRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
@@ -114,12 +115,11 @@ describe('a delivery caused', () => {
 
   test('no post about a pull request with the same number in another repository', async () => {
     const { integrationId, repositoryId = '', webhookUrl } = connected;
-    await app.db.insert(repositories).values({
-      id: 'repo_2',
-      integrationId,
-      fullName: 'acme/second',
-      createdAt: '2026-11-20T12:00:00.000Z',
-    });
+    await execute(
+      app.db,
+      sql`insert into repositories (id, integration_id, full_name, created_at)
+      values ('repo_2', ${integrationId}, 'acme/second', '2026-11-20T12:00:00.000Z')`,
+    );
     const second = {
       ...connected,
       repositoryId: 'repo_2',

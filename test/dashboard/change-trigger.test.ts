@@ -147,7 +147,7 @@ describe('changing a trigger', () => {
     ['too many values', { branch: Array.from({ length: 30 }, (__, at) => `v${at}`).join() }, 'branch'],
   ])('%s is refused next to its field, and the form keeps its text', async (_, given, field) => {
     const { path } = await made({ titleTemplate: 'Stored', filters: { branch: ['stored'] } });
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const kept = { tag: 'kept tag', branch: 'kept branch', titleTemplate: 'Kept title' };
     const typed = { contentType: 'linkedin_post', noPrereleases: 'yes', ...kept, ...given };
     const refused = await visit(path, typed);
@@ -159,14 +159,14 @@ describe('changing a trigger', () => {
     expect(html).toMatch(/<option[^>]* selected[^>]*>LinkedIn post</);
     expect(html).toMatch(/<input[^>]*name="noPrereleases"[^>]* checked/);
     expect(isHarmed(html)).toBe(false);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('to the rule of another is refused, and so is publishing a rolling draft', async () => {
     await made({ filters: { tag: ['v*'] } });
     const { path } = await made();
     const push = await made({ event: 'push' });
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const same = await visit(path, { contentType: 'changelog', tag: 'v*' });
     expect([same.status, await same.text()]).toEqual([
       409,
@@ -177,7 +177,7 @@ describe('changing a trigger', () => {
       400,
       expect.stringContaining('cannot be published at once'),
     ]);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('keeps the type when the form has an unknown one', async () => {

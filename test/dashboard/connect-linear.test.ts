@@ -89,14 +89,14 @@ describe('Linear', () => {
     ['that is unknown', () => 'lin_api_unknown', 'Linear refused the token'],
   ])('a key %s is refused where it was typed', async (_, given, says) => {
     const apiToken = given();
-    const before = allRows(started.app.db);
+    const before = await allRows(started.app.db);
     const refused = await visit(CHOOSE, form({ apiToken }));
     expect(refused.status).toBe(400);
     const html = await refused.text();
     expect(html).toContain('id="field-token-linear-error"');
     expect(html).toContain(says);
     expect(html).not.toContain(apiToken);
-    expect(allRows(started.app.db)).toEqual(before);
+    expect(await allRows(started.app.db)).toEqual(before);
   });
 
   test('what Linear refuses is said, the choice stays, and nothing is left', async () => {

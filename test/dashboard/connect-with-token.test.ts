@@ -131,7 +131,7 @@ describe('a token that does not do is refused where it was typed, and nothing is
       { given: () => `github_pat_nobody${hostile.replaceAll(' ', '')}`, says: 'GitHub refused the token' },
     ],
   ])('%s', async (_, { given, says }) => {
-    const before = allRows(started.app.db);
+    const before = await allRows(started.app.db);
     const refused = await visit(CHOOSE, form({ apiToken: given() }));
     expect(refused.status).toBe(400);
     const html = await refused.text();
@@ -139,7 +139,7 @@ describe('a token that does not do is refused where it was typed, and nothing is
     expect(html).toContain(says);
     expect(html).not.toContain('github_pat_nobody');
     expect(isHarmed(html)).toBe(false);
-    expect(allRows(started.app.db)).toEqual(before);
+    expect(await allRows(started.app.db)).toEqual(before);
   });
 
   test.each([
@@ -162,7 +162,7 @@ describe('what cannot be connected is refused, the choice stays, and nothing is 
     expect(html).toContain(`value="${choice}" checked`);
     expect(html).not.toContain(token);
     expect(await started.app.db.read((tx) => listIntegrations(tx, 'org_a'))).toEqual([]);
-    expect(allRows(started.app.db).hooks).toEqual([]);
+    expect((await allRows(started.app.db)).hooks).toEqual([]);
     expect(started.github.repositories.flatMap(({ hooks }) => hooks)).toEqual([]);
     return html;
   }
@@ -219,11 +219,11 @@ describe('what cannot be connected is refused, the choice stays, and nothing is 
 
 describe('the sealed token of the first form', () => {
   async function expectRefused(fields: URLSearchParams, by: Visit, path = CONNECT): Promise<void> {
-    const before = allRows(started.app.db).integrations;
+    const before = (await allRows(started.app.db)).integrations;
     const refused = await by(path, { method: 'POST', body: fields });
     expect(refused.status).toBe(400);
     expect(await refused.text()).toContain('The form has expired, or somebody else sent it.');
-    expect(allRows(started.app.db).integrations).toEqual(before);
+    expect((await allRows(started.app.db)).integrations).toEqual(before);
     expect(rocket.hooks).toEqual([]);
   }
 
@@ -301,7 +301,7 @@ describe('a token', () => {
     const texts = await Promise.all(
       answers.map(async (answer) => JSON.stringify([...answer.headers]) + (await answer.text())),
     );
-    texts.push(JSON.stringify(started.app.logged), JSON.stringify(allRows(started.app.db)));
+    texts.push(JSON.stringify(started.app.logged), JSON.stringify(await allRows(started.app.db)));
     expect(texts.length).toBeGreaterThan(9);
     const written = (['hex', 'base64', 'base64url'] as const).map((how) => Buffer.from(token).toString(how));
     for (const hidden of [token, secret, ...written]) {

@@ -241,11 +241,11 @@ describe('an entry', () => {
     const { integrationId } = await connectGithub(app, 'org_a');
     const [entry] = await addEntries({ status, integrationId });
     expect(await (await visit(`${LOG}/${entry?.id}`)).text()).toContain(why);
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const refused = await visit(`${LOG}/${entry?.id}/replay`, {});
     expect(refused.status).toBe(409);
     expect(await refused.text()).toContain(why);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('of an integration that is gone, and of one that shares an entry', async () => {
@@ -272,9 +272,9 @@ describe('an entry', () => {
 
 test('nothing that is read writes', async () => {
   await addEntries({}, {});
-  const before = allRows(app.db);
+  const before = await allRows(app.db);
   for (const path of [LOG, `${LOG}/dlv_000001`, `${LOG}?after=2026-01-01T00:00:00.000Z_x`]) await visit(path);
-  expect(allRows(app.db)).toEqual(before);
+  expect(await allRows(app.db)).toEqual(before);
   expect(await runAll(app)).toBe(0);
   expect(await postsOf(app)).toEqual([]);
 });

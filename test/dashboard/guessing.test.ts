@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { createPasswordLink, createSetupLink } from '../../src/users/links.ts';
 import { findKnownBrowser } from '../../src/users/sessions.ts';
@@ -14,6 +15,7 @@ import {
   tokenIn,
   visitor,
 } from '../support/dashboard.ts';
+import { execute } from '../support/database.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, createTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -88,10 +90,10 @@ describe('somebody who guesses', () => {
     for (let attempt = 1; attempt <= 30; attempt++) {
       const email = `person${attempt}@acme.example`;
       // Bun's real hash is slow: an account with a cheap hash stands for the others.
-      app.db.$client.query('update users set email = ?').run(email);
+      await execute(app.db, sql`update users set email = ${email}`);
       expect(await guess(app, { address: ipv6(attempt), email })).toBe(401);
     }
-    app.db.$client.query('update users set email = ?').run(EMAIL);
+    await execute(app.db, sql`update users set email = ${EMAIL}`);
     const refused = await send(app, PASSWORD, { address: ipv6(99) });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '4']);
     expect(hashes(app)).toBe(30);
@@ -167,16 +169,16 @@ describe('a password that changes while a request waits for its hash', () => {
     const slow = ['x@acme.example', 'y@acme.example'].map((email) => guess(app, { address: EVIL, email }));
     const asked = Array.from({ length: 4 }, () => ask(app, session));
     expect((await Promise.race(asked)).status).toBe(429);
-    setPassword(app, { password: 'a longer sentence' });
+    await setPassword(app, { password: 'a longer sentence' });
     // Refused sign-ins are counted in the audit log, and change nothing else.
-    const rows = () => {
-      const { audit_events = [], sqlite_sequence: _, ...others } = allRows(app.db);
+    const rows = async () => {
+      const { audit_events = [], sqlite_sequence: _, ...others } = await allRows(app.db);
       return { ...others, audit: audit_events.filter(({ action }) => action !== 'sign_in.refused') };
     };
-    const before = rows();
+    const before = await rows();
     const responses = await Promise.all(asked);
     expect(await Promise.all(slow)).toEqual([401, 401]);
-    expect(rows()).toEqual(before);
+    expect(await rows()).toEqual(before);
     return responses.filter(({ status }) => status !== 429);
   }
 
@@ -215,7 +217,7 @@ describe('a known browser', () => {
     }
     const cookie = cookieOf(response, 'tidings_browser') ?? '';
     expect(await isSpared(app, cookie)).toBe(true);
-    expect(JSON.stringify([allRows(app.db), app.logged])).not.toContain(cookie.split('=')[1] ?? '');
+    expect(JSON.stringify([await allRows(app.db), app.logged])).not.toContain(cookie.split('=')[1] ?? '');
     app.clock.advance(365 * DAY_MS - 1);
     expect(await isSpared(app, cookie)).toBe(true);
     app.clock.advance(1);
@@ -250,7 +252,7 @@ describe('a known browser', () => {
     const cookie = await knownBrowser(app, { email: 'bob@acme.example' });
     await signedIn(app, { organizationId: 'org_a', email: EMAIL });
     const sameHash = 'update users set password_hash = (select max(password_hash) from users)';
-    app.db.$client.query(sameHash).run();
+    await execute(app.db, sameHash);
     expect(await isSpared(app, cookie)).toBe(false);
     expect(await isSpared(app, cookie, { email: 'bob@acme.example' })).toBe(true);
   });
@@ -307,11 +309,11 @@ describe('changing a password', () => {
     for (let attempt = 0; attempt < 5; attempt++) {
       expect((await change(sessions[0], 'wrong')).status).toBe(400);
     }
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const refused = await change(sessions[0], PASSWORD);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '20']);
     expect(await refused.text()).toContain('role="alert">Too many attempts. Try again in 20 seconds.');
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
     expect(await signIn(app)).toBe(303);
     expect((await change(sessions[1], PASSWORD)).status).toBe(303);
   });
@@ -351,7 +353,7 @@ describe('a password that is easy to guess is refused', () => {
       expect(refused.status).toBe(400);
       expect(await refused.text()).toContain(message);
     }
-    expect(allRows(app.db)).toMatchObject({ users: [], organizations: [] });
+    expect(await allRows(app.db)).toMatchObject({ users: [], organizations: [] });
   });
 
   test('when it is changed, or chosen by a link', async () => {
@@ -359,7 +361,7 @@ describe('a password that is easy to guess is refused', () => {
     const session = cookieOf(await send(app, PASSWORD));
     const { path } = await createPasswordLink(app.deps, EMAIL);
     const token = tokenIn(path);
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     for (const [password, message] of [
       ['password123', EASY],
       ['ann@acme.example1', OWN],
@@ -375,7 +377,7 @@ describe('a password that is easy to guess is refused', () => {
         expect(await refused.text()).toContain(message);
       }
     }
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('when somebody joins', async () => {
@@ -383,13 +385,13 @@ describe('a password that is easy to guess is refused', () => {
     const owner = await signedIn(app, { organizationId: 'org_a' });
     const invited = await owner('/dashboard/org_a/settings/members/invitations', form({ role: 'member' }));
     const [, token = ''] = /invitation\?token=(\w+)/.exec(await invited.text()) ?? [];
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     for (const password of ['bob@acme.example', 'organization org_a']) {
       const fields = { token, email: 'bob@acme.example', password };
       const refused = await visitor(app)('/dashboard/~/invitation', form(fields));
       expect(refused.status).toBe(400);
       expect(await refused.text()).toContain(OWN);
     }
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 });

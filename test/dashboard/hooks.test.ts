@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { listHooks, updateHook } from '../../src/integrations/hook-store.ts';
 import {
   acceptedSecrets,
@@ -10,6 +11,7 @@ import {
 import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { cookieOf, pageVisitor, type VisitPage } from '../support/dashboard.ts';
+import { execute } from '../support/database.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
 import {
   type addRocket,
@@ -63,7 +65,7 @@ async function addLander() {
 
 test('a new secret that could not be set at GitHub, as the token cannot be read, is shown', async () => {
   const lost = secretBox(new Uint8Array(32).fill(9)).seal('nobody can read this', 'any more');
-  started.app.db.$client.run('UPDATE integrations SET token = ?', [lost]);
+  await execute(started.app.db, sql`UPDATE integrations SET token = ${lost}`);
   const told = await (await visit(`${path}/secret`, {})).text();
   expect(told).toContain(await revealSecret(started.app.deps, id));
   expect(told).toContain('set it at GitHub');
@@ -197,11 +199,11 @@ describe('a token', () => {
     ],
   ])('that is %s is refused, and the old one stays', async (_, given, says) => {
     const apiToken = given();
-    const before = allRows(started.app.db).integrations;
+    const before = (await allRows(started.app.db)).integrations;
     const html = await expectRefused(await visit(`${path}/token`, { apiToken }), says);
     expect(html).toContain('id="field-token-github-error"');
     if (apiToken !== '') expect(html).not.toContain(apiToken);
-    expect(allRows(started.app.db).integrations).toEqual(before);
+    expect((await allRows(started.app.db)).integrations).toEqual(before);
   });
 
   test('that is stored despite a failure says so', async () => {
@@ -238,9 +240,9 @@ describe('repositories', () => {
     ['a repository that the token cannot see', { place: 'acme/nothing' }, 'no repository acme/nothing'],
     ['an invalid name', { place: 'x' }, 'OWNER/NAME'],
   ])('%s cannot be added', async (_, fields: Record<string, string>, says) => {
-    const before = allRows(started.app.db);
+    const before = await allRows(started.app.db);
     await expectRefused(await visit(`${path}/add`, fields), says);
-    const after = allRows(started.app.db);
+    const after = await allRows(started.app.db);
     expect([after.hooks, after.repositories]).toEqual([before.hooks, before.repositories]);
   });
 

@@ -79,7 +79,7 @@ describe('connecting', () => {
   test.each([[''], ['acme'], ['acme/rocket/x'], [hostile], ['a b/c']])(
     '%p is no repository',
     async (repository) => {
-      const before = allRows(app.db);
+      const before = await allRows(app.db);
       const refused = await visit(`${LIST}/github`, { repository });
       expect(refused.status).toBe(400);
       const html = await refused.text();
@@ -87,7 +87,7 @@ describe('connecting', () => {
       expect(html).toContain('must be OWNER/NAME');
       expect(isHarmed(html)).toBe(false);
       if (repository === 'acme') expect(html).toContain('value="acme"');
-      expect(allRows(app.db)).toEqual(before);
+      expect(await allRows(app.db)).toEqual(before);
     },
   );
 
@@ -110,7 +110,7 @@ describe('connecting', () => {
     const answers = await Promise.all([
       ...pages.map(textOf),
       JSON.stringify(app.logged),
-      JSON.stringify(allRows(app.db)),
+      JSON.stringify(await allRows(app.db)),
     ]);
     for (const secret of [first, second]) {
       expect(answers.filter((answer) => answer.includes(secret))).toEqual([]);
@@ -129,9 +129,9 @@ describe('connecting', () => {
     const path = `${LIST}/${integration?.id}`;
     const rotate = { mark: await markOf(path) };
     expect((await visit(`${path}/secret`, rotate)).status).toBe(200);
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     expect(locationOf(await visit(`${path}/secret`, rotate))).toBe(path);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 });
 
@@ -194,11 +194,11 @@ describe('an integration', () => {
       const foreign = await connectGithub(app, 'org_b');
       const own = await connectGithub(app, 'org_a');
       const member = await pageVisitor(app, { role: 'member' });
-      const before = allRows(app.db);
+      const before = await allRows(app.db);
       expect((await visit(`${LIST}/${foreign.integrationId}/${action}`, form)).status).toBe(404);
       expect((await visit(`${LIST}/nothing/${action}`, form)).status).toBe(404);
       expect((await member(`${LIST}/${own.integrationId}/${action}`, form)).status).toBe(403);
-      expect(allRows(app.db)).toEqual(before);
+      expect(await allRows(app.db)).toEqual(before);
     },
   );
 

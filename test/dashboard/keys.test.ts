@@ -61,7 +61,7 @@ describe('a key from the dashboard', () => {
       await (await visit(`${KEYS}/${id}/revoke`, form())).text(),
       JSON.stringify([...response.headers]),
       JSON.stringify(app.logged),
-      JSON.stringify(allRows(app.db)),
+      JSON.stringify(await allRows(app.db)),
     ];
     for (const other of others) expect(other).not.toContain(secret);
   });
@@ -128,14 +128,14 @@ describe('a key from the dashboard', () => {
       expiresAt: null,
     });
     expect(await html()).not.toContain('Not yours');
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     for (const what of ['revoke', 'delete']) {
       for (const id of [other.id, 'key_no', '..', '%2e%2e%2f', "'--"]) {
         const { status } = await visit(`${KEYS}/${encodeURIComponent(id)}/${what}`, form());
         expect([404, 405]).toContain(status);
       }
     }
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 });
 

@@ -33,7 +33,7 @@ describe('an invitation', () => {
     expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store']);
     expect(html).toContain(`data-copy="${PUBLIC_URL}${path}"`);
     expect(await (await visit(MEMBERS)).text()).not.toContain(token);
-    expect(JSON.stringify([app.logged, allRows(app.db)])).not.toContain(token);
+    expect(JSON.stringify([app.logged, await allRows(app.db)])).not.toContain(token);
 
     expect(await (await visitor(app)(path)).text()).toContain('You are invited as a member');
     const joined = await join(token);
@@ -96,14 +96,14 @@ describe('an invitation', () => {
   ])('is not used up by %s, and the form stays filled in', async (_, fields, status, message) => {
     const { app, invite, join } = await owned();
     const { token, path } = await invite();
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const refused = await join(token, fields);
     expect(refused.status).toBe(status);
     const html = await refused.text();
     expect(html).toContain(message);
     expect(html).toContain(`value="${'email' in fields ? fields.email : 'bob@acme.example'}"`);
     expect(html).not.toContain(PASSWORD);
-    expect(allRows(app.db)).toEqual({ ...before, throttles: expect.anything() });
+    expect(await allRows(app.db)).toEqual({ ...before, throttles: expect.anything() });
     expect((await visitor(app)(path)).status).toBe(200);
   });
 
@@ -134,7 +134,7 @@ describe('an invitation', () => {
       statuses.push((await visit(`${MEMBERS}/invitations`, marked)).status);
     }
     expect(statuses).toEqual([200, 303]);
-    expect(allRows(app.db).one_time_links).toHaveLength(1);
+    expect((await allRows(app.db)).one_time_links).toHaveLength(1);
   });
 
   test('can be guessed five times; guesses do not hold up people with an invitation', async () => {
@@ -196,12 +196,12 @@ describe('a member', () => {
     const { app, visit } = await owned();
     await app.addOrganization('org_b');
     const other = await signedIn(app, { organizationId: 'org_b', email: 'eve@evil.example' });
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     for (const id of [other.user.id, 'usr_none', 'invitations']) {
       expect((await visit(`${MEMBERS}/${id}/remove`, form())).status).toBe(404);
       expect((await visit(`${MEMBERS}/${id}/role`, form({ role: 'member' }))).status).toBe(404);
     }
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
     expect(await (await visit(MEMBERS)).text()).not.toContain('eve@evil.example');
   });
 
@@ -247,20 +247,20 @@ describe('a role', () => {
     const { app, visit, invite } = await owned();
     await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
     await invite();
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const refused = await visit(...role(visit.user.id, 'member'));
     expect([refused.status, await refused.text()]).toEqual([
       409,
       expect.stringContaining('ann@acme.example is the last owner'),
     ]);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('that is the same, or is none, changes nothing', async () => {
     const { app, visit, invite } = await owned();
     const bob = await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
     await invite('owner');
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     expect((await visit(...role(visit.user.id, 'owner'))).status).toBe(303);
     expect((await visit(...role(bob.user.id, 'member'))).status).toBe(303);
     for (const next of [undefined, '', 'admin', 'constructor', hostile]) {
@@ -270,7 +270,7 @@ describe('a role', () => {
         expect.stringContaining('Choose what the person may do.'),
       ]);
     }
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   // A former owner may have kept one.
@@ -280,9 +280,9 @@ describe('a role', () => {
     const kept = await (await bob(`${MEMBERS}/invitations`, form({ role: 'owner' }))).text();
     const token = /invitation\?token=(\w+)/.exec(kept)?.[1] ?? '';
     expect((await bob(...role(visit.user.id, 'owner'))).status).toBe(303);
-    expect(allRows(app.db).one_time_links).toHaveLength(1);
+    expect((await allRows(app.db)).one_time_links).toHaveLength(1);
     expect((await visit(...role(bob.user.id, 'member'))).status).toBe(303);
     expect((await bob(JOIN, form({ token }))).status).toBe(404);
-    expect(allRows(app.db).one_time_links).toEqual([]);
+    expect((await allRows(app.db)).one_time_links).toEqual([]);
   });
 });

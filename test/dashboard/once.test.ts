@@ -15,7 +15,7 @@ test('a form without a mark is done each time', async () => {
 
 describe('a form with a mark', () => {
   test('is done once, by one of two processes', async () => {
-    await using together = await openTogether();
+    const together = openTogether();
     const [one, other] = together.databases.map((db) => createTestApp({ db }).deps);
     if (one === undefined || other === undefined) throw new Error('two are opened');
     const results = await Promise.all([one, other, one, other].map((deps) => once(deps, 'mark', done)));

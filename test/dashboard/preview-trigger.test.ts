@@ -77,9 +77,9 @@ describe('the preview', () => {
   test('renders the posts and changes nothing', async () => {
     const path = await pathOf('release');
     const { id } = await send('release');
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const html = await textOf(`${path}?preview=${id}`);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
     expect(chosen(html)).toBe(id);
     await runAll(app);
     const [post] = await postsOf(app);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { createApp } from '../../src/app.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { sweep } from '../../src/operate/jobs.ts';
@@ -17,6 +18,7 @@ import {
   signedIn,
   visitor,
 } from '../support/dashboard.ts';
+import { execute, executeBeforeNextWrite } from '../support/database.ts';
 import { compose } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
 import type { TestApp } from '../support/test-app.ts';
@@ -38,7 +40,7 @@ async function signIn(app: TestApp, headers: Record<string, string> = {}) {
 
 const isIn = async (visit: ReturnType<typeof visitor>) => (await visit(ACCOUNT)).status === 200;
 const cookiesIn = (response: Response) => response.headers.getSetCookie();
-const sessionsOf = (app: TestApp) => allRows(app.db).sessions ?? [];
+const sessionsOf = async (app: TestApp) => (await allRows(app.db)).sessions ?? [];
 
 describe('the session cookie', () => {
   test('belongs to this host over https, and is read under that name alone', async () => {
@@ -68,14 +70,14 @@ describe('the session cookie', () => {
     const app = await appWithAnn();
     const { visit, cookie } = await signIn(app);
     app.clock.advance(HOUR_MS - 1);
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     expect(cookiesIn(await visit(ACCOUNT))).toEqual([]);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
     app.clock.advance(1);
     const [again = ''] = cookiesIn(await visit(ACCOUNT));
     expect(again).toStartWith(cookie);
     expect(again).toContain('Max-Age=2592000');
-    expect(sessionsOf(app)).toMatchObject([{ expires_at: app.clock.now().getTime() + 30 * DAY_MS }]);
+    expect(await sessionsOf(app)).toMatchObject([{ expires_at: app.clock.now().getTime() + 30 * DAY_MS }]);
     expect(cookiesIn(await visit(ACCOUNT))).toEqual([]);
   });
 
@@ -111,7 +113,7 @@ describe('the session cookie', () => {
     expect(cookiesIn(out).filter((each) => each.includes('tidings_session'))).toEqual([
       expect.stringContaining('tidings_session=; '),
     ]);
-    expect(sessionsOf(app)).toEqual([]);
+    expect(await sessionsOf(app)).toEqual([]);
   });
 });
 
@@ -128,26 +130,26 @@ describe('a session', () => {
     app.clock.advance(1);
     expect(await isIn(visit)).toBe(false);
     expect(await sweep(app.deps, app.clock.now())).toMatchObject({ sessions: 1 });
-    expect(sessionsOf(app)).toEqual([]);
+    expect(await sessionsOf(app)).toEqual([]);
   });
 
   test('of years ago is not extended, whatever its expiry says', async () => {
     const app = await appWithAnn();
     const { visit } = await signIn(app);
-    app.db.$client.run("update sessions set created_at = '2016-01-01T00:00:00.000Z', last_used_at = 0");
-    const before = allRows(app.db);
+    await execute(app.db, "update sessions set created_at = '2016-01-01T00:00:00.000Z', last_used_at = 0");
+    const before = await allRows(app.db);
     const response = await visit(ACCOUNT);
     expect([response.status, cookiesIn(response)]).toEqual([303, []]);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('remembers the browser that uses it', async () => {
     const app = await appWithAnn();
     const { visit } = await signIn(app, { 'user-agent': FIREFOX });
-    expect(sessionsOf(app)).toMatchObject([{ user_agent: FIREFOX, address: null }]);
+    expect(await sessionsOf(app)).toMatchObject([{ user_agent: FIREFOX, address: null }]);
     app.clock.advance(HOUR_MS);
     await visit(ACCOUNT, { headers: { 'user-agent': 'x'.repeat(5000) } });
-    expect(sessionsOf(app)).toMatchObject([
+    expect(await sessionsOf(app)).toMatchObject([
       { user_agent: 'x'.repeat(200), last_used_at: app.clock.now().getTime() },
     ]);
   });
@@ -160,7 +162,7 @@ describe('a session', () => {
     const headers = { cookie, 'x-real-ip': '203.0.113.7' };
     const response = await behindProxy.fetch(new Request(`http://localhost${ACCOUNT}`, { headers }));
     expect(await response.text()).toContain('203.0.113.7');
-    expect(sessionsOf(app)).toMatchObject([{ address: '203.0.113.7' }]);
+    expect(await sessionsOf(app)).toMatchObject([{ address: '203.0.113.7' }]);
   });
 
   test.each([
@@ -169,6 +171,7 @@ describe('a session', () => {
     ['is deleted with its account', 'delete from users'],
   ])('does not begin when the password %s while it is verified', async (_, change) => {
     const app = await appWithAnn();
+    executeBeforeNextWrite(app.db, change);
     const attempt = signInAs(app.deps, {
       email: EMAIL,
       password: PASSWORD,
@@ -177,10 +180,8 @@ describe('a session', () => {
       guard: createGuard(app.deps),
       signal: new AbortController().signal,
     });
-    void app.db.write(() => void app.db.$client.run(change));
-    expect(attempt).rejects.toThrow('The email address or the password is wrong.');
-    await attempt.catch(() => undefined);
-    expect(sessionsOf(app)).toEqual([]);
+    await expect(attempt).rejects.toThrow('The email address or the password is wrong.');
+    expect(await sessionsOf(app)).toEqual([]);
   });
 });
 
@@ -243,16 +244,16 @@ describe('the list of sessions', () => {
     const ended = await visit(END, form({ session: hash }));
     expect([ended.status, ended.headers.get('location')]).toEqual([303, '/dashboard/~/sign-in']);
     expect(cookiesIn(ended).join()).toContain('tidings_session=; ');
-    expect(sessionsOf(app)).toEqual([]);
+    expect(await sessionsOf(app)).toEqual([]);
   });
 
   test("ends nobody else's", async () => {
     const app = await appWithAnn();
     const { visit, hash } = await signIn(app);
     const eve = await signedIn(app, { organizationId: 'org_a', email: 'eve@acme.example' });
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     for (const session of [hash, 'none', '']) expect((await eve(END, form({ session }))).status).toBe(303);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
     expect(await isIn(visit)).toBe(true);
     expect(await (await eve(ACCOUNT)).text()).not.toContain(hash);
   });
@@ -264,18 +265,20 @@ describe('the list of sessions', () => {
     const { visit } = await signIn(app);
     const count = async () => ((await (await visit(ACCOUNT)).text()).match(/<li data-session/g) ?? []).length;
     expect(await count()).toBe(1);
-    const insert = app.db.$client.query(
-      "insert into sessions (hash, user_id, created_at, expires_at) select 'hash' || ?, id, ?, ? from users",
-    );
     const now = app.clock.now();
     for (let number = 0; number < 60; number++) {
-      insert.run(number, now.toISOString(), now.getTime() + DAY_MS);
+      await execute(
+        app.db,
+        sql`insert into sessions (hash, user_id, created_at, expires_at)
+        select ${`hash${number}`}, id, ${now.toISOString()}, ${now.getTime() + DAY_MS} from users`,
+      );
     }
     expect(await count()).toBe(50);
     // This browser is first, though it was not used last.
-    app.db.$client
-      .query("update sessions set last_used_at = ? where hash like 'hash%'")
-      .run(now.getTime() + 1);
+    await execute(
+      app.db,
+      sql`update sessions set last_used_at = ${now.getTime() + 1} where hash like 'hash%'`,
+    );
     expect(await (await visit(ACCOUNT)).text()).toMatch(/<li data-session.{0,300}This browser/s);
   });
 
@@ -305,23 +308,26 @@ describe('a password link', () => {
     expect([wrong.status, (await visitor(app)(path)).status]).toEqual([400, 200]);
     const changed = await visit(`${ACCOUNT}/password`, form({ current: PASSWORD, password: NEXT }));
     expect([changed.status, (await visitor(app)(path)).status]).toEqual([303, 404]);
-    expect(allRows(app.db).one_time_links).toEqual([]);
+    expect((await allRows(app.db)).one_time_links).toEqual([]);
   });
 
   test('ends every other link of its person, and of nobody else', async () => {
     const app = await appWithAnn();
     const { path } = await createPasswordLink(app.deps, EMAIL);
-    const [{ id } = { id: '' }] = allRows(app.db).users ?? [];
-    const insert = app.db.$client.query(
-      "insert into one_time_links (hash, purpose, user_id, created_at, expires_at) values (?, 'password', ?, '2026', 9e15)",
-    );
+    const [{ id } = { id: '' }] = (await allRows(app.db)).users ?? [];
+    const insert = (hash: string, userId: unknown) =>
+      execute(
+        app.db,
+        sql`insert into one_time_links (hash, purpose, user_id, created_at, expires_at)
+        values (${hash}, 'password', ${userId}, '2026', 9000000000000000)`,
+      );
     await createUser(app.deps, { email: 'bob@acme.example' });
-    const bob = allRows(app.db).users?.find(({ email }) => email === 'bob@acme.example');
-    insert.run('another', String(id));
-    insert.run('of bob', String(bob?.id));
+    const bob = (await allRows(app.db)).users?.find(({ email }) => email === 'bob@acme.example');
+    await insert('another', id);
+    await insert('of bob', bob?.id);
     const token = new URL(path, 'http://x').searchParams.get('token') ?? '';
     const chosen = await visitor(app)('/dashboard/~/password', form({ token, password: NEXT }));
     expect(chosen.status).toBe(303);
-    expect(allRows(app.db).one_time_links).toMatchObject([{ hash: 'of bob' }]);
+    expect((await allRows(app.db)).one_time_links).toMatchObject([{ hash: 'of bob' }]);
   });
 });

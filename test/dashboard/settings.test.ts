@@ -4,6 +4,7 @@ import { getOrganization } from '../../src/organizations/store.ts';
 import { createOwnOrganization } from '../../src/users/members.ts';
 import { listMemberships } from '../../src/users/store.ts';
 import { form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
+import { executeBeforeNextWrite } from '../support/database.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, bearer } from '../support/test-app.ts';
@@ -43,13 +44,13 @@ describe('the settings', () => {
     ['another plan', { name: 'Acme', plan: 'gold' }, 'Choose a plan.'],
   ])('refuse %s, and keep the fields of the form', async (_, fields, message) => {
     const { app, visit } = await owned();
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const refused = await visit(SETTINGS, form(fields));
     expect(refused.status).toBe(400);
     const html = await refused.text();
     expect(html).toContain(message);
     expect(html).toContain(`value="${fields.name}"`);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('tell how much the log holds, and will hold', async () => {
@@ -127,7 +128,7 @@ describe('a further organization', () => {
   ] as const)('with ORGANIZATION_CREATION=%s, role %s: %s', async (organizationCreation, role, status) => {
     const app = await appWithOrganization({ organizationCreation });
     const visit = await signedIn(app, role === undefined ? {} : { organizationId: 'org_a', role });
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const html = await (await visit('/dashboard/~/account')).text();
     expect(html.includes(`action="${NEW}"`)).toBe(status === 303);
     if (role !== undefined) {
@@ -136,8 +137,8 @@ describe('a further organization', () => {
     }
     const response = await visit(NEW, form({ name: 'Mine' }));
     expect(response.status).toBe(status);
-    if (status === 403) expect(allRows(app.db)).toEqual(before);
-    else expect(allRows(app.db).organizations).toHaveLength(2);
+    if (status === 403) expect(await allRows(app.db)).toEqual(before);
+    else expect((await allRows(app.db)).organizations).toHaveLength(2);
   });
 
   test('is not made by a person who was removed; a page explains the next step', async () => {
@@ -149,27 +150,26 @@ describe('a further organization', () => {
     expect(html).toContain('invitation link');
     expect(html).not.toContain(NEW);
     expect((await bob(NEW, form({ name: 'Mine' }))).status).toBe(403);
-    expect(allRows(app.db).organizations).toHaveLength(1);
+    expect((await allRows(app.db)).organizations).toHaveLength(1);
   });
 
   test('is not made by an account that is being disabled', async () => {
     const { app, visit } = await owned();
+    executeBeforeNextWrite(app.db, "update users set disabled_at = '2026'");
     const made = createOwnOrganization(app.deps, visit.user, 'Mine');
-    void app.db.write(() => void app.db.$client.run("update users set disabled_at = '2026'"));
-    expect(made).rejects.toThrow('This account is disabled');
-    await made.catch(() => undefined);
-    expect(allRows(app.db).organizations).toHaveLength(1);
+    await expect(made).rejects.toThrow('This account is disabled');
+    expect((await allRows(app.db)).organizations).toHaveLength(1);
   });
 
   test('needs a name', async () => {
     const { app, visit } = await owned();
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const refused = await visit(NEW, form({ name: ' ' }));
     expect([refused.status, await refused.text()]).toEqual([
       400,
       expect.stringContaining('must not be empty'),
     ]);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('is one of a hundred at most', async () => {

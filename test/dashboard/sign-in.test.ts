@@ -15,6 +15,7 @@ import {
   tokenIn,
   visitor,
 } from '../support/dashboard.ts';
+import { execute } from '../support/database.ts';
 import { compose } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, createTestApp, type TestApp } from '../support/test-app.ts';
@@ -129,7 +130,7 @@ describe('the cookie', () => {
     const { response } = await signIn(app);
     const token = cookieOf(response)?.split('=')[1] ?? '';
     expect(token.length).toBeGreaterThan(40);
-    expect(JSON.stringify(allRows(app.db))).not.toContain(token);
+    expect(JSON.stringify(await allRows(app.db))).not.toContain(token);
     expect(JSON.stringify(app.logged)).not.toContain(token);
   });
 });
@@ -192,11 +193,11 @@ describe('a new password', () => {
   ])('is refused when %s', async (_, fields, message) => {
     const app = await appWithAnn();
     const { visit } = await signIn(app);
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const refused = await visit(`${ACCOUNT}/password`, form(fields));
     expect(refused.status).toBe(400);
     expect(await refused.text()).toContain(message);
-    expect(allRows(app.db)).toEqual({ ...before, throttles: [expect.anything()] });
+    expect(await allRows(app.db)).toEqual({ ...before, throttles: [expect.anything()] });
   });
 
   test('is chosen through a link once, which ends every session', async () => {
@@ -245,7 +246,7 @@ describe('setting up', () => {
 
     expect((await stranger(path)).status).toBe(404);
     const again = await stranger('/setup', form({ ...fields, token, email: 'eve@evil.example' }));
-    expect([again.status, allRows(app.db).users?.length]).toEqual([404, 1]);
+    expect([again.status, (await allRows(app.db)).users?.length]).toEqual([404, 1]);
     expect(await createSetupLink(app.deps)).toBeNull();
   });
 
@@ -253,7 +254,7 @@ describe('setting up', () => {
     const app = createTestApp();
     await createSetupLink(app.deps);
     const response = await visitor(app)('/setup', form({ ...fields, token }));
-    expect([response.status, allRows(app.db).users?.length]).toEqual([404, 0]);
+    expect([response.status, (await allRows(app.db)).users?.length]).toEqual([404, 0]);
   });
 
   test('works for a day', async () => {
@@ -280,7 +281,8 @@ describe('setting up', () => {
     [
       'a row of another program',
       async (app: TestApp) => {
-        app.db.$client.run(
+        await execute(
+          app.db,
           "insert into users (id, email, created_at) values ('usr_x', 'x@x.example', '2026')",
         );
       },
@@ -289,17 +291,17 @@ describe('setting up', () => {
     const app = await appWithOrganization();
     const path = (await createSetupLink(app.deps)) ?? '';
     await makeUser(app);
-    const { users, memberships, sessions } = allRows(app.db);
+    const { users, memberships, sessions } = await allRows(app.db);
     const attempt = await visitor(app)(
       '/setup',
       form({ ...fields, email: 'eve@x.example', token: tokenIn(path) }),
     );
     expect(attempt.status).toBe(404);
-    expect(allRows(app.db)).toMatchObject({ users, memberships, sessions });
+    expect(await allRows(app.db)).toMatchObject({ users, memberships, sessions });
     expect(users).toHaveLength(1);
     // The next start leaves none behind either.
     expect(await createSetupLink(app.deps)).toBeNull();
-    expect(allRows(app.db).one_time_links).toEqual([]);
+    expect((await allRows(app.db)).one_time_links).toEqual([]);
     expect((await visitor(app)(path)).status).toBe(404);
   });
 
@@ -310,7 +312,7 @@ describe('setting up', () => {
     const attempt = visitor(app)('/setup', form({ ...fields, email: 'eve@evil.example', token }));
     await createUser(app.deps, { email: EMAIL, organizationId: 'org_a' });
     expect((await attempt).status).toBe(404);
-    expect(allRows(app.db).users).toMatchObject([{ email: EMAIL }]);
+    expect((await allRows(app.db)).users).toMatchObject([{ email: EMAIL }]);
   });
 
   test('has one link: each start replaces the one before', async () => {
@@ -319,6 +321,6 @@ describe('setting up', () => {
     const path = (await createSetupLink(app.deps)) ?? '';
     const stranger = visitor(app);
     expect([(await stranger(older)).status, (await stranger(path)).status]).toEqual([404, 200]);
-    expect(allRows(app.db).one_time_links).toHaveLength(1);
+    expect((await allRows(app.db)).one_time_links).toHaveLength(1);
   });
 });

@@ -99,7 +99,7 @@ describe('creating a trigger', () => {
     ['too many values', { tag: Array.from({ length: 30 }, (_, at) => `v${at}`).join() }, 400, 'tag'],
     ['a branch that is too long', { branch: 'x'.repeat(300) }, 400, 'branch'],
   ])('%s is refused next to its field, which keeps its text', async (_, given, status, field) => {
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const refused = await visit(`${path}/triggers`, {
       event: 'release',
       contentType: 'changelog',
@@ -111,7 +111,7 @@ describe('creating a trigger', () => {
     expect(html).toContain(`id="field-${field}-error"`);
     if (field !== 'branch') expect(html).toContain('value="kept"');
     expect(isHarmed(html)).toBe(false);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test.each([
@@ -122,11 +122,11 @@ describe('creating a trigger', () => {
     ['the same once more', { event: 'push', contentType: 'changelog' }, 409],
   ])('%s is refused', async (_, form: Record<string, string>, status) => {
     await createTrigger(app.deps, { integrationId, event: 'push', contentType: 'changelog' });
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const refused = await visit(`${path}/triggers`, form);
     expect(refused.status).toBe(status);
     expect(isHarmed(await refused.text())).toBe(false);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('the form of every event creates a trigger', async () => {
@@ -157,10 +157,10 @@ describe('a trigger', () => {
   test('is rehearsed on the log, which changes nothing', async () => {
     expect(await textOf(`${one}?rehearse=yes`)).toContain('No posts. No delivery in the log');
     await visit(`${path}/test`, { event: 'release' });
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const html = await textOf(`${one}?rehearse=yes`);
     expect(html).toContain('1 post, newest first');
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
     await runAll(app);
     const [post] = await postsOf(app);
     expect(html).toContain(`>${post?.title}</h3>`);
@@ -236,7 +236,7 @@ describe('a trigger', () => {
         event: 'push',
         contentType: 'changelog',
       });
-      const before = allRows(app.db);
+      const before = await allRows(app.db);
       const form = name === '' ? undefined : {};
       for (const at of [
         `${path}/triggers/${id}`,
@@ -247,7 +247,7 @@ describe('a trigger', () => {
       }
       const member = await pageVisitor(app, { organizationId: 'org_b', role: 'member' });
       expect((await member(`${one}${action}`, form)).status).toBe(404);
-      expect(allRows(app.db).triggers).toEqual(before.triggers as never);
+      expect((await allRows(app.db)).triggers).toEqual(before.triggers as never);
     },
   );
 

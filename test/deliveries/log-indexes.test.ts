@@ -1,13 +1,13 @@
-import { expect, test } from 'bun:test';
-import type { SqliteDatabase } from '../../db/sqlite/client.ts';
+import { expect } from 'bun:test';
+import type { Storage } from '../../db/engine.ts';
 import { countDays } from '../../src/deliveries/count-store.ts';
 import { type LogFilter, listDeliveries, listLogPage } from '../../src/deliveries/log-store.ts';
 import { listPostsOfDelivery } from '../../src/drafts/store.ts';
-import { createTestApp } from '../support/test-app.ts';
+import { openTestDatabase, sqliteOf, testSqlite } from '../support/database.ts';
 
 // A log of millions must not be read through for one of its entries.
 
-test.each([
+testSqlite.each([
   ["an entry by its id or the provider's", "id = 'x' OR reference_id = 'x'"],
   [
     'an earlier delivery of the same id',
@@ -20,10 +20,8 @@ test.each([
   ['what has expired', 'expires_at <= 5'],
   ['the newest of an organization', "organization_id = 'x' ORDER BY created_at DESC, id DESC LIMIT 50"],
 ])('%s is found by an index', (_, condition) => {
-  const plan = createTestApp()
-    .db.$client.query<{ detail: string }, []>(
-      `EXPLAIN QUERY PLAN SELECT * FROM deliveries WHERE ${condition}`,
-    )
+  const plan = sqliteOf(openTestDatabase())
+    .$client.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN SELECT * FROM deliveries WHERE ${condition}`)
     .all()
     .map(({ detail }) => detail);
   expect(plan.join()).toMatch(/USING (COVERING )?INDEX/);
@@ -33,7 +31,7 @@ test.each([
 const before = { createdAt: '2026-11-20T00:00:00.000Z', id: 'dlv_x' };
 const since = new Date('2026-11-19T00:00:00.000Z');
 
-test.each<[LogFilter, string]>([
+testSqlite.each<[LogFilter, string]>([
   [{}, 'deliveries_by_organization'],
   [{ since }, 'deliveries_by_organization'],
   [{ event: 'push' }, 'deliveries_by_organization'],
@@ -62,7 +60,7 @@ test.each<[LogFilter, string]>([
   }
 });
 
-test("the deliveries of one of the provider's ids are found by it", async () => {
+testSqlite("the deliveries of one of the provider's ids are found by it", async () => {
   const filter = { anyId: 'x', integrationId: 'int_x', status: 'processed' } as const;
   const plans = await plansOf((db) =>
     db.read((tx) => listDeliveries(tx, 'org_a', filter, { limit: 20, page: 1 })),
@@ -70,12 +68,12 @@ test("the deliveries of one of the provider's ids are found by it", async () => 
   expect(plans.join()).toContain('deliveries_by_reference');
 });
 
-test("an integration's days are counted without looking at their entries", async () => {
+testSqlite("an integration's days are counted without looking at their entries", async () => {
   const plans = await plansOf((db) => db.read((tx) => countDays(tx, 'int_x', since, 30)));
   expect(plans.join()).toContain('USING COVERING INDEX deliveries_by_integration');
 });
 
-test('the posts of a delivery are found by way of the drafts, not among all posts', async () => {
+testSqlite('the posts of a delivery are found by way of the drafts, not among all posts', async () => {
   const plans = await plansOf(async (db) =>
     db.read((tx) => listPostsOfDelivery(tx, 'org_a', 'int_x', 'x', null)),
   );
@@ -84,8 +82,8 @@ test('the posts of a delivery are found by way of the drafts, not among all post
 });
 
 /** How SQLite goes about each statement that the work prepares. */
-async function plansOf(work: (db: SqliteDatabase) => Promise<unknown>): Promise<string[]> {
-  const { db } = createTestApp();
+async function plansOf(work: (db: Storage) => Promise<unknown>): Promise<string[]> {
+  const db = sqliteOf(openTestDatabase());
   const statements: string[] = [];
   const { prepare } = db.$client;
   db.$client.prepare = ((sql: string) => {

@@ -106,7 +106,7 @@ test('a backup under load restores to exactly what was acknowledged before it be
 
     const other = join(folder.path, `other-${round}`);
     await cliJson(other, ['restore', file]);
-    const rows = rowsIn(other);
+    const rows = await rowsIn(other);
     const processed = (rows.deliveries ?? []).map(({ reference_id, status }) => ({
       id: String(reference_id),
       status,

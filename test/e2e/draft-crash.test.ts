@@ -148,7 +148,7 @@ test(`kill -9 between acknowledgement and draft, ${ROUNDS} rounds: each draft is
   }
 
   // Each draft's record exists with its post, and never without it.
-  const rows = allRows(database.db).drafts ?? [];
+  const rows = (await allRows(database.db)).drafts ?? [];
   expect(rows.map(({ post_id, written_hash }) => `${post_id} ${written_hash}`).sort()).toEqual(
     posts.map((post) => `${post.id} ${hashOf(post)}`).sort(),
   );

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { createApp } from '../../src/app.ts';
 import { type KeyService, KeyServiceUnavailable } from '../../src/keys/service.ts';
 import { providers } from '../../src/providers/index.ts';
 import { conformance } from '../support/conformance.ts';
+import { execute } from '../support/database.ts';
 import { appWithGithub, connectLinear, githubRequest, linearRequest } from '../support/deliveries.ts';
 import { appWithOrganization, bearer, createTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -246,25 +248,33 @@ test('trigger runs are counted, with the age of the oldest that is due', async (
   const { app, connected } = await appWithGithub();
   expect(await valuesOf(app, 'tidings_trigger_run_oldest_age_seconds')).toEqual({ '': 0 });
   const now = app.clock.now().getTime();
-  const insertTrigger = app.db.$client.query(`INSERT INTO triggers (id, integration_id, event, rule, filters,
-    content_type, publish, enabled, created_at, updated_at) VALUES (?, ?, 'push', ?, '{}', 'changelog', 0, ?, '', '')`);
-  insertTrigger.run('trg_on', connected.integrationId, 'on', 1);
-  insertTrigger.run('trg_off', connected.integrationId, 'off', 0);
-  const insertRun =
-    app.db.$client.query(`INSERT INTO trigger_runs (trigger_id, scope, since, revision, status, attempts,
-    due_at, delivery_id, queued_at) VALUES (?, ?, '', 1, ?, 0, 0, 'd', ?)`);
+  const insertTrigger = (id: string, rule: string, enabled: number) =>
+    execute(
+      app.db,
+      sql`INSERT INTO triggers (id, integration_id, event, rule, filters,
+      content_type, publish, enabled, created_at, updated_at)
+      VALUES (${id}, ${connected.integrationId}, 'push', ${rule}, '{}', 'changelog', 0, ${enabled}, '', '')`,
+    );
+  await insertTrigger('trg_on', 'on', 1);
+  await insertTrigger('trg_off', 'off', 0);
+  const insertRun = (triggerId: string, scope: string, status: string, queuedAt: string) =>
+    execute(
+      app.db,
+      sql`INSERT INTO trigger_runs (trigger_id, scope, since, revision, status, attempts,
+      due_at, delivery_id, queued_at) VALUES (${triggerId}, ${scope}, '', 1, ${status}, 0, 0, 'd', ${queuedAt})`,
+    );
   const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString();
-  insertRun.run('trg_on', 'a', 'queued', ago(10));
-  insertRun.run('trg_on', 'b', 'queued', ago(90));
-  insertRun.run('trg_on', 'c', 'failed', ago(900));
-  insertRun.run('trg_off', 'a', 'queued', ago(9000));
+  await insertRun('trg_on', 'a', 'queued', ago(10));
+  await insertRun('trg_on', 'b', 'queued', ago(90));
+  await insertRun('trg_on', 'c', 'failed', ago(900));
+  await insertRun('trg_off', 'a', 'queued', ago(9000));
   expect(await valuesOf(app, 'tidings_trigger_runs')).toEqual({ 'status="queued"': 3, 'status="failed"': 1 });
   expect(await valuesOf(app, 'tidings_trigger_run_oldest_age_seconds')).toEqual({ '': 90 });
 });
 
 test('a metric that cannot be read is left out and logged, and the others are there', async () => {
   const app = createTestApp();
-  app.db.$client.run('ALTER TABLE delivery_claims RENAME TO gone');
+  await execute(app.db, 'ALTER TABLE delivery_claims RENAME TO gone');
   const { status, text } = await ask(app);
   expect(status).toBe(200);
   expect(text).toContain('# TYPE tidings_delivery_claims gauge\n# HELP');

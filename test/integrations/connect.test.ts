@@ -5,6 +5,7 @@ import { repairHooks } from '../../src/integrations/rotate.ts';
 import { getIntegration, listIntegrations } from '../../src/integrations/store.ts';
 import { setToken } from '../../src/integrations/token.ts';
 import type { ProblemKind } from '../../src/providers/api.ts';
+import { contentOf } from '../support/database.ts';
 import { logOf } from '../support/deliveries.ts';
 import type { Fault } from '../support/github-api/faults.ts';
 import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
@@ -22,14 +23,14 @@ afterEach(() => world[Symbol.asyncDispose]());
 const connect = (places: string[], token = world.token) =>
   connectWithToken(world.deps, { type: 'github', organizationId: 'org_a', token, places });
 
-const count = (table: string) => allRows(world.db)[table]?.length;
+const count = async (table: string) => (await allRows(world.db))[table]?.length;
 
 /** The state of both sides. */
-const standing = () => ({
+const standing = async () => ({
   atGithub: world.github.repositories.flatMap(({ hooks }) => hooks.map(({ config }) => config.url)),
-  integrations: count('integrations'),
-  repositories: count('repositories'),
-  hooks: count('hooks'),
+  integrations: await count('integrations'),
+  repositories: await count('repositories'),
+  hooks: await count('hooks'),
 });
 
 /** The names and GitHub's ids of an integration's repositories. */
@@ -77,13 +78,13 @@ describe('connecting', () => {
     const [rocket, engine] = [world.rocket.hooks[0], world.engine.hooks[0]];
     expect(rocket?.config.url).not.toBe(engine?.config.url);
     expect(rocket?.config.secret).toBe(engine?.config.secret ?? '');
-    expect(standing()).toMatchObject({ integrations: 1, repositories: 2, hooks: 2 });
+    expect(await standing()).toMatchObject({ integrations: 1, repositories: 2, hooks: 2 });
   });
 
   test('neither the database nor the log has the token or the secret in plain text', async () => {
     await world.connect();
     const secret = world.rocket.hooks[0]?.config.secret ?? '';
-    const database = Buffer.from(world.db.$client.serialize()).toString('latin1');
+    const database = await contentOf(world.db);
     for (const value of [world.token, secret]) {
       expect(value.length).toBeGreaterThan(20);
       expect(database.includes(value)).toBe(false);
@@ -111,7 +112,7 @@ describe('a refusal says what to do and leaves nothing on either side', () => {
       expect(error).toMatchObject({ kind });
       expect(String(error)).toContain(words);
       await world.github.settled();
-      expect({ after, ...standing() }).toEqual({ after, ...NOTHING });
+      expect({ after, ...(await standing()) }).toEqual({ after, ...NOTHING });
     }
   });
 
@@ -144,7 +145,7 @@ describe('a refusal says what to do and leaves nothing on either side', () => {
     ],
   ] as const)('%s', async (_, work, kind) => {
     expect(await rejection(work())).toMatchObject({ kind });
-    expect(standing()).toEqual(NOTHING);
+    expect(await standing()).toEqual(NOTHING);
   });
 
   test('too many webhooks at the second repository delete the first webhook again', async () => {
@@ -156,7 +157,7 @@ describe('a refusal says what to do and leaves nothing on either side', () => {
     expect(error).toMatchObject({ kind: 'too-many-hooks', outcome: { code: 'not_connected', left: [] } });
     expect(world.rocket.hooks).toEqual([]);
     expect(world.engine.hooks).toHaveLength(before);
-    expect(count('integrations')).toBe(0);
+    expect(await count('integrations')).toBe(0);
   });
 
   test('a URL without a server fails with the result of the ping', async () => {
@@ -166,7 +167,7 @@ describe('a refusal says what to do and leaves nothing on either side', () => {
     expect(String(error)).toContain('failed to connect to host');
     expect(String(error)).toContain('PUBLIC_URL');
     await world.github.settled();
-    expect(standing()).toEqual(NOTHING);
+    expect(await standing()).toEqual(NOTHING);
   });
 
   test('a webhook whose creation had no response is found and deleted', async () => {
@@ -179,7 +180,7 @@ describe('a refusal says what to do and leaves nothing on either side', () => {
     );
     expect(await rejection(connect(['acme/rocket']))).toMatchObject({ kind: 'provider-failed' });
     await world.github.settled();
-    expect(standing()).toEqual(NOTHING);
+    expect(await standing()).toEqual(NOTHING);
     // It was there.
     expect(world.github.requests.filter(({ method }) => method === 'DELETE')).toMatchObject([
       { status: 204 },
@@ -190,7 +191,7 @@ describe('a refusal says what to do and leaves nothing on either side', () => {
     world.github.failNext('answers 403 for the permission', { after: 4, times: Number.POSITIVE_INFINITY });
     const error = await rejection(connect(['acme/rocket', 'acme/engine']));
     expect(error).toMatchObject({ outcome: { code: 'not_connected', left: ['acme/rocket'] } });
-    expect(count('integrations')).toBe(0);
+    expect(await count('integrations')).toBe(0);
   });
 
   test.each(['', 'two words', 'x'.repeat(513)])('the token %p', async (token) => {
@@ -223,7 +224,7 @@ test('too many repositories by hand connect nothing', async () => {
   const names = Array.from({ length: 101 }, (_, number) => `acme/r${number}`);
   const refused = await rejection(connectIntegration(world.deps, 'github', 'org_a', names));
   expect(refused).toMatchObject({ status: 400, problem: { code: 'too_many_places', max: 100, count: 101 } });
-  expect(standing()).toEqual(NOTHING);
+  expect(await standing()).toEqual(NOTHING);
 });
 
 describe('an integration that was connected by hand', () => {
@@ -287,7 +288,7 @@ describe('an integration that was connected by hand', () => {
       kind: 'missing-permission',
     });
     expect(await world.db.read((tx) => getIntegration(tx, integrationId))).toMatchObject({ hasToken: false });
-    expect(count('hooks')).toBe(0);
+    expect(await count('hooks')).toBe(0);
   });
 
   test('without a token, sends no request to GitHub', async () => {
@@ -337,7 +338,7 @@ describe('repositories of an integration', () => {
     world.github.failNext('answers 403 for the permission', { after: 1 });
     const error = await rejection(addPlace(world.deps, id, 'acme/engine'));
     expect(error).toMatchObject({ outcome: { code: 'not_added', left: [] } });
-    expect(standing()).toMatchObject({ repositories: 1, hooks: 1 });
+    expect(await standing()).toMatchObject({ repositories: 1, hooks: 1 });
     expect(world.engine.hooks).toEqual([]);
 
     await addPlace(world.deps, id, 'acme/engine');
@@ -345,7 +346,7 @@ describe('repositories of an integration', () => {
     expect(await rejection(removePlace(world.deps, id, 'acme/engine'))).toMatchObject({
       outcome: { code: 'not_removed', mayBeGone: true },
     });
-    expect(standing()).toMatchObject({ repositories: 2, hooks: 2 });
+    expect(await standing()).toMatchObject({ repositories: 2, hooks: 2 });
   });
 
   test('that are gone at GitHub are removed with force', async () => {
@@ -356,9 +357,9 @@ describe('repositories of an integration', () => {
       kind: 'place-not-found',
       outcome: { code: 'not_removed', mayBeGone: false },
     });
-    expect(standing()).toMatchObject({ repositories: 2, hooks: 2 });
+    expect(await standing()).toMatchObject({ repositories: 2, hooks: 2 });
     expect(await removePlace(world.deps, id, 'acme/engine', { force: true })).toEqual({ isLeft: true });
-    expect(standing()).toMatchObject({ repositories: 1, hooks: 1 });
+    expect(await standing()).toMatchObject({ repositories: 1, hooks: 1 });
   });
 
   test('cannot be removed if there is only one, or if it is unknown', async () => {
@@ -376,7 +377,7 @@ describe('disconnecting', () => {
     const id = await world.connect('acme/rocket', 'acme/engine');
     world.engine.hooks.splice(0);
     expect(await disconnectIntegration(world.deps, id)).toEqual({ left: [] });
-    expect(standing()).toEqual(NOTHING);
+    expect(await standing()).toEqual(NOTHING);
   });
 
   test('fails if GitHub does not delete them, unless it is forced', async () => {
@@ -387,7 +388,7 @@ describe('disconnecting', () => {
       kind: 'bad-token',
       outcome: { code: 'not_disconnected', deleted: [], mayBeGone: null },
     });
-    expect(standing()).toMatchObject({ integrations: 1, hooks: 1 });
+    expect(await standing()).toMatchObject({ integrations: 1, hooks: 1 });
 
     expect(await disconnectIntegration(world.deps, id, { force: true })).toEqual({ left: ['acme/rocket'] });
     expect(await world.db.read((tx) => listIntegrations(tx))).toEqual([]);

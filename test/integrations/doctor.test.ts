@@ -4,6 +4,7 @@ import { diagnose, type Finding, isLocal } from '../../src/integrations/doctor.t
 import { describeFinding } from '../../src/integrations/words.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
+import { execute } from '../support/database.ts';
 import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
@@ -33,7 +34,7 @@ const messages = (findings: readonly Finding[], name: Finding['name']) =>
 test('a healthy integration has no failed finding, and the doctor changes nothing', async () => {
   const id = await world.connect();
   await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1.0.0'));
-  const before = allRows(world.db);
+  const before = await allRows(world.db);
   const { ok, findings } = await doctor(id);
   expect(ok).toBe(true);
   expect(findings.map(({ name, status }) => `${name} ${status}`)).toEqual([
@@ -46,7 +47,7 @@ test('a healthy integration has no failed finding, and the doctor changes nothin
     'secret ok',
     'missed ok',
   ]);
-  expect(allRows(world.db)).toEqual(before);
+  expect(await allRows(world.db)).toEqual(before);
 });
 
 test('an unsigned request does not hide a wrong secret', async () => {
@@ -186,7 +187,7 @@ describe('each problem has a finding', () => {
   test('a failed update of the job is a warning', async () => {
     const id = await world.connect();
     await createTrigger(world.deps, { integrationId: id, event: 'pull_request', contentType: 'changelog' });
-    world.db.$client.run("UPDATE hooks SET problem = 'GitHub failed with status 500'");
+    await execute(world.db, "UPDATE hooks SET problem = 'GitHub failed with status 500'");
     const found = messages((await doctor(id)).findings, 'hook');
     expect(found.at(-1)).toContain('warning: The last update there failed: GitHub failed with status 500');
   });

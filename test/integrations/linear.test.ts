@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 const atLinear = () => world.linear.workspace.hooks;
-const count = (table: string) => allRows(world.db)[table]?.length;
+const count = async (table: string) => (await allRows(world.db))[table]?.length;
 
 const connect = (places: string[] = [], token = world.linear.adminKey) =>
   connectWithToken(world.deps, { type: 'linear', organizationId: 'org_a', token, places });
@@ -129,11 +129,11 @@ test('disconnecting deletes the webhook; a revoked key cannot, unless it is forc
   expect(await rejection(disconnectIntegration(world.deps, integrationId))).toMatchObject({
     kind: 'bad-token',
   });
-  expect([atLinear().length, count('integrations')]).toEqual([1, 1]);
+  expect([atLinear().length, await count('integrations')]).toEqual([1, 1]);
   const next = world.linear.workspace.addKey({ admin: true });
   await setToken(world.deps, integrationId, next);
   await disconnectIntegration(world.deps, integrationId);
-  expect([atLinear().length, count('integrations'), count('hooks')]).toEqual([0, 0, 0]);
+  expect([atLinear().length, await count('integrations'), await count('hooks')]).toEqual([0, 0, 0]);
 });
 
 test('a webhook that was set up by hand is found by its URL and taken over', async () => {
@@ -163,7 +163,7 @@ describe('a refusal leaves nothing on either side', () => {
   ])('%s', async (fault, kind) => {
     world.linear.fault = fault;
     expect(await rejection(connect())).toMatchObject({ kind });
-    expect([atLinear().length, count('integrations'), count('hooks')]).toEqual([0, 0, 0]);
+    expect([atLinear().length, await count('integrations'), await count('hooks')]).toEqual([0, 0, 0]);
   });
 
   test.each<[string, () => Promise<unknown>, ProblemKind]>([
@@ -177,7 +177,7 @@ describe('a refusal leaves nothing on either side', () => {
     ['a team that is not there', () => connect(['eng', 'OPS']), 'place-not-found'],
   ])('%s', async (_, work, kind) => {
     expect(await rejection(work())).toMatchObject({ kind });
-    expect([atLinear().length, count('integrations'), count('hooks')]).toEqual([0, 0, 0]);
+    expect([atLinear().length, await count('integrations'), await count('hooks')]).toEqual([0, 0, 0]);
   });
 });
 

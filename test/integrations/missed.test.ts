@@ -22,7 +22,7 @@ async function release(tag: string, repository = world.rocket): Promise<string> 
   return attempt?.guid ?? '';
 }
 
-const shipped = () => allRows(world.db).events?.length;
+const shipped = async () => (await allRows(world.db)).events?.length;
 
 test('deliveries of an hour without the server are missed, and redelivered once', async () => {
   const id = await world.connect('acme/rocket', 'acme/engine');
@@ -46,14 +46,14 @@ test('deliveries of an hour without the server are missed, and redelivered once'
     attempts: 1,
     cause: { code: 'no_response', response: { message: 'failed to connect to host' } },
   });
-  expect(shipped()).toBe(before.length + after.length);
+  expect(await shipped()).toBe(before.length + after.length);
 
   const asked = await redeliverMissed(world.deps, id, 'all');
   await world.github.settled();
   expect(asked.map(({ deliveryId, problem }) => [deliveryId, problem])).toEqual(
     away.map((each) => [each, null]),
   );
-  expect(shipped()).toBe(63);
+  expect(await shipped()).toBe(63);
   const log = (await logOf(world)).filter(({ payload }) => payload.event === 'release');
   expect(log.map(({ status }) => status)).toEqual(Array(63).fill('processed'));
   expect(new Set(log.map(({ referenceId }) => referenceId)).size).toBe(63);

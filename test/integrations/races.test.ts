@@ -7,6 +7,7 @@ import { getSealedIntegration, listIntegrations, revealSecret } from '../../src/
 import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
+import { execute } from '../support/database.ts';
 import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';
 
@@ -131,7 +132,7 @@ describe('while the job runs', () => {
     const deleting = world.github;
     deleting.failNext(async (request) => {
       const done = await fetch(request.url, { method: 'DELETE', headers: request.headers });
-      world.db.$client.run('UPDATE hooks SET retry_at = NULL');
+      await execute(world.db, 'UPDATE hooks SET retry_at = NULL');
       await syncHooks(world.deps);
       return done;
     });
@@ -142,11 +143,11 @@ describe('while the job runs', () => {
 
 describe('an interrupted change', () => {
   /** As after a kill between the making at GitHub and the note of it. */
-  const forgetRemoteIds = () => world.db.$client.run('UPDATE hooks SET remote_id = NULL, events = ?', ['[]']);
+  const forgetRemoteIds = () => execute(world.db, "UPDATE hooks SET remote_id = NULL, events = '[]'");
 
   test('leaves an unrecorded webhook, which is deleted with its integration', async () => {
     const id = await world.connect('acme/rocket', 'acme/engine');
-    forgetRemoteIds();
+    await forgetRemoteIds();
     await removePlace(world.deps, id, 'acme/engine');
     expect(world.engine.hooks).toEqual([]);
     await disconnectIntegration(world.deps, id);
@@ -155,7 +156,7 @@ describe('an interrupted change', () => {
 
   test('leaves an unrecorded webhook, which the job takes over', async () => {
     const id = await world.connect();
-    forgetRemoteIds();
+    await forgetRemoteIds();
     expect(await syncHooks(world.deps)).toBe(1);
     expect((await world.hooks(id))[0]?.remoteId).toBe(String(world.rocket.hooks[0]?.id));
     expect(world.rocket.hooks).toHaveLength(1);

@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { acceptedSecrets, getSealedIntegration, revealSecret } from '../../src/integrations/store.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger, deleteTrigger, switchTrigger } from '../../src/triggers/service.ts';
+import { execute } from '../support/database.ts';
 import { logOf } from '../support/deliveries.ts';
 import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';
@@ -132,7 +134,7 @@ test('after the secret key was lost, a new secret and a new token repair everyth
   const id = await world.connect();
   const lost = secretBox(new Uint8Array(32).fill(9));
   const sealed = lost.seal('nobody can read this', 'any more');
-  world.db.$client.run('UPDATE integrations SET secret = ?, token = ?', [sealed, sealed]);
+  await execute(world.db, sql`UPDATE integrations SET secret = ${sealed}, token = ${sealed}`);
   expect((await rotateSecret(world.deps, id)).isSetAtProvider).toBe(false);
   // Nobody has a token to ask with; the job keeps saying so.
   expect(await syncHooks(world.deps)).toBe(0);

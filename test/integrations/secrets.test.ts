@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { SECRET_KEY_BYTES, secretBox, WrongSecretKey } from '../../src/lib/secret-box.ts';
+import { contentOf, execute } from '../support/database.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
@@ -48,7 +50,7 @@ test('no secret is in plain text in the database, in the log, or in a response',
   const connected = await connectGithub(app, 'org_a');
   const { secret } = await rotateSecret(app.deps, connected.integrationId);
   const response = await app.request(...githubRequest(connected, ping));
-  const database = Buffer.from(app.db.$client.serialize()).toString('latin1');
+  const database = await contentOf(app.db);
   const seen = [
     database,
     JSON.stringify(app.logged),
@@ -61,7 +63,10 @@ test('no secret is in plain text in the database, in the log, or in a response',
 
 test('under another SECRET_KEY a delivery fails with 500 and is logged', async () => {
   const connected = await connectGithub(app, 'org_a');
-  app.db.$client.run('UPDATE integrations SET secret = ?', [secretBox(new Uint8Array(32)).seal('x', 'y')]);
+  await execute(
+    app.db,
+    sql`UPDATE integrations SET secret = ${secretBox(new Uint8Array(32)).seal('x', 'y')}`,
+  );
   const response = await app.request(...githubRequest(connected, ping));
   expect(response.status).toBe(500);
   expect(await logOf(app)).toMatchObject([
@@ -71,7 +76,10 @@ test('under another SECRET_KEY a delivery fails with 500 and is logged', async (
 
 test('after the key was lost, a rotated secret is accepted at once', async () => {
   const connected = await connectGithub(app, 'org_a');
-  app.db.$client.run('UPDATE integrations SET secret = ?', [secretBox(new Uint8Array(32)).seal('x', 'y')]);
+  await execute(
+    app.db,
+    sql`UPDATE integrations SET secret = ${secretBox(new Uint8Array(32)).seal('x', 'y')}`,
+  );
   const { secret } = await rotateSecret(app.deps, connected.integrationId);
   expect((await app.request(...githubRequest(connected, ping, { secret }))).status).toBe(200);
   expect((await app.request(...githubRequest(connected, ping))).status).toBe(401);

@@ -118,7 +118,7 @@ test.each(Object.entries(scenarios))('%s', async (_, { sent, down = false, statu
   const { request, spy, keys, db, deps, logged } = await begin();
   const headers = sent(keys).map((value): [string, string] => ['authorization', value]);
   spy.down = down;
-  const before = allRows(db);
+  const before = await allRows(db);
   for (const path of paths) {
     spy.asked.length = 0;
     const response = await request(path, { headers });
@@ -128,10 +128,10 @@ test.each(Object.entries(scenarios))('%s', async (_, { sent, down = false, statu
     expect(response.headers.get('retry-after')).toBe(status === 503 ? '1' : null);
     expect(spy.asked).toHaveLength(asked);
   }
-  expect(allRows(db)).toEqual(before);
+  expect(await allRows(db)).toEqual(before);
   // A valid key counts as used even if the organization is refused; an invalid one does not.
   await deps.keys.flush({ all: true });
-  if (status === 401) expect(allRows(db)).toEqual(before);
+  if (status === 401) expect(await allRows(db)).toEqual(before);
   const log = JSON.stringify(logged);
   expect(log).toContain(`"status":${status}`);
   for (const key of [...Object.values(keys), 'x'.repeat(512)]) expect(log).not.toContain(key);

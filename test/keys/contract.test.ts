@@ -1,11 +1,10 @@
-import { closeDatabase } from '../../db/sqlite/client.ts';
 import { appWithOrganization } from '../support/test-app.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
 import { keyServiceContract } from './contract.ts';
 
 keyServiceContract('embedded', async (organizations) => {
   const app = await appWithOrganization({ organizations });
-  return { ...app, keys: app.deps.keys, [Symbol.dispose]: () => closeDatabase(app.db) };
+  return { ...app, keys: app.deps.keys, [Symbol.dispose]: () => undefined };
 });
 
 keyServiceContract('Unkey', async (organizations) => {

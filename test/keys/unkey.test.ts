@@ -58,7 +58,7 @@ describe("Unkey's answer about a key decides the response", () => {
 
   test.each(answers)('%j: %d %s', async (answer, status, error) => {
     using app = await begin();
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     for (const path of [PATH, `${PATH}/post_1`, `${PATH}?limit=0`]) {
       app.unkey.answerNext(answer);
       const response = await app.request(path, bearer(app.key));
@@ -67,7 +67,7 @@ describe("Unkey's answer about a key decides the response", () => {
       expect(response.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
     }
     await app.deps.keys.flush({ all: true });
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
     // Nothing of it is remembered.
     expect((await app.request(PATH, bearer(app.key))).status).toBe(200);
   });

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { KeyUsage } from '../../src/keys/embedded.ts';
 import { fixedClock } from '../support/clock.ts';
+import { sqliteOf, testSqlite } from '../support/database.ts';
+import { refuseRows } from '../support/faults.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, bearer, createTestApp } from '../support/test-app.ts';
 import { openTogether } from '../support/together.ts';
@@ -29,9 +31,9 @@ async function begin() {
 test('a request writes nothing; the next flush does', async () => {
   const { use, flush, newKey, lastUsed, now, db, clock } = await begin();
   const key = await newKey();
-  const before = allRows(db);
+  const before = await allRows(db);
   await use(key);
-  expect(allRows(db)).toEqual(before);
+  expect(await allRows(db)).toEqual(before);
   const usedAt = now();
   clock.advance(SECOND);
   await flush();
@@ -106,11 +108,11 @@ test('the use of a key that is deleted by then is passed over, and no other', as
   expect(await lastUsed(deleted)).toBeUndefined();
 });
 
-test('a flush without uses writes nothing', async () => {
+testSqlite('a flush without uses writes nothing', async () => {
   const { use, flush, newKey, db, clock } = await begin();
   await use(await newKey());
   await flush();
-  const changes = () => db.$client.query('select total_changes() as count').get();
+  const changes = () => sqliteOf(db).$client.query('select total_changes() as count').get();
   const before = changes();
   clock.advance(MINUTE);
   await flush();
@@ -123,11 +125,9 @@ test('a use that could not be written is written by the next flush that can', as
   const key = await newKey();
   await use(key);
   const usedAt = now();
-  db.$client.run(
-    "create trigger full before update on api_keys begin select raise(abort, 'the disk is full'); end",
-  );
+  const endFault = await refuseRows(db, 'update', 'api_keys', 'the disk is full');
   await expect(flush()).rejects.toThrow('the disk is full');
-  db.$client.run('drop trigger full');
+  await endFault();
   clock.advance(SECOND);
   await flush();
   expect(await lastUsed(key)).toBe(usedAt);
@@ -145,7 +145,7 @@ test('a use that comes while another is written stays pending', () => {
 });
 
 test('of two processes the later use counts, in whatever order they write', async () => {
-  await using together = await openTogether();
+  const together = openTogether();
   const [one, other] = together.databases.map((db) => createTestApp({ db, clock: fixedClock() }));
   if (one === undefined || other === undefined) throw new Error('two are opened');
   await one.addOrganization('org_1');

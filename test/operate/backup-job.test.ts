@@ -66,8 +66,8 @@ test('makes a backup that can be restored, logs it and remembers it', async () =
 
   const other = join(folder.path, 'other');
   await cliJson(other, ['restore', file, '--new-key']);
-  const { posts } = rowsIn(other);
-  expect(posts).toEqual(rowsIn(dataDir()).posts);
+  const { posts } = await rowsIn(other);
+  expect(posts).toEqual((await rowsIn(dataDir())).posts);
 });
 
 describe('keeps the newest', () => {

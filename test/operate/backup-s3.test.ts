@@ -38,7 +38,7 @@ test('a backup goes to the store and comes back whole', async () => {
   expect(readdirSync(dataDir()).filter((name) => name.includes('partial'))).toEqual([]);
 
   await cliJson(other(), ['restore', URL_OF_ONE], { environment: environment() });
-  expect(rowsIn(other())).toEqual(rowsIn(dataDir()));
+  expect(await rowsIn(other())).toEqual(await rowsIn(dataDir()));
   expect(readdirSync(other()).sort()).toEqual(['secret.key', 'tidings.db', 'tidings.lock']);
 });
 
@@ -52,7 +52,7 @@ test('a large one goes in parts', async () => {
   expect(bytes).toBeGreaterThan(16 * 1024 * 1024);
   expect(store.requests.filter((request) => request === 'PUT partNumber').length).toBeGreaterThan(2);
   await cliJson(other(), ['restore', URL_OF_ONE], { environment: environment() });
-  expect(rowsIn(other())).toEqual(rowsIn(dataDir()));
+  expect(await rowsIn(other())).toEqual(await rowsIn(dataDir()));
 }, 300_000);
 
 test('replaces no object, unless it is told to', async () => {

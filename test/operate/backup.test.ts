@@ -158,13 +158,13 @@ describe('a file of the data folder itself', () => {
 
   test.each(own)('%s is no name for a backup, also with --force and by another path', async (name) => {
     symlinkSync(dataDir(), join(folder.path, 'link'));
-    const before = rowsIn(dataDir());
+    const before = await rowsIn(dataDir());
     for (const path of [join(dataDir(), name), join(folder.path, 'link', name)]) {
       const refused = await cli(dataDir(), ['backup', path, '--force']);
       expect(refused.exitCode).toBe(1);
       expect(refused.stderr).toContain('is a file of the data folder itself: give the backup another name');
     }
-    expect(rowsIn(dataDir())).toEqual(before);
+    expect(await rowsIn(dataDir())).toEqual(before);
     expect((await secretOf(dataDir())).stderr).not.toContain('secret.key');
   });
 
@@ -174,7 +174,7 @@ describe('a file of the data folder itself', () => {
     symlinkSync(real, join(dataDir(), 'tidings.db'));
     const refused = await cli(dataDir(), ['backup', real, '--force']);
     expect(refused.stderr).toContain('is a file of the data folder itself');
-    expect(rowsIn(dataDir()).posts).toHaveLength(20);
+    expect((await rowsIn(dataDir())).posts).toHaveLength(20);
   });
 
   test('is not restored from, and a backup that has such a name is not removed', async () => {
@@ -205,7 +205,7 @@ describe('a restore', () => {
       keptAs: null,
       key: 'restored',
     });
-    expect(rowsIn(other())).toEqual(rowsIn(dataDir()));
+    expect(await rowsIn(other())).toEqual(await rowsIn(dataDir()));
     expect(readFileSync(join(other(), 'secret.key'))).toEqual(readFileSync(join(dataDir(), 'secret.key')));
     for (const name of ['tidings.db', 'secret.key'])
       expect(statSync(join(other(), name)).mode & 0o777).toBe(0o600);
@@ -217,13 +217,13 @@ describe('a restore', () => {
   test('puts nothing in the place of a database, unless it is told to, and then keeps that', async () => {
     await backup();
     await cliJson(dataDir(), ['organization', 'create', '--name', 'Later', '--id', 'later']);
-    const later = rowsIn(dataDir());
+    const later = await rowsIn(dataDir());
     const { exitCode, stderr } = await restore(dataDir());
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
       /^error: There is a database already: \S+tidings\.db, \d+ bytes, last written \S+Z\. --force puts the backup in its place, and keeps it beside\n$/,
     );
-    expect(rowsIn(dataDir())).toEqual(later);
+    expect(await rowsIn(dataDir())).toEqual(later);
 
     const { keptAs, key } = await cliJson(dataDir(), ['restore', file(), '--force']);
     expect(key).toBe('same');

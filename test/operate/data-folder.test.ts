@@ -95,7 +95,7 @@ describe('who may have the folder open', () => {
     ['command', 'server', null],
     ['server', 'command', null],
     ['server', 'server', 'another server runs on it'],
-    ['restore', 'server', 'another server runs on it, or a backup is being restored'],
+    ['restore', 'server', 'another server runs on it, or a restore or a move is in progress'],
   ])('beside a %s, a %s', (holder, role, message) => {
     open('command');
     const release = takeLock(folderLock(), holder);

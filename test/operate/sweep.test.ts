@@ -20,7 +20,7 @@ beforeEach(async () => {
 const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(app.clock.now().getTime() + days * DAY_MS);
 const counts = async () => ({
-  claims: claimCount(app),
+  claims: await claimCount(app),
   free: (await logOf(app, 'free')).length,
   pro: (await logOf(app, 'pro')).length,
 });

@@ -98,7 +98,7 @@ test('the list agrees with a plain model, for any posts, filters, sorts and page
             expect(body.pagination).toEqual(expected.pagination);
           }
         }
-        app.db.$client.close();
+        await app.db.close();
       },
     ),
     { numRuns: 60 },
@@ -145,7 +145,7 @@ test('a staged import is not in the list until it is applied, and then whole, ho
           if (moved % 10 === 0) await requireList(after);
         await db.write((tx) => deleteImport(tx, { id: 'import_1', state: 'applying' }));
         await requireList(after);
-        db.$client.close();
+        await db.close();
       },
     ),
     { numRuns: 25 },

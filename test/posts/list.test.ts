@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { execute } from '../support/database.ts';
 import { appWithOrganization, bearer, type TestApp } from '../support/test-app.ts';
 
 interface PostList {
@@ -251,7 +252,7 @@ describe('caching', () => {
     expect(await ids('?limit=2')).toEqual(['p12', 'p10']);
     await app.addPosts('org_a', { id: 'p12', title: 'Renamed', createdAt: '2030-01-01T00:00:00.000Z' });
     expect((await list('?limit=1')).posts).toMatchObject([{ id: 'p12', title: 'Renamed' }]);
-    app.db.$client.run("UPDATE posts SET title = 'By hand' WHERE id = 'p12'");
+    await execute(app.db, "UPDATE posts SET title = 'By hand' WHERE id = 'p12'");
     expect((await list('?limit=1')).posts).toMatchObject([{ title: 'By hand' }]);
     expect((await list()).pagination.totalItems).toBe(8);
   });

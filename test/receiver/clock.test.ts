@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { findNewestDeliveryTime } from '../../src/deliveries/count-store.ts';
 import type { Connected } from '../../src/integrations/model.ts';
+import { execute } from '../support/database.ts';
 import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import type { TestApp } from '../support/test-app.ts';
 
@@ -25,7 +26,7 @@ test('a folder without deliveries has no newest one', async () => {
 
 test('the newest delivery is found in the log after the claims were swept', async () => {
   await deliver('one');
-  app.db.$client.run('DELETE FROM delivery_claims');
+  await execute(app.db, 'DELETE FROM delivery_claims');
   expect(await app.db.read((tx) => findNewestDeliveryTime(tx))).toEqual(app.clock.now());
 });
 

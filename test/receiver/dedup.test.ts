@@ -46,7 +46,7 @@ test('200 equal deliveries in parallel: one is processed, 199 are duplicates, on
   }[];
   expect(bodies.filter(({ data }) => data !== undefined)).toHaveLength(1);
   expect(bodies.filter(({ message }) => message.startsWith('Duplicate delivery'))).toHaveLength(199);
-  expect(claimCount(app)).toBe(1);
+  expect(await claimCount(app)).toBe(1);
   const log = await logOf(app);
   expect(log.filter(({ payload: { data } }) => data !== null)).toHaveLength(1);
   expect(Map.groupBy(log, ({ status }) => status).get('processed')).toHaveLength(1);
@@ -76,7 +76,7 @@ test.each([
   app.clock.advance(ms);
   await deliver();
   expect((await logOf(app))[0]?.status).toBe(status as 'processed');
-  expect(claimCount(app)).toBe(1);
+  expect(await claimCount(app)).toBe(1);
   if (status === 'duplicate') return;
   // The window begins anew.
   app.clock.advance(86_399_000);
@@ -89,7 +89,7 @@ test('the same id on two integrations is processed on both', async () => {
   await app.addOrganization('org_b');
   const theirs = await connectGithub(app, 'org_b');
   for (const to of [connected, other, theirs]) await deliver(to);
-  expect(claimCount(app)).toBe(3);
+  expect(await claimCount(app)).toBe(3);
   expect((await logOf(app)).map(({ status }) => status)).toEqual(['processed', 'processed']);
   expect((await logOf(app, 'org_b')).map(({ status }) => status)).toEqual(['processed']);
 });
@@ -100,7 +100,7 @@ describe('a handler that throws', () => {
     const response = await deliver();
     expect(response.status).toBe(500);
     expect(await response.json()).toEqual({ error: 'Internal server error' });
-    expect(claimCount(app)).toBe(0);
+    expect(await claimCount(app)).toBe(0);
     expect(await logOf(app)).toMatchObject([
       {
         status: 'failed',
@@ -116,7 +116,7 @@ describe('a handler that throws', () => {
     app.clock.advance(1000);
     expect(await (await deliver()).json()).toMatchObject({ data: { processed: { type: 'count' } } });
     expect((await logOf(app)).map(({ status }) => status)).toEqual(['processed', 'failed']);
-    expect(claimCount(app)).toBe(1);
+    expect(await claimCount(app)).toBe(1);
   });
 
   test('loses nothing to an equal delivery that came while it ran', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { UploadError, type UploadProblem } from '../../src/http/request.ts';
 import { setEnabled } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/model.ts';
@@ -7,6 +8,7 @@ import { changeOrganization } from '../../src/organizations/service.ts';
 import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createReceiver } from '../../src/receiver/receive.ts';
+import { execute, sqliteOf, testEngine, testPostgres, testSqlite, valuesOf } from '../support/database.ts';
 import {
   appWithGithub,
   claimCount,
@@ -16,9 +18,11 @@ import {
   linearRequest,
   logOf,
 } from '../support/deliveries.ts';
+import { refuseWrites } from '../support/faults.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
 import type { TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 let app: TestApp;
 let connected: Connected;
@@ -43,7 +47,7 @@ describe('an accepted delivery', () => {
       message: 'Webhook configured successfully',
       data: { event: 'ping', delivery: DELIVERY },
     });
-    expect(claimCount(app)).toBe(1);
+    expect(await claimCount(app)).toBe(1);
     expect(await logOf(app)).toEqual([
       {
         id: expect.stringMatching(/^dlv_/),
@@ -260,7 +264,7 @@ describe('a refused delivery', () => {
     const response = await app.request(...(await request()));
     expect(await response.json()).toEqual({ error });
     expect(response.status).toBe(status);
-    expect(claimCount(app)).toBe(0);
+    expect(await claimCount(app)).toBe(0);
     const log = await logOf(app);
     if (reason === null) expect(log).toEqual([]);
     else
@@ -411,7 +415,7 @@ describe('the log of deliveries from a sender without the secret', () => {
   });
 
   test('is one entry a minute also where the service itself fails before the signature is checked', async () => {
-    app.db.$client.run("UPDATE integrations SET secret = x'00'");
+    await execute(app.db, sql`UPDATE integrations SET secret = ${Buffer.of(0)}`);
     for (let n = 0; n < 20; n++) expect((await app.request(...forged())).status).toBe(500);
     expect(await logOf(app)).toMatchObject([{ status: 'failed', statusCode: 500, count: 20 }]);
   });
@@ -469,7 +473,7 @@ describe('Linear', () => {
     const response = await app.request(...linearRequest(linear, payload(timestamp), { event: 'Reaction' }));
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({ error: `Malformed payload: ${message}` });
-    expect(claimCount(app)).toBe(0);
+    expect(await claimCount(app)).toBe(0);
   });
 });
 
@@ -487,17 +491,18 @@ describe('deliveries that fail in a row', () => {
   const send = async (options: Parameters<typeof githubRequest>[2] = {}, payload: unknown = ping) =>
     (await app.request(...githubRequest(connected, payload, options))).status;
   test('are counted while the system fails, and one that is taken ends the row', async () => {
-    app.db.$client.run('PRAGMA query_only = ON');
-    expect([await send(), await send(), inARow()]).toEqual([500, 500, 2]);
+    const allowWrites = await refuseWrites(app.db, 'read-only');
+    const status = testEngine === 'sqlite' ? 500 : 503;
+    expect([await send(), await send(), inARow()]).toEqual([status, status, 2]);
     expect(await app.deps.metrics.registry.render()).toContain('\ntidings_deliveries_failed_in_a_row 2\n');
-    app.db.$client.run('PRAGMA query_only = OFF');
+    await allowWrites();
     // A refusal says nothing about the system.
     expect([await send({}, 'no JSON'), inARow()]).toEqual([400, 2]);
     expect([await send(), inARow()]).toEqual([200, 0]);
   });
 
   test('do not count from a sender who is not verified', async () => {
-    app.db.$client.run('PRAGMA query_only = ON');
+    await refuseWrites(app.db, 'read-only');
     expect(await send({ secret: 'x' })).toBe(401);
     expect(await send({ headers: { 'x-hub-signature-256': undefined } })).toBe(400);
     expect(inARow()).toBe(0);
@@ -544,7 +549,7 @@ describe('while it is being disconnected', () => {
         status: 404,
         message: 'Integration not found',
       });
-      const { delivery_claims, deliveries, events } = allRows(app.db);
+      const { delivery_claims, deliveries, events } = await allRows(app.db);
       expect({ delivery_claims, deliveries, events }).toEqual({
         delivery_claims: [],
         deliveries: [],
@@ -562,7 +567,7 @@ describe('while it is being disconnected', () => {
         message: 'Repository not found',
       });
       expect(await logOf(app)).toMatchObject([{ status: 'rejected', statusCode: 404 }]);
-      expect([claimCount(app), allRows(app.db).events]).toEqual([0, []]);
+      expect([await claimCount(app), (await allRows(app.db)).events]).toEqual([0, []]);
     },
   );
 
@@ -587,7 +592,7 @@ describe('while another process locks the database', () => {
 
   /** Each attempt to begin a transaction takes 100 ms, and fails until `endsAtMs`. */
   function lockUntil(endsAtMs: number): void {
-    const { $client } = app.db;
+    const { $client } = sqliteOf(app.db);
     const query = $client.query.bind($client);
     $client.query = ((text: string) => {
       if (text === 'BEGIN IMMEDIATE') {
@@ -600,7 +605,7 @@ describe('while another process locks the database', () => {
     }) as typeof $client.query;
   }
 
-  test('the delivery and the log of its failure share less than 4 s', async () => {
+  testSqlite('the delivery and the log of its failure share less than 4 s', async () => {
     lockUntil(60_000);
     const response = await app.request(...githubRequest(connected, ping));
     expect(response.status).toBe(500);
@@ -608,33 +613,33 @@ describe('while another process locks the database', () => {
     expect(time).toBeLessThan(4_000);
     expect(app.logged.map(({ msg }) => msg)).toContain('a refused delivery could not be logged');
     expect(await logOf(app)).toEqual([]);
-    expect(claimCount(app)).toBe(0);
+    expect(await claimCount(app)).toBe(0);
     // Readiness measures itself how long another process writes.
     expect(app.deps.metrics.failedDeliveries.inARow).toBe(0);
   });
 
-  test('so does a refusal', async () => {
+  testSqlite('so does a refusal', async () => {
     lockUntil(60_000);
     const response = await app.request(...githubRequest(connected, ping, { secret: 'x' }));
     expect(response.status).toBe(401);
     expect(time).toBeLessThan(4_000);
   });
 
-  test('a delivery is taken when the lock ends within 3 s', async () => {
+  testSqlite('a delivery is taken when the lock ends within 3 s', async () => {
     lockUntil(2_900);
     expect((await app.request(...githubRequest(connected, ping))).status).toBe(200);
   });
 
-  test('a failed delivery is logged when the lock ends within the rest', async () => {
+  testSqlite('a failed delivery is logged when the lock ends within the rest', async () => {
     lockUntil(3_300);
     expect((await app.request(...githubRequest(connected, ping))).status).toBe(500);
     expect(await logOf(app)).toMatchObject([
       { status: 'failed', statusCode: 500, reason: expect.stringContaining('database is locked') },
     ]);
-    expect(claimCount(app)).toBe(0);
+    expect(await claimCount(app)).toBe(0);
   });
 
-  test('the upload does not shorten the wait', async () => {
+  testSqlite('the upload does not shorten the wait', async () => {
     const { integrationId, repositoryId } = connected;
     const [, init] = githubRequest(connected, ping);
     const receive = createReceiver(app.deps, providers);
@@ -649,5 +654,37 @@ describe('while another process locks the database', () => {
       },
     });
     expect(received.received).toBe(true);
+  });
+});
+
+describe('while another process holds the lock of the database', () => {
+  const sleeping = "pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+
+  /** Resolves once the lock is held to a function that gives it back. */
+  async function holdLock(): Promise<() => Promise<void>> {
+    const held = app.db.write((tx) => tx.run(sql`SELECT pg_sleep(60)`)).catch(() => undefined);
+    await until(
+      () => valuesOf(app.db, `SELECT pid FROM ${sleeping}`),
+      (found) => found.length > 0,
+    );
+    return async () => {
+      await valuesOf(app.db, `SELECT pg_cancel_backend(pid) FROM ${sleeping}`);
+      await held;
+    };
+  }
+
+  testPostgres('a delivery fails when it has waited 3 s, and leaves nothing', async () => {
+    const giveBack = await holdLock();
+    const response = await app.request(...githubRequest(connected, ping));
+    expect(response.status).toBe(503);
+    await giveBack();
+    expect(await claimCount(app)).toBe(0);
+    expect(app.deps.metrics.failedDeliveries.inARow).toBe(0);
+  });
+
+  testPostgres('a delivery is taken when the lock is given back', async () => {
+    const giveBack = await holdLock();
+    const [response] = await Promise.all([app.request(...githubRequest(connected, ping)), giveBack()]);
+    expect(response.status).toBe(200);
   });
 });

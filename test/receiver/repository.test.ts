@@ -3,6 +3,7 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { addPlace } from '../../src/integrations/places.ts';
 import { getIntegration } from '../../src/integrations/store.ts';
 import { sampleFor } from '../../src/providers/index.ts';
+import { execute, valuesOf } from '../support/database.ts';
 import { appWithGithub, claimCount, githubRequest, logOf } from '../support/deliveries.ts';
 import { releaseOf } from '../support/hooks.ts';
 import type { Payload } from '../support/payloads.ts';
@@ -31,7 +32,7 @@ async function repositories() {
 }
 
 /** The names of the repository that events were kept under. */
-const eventNames = () => app.db.$client.query('SELECT repository FROM events').values().flat();
+const eventNames = async () => (await valuesOf(app.db, 'SELECT repository FROM events')).flat();
 
 const REFUSED = { status: 403, error: 'Repository does not belong to the integration' };
 
@@ -50,7 +51,7 @@ describe('before the id is known, the name decides:', () => {
       },
     ]);
     expect(await repositories()).toEqual(['acme/rocket null']);
-    expect([claimCount(app), eventNames()]).toEqual([0, []]);
+    expect([await claimCount(app), await eventNames()]).toEqual([0, []]);
   });
 
   test.each(['release', 'ping', 'gollum'])(
@@ -70,7 +71,7 @@ describe('before the id is known, the name decides:', () => {
   });
 
   test('a delivery that fails teaches nothing', async () => {
-    app.db.$client.run('DROP TABLE events');
+    await execute(app.db, 'DROP TABLE events');
     expect((await send(release(7, 'acme/rocket'))).status).toBe(500);
     expect(await repositories()).toEqual(['acme/rocket null']);
   });
@@ -96,7 +97,7 @@ describe('once the id is known, it decides:', () => {
   test('a renamed repository stays connected, and its posts say the new name', async () => {
     expect((await send(release(7, 'moon/lander', 'v2.0.0'))).status).toBe(200);
     expect(await repositories()).toEqual(['moon/lander 7']);
-    expect(eventNames().sort()).toEqual(['acme/rocket', 'moon/lander']);
+    expect((await eventNames()).sort()).toEqual(['acme/rocket', 'moon/lander']);
     expect(await send(release(8, 'acme/rocket', 'v3.0.0'))).toEqual(REFUSED);
   });
 

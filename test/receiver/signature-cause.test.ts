@@ -75,7 +75,7 @@ async function causeOf([path, init]: [string, RequestInit]): Promise<Told> {
   expect(response.status).toBe(401);
   expect(await response.text()).toBe('{"error":"Invalid webhook signature"}');
   expect(Object.fromEntries(response.headers)).toEqual(ANSWER_HEADERS);
-  expect(claimCount(app)).toBe(0);
+  expect(await claimCount(app)).toBe(0);
   const log = await logOf(app);
   expect(log).toHaveLength(before + 1);
   const [entry] = log;

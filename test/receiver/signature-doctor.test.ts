@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import type { Connected } from '../../src/integrations/model.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
@@ -11,6 +12,7 @@ import {
   MAX_OTHERS,
   MAX_PER_INTEGRATION,
 } from '../../src/receiver/signature-doctor.ts';
+import { execute } from '../support/database.ts';
 import { appWithGithub, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import type { TestApp } from '../support/test-app.ts';
 
@@ -34,8 +36,8 @@ async function causeOf(body: string | Uint8Array, secret: string, to = connected
 const errors = () => app.logged.filter(({ level }) => level === 'error');
 
 /** Puts a secret into the database as it would be sealed. */
-function setSecret(integrationId: string, secret: Buffer): void {
-  app.db.$client.run('UPDATE integrations SET secret = ? WHERE id = ?', [secret, integrationId]);
+async function setSecret(integrationId: string, secret: Buffer): Promise<void> {
+  await execute(app.db, sql`UPDATE integrations SET secret = ${secret} WHERE id = ${integrationId}`);
 }
 
 describe('the work for an unverified sender is bounded', () => {
@@ -158,15 +160,12 @@ describe('whatever comes, the answer is 401', () => {
   test('secrets of another key are left out', async () => {
     const third = await connectGithub(app, 'org_a', 'acme/third');
     const unreadable = await connectGithub(app, 'org_a', 'acme/unreadable');
-    setSecret(unreadable.integrationId, Buffer.from('sealed with another key, long ago, and lost'));
+    await setSecret(unreadable.integrationId, Buffer.from('sealed with another key, long ago, and lost'));
     expect(await causeOf('{}', third.secret)).toMatchObject({ cause: 'other-integration' });
-    app.db.$client.run(
-      'UPDATE integrations SET previous_secret = ?, previous_secret_until = ? WHERE id = ?',
-      [
-        Buffer.from('sealed with another key, long ago, and lost'),
-        '2026-01-01T00:00:00.000Z',
-        connected.integrationId,
-      ],
+    await execute(
+      app.db,
+      sql`UPDATE integrations SET previous_secret = ${Buffer.from('sealed with another key, long ago, and lost')},
+      previous_secret_until = '2026-01-01T00:00:00.000Z' WHERE id = ${connected.integrationId}`,
     );
     expect(await causeOf('{}', `${connected.secret} `)).toMatchObject({ cause: 'whitespace' });
     expect(errors()).toEqual([]);
@@ -176,7 +175,7 @@ describe('whatever comes, the answer is 401', () => {
     const { integrationId } = connected;
     const other = await connectGithub(app, 'org_a', 'acme/pad');
     for (const id of [integrationId, other.integrationId]) {
-      setSecret(id, app.deps.secrets.seal('', `webhook secret of ${id}`));
+      await setSecret(id, app.deps.secrets.seal('', `webhook secret of ${id}`));
     }
     for (const secret of [' ', '\n', '""']) {
       expect(await causeOf('{}', secret)).toMatchObject({ cause: 'unknown' });

@@ -1,7 +1,7 @@
-import { Database as Sqlite } from 'bun:sqlite';
 import { join } from 'node:path';
+import { openForInspection } from '../../db/sqlite/client.ts';
 import { cliJson } from './cli.ts';
-import { allRows } from './rows.ts';
+import { allRows, type Rows } from './rows.ts';
 
 /** A data folder with a little of what people have, and a secret. */
 export async function fillFolder(
@@ -22,11 +22,11 @@ export async function fillFolder(
 }
 
 /** Every row of the database of a folder that nobody has open. */
-export function rowsIn(dataDir: string): ReturnType<typeof allRows> {
-  const sqlite = new Sqlite(join(dataDir, 'tidings.db'));
+export async function rowsIn(dataDir: string): Promise<Rows> {
+  const db = openForInspection(join(dataDir, 'tidings.db'));
   try {
-    return allRows({ $client: sqlite });
+    return await allRows(db);
   } finally {
-    sqlite.close();
+    await db.close();
   }
 }

@@ -1,9 +1,11 @@
+import { sql } from 'drizzle-orm';
 import { randomToken } from '../../src/lib/text.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { createUser } from '../../src/users/accounts.ts';
 import type { Role, User } from '../../src/users/model.ts';
 import { hashOf } from '../../src/users/sessions.ts';
 import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
+import { execute } from './database.ts';
 import { appWithOrganization, type TestApp, type WithOrganization } from './test-app.ts';
 
 /** Headers of a browser that sends a form from the same origin. */
@@ -52,14 +54,14 @@ export async function appWithAnn({
 
 export async function addAnn(app: TestApp, email = EMAIL): Promise<User> {
   const user = await createUser(app.deps, { email, organizationId: 'org_a' });
-  setPassword(app, { email });
+  await setPassword(app, { email });
   return user;
 }
 
 /** Gives a person a password that is cheap to verify. */
-export function setPassword(app: TestApp, { email = EMAIL, password = PASSWORD } = {}): void {
+export async function setPassword(app: TestApp, { email = EMAIL, password = PASSWORD } = {}): Promise<void> {
   const hash = Bun.password.hashSync(password, { algorithm: 'argon2id', memoryCost: 8, timeCost: 1 });
-  app.db.$client.query('update users set password_hash = ? where email = ?').run(hash, email);
+  await execute(app.db, sql`update users set password_hash = ${hash} where email = ${email}`);
 }
 
 /** The token of a one-time link. */

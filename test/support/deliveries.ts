@@ -2,6 +2,7 @@ import { listDeliveries } from '../../src/deliveries/log-store.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
+import { valuesOf } from './database.ts';
 import { appWithOrganization, PUBLIC_URL, type TestApp, type WithOrganization } from './test-app.ts';
 
 /** A connected GitHub repository of an organization. */
@@ -75,8 +76,8 @@ export function logOf(app: TestApp, organizationId = 'org_a') {
 }
 
 /** How many claims the database holds. */
-export function claimCount(app: TestApp): number {
-  return Number(app.db.$client.query('SELECT count(*) FROM delivery_claims').values()[0]?.[0]);
+export async function claimCount(app: TestApp): Promise<number> {
+  return Number((await valuesOf(app.db, 'SELECT count(*) FROM delivery_claims'))[0]?.[0]);
 }
 
 function pathOf({ webhookUrl }: Connected, { path }: Sent): string {

@@ -28,7 +28,8 @@ interface Column {
   hidden: number;
 }
 
-function fixtureOf(schema: number): string {
+/** SQL that makes an empty file a database of that schema, with two rows in each table. */
+export function fixtureOf(schema: number): string {
   const sqlite = new Sqlite(':memory:');
   for (const migration of migrations.slice(0, schema)) {
     for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);

@@ -1,5 +1,4 @@
 import type { Database } from '../../db/engine.ts';
-import type { SqliteDatabase } from '../../db/sqlite/client.ts';
 import { createApp } from '../../src/app.ts';
 import { SERVER } from '../../src/audit/model.ts';
 import type { Deps } from '../../src/deps.ts';
@@ -10,6 +9,7 @@ import type { KeyService } from '../../src/keys/service.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
+import type { Ids } from '../../src/lib/text.ts';
 import type { Organization, OrganizationCreation } from '../../src/organizations/model.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import type { OwnedPost } from '../../src/posts/model.ts';
@@ -26,8 +26,8 @@ export const PUBLIC_URL = 'https://tidings.test';
 
 export interface TestApp {
   /** With the whole database, so that tests can look at its rows. */
-  readonly deps: Deps & { readonly db: SqliteDatabase };
-  readonly db: SqliteDatabase;
+  readonly deps: Deps & { readonly db: Database };
+  readonly db: Database;
   readonly clock: MovableClock;
   /** Each line that was logged, parsed. */
   readonly logged: Record<string, unknown>[];
@@ -43,6 +43,7 @@ export interface TestApp {
 interface Overrides {
   /** Default: a fresh one. */
   db?: Database;
+  ids?: Ids;
   keys?: (base: Omit<Deps, 'keys'>) => KeyService;
   providers?: readonly Provider[];
   clock?: MovableClock;
@@ -69,7 +70,7 @@ export async function appWithOrganization({
 
 /** The whole app on a fresh in-memory database with the real migrations, and a clock that stands still. */
 export function createTestApp(overrides: Overrides = {}): TestApp {
-  const db = (overrides.db ?? openTestDatabase()) as SqliteDatabase;
+  const db = overrides.db ?? openTestDatabase();
   const clock = overrides.clock ?? fixedClock();
   const logged: Record<string, unknown>[] = [];
   const log = createLog('debug', { write: (line) => void logged.push(JSON.parse(line)) });
@@ -77,7 +78,7 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
   const base = {
     db,
     clock,
-    ids: countingIds(),
+    ids: overrides.ids ?? countingIds(),
     log,
     metrics: createMetrics(providers.map(({ id }) => id)),
     actor: SERVER,

@@ -1,37 +1,23 @@
-import { join } from 'node:path';
 import type { Database, Lease } from '../../db/engine.ts';
-import { openPostgres } from '../../db/postgres/client.ts';
-import { openDatabase } from '../../db/sqlite/client.ts';
-import { temporaryFolder } from './cli.ts';
-import { createPostgresDatabase, execute, testEngine } from './database.ts';
+import { createSharedDatabase, execute, testEngine } from './database.ts';
 
 /** One new database that two processes have open, on the engine that this run tests. */
-export interface Together extends AsyncDisposable {
+export interface Together {
   readonly databases: readonly [Database, Database];
   /** Ends all leases, as if their holders had been frozen for long. */
   endLeases(): Promise<void>;
 }
 
-export function openTogether(): Promise<Together> {
-  return testEngine === 'sqlite' ? openFile() : openServer();
-}
-
-async function openServer(): Promise<Together> {
-  const url = await createPostgresDatabase();
-  const open = (process: string) => openPostgres(url, 'server', { poolSize: 4, process });
-  const databases = [await open('one'), await open('other')] as const;
-  return {
-    databases,
-    endLeases: () => execute(databases[0], 'delete from leases'),
-    async [Symbol.asyncDispose]() {
-      for (const db of databases) await db.close();
-    },
-  };
+export function openTogether(): Together {
+  const shared = createSharedDatabase();
+  const databases = [shared.open(), shared.open()] as const;
+  return testEngine === 'sqlite'
+    ? withSharedLeases(databases)
+    : { databases, endLeases: () => execute(databases[0], 'delete from leases') };
 }
 
 /** SQLite has no leases between processes, because one server runs on a file: these share some in memory. */
-async function openFile(): Promise<Together> {
-  const { path, remove } = temporaryFolder();
+function withSharedLeases([one, other]: readonly [Database, Database]): Together {
   const holders = new Map<string, symbol>();
   const lease = async (names: readonly string[]): Promise<Lease | null> => {
     const name = names.find((each) => !holders.has(each));
@@ -48,16 +34,10 @@ async function openFile(): Promise<Together> {
       },
     };
   };
-  const open = () => Object.assign(openDatabase(join(path, 'tidings.db'), 'server'), { lease });
-  const databases = [open(), open()] as const;
   return {
-    databases,
+    databases: [Object.assign(one, { lease }), Object.assign(other, { lease })],
     async endLeases() {
       holders.clear();
-    },
-    async [Symbol.asyncDispose]() {
-      for (const db of databases) await db.close();
-      remove();
     },
   };
 }

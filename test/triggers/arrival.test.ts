@@ -193,7 +193,7 @@ describe('a replay counts as an arrival', () => {
 });
 
 describe('drafts of past releases', () => {
-  const rows = () => allRows(app.db).trigger_events;
+  const rows = async () => (await allRows(app.db)).trigger_events;
 
   test('are made of the newest that match the filters, and stay drafts', async () => {
     for (const hour of [1, 2, 3, 4]) await release(hour);
@@ -235,7 +235,7 @@ describe('drafts of past releases', () => {
 
   test('need no known release: the trigger is created', async () => {
     await create({ last: 3 });
-    expect(rows()).toEqual([]);
+    expect(await rows()).toEqual([]);
     await release(1);
     expect(await posts()).toEqual(['v1 draft']);
   });
@@ -252,28 +252,28 @@ describe('drafts of past releases', () => {
     ],
   ])('%s is refused', async (_, given, message) => {
     await release(1);
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     expect(await refusalOf(create(given))).toMatchObject({
       status: 400,
       message: expect.stringContaining(message),
     });
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('a second trigger with the same rule is refused and leaves nothing', async () => {
     await release(1);
     await create();
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     expect(await refusalOf(create({ last: 1 }))).toMatchObject({ status: 409 });
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('are forgotten with their trigger', async () => {
     await release(1);
     const { id } = await create({ last: 1 });
-    expect(rows()).toMatchObject([{ trigger_id: id, key: 'v1', is_match: 1, draft_only: 1 }]);
+    expect(await rows()).toMatchObject([{ trigger_id: id, key: 'v1', is_match: 1, draft_only: 1 }]);
     await deleteTrigger(app.deps, id);
-    expect(rows()).toEqual([]);
+    expect(await rows()).toEqual([]);
   });
 });
 

@@ -17,7 +17,9 @@ import {
   type NewTrigger,
   switchTrigger,
 } from '../../src/triggers/service.ts';
+import { testEngine } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
+import { refuseWrites } from '../support/faults.ts';
 import { changed } from '../support/payloads.ts';
 import { allRows } from '../support/rows.ts';
 import { limitOfStuckThreads } from '../support/stuck-thread.ts';
@@ -372,7 +374,7 @@ describe('a failure of the system', () => {
       composed++;
       return composeDraft(recipe, material);
     });
-    app.db.$client.run('PRAGMA query_only = ON');
+    let allowWrites = await refuseWrites(app.db, 'read-only');
     for (let minute = 0; minute < 60; minute++) {
       // As often as the job asks.
       for (let time = 0; time < 40; time++) expect(await work()).toBe(0);
@@ -381,17 +383,17 @@ describe('a failure of the system', () => {
     expect(composed).toBe(60);
     expect(warnings()).toHaveLength(1);
 
-    app.db.$client.run('PRAGMA query_only = OFF');
+    await allowWrites();
     expect(await work()).toBe(2);
     expect(await posts()).toHaveLength(2);
     expect(await runs()).toEqual([]);
 
     // The next one is a failure of its own.
     await deliverRelease();
-    app.db.$client.run('PRAGMA query_only = ON');
+    allowWrites = await refuseWrites(app.db, 'read-only');
     await work();
     expect(warnings()).toHaveLength(2);
-    app.db.$client.run('PRAGMA query_only = OFF');
+    await allowWrites();
     // A clock that is set back does not prolong the rest.
     expect(await work()).toBe(0);
     app.clock.advance(-3_600_000);
@@ -405,9 +407,9 @@ describe('a failure of the system', () => {
     await pass();
     await deliverRelease('Words.', 'v1');
     const work = createTriggerWorker(app.deps, inThisThread);
-    app.db.$client.run('PRAGMA query_only = ON');
+    const allowWrites = await refuseWrites(app.db, 'read-only');
     expect(await work()).toBe(0);
-    app.db.$client.run('PRAGMA query_only = OFF');
+    await allowWrites();
     expect(await runs()).toMatchObject([{ status: 'queued', attempts: 0 }]);
     app.clock.advance(10_000);
     expect(await work()).toBe(1);
@@ -417,9 +419,9 @@ describe('a failure of the system', () => {
   test('a manual run throws it', async () => {
     await create();
     await deliverRelease();
-    app.db.$client.run('PRAGMA query_only = ON');
-    await expect(pass(inThisThread)).rejects.toThrow('readonly');
-    app.db.$client.run('PRAGMA query_only = OFF');
+    const allowWrites = await refuseWrites(app.db, 'read-only');
+    await expect(pass(inThisThread)).rejects.toThrow(testEngine === 'sqlite' ? 'readonly' : 'not available');
+    await allowWrites();
     expect(await pass(inThisThread)).toBe(1);
   });
 
@@ -427,18 +429,18 @@ describe('a failure of the system', () => {
     await create();
     await deliverRelease(`- ${'word '.repeat(50_000)}`);
     const work = createTriggerWorker(app.deps, inThisThread);
-    const pages = Number(app.db.$client.query('PRAGMA page_count').values()[0]?.[0]);
-    app.db.$client.run(`PRAGMA max_page_count = ${pages}`);
+    const emptyDisk = await refuseWrites(app.db, 'disk-full');
     for (let minute = 0; minute < 60; minute++) {
       await work();
       app.clock.advance(60_000);
     }
     expect(await posts()).toEqual([]);
     expect(await runs()).toMatchObject([
-      { status: 'queued', attempts: 0, error: 'database or disk is full' },
+      // SQLite has room left to note the reason.
+      { status: 'queued', attempts: 0, error: testEngine === 'sqlite' ? 'database or disk is full' : null },
     ]);
     expect(warnings()).toHaveLength(1);
-    app.db.$client.run('PRAGMA max_page_count = 1000000');
+    await emptyDisk();
     expect(await work()).toBe(1);
     expect(await posts()).toHaveLength(1);
   });
@@ -584,8 +586,8 @@ describe('a trigger that is disabled', () => {
 });
 
 describe('a trigger that is deleted', () => {
-  const traces = () => {
-    const { triggers, trigger_runs, drafts, posts } = allRows(app.db);
+  const traces = async () => {
+    const { triggers, trigger_runs, drafts, posts } = await allRows(app.db);
     return { triggers, trigger_runs, drafts, posts };
   };
   const nothing = { triggers: [], trigger_runs: [], drafts: [], posts: [] };
@@ -595,7 +597,7 @@ describe('a trigger that is deleted', () => {
     await deliverRelease();
     await deleteTrigger(app.deps, id);
     expect(await pass()).toBe(0);
-    expect(traces()).toEqual(nothing);
+    expect(await traces()).toEqual(nothing);
   });
 
   test('while its draft is made leaves nothing', async () => {
@@ -605,7 +607,7 @@ describe('a trigger that is deleted', () => {
       await deleteTrigger(app.deps, id);
       return composeDraft(recipe, material);
     });
-    expect(traces()).toEqual(nothing);
+    expect(await traces()).toEqual(nothing);
     expect(app.logged.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
   });
 
@@ -616,7 +618,7 @@ describe('a trigger that is deleted', () => {
     await deleteTrigger(app.deps, id);
     app.clock.advance(600_000);
     expect(await pass()).toBe(0);
-    expect(traces()).toEqual(nothing);
+    expect(await traces()).toEqual(nothing);
   });
 
   test('keeps the posts that it made', async () => {

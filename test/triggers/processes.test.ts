@@ -19,10 +19,10 @@ import { openTogether } from '../support/together.ts';
 const composeAtOnce: Compose = async (recipe, material) => composeDraft(recipe, material);
 
 async function setUp() {
-  const together = await openTogether();
+  const together = openTogether();
   const [one, other] = together.databases.map((db) => {
-    const app = createTestApp({ db });
-    return { app, deps: { ...app.deps, db, ids: randomIds } };
+    const app = createTestApp({ db, ids: randomIds });
+    return { app, deps: { ...app.deps, db } };
   });
   if (one === undefined || other === undefined) throw new Error('two are opened');
   const { app } = one;
@@ -58,8 +58,7 @@ async function setUp() {
 
 describe('two processes', () => {
   test('do different runs at the same time, and each run once', async () => {
-    await using processes = await setUp();
-    const { one, other, app, deliverReleases, runs } = processes;
+    const { one, other, app, deliverReleases, runs } = await setUp();
     await deliverReleases(8);
     expect(await runs()).toHaveLength(8);
     // Neither goes on before both are at work.
@@ -86,8 +85,7 @@ describe('two processes', () => {
   });
 
   test('leave a run alone that was done before they took it', async () => {
-    await using processes = await setUp();
-    const { one, other, app, deliverReleases } = processes;
+    const { one, other, app, deliverReleases } = await setUp();
     await deliverReleases(1);
     const lease = async (names: readonly string[]): Promise<Lease | null> => {
       await runTriggers(one, composeAtOnce);
@@ -101,8 +99,7 @@ describe('two processes', () => {
 });
 
 test('a run whose process hangs is taken over, and what that process writes later is refused', async () => {
-  await using processes = await setUp();
-  const { one, other, app, logged, deliverReleases, runs, endLeases } = processes;
+  const { one, other, app, logged, deliverReleases, runs, endLeases } = await setUp();
   await deliverReleases(1, 'Old name');
   const hangs = Promise.withResolvers<void>();
   const wakesUp = Promise.withResolvers<void>();
@@ -126,8 +123,7 @@ test('a run whose process hangs is taken over, and what that process writes late
 });
 
 test('a run that a process gave back after a failure of the database can be taken by another', async () => {
-  await using processes = await setUp();
-  const { one, other, app, deliverReleases } = processes;
+  const { one, other, app, deliverReleases } = await setUp();
   await deliverReleases(2);
   const failing = async () => {
     throw new DatabaseUnavailable(new Error('gone'));

@@ -8,8 +8,10 @@ import { listRuns } from '../../src/triggers/queue-store.ts';
 import { createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
+import { refuseRows } from '../support/faults.ts';
 import { changed, type Payload } from '../support/payloads.ts';
 import { refusalOf } from '../support/refusal.ts';
+import { allRows } from '../support/rows.ts';
 import type { TestApp } from '../support/test-app.ts';
 
 // A release and its draft: made once, kept up to date, and left alone once a person has touched it.
@@ -249,11 +251,8 @@ test('two triggers make two posts of one release', async () => {
 
 test('a delivery that cannot be logged leaves no event, run or claim', async () => {
   await trigger();
-  app.db.$client.run(
-    "CREATE TRIGGER no_log BEFORE INSERT ON deliveries BEGIN SELECT raise(abort, 'full'); END",
-  );
+  await refuseRows(app.db, 'insert', 'deliveries', 'full');
   const response = await app.request(...githubRequest(connected, sample(), { event: 'release' }));
   expect(response.status).toBe(500);
-  const count = (table: string) => app.db.$client.query(`SELECT count(*) AS n FROM ${table}`).get();
-  for (const table of ['events', 'trigger_runs', 'delivery_claims']) expect(count(table)).toEqual({ n: 0 });
+  expect(await allRows(app.db)).toMatchObject({ events: [], trigger_runs: [], delivery_claims: [] });
 });

@@ -202,13 +202,13 @@ describe('a new post', () => {
     ],
     [{ title: 'Kept', markdown: 'a\0b' }, 'Markdown must not hold the character U+0000.'],
   ])('that is invalid is shown again with its problem: %#', async (fields, message) => {
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const response = await visit(`${ALL}/~/new`, form(fields));
     const html = await response.text();
     expect(response.status).toBe(400);
     expect(html).toContain(`-error">${message}</p>`);
     expect(html).toContain('Kept');
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('may have 200,000 characters of any kind', async () => {
@@ -280,11 +280,11 @@ describe('the editor', () => {
       'value="Kept title"',
     ],
   ])('shows the problem, and keeps the text: %#', async (changes, message, kept) => {
-    const before = allRows(app.db);
+    const before = await allRows(app.db);
     const response = await visit(`${ALL}/p`, form(await fieldsOf('p', { ...changes, status: 'published' })));
     const html = await response.text();
     expect([response.status, html.includes(message), html.includes(kept)]).toEqual([400, true, true]);
-    expect(allRows(app.db)).toEqual(before);
+    expect(await allRows(app.db)).toEqual(before);
   });
 
   test('tells when somebody else changed the post, and loses neither text', async () => {
@@ -425,12 +425,12 @@ test.each([
   ['GET', '/none'],
 ])("%s %s: another organization's post is not there", async (method, path) => {
   await app.addPosts('org_b', { id: 'other', title: 'Secret plans' });
-  const before = allRows(app.db);
+  const before = await allRows(app.db);
   const fields = { title: 'x', markdown: 'x', choice: 'take' };
   const response = await visit(`${ALL}${path}`, method === 'GET' ? {} : form(fields));
   expect(response.status).toBe(404);
   expect(await response.text()).not.toContain('Secret plans');
-  expect(allRows(app.db)).toEqual(before);
+  expect(await allRows(app.db)).toEqual(before);
 });
 
 test.each([
@@ -445,7 +445,7 @@ test.each([
 ])('%s posts%s is for the people of the organization', async (method, path) => {
   await app.addPosts('org_a', { id: 'p', title: 'Secret plans' });
   const other = await signedIn(app, { organizationId: 'org_b' });
-  const before = allRows(app.db);
+  const before = await allRows(app.db);
   const init = () => (method === 'GET' ? {} : form({ title: 'x', markdown: 'x', choice: 'take' }));
   const refused = await other(`${ALL}${path}`, init());
   expect([refused.status, (await refused.text()).includes('Secret')]).toEqual([404, false]);
@@ -455,5 +455,5 @@ test.each([
     const crossSite = { ...init(), headers: { 'sec-fetch-site': 'cross-site' } };
     expect((await visit(`${ALL}${path}`, crossSite)).status).toBe(403);
   }
-  expect(allRows(app.db)).toEqual(before);
+  expect(await allRows(app.db)).toEqual(before);
 });

@@ -6,6 +6,7 @@ import { readPost } from '../../../src/posts/store.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
 import { createTrigger } from '../../../src/triggers/service.ts';
 import { form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
+import { execute } from '../../support/database.ts';
 import { appWithGithub, githubRequest, logOf } from '../../support/deliveries.ts';
 import { postsOf, runAll } from '../../support/drafts.ts';
 import { changed } from '../../support/payloads.ts';
@@ -60,7 +61,7 @@ test('a draft says where it came from, down to the delivery in the log', async (
   expect(html).toContain('href="https://github.com/acme/rocket/releases/tag/v2.4.0"');
   expect(html).toContain(`href="/dashboard/org_a/deliveries/${entry?.id}"`);
   // Expired entries of the log have no link.
-  app.db.$client.run('delete from deliveries');
+  await execute(app.db, 'delete from deliveries');
   expect(await (await visit(path)).text()).not.toContain('the delivery');
 });
 

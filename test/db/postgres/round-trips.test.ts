@@ -3,9 +3,9 @@ import type { Database } from '../../../db/engine.ts';
 import { openPostgres } from '../../../db/postgres/client.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
 import { createTrigger } from '../../../src/triggers/service.ts';
-import { createPostgresDatabase } from '../../support/database.ts';
 import { appWithGithub, githubRequest } from '../../support/deliveries.ts';
 import { changed } from '../../support/payloads.ts';
+import { sharedPostgres } from '../../support/postgres-server.ts';
 import { startTcpProxy, type TcpProxy, through } from '../../support/tcp-proxy.ts';
 import { bearer } from '../../support/test-app.ts';
 
@@ -22,7 +22,7 @@ let db: Database;
 let world: Awaited<ReturnType<typeof setUp>>;
 
 beforeAll(async () => {
-  const url = await createPostgresDatabase();
+  const url = await (await sharedPostgres()).createDatabase();
   proxy = await startTcpProxy({ port: Number(new URL(url).port) });
   db = await openPostgres(through(proxy, url), 'server', { poolSize: 2, limits: LIMITS });
   world = await setUp();

@@ -10,7 +10,7 @@ afterAll(async () => {
 });
 
 /** What only PostgreSQL has. */
-const ONLY_POSTGRES = /^(tidings|post_search|leases|throttles|form_marks|server_runs\.process)\b/;
+const ONLY_POSTGRES = /^(tidings|post_search)\b/;
 
 const types: Record<string, string> = { text: 'text', integer: 'bigint', blob: 'bytea' };
 

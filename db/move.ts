@@ -1,0 +1,200 @@
+import { MoveError } from './failures.ts';
+import { copiedTables, type Table } from './tables.ts';
+
+// Copies all rows to an empty database of the other engine, and compares them afterwards. `sqlite/move.ts` and
+// `postgres/move.ts` have the two ends.
+
+/** A value as both engines have it. Booleans are 0 and 1. */
+export type Value = bigint | string | Uint8Array | null;
+export type Row = readonly Value[];
+
+interface Side {
+  /** A path, or a URL without user and password. */
+  readonly name: string;
+  /** Runs a query with `?` for each parameter. */
+  rows(query: string, params?: Row): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+/** What a database has beside its tables. */
+interface Extras {
+  /** Of the key that encrypts the secrets; null before the first start. */
+  keyFingerprint: number | null;
+  /** The highest id that an audit event has had. Ids are never used again. */
+  lastAuditId: bigint;
+}
+
+/** One snapshot, which is only read. */
+export interface MoveSource extends Side {
+  readonly extras: Extras;
+  /** Throws `MoveError` when a server has used the database since it was opened. */
+  requireUnused(): Promise<void>;
+}
+
+/** A database that no server accepts until `finish`. */
+export interface MoveTarget extends Side {
+  /** The last row that an interrupted move has copied. */
+  readonly position: Position | null;
+  /** Inserts rows and remembers the last one, in one commit. */
+  insert(table: Table, rows: readonly Row[]): Promise<void>;
+  /** The rows with these primary keys, in any order. */
+  find(table: Table, keys: readonly Row[]): Promise<Row[]>;
+  finish(extras: Extras): Promise<void>;
+}
+
+export interface Position {
+  table: string;
+  key: Row;
+}
+
+export interface Progress {
+  step: 'copy' | 'compare';
+  /** Rows. */
+  done: number;
+  total: number;
+}
+
+/**
+ * Copies the rows that the target does not have yet, compares all of them, and makes the target usable. Returns the
+ * number of rows of each table. Throws `MoveError` when both sides differ; the target then stays unfinished.
+ */
+export async function moveRows(
+  source: MoveSource,
+  target: MoveTarget,
+  report: (progress: Progress) => void,
+): Promise<Record<string, number>> {
+  if ((await count(source, 'imports')) > 0) {
+    throw new MoveError(
+      'An import of posts is not finished. Start the server, which finishes or removes it within minutes, stop it, and run the move again',
+    );
+  }
+  const counts: Record<string, number> = {};
+  for (const { name } of copiedTables) counts[name] = await count(source, name);
+  const total = Object.values(counts).reduce((sum, rows) => sum + rows, 0);
+
+  const counter = (step: Progress['step'], start: number) => {
+    let done = start;
+    return (rows: number) => {
+      done += rows;
+      report({ step, done, total });
+    };
+  };
+  const { position } = target;
+  const first = position === null ? 0 : copiedTables.findIndex(({ name }) => name === position.table);
+  let copied = 0;
+  for (const { name } of copiedTables.slice(0, first + 1)) copied += await count(target, name);
+  const onCopied = counter('copy', copied);
+  for (const table of copiedTables.slice(first)) {
+    const after = position?.table === table.name ? position.key : null;
+    for await (const rows of batches(source, table, after)) {
+      await target.insert(table, rows);
+      onCopied(rows.length);
+    }
+  }
+
+  const onCompared = counter('compare', 0);
+  for (const table of copiedTables) await compare(source, target, table, counts[table.name] ?? 0, onCompared);
+  await source.requireUnused();
+  await target.finish(source.extras);
+  return counts;
+}
+
+async function count(side: Side, table: string): Promise<number> {
+  const [[rows] = []] = await side.rows(`SELECT count(*) FROM "${table}"`);
+  return Number(rows);
+}
+
+/** Bounds one commit, and the memory of a move. */
+const MAX_ROWS = 500;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** The rows after a key, in the order of keys. A batch may be larger than `MAX_BYTES` by its last row. */
+async function* batches(source: Side, table: Table, start: Row | null): AsyncGenerator<Row[]> {
+  const keyColumns = table.key.map((at) => `"${table.columns[at]?.name}"`).join(', ');
+  const columns = table.columns.map(({ name }) => `"${name}"`).join(', ');
+  const marks = table.key.map(() => '?').join(', ');
+  const bytes = table.columns
+    .filter(({ type }) => type !== 'integer')
+    .map(({ name }) => `coalesce(octet_length("${name}"), 0)`);
+  let after = start;
+  for (;;) {
+    const since = after === null ? 'true' : `(${keyColumns}) > (${marks})`;
+    const params = after ?? [];
+    const sizes = await source.rows(
+      `SELECT ${[...bytes, '0'].join(' + ')}, ${keyColumns} FROM "${table.name}" WHERE ${since} ORDER BY ${keyColumns} LIMIT ${MAX_ROWS}`,
+      params,
+    );
+    if (sizes.length === 0) return;
+    let total = 0;
+    const full = sizes.findIndex(([size]) => {
+      total += Number(size);
+      return total >= MAX_BYTES;
+    });
+    // -1, which is the last row, when there are fewer bytes.
+    const [, ...last] = sizes.at(full) ?? [];
+    yield await source.rows(
+      `SELECT ${columns} FROM "${table.name}" WHERE ${since} AND (${keyColumns}) <= (${marks}) ORDER BY ${keyColumns}`,
+      [...params, ...last],
+    );
+    after = last;
+  }
+}
+
+/** Compares the number of rows, and the hash of each row. Throws `MoveError` that names the first that differs. */
+async function compare(
+  source: MoveSource,
+  target: MoveTarget,
+  table: Table,
+  expected: number,
+  onCompared: (rows: number) => void,
+): Promise<void> {
+  for await (const rows of batches(source, table, null)) {
+    const found = await target.find(
+      table,
+      rows.map((row) => keyOf(table, row)),
+    );
+    const hashes = new Map(found.map((row) => [describeKey(table, row), hashOf(row)]));
+    for (const row of rows) {
+      const key = describeKey(table, row);
+      if (hashes.get(key) !== hashOf(row)) throw differs(table, target, `The first such row is ${key}`);
+    }
+    onCompared(rows.length);
+  }
+  const present = await count(target, table.name);
+  if (present !== expected)
+    throw differs(table, target, `It has ${present} rows there instead of ${expected}`);
+}
+
+function differs(table: Table, target: MoveTarget, detail: string): MoveError {
+  return new MoveError(
+    `The table "${table.name}" is not the same on both sides. ${detail}. Something has written to ${target.name}, or to the source after an interrupted move. Delete the target and run the move again`,
+  );
+}
+
+const keyOf = (table: Table, row: Row): Row => table.key.map((at) => row[at] ?? null);
+
+/** The key as JSON, for people and to find rows by. */
+const describeKey = (table: Table, row: Row): string => JSON.stringify(keyOf(table, row).map(String));
+
+/** SHA-256 of the values, each with its type and length. */
+function hashOf(row: Row): string {
+  const hasher = new Bun.CryptoHasher('sha256');
+  for (const value of row) {
+    const bytes = value instanceof Uint8Array ? value : Buffer.from(String(value));
+    hasher.update(`${value === null ? 'null' : typeof value} ${bytes.length} `).update(bytes);
+  }
+  return hasher.digest('hex');
+}
+
+/** The position as text, and back. */
+export const writePosition = (table: Table, row: Row): string =>
+  JSON.stringify({ table: table.name, key: keyOf(table, row).map(String) });
+
+export function readPosition(text: Value | undefined): Position | null {
+  if (typeof text !== 'string') return null;
+  const { table: name, key }: { table: string; key: string[] } = JSON.parse(text);
+  const table = copiedTables.find((each) => each.name === name);
+  if (table === undefined) throw new MoveError(`The unfinished move has an unknown table "${name}"`);
+  const isInteger = (at: number) => table.columns[table.key[at] ?? 0]?.type === 'integer';
+  return { table: name, key: key.map((value, at) => (isInteger(at) ? BigInt(value) : value)) };
+}

@@ -1,0 +1,71 @@
+import { dirname, join } from 'node:path';
+import type { Command } from 'commander';
+import type { Progress } from '../../db/move.ts';
+import { readConfig } from '../config.ts';
+import type { Moved } from '../operate/move.ts';
+import { type CliContext, flagsOf } from './context.ts';
+import { print, progressBar, type Terminal } from './output.ts';
+
+export function addMoveCommand(program: Command, context: CliContext): void {
+  program
+    .command('move')
+    .description('copy the database from the data folder to PostgreSQL, or back; the service must be stopped')
+    .requiredOption(
+      '--to <place>',
+      'the postgres:// URL of an empty database; or with DATABASE_URL set, an empty folder',
+    )
+    .addHelpText(
+      'after',
+      '\nIt compares all rows of both sides before it succeeds, and leaves the source as it was. A move that was\ninterrupted continues when the same command runs again.',
+    )
+    .action(async ({ to }: { to: string }, command: Command) => {
+      const { dataDir, secretKey, database } = readConfig(
+        { DATA_DIR: flagsOf(command).DATA_DIR },
+        context.environment,
+      );
+      const isQuiet = command.optsWithGlobals().json === true;
+      const progress = isQuiet ? null : showProgress(context.terminal);
+      // Loaded only where it is used: other commands start faster without.
+      const { moveDatabase } = await import('../operate/move.ts');
+      const moved = await moveDatabase({
+        dataDir,
+        databaseUrl: database?.url,
+        secretKey,
+        to,
+        report: (step) => progress?.show(step),
+      }).finally(() => progress?.done());
+      print(context.terminal, command, moved, describe);
+    });
+}
+
+const LABELS: Record<Progress['step'], string> = { copy: 'Copying', compare: 'Comparing' };
+
+/** A bar for each step on a terminal, and otherwise a line for each tenth. */
+function showProgress(terminal: Terminal) {
+  let step: Progress['step'] | null = null;
+  let bar: ReturnType<typeof progressBar> | null = null;
+  let tenths = 0;
+  return {
+    show({ step: present, done, total }: Progress): void {
+      if (present !== step) {
+        bar?.done();
+        step = present;
+        bar = progressBar(terminal, LABELS[step]);
+        tenths = 0;
+      }
+      bar?.show(done, total);
+      const reached = Math.floor((done / total) * 10);
+      if (terminal.isInteractive || reached === tenths) return;
+      tenths = reached;
+      terminal.writeError(`${LABELS[present]}: ${reached * 10} %, ${done} of ${total} rows\n`);
+    },
+    done: () => bar?.done(),
+  };
+}
+
+function describe({ from, to, rows, seconds }: Moved): string {
+  const next = to.startsWith('postgres:')
+    ? `Next: give every process DATABASE_URL, and SECRET_KEY with the key that was used so far: that of ${join(dirname(from), 'secret.key')}, unless SECRET_KEY is set.`
+    : `Next: unset DATABASE_URL, and set DATA_DIR to ${dirname(to)}. Its secret.key holds the key.`;
+  return `Moved ${rows} rows from ${from} to ${to} in ${seconds} s. Both sides are the same.\n${next}\nThe source was not changed. Keep it until the target has proved itself.`;
+}

@@ -1,0 +1,156 @@
+import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { MoveError, PostgresError } from '../../db/failures.ts';
+import { type MoveSource, type MoveTarget, moveRows, type Progress } from '../../db/move.ts';
+import { openPostgresSource, openPostgresTarget } from '../../db/postgres/move.ts';
+import { takeLock } from '../../db/sqlite/lock.ts';
+import { openSqliteSource, openSqliteTarget } from '../../db/sqlite/move.ts';
+import { messageOf } from '../lib/app-error.ts';
+import { bringToDisk } from '../lib/disk.ts';
+import { keyFingerprint } from '../lib/secret-box.ts';
+import { databaseFile, lockFile, movingFile } from './data-folder.ts';
+import { readSecretKey, writeKeyFile } from './secret-key.ts';
+
+export interface MoveOptions {
+  /** The folder of the embedded file. */
+  dataDir: string;
+  /** `DATABASE_URL`, where it is set: then PostgreSQL is the source. */
+  databaseUrl?: string | undefined;
+  /** `SECRET_KEY`, where it is set. */
+  secretKey?: string | undefined;
+  /** A `postgres://` URL, or a folder. */
+  to: string;
+  report: (progress: Progress) => void;
+}
+
+/** The result of a move. */
+export interface Moved {
+  /** Paths of files, or URLs without user and password. */
+  from: string;
+  to: string;
+  /** Rows by table. */
+  tables: Record<string, number>;
+  rows: number;
+  seconds: number;
+}
+
+const isPostgres = (place: string) => /^postgres(ql)?:\/\//.test(place);
+
+/**
+ * Copies the database from the embedded file to PostgreSQL or back, and compares both. Continues a move that was
+ * interrupted. The source is only read. Throws `MoveError`.
+ */
+export async function moveDatabase(options: MoveOptions): Promise<Moved> {
+  const { databaseUrl, to } = options;
+  const startedAt = performance.now();
+  try {
+    if (isPostgres(to) === (databaseUrl !== undefined)) {
+      throw new MoveError(
+        isPostgres(to)
+          ? 'DATABASE_URL is set, so PostgreSQL is the source. To move from the data folder, unset it. To move between two PostgreSQL servers, use pg_dump'
+          : 'DATABASE_URL is not set, so the data folder is the source. To move from PostgreSQL, set it. To move between two folders, use backup and restore',
+      );
+    }
+    const moved = await (isPostgres(to) ? moveToPostgres(options) : moveToFolder(options, databaseUrl ?? ''));
+    const rows = Object.values(moved.tables).reduce((sum, count) => sum + count, 0);
+    return { ...moved, rows, seconds: Math.round(performance.now() - startedAt) / 1_000 };
+  } catch (error) {
+    if (error instanceof MoveError) throw error;
+    if (error instanceof PostgresError) {
+      const message = isPostgres(to) ? error.message.replaceAll('DATABASE_URL', '--to') : error.message;
+      throw new MoveError(message, { cause: error });
+    }
+    throw new MoveError(
+      `The move stopped: ${messageOf(error).replace(/\.$/, '')}. Run the same command again: it continues where it stopped`,
+      { cause: error },
+    );
+  }
+}
+
+async function moveToPostgres({ dataDir, secretKey, to, report }: MoveOptions) {
+  const folder = resolve(dataDir);
+  const file = databaseFile(folder);
+  if (!existsSync(file)) throw new MoveError(`There is no database ${file}. DATA_DIR names its folder`);
+  return withLock(folder, async () => {
+    const source = openSqliteSource(file);
+    try {
+      requireKey(
+        source,
+        readSecretKey(folder, secretKey),
+        secretKey === undefined ? 'secret.key' : 'SECRET_KEY',
+      );
+      return await moveTo(source, await openPostgresTarget(to, identityOf(source)), report);
+    } finally {
+      await source.close();
+    }
+  });
+}
+
+async function moveToFolder({ secretKey, to, report }: MoveOptions, databaseUrl: string) {
+  const folder = resolve(to);
+  process.umask(0o077);
+  mkdirSync(folder, { recursive: true });
+  const other = readdirSync(folder).find((name) => !OWN_FILES.test(name));
+  if (other !== undefined) {
+    throw new MoveError(`The folder ${folder} is not empty: it has ${other}. Name a new or an empty folder`);
+  }
+  return withLock(folder, async () => {
+    const source = await openPostgresSource(databaseUrl);
+    try {
+      const key = requireKey(source, readSecretKey(folder, secretKey), 'SECRET_KEY');
+      writeKeyFile(folder, key);
+      requireKey(source, readSecretKey(folder, undefined), join(folder, 'secret.key'));
+      const moved = await moveTo(source, openSqliteTarget(movingFile(folder), identityOf(source)), report);
+      bringToDisk(movingFile(folder));
+      renameSync(movingFile(folder), databaseFile(folder));
+      bringToDisk(folder);
+      return { ...moved, to: databaseFile(folder) };
+    } finally {
+      await source.close();
+    }
+  });
+}
+
+/** What a move itself leaves in its target. */
+const OWN_FILES = /^(\.?secret\.key.*|tidings\.lock.*|tidings\.db\.moving.*|lost\+found)$/;
+
+async function moveTo(source: MoveSource, target: MoveTarget, report: MoveOptions['report']) {
+  try {
+    return { from: source.name, to: target.name, tables: await moveRows(source, target, report) };
+  } finally {
+    await target.close();
+  }
+}
+
+/** Keeps servers and commands off the folder. */
+async function withLock<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+  const release = takeLock(lockFile(folder), 'restore');
+  if (release === null) {
+    throw new MoveError(
+      `The data folder ${folder} is in use, by a server or by another command. Stop the server before a move`,
+    );
+  }
+  try {
+    return await work();
+  } finally {
+    release();
+  }
+}
+
+/** Throws unless the key is the one that the source's secrets are encrypted with. */
+function requireKey({ name, extras }: MoveSource, key: Buffer | null, origin: string): Buffer {
+  if (key === null) {
+    throw new MoveError(
+      `The key of ${name} is missing: its folder has no secret.key, and SECRET_KEY is not set. The target cannot be used without it`,
+    );
+  }
+  if (extras.keyFingerprint !== null && extras.keyFingerprint !== keyFingerprint(key)) {
+    throw new MoveError(
+      `${origin} is not the key that the secrets of ${name} were encrypted with. Set SECRET_KEY to that one`,
+    );
+  }
+  return key;
+}
+
+/** A move continues only from the source with which it began. */
+const identityOf = ({ name, extras }: MoveSource): string => `${name}, key ${extras.keyFingerprint}`;

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { startPostgres } from './postgres-server.ts';
+import { root } from './server.ts';
+
+// Runs the tests twice: all of them on SQLite, then those of stores, services, API and dashboard on PostgreSQL.
+
+/** Folders of `test/` whose tests run on every engine. */
+const NEUTRAL = [
+  'audit',
+  'dashboard',
+  'deliveries',
+  'drafts',
+  'events',
+  'http',
+  'integrations',
+  'keys',
+  'posts',
+  'receiver',
+  'triggers',
+  'users',
+];
+
+interface Outcome {
+  passed: number;
+  failed: number;
+  /** Tests that failed, with their file. */
+  names: string[];
+}
+
+/** Runs `bun test` and prints its output. A run that ends badly without naming a test counts as one failure. */
+async function runTests(
+  title: string,
+  words: string[],
+  environment: Record<string, string>,
+): Promise<Outcome> {
+  process.stdout.write(`\n━━━ ${title} ━━━\n\n`);
+  const tests = spawn(
+    process.execPath,
+    // Ends with this process, and takes its own workers along.
+    ['--no-orphans', 'test', '--parallel', '--timeout', '300000', ...words],
+    {
+      cwd: root,
+      env: { ...process.env, ...environment, NO_COLOR: '1' },
+      stdio: ['ignore', 'inherit', 'pipe'],
+    },
+  );
+  const ended = once(tests, 'exit');
+  const outcome: Outcome = { passed: 0, failed: 0, names: [] };
+  let file = '';
+  /** Bun repeats the failed tests at the end. */
+  let isRecap = false;
+  for await (const line of createInterface(tests.stderr)) {
+    process.stdout.write(`${line}\n`);
+    file = /^(\S+\.test\.tsx?):$/.exec(line)?.[1] ?? file;
+    if (/^\d+ tests? failed:$/.test(line)) isRecap = true;
+    const name = isRecap ? undefined : /^\(fail\) (.*)$/.exec(line)?.[1];
+    if (name !== undefined) outcome.names.push(`${title}: ${file}: ${name}`);
+    const [, count, kind] = /^ *(\d+) (pass|fail)$/.exec(line) ?? [];
+    if (kind === 'pass') outcome.passed = Number(count);
+    if (kind === 'fail') outcome.failed = Number(count);
+  }
+  const [exitCode, signal] = await ended;
+  if ((exitCode !== 0 || outcome.passed === 0) && outcome.failed === 0) {
+    outcome.failed = 1;
+    outcome.names.push(
+      `${title}: ${outcome.passed} tests passed, but the run ended with ${signal ?? exitCode}`,
+    );
+  }
+  return outcome;
+}
+
+await using server = await startPostgres();
+const environment = { TEST_POSTGRES_URL: server.url('postgres') };
+const folders = NEUTRAL.map((folder) => `test/${folder}/`);
+const outcomes = [
+  await runTests('SQLite', [], environment),
+  await runTests('PostgreSQL', folders, { ...environment, TEST_ENGINE: 'postgres' }),
+];
+const sum = (count: (outcome: Outcome) => number) => outcomes.map(count).reduce((a, b) => a + b);
+const names = outcomes.flatMap((outcome) => outcome.names);
+process.stdout.write(`\n━━━ Both engines ━━━\n\n`);
+for (const name of names) process.stdout.write(`(fail) ${name}\n`);
+process.stdout.write(` ${sum(({ passed }) => passed)} pass\n ${sum(({ failed }) => failed)} fail\n`);
+if (names.length > 0) process.exitCode = 1;
