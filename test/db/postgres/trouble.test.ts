@@ -166,14 +166,8 @@ describe('a network that swallows everything', () => {
 
   test('may lose the answer of COMMIT: the delivery is sent again, and there is one', async () => {
     const delivery = ping();
-    let lost = 0;
-    proxy.losesAnswerTo = (piece) => {
-      const isCommit = piece.includes('COMMIT');
-      lost += Number(isCommit);
-      return isCommit;
-    };
+    proxy.losesAnswerTo = (statements) => statements.includes('COMMIT');
     expect(await hooks.deliver(server.url, delivery)).toBe(503);
-    expect(lost).toBeGreaterThan(0);
     proxy.losesAnswerTo = () => false;
     await until(
       () => hooks.deliver(server.url, delivery),
@@ -181,7 +175,7 @@ describe('a network that swallows everything', () => {
     );
     const statuses = await statusesOf(delivery.id);
     expect(statuses.filter((status) => status === 'processed')).toHaveLength(1);
-    expect(statuses.filter((status) => status === 'duplicate').length).toBeGreaterThan(0);
+    expect(statuses).toContain('duplicate');
   }, 300_000);
 });
 
