@@ -97,7 +97,7 @@ async function startContenders(folder: string, defer: Defer): Promise<Contender[
   defer(() => server.stop());
   const url = await server.createDatabase();
   const log = createLog('silent', { write: () => undefined });
-  const shared = await openSharedDatabase({ url, pool: 10 }, SECRET_KEY, 'command', {
+  const shared = await openSharedDatabase({ url, readUrl: undefined, pool: 10 }, SECRET_KEY, 'command', {
     log,
     process: 'bench',
   });

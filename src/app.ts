@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import type { Storage } from '../db/engine.ts';
 import type { DashboardDeps } from './dashboard/page.ts';
 import { dashboard } from './dashboard/routes.ts';
 import { errorHandling } from './http/errors.ts';
@@ -23,6 +24,8 @@ export interface ServerFacts extends MetricsAccess {
   readonly whyNotReady: () => Promise<string | null>;
   /** `CLIENT_IP_HEADER`: the header in which the trusted proxy names the client. */
   readonly clientIpHeader: string | undefined;
+  /** What the content API reads posts from. Absent: the database. */
+  readonly contentDb: Pick<Storage, 'read'>;
 }
 
 /** The HTTP side of Tidings. Anything that is not used here is not served. */
@@ -47,7 +50,7 @@ export function createApp(
     .use(ping)
     .use(ready(whyNotReady))
     .use(metrics(deps, { peerAddress, metricsToken }))
-    .use(posts(deps))
+    .use(posts({ ...deps, db: deps.contentDb ?? deps.db }))
     .use(webhooks(deps, webhookProviders, uploadBudget))
     .use(
       dashboard({

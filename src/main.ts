@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Database, Role } from '../db/engine.ts';
+import type { Role } from '../db/engine.ts';
 import { copyName } from '../db/sqlite/migrate.ts';
 import { createApp } from './app.ts';
 import { type Actor, SERVER } from './audit/model.ts';
@@ -15,7 +15,6 @@ import { freeBytes } from './lib/disk.ts';
 import { type Logger, openLog } from './lib/log.ts';
 import { createMetrics } from './lib/metrics.ts';
 import { fetchWithoutRedirects } from './lib/network.ts';
-import type { SecretBox } from './lib/secret-box.ts';
 import { randomIds } from './lib/text.ts';
 import { systemClock } from './lib/time.ts';
 import { backupJobs } from './operate/backup/job.ts';
@@ -25,7 +24,7 @@ import { leaderJobs, processJobs, type RunningJobs, startJobs } from './operate/
 import { type Leadership, startLeader } from './operate/leader.ts';
 import { addProcessMetrics } from './operate/metrics.ts';
 import { createReadiness, STOPPING } from './operate/readiness.ts';
-import { openSharedDatabase } from './operate/shared-database.ts';
+import { type OpenDatabase, openSharedDatabase } from './operate/shared-database.ts';
 import { findPublicUrl, newProcessName, trackUptime, type Uptime } from './operate/uptime.ts';
 import { providerApis, providerOf, providers } from './providers/index.ts';
 
@@ -100,11 +99,10 @@ async function openStorage(
   config: Config,
   role: Role,
   { log, process, newDatabase }: { log: Logger; process: string; newDatabase: boolean | undefined },
-): Promise<{ db: Database; secrets: SecretBox; close(): Promise<void> }> {
+): Promise<OpenDatabase> {
   const { dataDir, secretKey } = config;
   if (config.database !== undefined) {
-    const shared = await openSharedDatabase(config.database, secretKey ?? '', role, { log, process });
-    return { ...shared, close: () => shared.db.close() };
+    return openSharedDatabase(config.database, secretKey ?? '', role, { log, process });
   }
   const backupDir = config.backups?.dir;
   const { upgradedFrom, close, ...folder } = openDataFolder(dataDir, {
@@ -117,7 +115,7 @@ async function openStorage(
     const keptAs = copyName(databaseFile(dataDir), upgradedFrom);
     log.info({ upgradedFrom, keptAs }, 'the database was upgraded');
   }
-  return { ...folder, close: async () => close() };
+  return { ...folder, contentDb: folder.db, close: async () => close() };
 }
 
 /** The server itself, or the person who runs a command. */

@@ -13,6 +13,9 @@ export class AddressError extends Error {
 export interface Address {
   /** `host:port/database`, for people. */
   readonly name: string;
+  /** It leads to this machine. */
+  readonly isLocal: boolean;
+  readonly sslMode: SslMode;
   /** To be tried one after the other: `sslmode` may allow connections with and without TLS. */
   readonly ways: readonly ConnectionOptions[];
   /** How long connecting may take, in milliseconds; null when the address does not say. */
@@ -65,6 +68,8 @@ export function parseAddress(text: string): Address {
   };
   const timeout = given.connect_timeout && readNumber('connect_timeout', given.connect_timeout, 0, 2_147_483);
   return {
+    isLocal: socket !== null || /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host),
+    sslMode: readSslMode(given),
     name: `${socket ?? `${host}:${port}`}/${database}`,
     ways: (socket === null ? tlsWays(given) : [PLAIN]).map(
       (way) => ({ ...base, ...way }) as ConnectionOptions,
@@ -136,8 +141,12 @@ function oneOf<Value extends string>(name: string, text: string, values: readonl
 
 const PLAIN = { tls: false };
 
+function readSslMode({ sslmode }: Parameters): SslMode {
+  return oneOf('sslmode', sslmode ?? 'prefer', SSL_MODES);
+}
+
 function tlsWays(given: Parameters): Record<string, unknown>[] {
-  const mode = oneOf('sslmode', given.sslmode ?? 'prefer', SSL_MODES);
+  const mode = readSslMode(given);
   if (mode === 'disable') return [PLAIN];
   const root = given.sslrootcert;
   if (mode === 'verify-ca' && (root === undefined || root === 'system')) {

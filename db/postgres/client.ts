@@ -18,6 +18,8 @@ export interface PostgresOptions {
   limits?: Limits;
   /** Names this process in the table of leases. */
   process?: string;
+  /** The setting that the URL is from, for messages. */
+  setting?: string;
   log?: Pick<Logger, 'info' | 'warn'>;
 }
 
@@ -26,6 +28,13 @@ const LIMITS: Limits = { answerMs: 4_000, giveUpMs: 4_000 };
 
 const CONNECT_MS = 4_000;
 
+export interface PostgresDatabase extends Database {
+  readonly engine: 'postgres';
+  readonly address: Address;
+  /** False behind a pooler, such as PgBouncer. */
+  readonly isDirect: boolean;
+}
+
 /**
  * Connects to the database of a `postgres://` URL and upgrades its schema. Throws `PostgresError` when it cannot be
  * reached, or is not one for this version of Tidings.
@@ -33,11 +42,31 @@ const CONNECT_MS = 4_000;
 export async function openPostgres(
   url: string,
   role: Role = 'command',
-  { poolSize = 10, limits = LIMITS, process: name = role, log }: PostgresOptions = {},
+  options: PostgresOptions = {},
 ): Promise<Database> {
-  const address = readAddress(url);
+  return connectAfter(migrate, url, { process: role, ...options });
+}
+
+/** Connects to a database as it is. Throws `PostgresError` when it cannot be reached. */
+export async function connectPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
+  return connectAfter(async () => undefined, url, options);
+}
+
+/** Connects once `prepare` is done. */
+async function connectAfter(
+  prepare: (sql: SQL) => Promise<void>,
+  url: string,
+  {
+    poolSize = 10,
+    limits = LIMITS,
+    process: name = 'command',
+    setting = 'DATABASE_URL',
+    log,
+  }: PostgresOptions,
+): Promise<PostgresDatabase> {
+  const address = readAddress(url, setting);
   const connectMs = address.connectMs ?? CONNECT_MS;
-  const ways = await prepareDatabase(address, connectMs, migrate);
+  const { ways, isDirect } = await findWays(address, connectMs, setting, prepare);
 
   let isAway = false;
   const onOutage = (error: unknown) => {
@@ -77,6 +106,8 @@ export async function openPostgres(
   const leases = createLeases(run, name);
   return {
     engine: 'postgres',
+    address,
+    isDirect,
     ...storage,
     lease: leases.lease,
     async health() {
@@ -115,9 +146,9 @@ export async function connectOnce(
   answerMs: number,
   prepare: (sql: SQL) => Promise<void>,
 ): Promise<{ connection: Connection; name: string }> {
-  const address = readAddress(url);
+  const address = readAddress(url, 'DATABASE_URL');
   const connectMs = address.connectMs ?? CONNECT_MS;
-  const ways = await prepareDatabase(address, connectMs, prepare);
+  const { ways } = await findWays(address, connectMs, 'DATABASE_URL', prepare);
   const connection = await tryWays(ways, {}, (way) => connect(way, { answerMs, connectMs, onLost: stop }));
   const timer = setInterval(connection.tick, TICK_MS);
   function stop(): void {
@@ -126,12 +157,13 @@ export async function connectOnce(
   return { connection, name: address.name };
 }
 
-function readAddress(url: string): Address {
+/** Throws `PostgresError`. */
+export function readAddress(url: string, setting: string): Address {
   try {
     return parseAddress(url);
   } catch (error) {
     if (!(error instanceof AddressError)) throw error;
-    throw new PostgresError(`DATABASE_URL cannot be used: ${error.message}.`);
+    throw new PostgresError(`${setting} cannot be used: ${error.message}.`);
   }
 }
 
@@ -141,12 +173,13 @@ function readAddress(url: string): Address {
  */
 const DIRECT = 'tidings.direct';
 
-/** Prepares the schema. Returns the ways to connect, which tell whether statements may be prepared by name. */
-async function prepareDatabase(
+/** Runs `prepare`. Returns the ways to connect, which tell whether statements may be prepared by name. */
+async function findWays(
   address: Address,
   connectMs: number,
+  setting: string,
   prepare: (sql: SQL) => Promise<void>,
-): Promise<readonly ConnectionOptions[]> {
+): Promise<{ ways: readonly ConnectionOptions[]; isDirect: boolean }> {
   const cannotBeUsed = (reason: string, advice: string, cause: unknown) =>
     new PostgresError(`The database ${address.name} cannot be used: ${reason}. ${advice}`, { cause });
   const open = (extra: Partial<ConnectionOptions>) =>
@@ -166,11 +199,14 @@ async function prepareDatabase(
       return open({ prepare: false });
     })
     .catch((error) => {
-      throw cannotBeUsed(messageOf(error), adviceFor(error), error);
+      throw cannotBeUsed(messageOf(error), adviceFor(error, setting), error);
     });
   try {
     await prepare(sql);
-    return address.ways.map((way) => ({ ...way, prepare: isDirect }) as ConnectionOptions);
+    return {
+      ways: address.ways.map((way) => ({ ...way, prepare: isDirect }) as ConnectionOptions),
+      isDirect,
+    };
   } catch (error) {
     if (isReadOnly(error))
       throw cannotBeUsed('it is read-only', 'Set DATABASE_URL to the primary server.', error);
@@ -180,16 +216,18 @@ async function prepareDatabase(
   }
 }
 
-function adviceFor(error: unknown): string {
+function adviceFor(error: unknown, setting: string): string {
   const state = sqlStateOf(error);
-  if (state.startsWith('28')) return 'Check the user and the password in DATABASE_URL.';
-  if (state === '3D000') return 'Create the database, or correct its name in DATABASE_URL.';
+  if (state.startsWith('28') || /authentication failed/i.test(messageOf(error))) {
+    return `Check the user and the password in ${setting}.`;
+  }
+  if (state === '3D000') return `Create the database, or correct its name in ${setting}.`;
   if (state === '53300') return 'Raise max_connections of the server, or lower DATABASE_POOL.';
   if (state.startsWith('57P')) return 'The server starts or stops. Try again in a moment.';
   if (/TLS|certificate|SSL|CERT/i.test(`${codeOf(error)} ${messageOf(error)}`)) {
-    return 'Check sslmode and sslrootcert in DATABASE_URL.';
+    return `Check sslmode and sslrootcert in ${setting}.`;
   }
-  return 'Check that the server runs, and its host and port in DATABASE_URL.';
+  return `Check that the server runs, and its host and port in ${setting}.`;
 }
 
 /** Tries one way after the other where the server refuses TLS, or refuses this user without it. */

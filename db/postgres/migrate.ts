@@ -1,5 +1,6 @@
 import type { SQL } from 'bun';
 import { tidings } from '../../src/lib/build.ts';
+import { sqlStateOf } from './errors.ts';
 import start from './migrations/0000_start.sql' with { type: 'text' };
 
 /**
@@ -15,25 +16,37 @@ const OLDEST_SERVER = 15;
 const MIGRATION_LOCK = 7_434_692_843;
 
 /** How often another process may finish a migration between reading the version and taking the lock. */
-const MAX_TRIES = 5;
+const MAX_CHANGES = 5;
+
+/**
+ * How long a migration may wait for the locks on tables that others use, in milliseconds. Whoever comes after it waits
+ * too, so it gives up before requests do, lets them pass, and tries again.
+ */
+const LOCK_MS = 1_000;
+const PAUSE_MS = 500;
+const MAX_LOCKED = 40;
 
 type Connection = Pick<SQL, 'unsafe'>;
 
 /**
  * Applies the missing migrations: all, or none when one fails. Several processes may call it at once. A newer schema
  * that works with this version is left as it is. Throws for a server that is too old or has another encoding than UTF8,
- * for another program's database, and for a newer schema that needs a newer version.
+ * for another program's database, for a newer schema that needs a newer version, and when others keep tables locked for
+ * a minute.
  */
 export async function migrate(connection: Connection, known: readonly string[] = migrations): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
+  let changes = 0;
+  let locked = 0;
+  for (;;) {
     const schema = await readSchema(connection, known.length);
     if (schema >= known.length) return;
     try {
       await connection.unsafe(upgradeFrom(schema, known));
       return;
     } catch (error) {
+      if (sqlStateOf(error) === LOCK_NOT_AVAILABLE && ++locked < MAX_LOCKED) await Bun.sleep(PAUSE_MS);
       // Another process was faster. The next try reads what it left.
-      if (!String(error).includes(SCHEMA_CHANGED) || tries === MAX_TRIES) throw error;
+      else if (!String(error).includes(SCHEMA_CHANGED) || ++changes === MAX_CHANGES) throw error;
     }
   }
 }
@@ -80,6 +93,8 @@ async function readSchema(connection: Connection, known: number): Promise<number
   return row.schema;
 }
 
+const LOCK_NOT_AVAILABLE = '55P03';
+
 const SCHEMA_CHANGED = 'another process changed the schema';
 
 /**
@@ -95,6 +110,7 @@ function upgradeFrom(schema: number, known: readonly string[]): string {
   );
   return `
     SELECT pg_advisory_xact_lock(${MIGRATION_LOCK});
+    SELECT set_config('lock_timeout', '${LOCK_MS}ms', true);
     DO $check$
     DECLARE
       present bigint := 0;

@@ -1,15 +1,19 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { readConfig } from '../config.ts';
+import { tidings } from '../lib/build.ts';
 import { systemClock } from '../lib/time.ts';
 import { type Backup, BackupError } from '../operate/backup/archive.ts';
-import { makeBackup } from '../operate/backup/make.ts';
+import { exportKey, makeBackup } from '../operate/backup/make.ts';
 import { type Restored, restoreBackup } from '../operate/backup/restore.ts';
 import { readSecretKey } from '../operate/secret-key.ts';
 import { type CliContext, flagsOf } from './context.ts';
 import { fields, print } from './output.ts';
 
 // Neither opens the services: a backup must be possible without the key, and a restore without a database.
+
+const POSTGRES =
+  'the embedded file, but DATABASE_URL is set. For PostgreSQL, use pg_dump or point-in-time recovery (docs/postgresql.md)';
 
 const TARGET = 'a path, or s3://bucket/key (see the BACKUP_S3_… settings of serve)';
 
@@ -20,13 +24,26 @@ export function addBackupCommands(program: Command, context: CliContext): void {
     .argument('<file>', TARGET)
     .option('--force', 'replace the file if it is there')
     .option('--with-key', 'store the secret key in it too: whoever has the file can then read the secrets')
-    .action(async (file: string, { force = false, withKey = false }, command: Command) => {
-      const { dataDir, secretKey, s3 } = configOf(context, command);
+    .addOption(
+      new Option('--key-only', 'write the secret key alone; works with PostgreSQL too').conflicts('withKey'),
+    )
+    .action(async (file: string, { force = false, withKey = false, keyOnly = false }, command: Command) => {
+      const { dataDir, secretKey, s3, database } = configOf(context, command);
+      if (database !== undefined && !keyOnly) {
+        throw new BackupError(
+          `This command backs up ${POSTGRES}. "${tidings} backup --key-only FILE" writes the secret key, which belongs to the backup`,
+        );
+      }
       process.umask(0o077);
-      const key = withKey ? readSecretKey(dataDir, secretKey) : undefined;
+      const key = withKey || keyOnly ? readSecretKey(dataDir, secretKey) : undefined;
       if (key === null) {
         const missing = `SECRET_KEY is not set, and ${dataDir} has no secret.key`;
         throw new BackupError(`There is no key to store: ${missing}`);
+      }
+      if (keyOnly && key !== undefined) {
+        exportKey(dataDir, key, file, { force });
+        print(context.terminal, command, { file: resolve(file) }, describeKey);
+        return;
       }
       const backup = await makeBackup({ dataDir, createdAt: systemClock.now(), key }, file, { force, s3 });
       print(context.terminal, command, backup, describeBackup);
@@ -39,7 +56,8 @@ export function addBackupCommands(program: Command, context: CliContext): void {
     .option('--force', 'put it in the place of the database that is there, which is kept beside it')
     .option('--new-key', 'go on without the key of the backup; every integration then needs a new secret')
     .action(async (file: string, { force = false, newKey = false }, command: Command) => {
-      const { dataDir, secretKey, s3 } = configOf(context, command);
+      const { dataDir, secretKey, s3, database } = configOf(context, command);
+      if (database !== undefined) throw new BackupError(`This command restores ${POSTGRES}`);
       process.umask(0o077);
       const target = { dataDir, file, secretKey, s3, now: systemClock.now() };
       const restored = await restoreBackup({ ...target, force, newKey });
@@ -59,6 +77,10 @@ function describeBackup({ file, bytes, sha256, includesKey, ...contents }: Backu
       ? 'The secret key is in it: keep it as you keep the key.'
       : 'The secret key is not in it: keep secret.key, or SECRET_KEY, somewhere else too. Without it, stored secrets cannot be read.'
   }`;
+}
+
+function describeKey({ file }: { file: string }): string {
+  return `The secret key is in ${file}. Whoever has it can read the secrets of a backup: keep it in another place.`;
 }
 
 const KEY_WORDS: Record<Restored['key'], string> = {

@@ -49,7 +49,7 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Cl
       async ({ offline = false, full = false, key }: { offline?: boolean; full?: boolean; key?: string }) => {
         const tools = { clock: systemClock, fetch: fetchWithoutRedirects };
         const asked = { flags: flagsOf(command), environment, isOffline: offline, isFull: full, key };
-        const { patient, close } = admit({ ...tools, ...asked });
+        const { patient, close } = await admit({ ...tools, ...asked });
         const report = await examine(patient).finally(close);
         print(terminal, command, report, ({ checks }) => checks.map(describe).join('\n'));
         if (!report.ok) throw new WorkFailed();

@@ -5,18 +5,28 @@ import type { Config } from '../config.ts';
 import type { Logger } from '../lib/log.ts';
 import { keyFingerprint, type SecretBox, secretBox } from '../lib/secret-box.ts';
 
+/** The open database, whichever engine it is of. */
+export interface OpenDatabase {
+  db: Database;
+  /** What the content API reads posts from: the read replica while it is fresh, or the database. */
+  contentDb: Pick<Database, 'read'>;
+  secrets: SecretBox;
+  close(): Promise<void>;
+}
+
 /**
  * Opens the PostgreSQL that all processes share, and upgrades its schema. Throws `PostgresError` when it cannot
  * be reached or used, and when its secrets were encrypted with another key.
  */
 export async function openSharedDatabase(
-  { url, pool }: Pick<NonNullable<Config['database']>, 'url' | 'pool'>,
+  { url, readUrl, pool }: NonNullable<Config['database']>,
   secretKey: string,
   role: Role,
   { log, process }: { log: Logger; process: string },
-): Promise<{ db: Database; secrets: SecretBox }> {
+): Promise<OpenDatabase> {
   // Loaded only where it is used: a process on the embedded file starts faster without.
   const { openPostgres } = await import('../../db/postgres/client.ts');
+  const { openReplica } = await import('../../db/postgres/replica.ts');
   const db = await openPostgres(url, role, { poolSize: pool, process, log });
   try {
     const key = Buffer.from(secretKey, 'base64');
@@ -26,7 +36,15 @@ export async function openSharedDatabase(
         'SECRET_KEY is not the key that the secrets of this database were encrypted with. Give every process that one. If it is lost, docs/operating.md says what can be done ("When the key is lost")',
       );
     }
-    return { db, secrets: secretBox(key) };
+    const replica =
+      role === 'server' && readUrl !== undefined
+        ? await openReplica(db, readUrl, { poolSize: pool, log })
+        : null;
+    const close = async () => {
+      await replica?.close();
+      await db.close();
+    };
+    return { db, contentDb: replica ?? db, secrets: secretBox(key), close };
   } catch (error) {
     await db.close();
     throw error;

@@ -17,7 +17,7 @@ interface KeptPage extends Rendered {
 }
 
 /** Keeps pages as sent. Every request compares versions with the database, so a write shows in the next response. */
-export function createPages(db: Storage, maxKeptBytes = MAX_KEPT_BYTES) {
+export function createPages(db: Pick<Storage, 'read'>, maxKeptBytes = MAX_KEPT_BYTES) {
   const kept = new Map<string, KeptPage>();
   let keptBytes = 0;
 
@@ -66,7 +66,7 @@ export function createPages(db: Storage, maxKeptBytes = MAX_KEPT_BYTES) {
 
 /** The body of a get-one response: the post, or null (section 4.2 of the spec). */
 export async function renderPost(
-  db: Storage,
+  db: Pick<Storage, 'read'>,
   organizationId: string,
   postId: string,
   selection: PostSelection,

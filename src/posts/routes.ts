@@ -1,6 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { Elysia } from 'elysia';
+import type { Storage } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import { documented, notModified, refusals } from '../http/openapi.ts';
 import { requireApiKey } from '../http/request.ts';
@@ -38,7 +39,7 @@ const readListQuery = queryReader(ListQuery, INVALID_LIST);
 const readPostQuery = queryReader(PostFilter, INVALID_POST);
 
 /** The content API: sections 4.1 and 4.2 of the spec. The key is checked before the path and the query. */
-export function posts(deps: Pick<Deps, 'db' | 'keys' | 'metrics'>) {
+export function posts(deps: Pick<Deps, 'keys' | 'metrics'> & { readonly db: Pick<Storage, 'read'> }) {
   const renderPage = createPages(deps.db);
 
   return new Elysia({ name: 'posts' })

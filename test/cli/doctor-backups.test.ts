@@ -41,7 +41,7 @@ function patient(environment: Record<string, string> = {}): Patient {
     folder: folder.path,
     config,
   };
-  return { ...base, wrongSettings: [], isOffline: false };
+  return { ...base, postgres: null, wrongSettings: [], isOffline: false };
 }
 
 const look = async (check: Check, about: Patient) => check(about);

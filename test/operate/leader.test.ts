@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { once } from 'node:events';
 import type { Lease, Storage } from '../../db/engine.ts';
 import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
 import type { Job } from '../../src/operate/jobs.ts';
@@ -14,8 +15,9 @@ function longJob(run: (signal: AbortSignal) => Promise<unknown>): Job {
   return { name: 'long', every: 1, run };
 }
 
-const aborted = (signal: AbortSignal) =>
-  new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+}
 
 const isTrue = (value: boolean) => value;
 

@@ -1,12 +1,22 @@
-import { existsSync, lstatSync, realpathSync, renameSync, type Stats, statSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../../db/sqlite/lock.ts';
 import type { S3Access } from '../../config.ts';
 import { codeOf, messageOf } from '../../lib/app-error.ts';
+import { bringToDisk } from '../../lib/disk.ts';
 import { randomToken } from '../../lib/text.ts';
 import { databaseFile, lockFile } from '../data-folder.ts';
 import { type Backup, BackupError, type BackupSource } from './archive.ts';
-import { isStore, openPlace, splitTarget } from './places.ts';
+import { alreadyThere, isStore, openPlace, splitTarget } from './places.ts';
 
 /**
  * Makes and checks a backup at `target`, a path or `s3://bucket/key`, also while the server runs, and remembers it as
@@ -39,6 +49,29 @@ export async function makeBackup(
     }
   } catch (error) {
     throw asBackupError(error, 'The backup was not made');
+  }
+}
+
+/**
+ * Writes the secret key to `file`, in the form of `secret.key` and for this user alone. Throws `BackupError`, and then
+ * leaves what was at `file`.
+ */
+export function exportKey(dataDir: string, key: Buffer, file: string, { force }: { force: boolean }): void {
+  if (isStore(file)) throw new BackupError('The secret key is written to a path. Copy it from there');
+  const path = resolve(file);
+  const partial = `${path}.${randomToken(4)}`;
+  try {
+    requireNotOwn(dataDir, path);
+    const there = statSync(path, { throwIfNoEntry: false });
+    if (there?.isFile() === false) throw new BackupError(`${path} is no ordinary file: name one for the key`);
+    if (there !== undefined && !force) throw alreadyThere(path);
+    writeFileSync(partial, `${key.toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+    bringToDisk(partial);
+    renameSync(partial, path);
+  } catch (error) {
+    throw asBackupError(error, 'The key was not written');
+  } finally {
+    rmSync(partial, { force: true });
   }
 }
 

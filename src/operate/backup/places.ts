@@ -66,7 +66,8 @@ function folderPlace(folder: string) {
   };
 }
 
-const alreadyThere = (file: string) => new BackupError(`${file} is there already: --force replaces it`);
+export const alreadyThere = (file: string) =>
+  new BackupError(`${file} is there already: --force replaces it`);
 
 /** Removes what backups of this name, or of names like it, left behind when the process was killed. */
 export async function removePartials(folder: string, isOurs: (name: string) => boolean): Promise<void> {

@@ -1,3 +1,5 @@
+import type { Database } from '../../../db/engine.ts';
+import type { Inspection } from '../../../db/postgres/inspect.ts';
 import type { SqliteDatabase } from '../../../db/sqlite/client.ts';
 import { type ExaminedConfig, PROVIDER_URLS } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
@@ -12,7 +14,9 @@ export interface Patient extends Pick<Deps, 'clock' | 'fetch'> {
   /** The data folder, as an absolute path. Null: DATA_DIR is wrong. */
   readonly folder: string | null;
   /** Null when there is none, or it cannot be opened; the check "database" says which. */
-  readonly db: SqliteDatabase | null;
+  readonly db: SqliteDatabase | Inspection['db'] | null;
+  /** The server of DATABASE_URL, or why it cannot be used. Null without that setting. */
+  readonly postgres: Inspection | Error | null;
   readonly secrets: SecretBox | null;
   /** Ask no server but our own and Unkey. */
   readonly isOffline: boolean;
@@ -38,15 +42,29 @@ type Look<Subject> = (patient: Subject) => Finding | null | Promise<Finding | nu
 /** Looks at one thing. Null when there is nothing to look at. */
 export type Check = Look<Patient>;
 
-/** A check of the data folder. */
+/** A check of the data folder. Left out with PostgreSQL, which needs none. */
 export function inFolder(look: Look<Patient & { folder: string }>): Check {
-  return ({ folder, ...patient }) => (folder === null ? unchecked('DATA_DIR') : look({ ...patient, folder }));
+  return ({ folder, ...patient }) => {
+    if (patient.config.database !== undefined) return null;
+    return folder === null ? unchecked('DATA_DIR') : look({ ...patient, folder });
+  };
 }
 
 /** A check of the contents of the database. Left out when it cannot be opened. */
-export function inDatabase(look: Look<Patient & { folder: string; db: SqliteDatabase }>): Check {
+export function inDatabase(look: Look<Patient & { db: Database }>): Check {
+  return ({ db, ...patient }) => (db === null ? null : look({ ...patient, db }));
+}
+
+/** A check of the database file. Left out when it cannot be opened. */
+export function inDatabaseFile(look: Look<Patient & { folder: string; db: SqliteDatabase }>): Check {
   return ({ folder, db, ...patient }) =>
-    folder === null || db === null ? null : look({ ...patient, folder, db });
+    folder === null || db?.engine !== 'sqlite' ? null : look({ ...patient, folder, db });
+}
+
+/** A check of a PostgreSQL that answers. */
+export function onPostgres(look: Look<Patient & { postgres: Inspection }>): Check {
+  return ({ postgres, ...patient }) =>
+    postgres === null || postgres instanceof Error ? null : look({ ...patient, postgres });
 }
 
 const finding =

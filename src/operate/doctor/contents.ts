@@ -19,6 +19,7 @@ import {
   counted,
   failed,
   inDatabase,
+  inDatabaseFile,
   ok,
   PROVIDER_SETTINGS,
   UNKEY_SETTINGS,
@@ -134,7 +135,7 @@ export const contentChecks = {
     );
   }),
 
-  backups: inDatabase(async ({ folder, config: { backups }, clock }) => {
+  backups: inDatabaseFile(async ({ folder, config: { backups }, clock }) => {
     if (backups === null) return unchecked('a BACKUP_* setting');
     const { success, failure } = await lastBackup(folder);
     const made = success === null ? 'There is none yet' : `The last good one is of ${success.at}`;

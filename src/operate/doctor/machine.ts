@@ -17,6 +17,7 @@ import {
   type Finding,
   failed,
   inDatabase,
+  inDatabaseFile,
   inFolder,
   ok,
   type Patient,
@@ -135,7 +136,7 @@ export const machineChecks = {
     return null;
   }),
 
-  integrity: inDatabase(({ db, isFull }) => {
+  integrity: inDatabaseFile(({ db, isFull }) => {
     const { damage, orphans } = findDamage(db, MAX_DAMAGE, isFull);
     if (damage.length > 0) return failed(`The database is damaged: ${damage.join('; ')}`, RESTORE);
     if (orphans > 0) return failed(`${orphans} rows of the database refer to rows that are gone`, RESTORE);
@@ -145,7 +146,7 @@ export const machineChecks = {
     return ok(`The database is whole${extent}`);
   }),
 
-  schema: inDatabase(({ db }) => {
+  schema: inDatabaseFile(({ db }) => {
     const version = readVersion(db.$client);
     const known = migrations.length;
     if (version === known) return ok(`The database has the schema of this version (${version})`);
