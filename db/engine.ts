@@ -82,7 +82,7 @@ export interface Database extends Storage {
 
 /** What differs between the engines in SQL. */
 export interface Dialect {
-  /** The column that finds a row of a table fastest. */
+  /** The column that finds a row of any table fastest. */
   readonly rowKey: SQL;
   /** The column that finds a post fastest, of those in the indexes: a walk along an index then reads no post. */
   readonly postKey: SQL;

@@ -149,11 +149,10 @@ export async function connectOnce(
   const address = readAddress(url, 'DATABASE_URL');
   const connectMs = address.connectMs ?? CONNECT_MS;
   const { ways } = await findWays(address, connectMs, 'DATABASE_URL', prepare);
-  const connection = await tryWays(ways, {}, (way) => connect(way, { answerMs, connectMs, onLost: stop }));
-  const timer = setInterval(connection.tick, TICK_MS);
-  function stop(): void {
-    clearInterval(timer);
-  }
+  let timer: NodeJS.Timeout | undefined;
+  const onLost = () => clearInterval(timer);
+  const connection = await tryWays(ways, {}, (way) => connect(way, { answerMs, connectMs, onLost }));
+  timer = setInterval(connection.tick, TICK_MS);
   return { connection, name: address.name };
 }
 

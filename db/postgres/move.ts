@@ -22,6 +22,9 @@ const ANSWER_MS = 10 * 60_000;
 /** How often the heartbeats of servers are read, in milliseconds. */
 const OBSERVE_MS = 500;
 
+/** How many times, so that a server which is slow to raise its heartbeat is seen too. */
+const OBSERVATIONS = (2 * STALE_MS) / OBSERVE_MS;
+
 /** Opens a snapshot of a database that no server uses. Throws `MoveError`, and `PostgresError` without a connection. */
 export async function openPostgresSource(url: string): Promise<MoveSource> {
   const { connection, name } = await connectOnce(url, ANSWER_MS, async () => undefined);
@@ -170,8 +173,7 @@ async function exists(connection: Connection, table: string): Promise<boolean> {
 async function requireNoServer(connection: Connection, name: string): Promise<string> {
   const activity = await readActivity(connection);
   const [[leases] = []] = await read(connection, 'SELECT count(*) FROM leases');
-  const until = leases === 0n ? 0 : performance.now() + STALE_MS;
-  while (performance.now() < until) {
+  for (let observed = 0; leases !== 0n && observed < OBSERVATIONS; observed++) {
     await Bun.sleep(OBSERVE_MS);
     if ((await readActivity(connection)) !== activity) throw isInUse(name);
   }

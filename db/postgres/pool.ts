@@ -111,8 +111,8 @@ export function createPool<Member extends Pooled>(
 
   function forget(member: Member): void {
     members.delete(member);
-    const at = idle.indexOf(member);
-    if (at !== -1) idle.splice(at, 1);
+    // What ended this one has probably ended the idle ones too: no work should have to find that out again.
+    for (const each of idle.splice(0)) each.connection.destroy();
     openMore();
     closeIfDone();
   }

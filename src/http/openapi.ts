@@ -96,8 +96,8 @@ export function refusals(badRequest: string): Record<number, ResponseDocumentati
     ),
     500: internalError('Tidings failed. The log has the cause under the `X-Request-Id` of the response.'),
     503: refusal(
-      'Keys cannot be checked right now. Try again after 1, 2 and 4 seconds.',
-      ['Authentication service unavailable'],
+      'Keys or posts cannot be read right now. Try again after 1, 2 and 4 seconds.',
+      ['Authentication service unavailable', 'The database is busy', 'The database is not available'],
       { ...limitHeaders, 'X-Request-Id': header(requestId) },
     ),
   };
@@ -124,9 +124,9 @@ export const webhookRefusals: Record<number, ResponseDocumentation> = {
   413: refusal('The body has more than 25 MiB.', ['Payload too large']),
   500: internalError('It could not be processed. Nothing was claimed: a redelivery is processed.'),
   503: refusal(
-    'Unfinished uploads fill the memory for unverified senders. Try again after `Retry-After`.',
-    ['Too many uploads'],
-    { 'Retry-After': always('Seconds to wait.', wholeNumber) },
+    'Unfinished uploads fill the memory for unverified senders, or the database is busy or away. Try again after `Retry-After`.',
+    ['Too many uploads', 'The database is busy', 'The database is not available'],
+    { 'Retry-After': always('Seconds to wait.', wholeNumber), 'X-Request-Id': header(requestId) },
   ),
 };
 

@@ -215,11 +215,10 @@ function openPrevious(deps: Pick<Deps, 'secrets'>, { id, previousSecret }: Seale
   return previousSecret === null ? null : openOrNull(() => openSecret(deps, { id, secret: previousSecret }));
 }
 
-/** True if each stored secret can be decrypted with the key of the data folder. */
-export function secretsOpen(deps: Pick<Deps, 'secrets'>, sealed: SealedSecrets): boolean {
-  const { previousSecret } = sealed;
+/** True if each secret that is in use can be decrypted. */
+export function secretsOpen(deps: Pick<Deps, 'secrets' | 'clock'>, sealed: SealedSecrets): boolean {
   const current = openOrNull(() => openSecret(deps, sealed));
-  return current !== null && (previousSecret === null || openPrevious(deps, sealed) !== null);
+  return current !== null && (!isPreviousAccepted(deps, sealed) || openPrevious(deps, sealed) !== null);
 }
 
 /**

@@ -221,7 +221,7 @@ function failed(open: OpenEntry, error: unknown): NewDelivery {
   return {
     ...open,
     status: 'failed',
-    statusCode: 500,
+    statusCode: error instanceof AppError ? error.status : 500,
     title: `${open.payload.event ?? 'Delivery'} failed`,
     reason: `The delivery could not be processed: ${error instanceof Error ? error.message : error}`,
   };

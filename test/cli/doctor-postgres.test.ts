@@ -109,6 +109,14 @@ test('a server that does not answer is a problem, without its password', async (
   expect(named('connections')).toBeUndefined();
 });
 
+test('a database that is not in UTF8 is a problem', async () => {
+  const name = 'latin1';
+  await run(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'LATIN1'`);
+  const named = await examine({ DATABASE_URL: server.url(name) });
+  expect(named('database server')).toMatchObject({ status: 'failed' });
+  expect(named('database server')?.message).toEndWith('/latin1 has the encoding LATIN1');
+});
+
 test('a setting that is wrong leaves the database unchecked', async () => {
   const named = await examine({ DATABASE_URL: 'mysql://127.0.0.1/tidings' });
   expect(named('settings')?.status).toBe('failed');
@@ -130,8 +138,9 @@ test.each([
     'failed',
     'A newer Tidings upgraded the database (schema 2; this one knows 1), and this version cannot use it',
   ],
+  ['CREATE TABLE unfinished_move ()', 'failed', 'The database holds an unfinished move'],
 ])('the schema after %s is %s', async (statement, status, message) => {
-  if (statement.startsWith('UPDATE')) await setUp();
+  if (!statement.includes('theirs')) await setUp();
   await run(statement);
   expect((await examine())('database schema')).toMatchObject({ status, message });
 });
@@ -196,10 +205,23 @@ test.each<[string, string, Record<string, string>, string, string, string]>([
   expect(finding?.message).toContain(message);
 });
 
+test('after a lost key, a new one and a rotation of each secret make all well', async () => {
+  await setUp();
+  const json = (...words: string[]) =>
+    cliJson(folder.path, words, { environment: { ...environment(), SECRET_KEY: OTHER_KEY } });
+  const connect = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
+  const { integrationId } = await cliJson(folder.path, connect, { environment: environment() });
+  await run('UPDATE tidings SET key_fingerprint = NULL');
+  const secrets = async () => (await examine({ SECRET_KEY: OTHER_KEY }))('stored secrets');
+  expect(await secrets()).toMatchObject({ status: 'failed' });
+  await json('integration', 'rotate-secret', integrationId, '--now');
+  expect(await secrets()).toMatchObject({ status: 'ok' });
+  expect((await examine({ SECRET_KEY: OTHER_KEY }))('secret key')).toMatchObject({ status: 'ok' });
+  expect((await examine())('secret key')).toMatchObject({ status: 'failed' });
+}, 120_000);
+
 test('a server on another machine should prove its name', async () => {
-  const { hostname } = new URL(url);
-  expect(hostname).toBe('127.0.0.1');
-  // A name of this machine that is not known as one.
+  // This machine, by an address that is not known as its own.
   const remote = url.replace('127.0.0.1', '0.0.0.0');
   const plain = await examine({ DATABASE_URL: remote });
   expect(plain('encryption')).toMatchObject({

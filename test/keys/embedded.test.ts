@@ -3,11 +3,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { base58 } from '@scure/base';
-import { closeDatabase, openDatabase } from '../../db/sqlite/client.ts';
+import type { Database } from '../../db/engine.ts';
+import { openDatabase } from '../../db/sqlite/client.ts';
 import { SERVER } from '../../src/audit/model.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { fixedClock } from '../support/clock.ts';
+import { createSharedDatabase, testSqlite } from '../support/database.ts';
 import { countingIds } from '../support/ids.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, createTestApp } from '../support/test-app.ts';
@@ -15,30 +17,11 @@ import { appWithOrganization, createTestApp } from '../support/test-app.ts';
 const READ = 'api.read';
 const fields = { organizationId: 'org_1', name: 'Website', permissions: [READ], expiresAt: null };
 
-/** A key service on a database file of its own. `reopen` opens it as another process would. */
-async function onDisk() {
-  const folder = mkdtempSync(join(tmpdir(), 'tidings-keys-'));
-  const clock = fixedClock();
-  const databases: ReturnType<typeof openDatabase>[] = [];
-  const reopen = () => {
-    const db = openDatabase(join(folder, 'tidings.db'));
-    databases.push(db);
-    const deps = { db, clock, ids: countingIds(), log: createTestApp().deps.log, actor: SERVER };
-    return { db, deps, keys: embeddedKeys(deps) };
-  };
-  const { db, deps, keys } = reopen();
-  await createOrganization(deps, { id: 'org_1', name: 'One', plan: 'free' });
-  return {
-    db,
-    keys,
-    reopen,
-    /** The database, its log and whatever else lies beside it. */
-    bytes: () => Buffer.concat(readdirSync(folder).map((file) => readFileSync(join(folder, file)))),
-    [Symbol.dispose]() {
-      for (const each of databases) closeDatabase(each);
-      rmSync(folder, { recursive: true });
-    },
-  };
+/** The key service of one process. */
+function keysIn(db: Database) {
+  const { log } = createTestApp().deps;
+  const deps = { db, clock: fixedClock(), ids: countingIds(), log, actor: SERVER };
+  return { deps, keys: embeddedKeys(deps) };
 }
 
 test('a value is 32 random bytes in base58 behind tdk_', async () => {
@@ -72,31 +55,39 @@ describe('a value is kept nowhere', () => {
     ]);
   });
 
-  test('the bytes on disk hold no more', async () => {
-    using disk = await onDisk();
-    const { id, key } = await disk.keys.createKey(fields);
-    await disk.keys.verifyKey(key, READ);
-    await disk.keys.flush({ all: true });
-    await disk.keys.revokeKey(id);
+  testSqlite('the bytes on disk hold no more', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tidings-keys-'));
+    const db = openDatabase(join(folder, 'tidings.db'));
+    const { deps, keys } = keysIn(db);
+    await createOrganization(deps, { id: 'org_1', name: 'One', plan: 'free' });
+    const { id, key } = await keys.createKey(fields);
+    await keys.verifyKey(key, READ);
+    await keys.flush({ all: true });
+    await keys.revokeKey(id);
     for (const checkpointed of [false, true]) {
-      if (checkpointed) disk.db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
-      const bytes = disk.bytes();
+      if (checkpointed) db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
+      // The database, its log and whatever else lies beside it.
+      const bytes = Buffer.concat(readdirSync(folder).map((file) => readFileSync(join(folder, file))));
       expect(bytes.includes(new Bun.CryptoHasher('sha256').update(key).digest())).toBe(true);
       expect(bytes.includes(key.slice(0, 8))).toBe(true);
       expect(bytes.includes(key.slice(0, 9))).toBe(false);
       expect(bytes.includes(key.slice(8))).toBe(false);
       expect(bytes.includes(Buffer.from(base58.decode(key.slice(4))))).toBe(false);
     }
+    await db.close();
+    rmSync(folder, { recursive: true });
   });
 });
 
 test('changes by another process take effect at once', async () => {
-  using disk = await onDisk();
-  const other = disk.reopen().keys;
-  const { id, key } = await other.createKey(fields);
-  expect(await disk.keys.verifyKey(key, READ)).toMatchObject({ outcome: 'valid', keyId: id });
-  await other.revokeKey(id);
-  expect(await disk.keys.verifyKey(key, READ)).toEqual({ outcome: 'invalid' });
+  const shared = createSharedDatabase();
+  const ours = keysIn(shared.open());
+  const theirs = keysIn(shared.open());
+  await createOrganization(ours.deps, { id: 'org_1', name: 'One', plan: 'free' });
+  const { id, key } = await theirs.keys.createKey(fields);
+  expect(await ours.keys.verifyKey(key, READ)).toMatchObject({ outcome: 'valid', keyId: id });
+  await theirs.keys.revokeKey(id);
+  expect(await ours.keys.verifyKey(key, READ)).toEqual({ outcome: 'invalid' });
 });
 
 test('a second revocation keeps the time of the first', async () => {

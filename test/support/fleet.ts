@@ -64,8 +64,13 @@ export async function connectRepository(fleet: Pick<Fleet, 'json'>) {
   const path = new URL(webhookUrl).pathname;
   return {
     integrationId: integrationId as string,
-    /** Sends it once. Rejects when there is no answer. */
-    async deliver(url: string, { id, event, payload }: Signed): Promise<number> {
+    /** Sends it once and returns the status. Rejects when there is no answer. */
+    async deliver(url: string, signed: Signed): Promise<number> {
+      const response = await this.send(url, signed);
+      await response.body?.cancel();
+      return response.status;
+    },
+    send(url: string, { id, event, payload }: Signed): Promise<Response> {
       const body = JSON.stringify(payload);
       const headers = {
         'content-type': 'application/json',
@@ -73,9 +78,7 @@ export async function connectRepository(fleet: Pick<Fleet, 'json'>) {
         'x-github-delivery': id,
         'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
       };
-      const response = await fetch(url + path, { method: 'POST', headers, body });
-      await response.body?.cancel();
-      return response.status;
+      return fetch(url + path, { method: 'POST', headers, body });
     },
   };
 }

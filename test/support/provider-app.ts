@@ -45,6 +45,7 @@ export async function startProviderApp(
       await server.stop(true);
       linear[Symbol.dispose]();
       github[Symbol.dispose]();
+      await app.db.close();
     },
   };
   return started;

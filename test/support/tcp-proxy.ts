@@ -11,10 +11,10 @@ export interface TcpProxy extends AsyncDisposable {
   /** New connections are closed at once. */
   isClosed: boolean;
   /**
-   * Called with each piece that a client sends. True: the server gets it, and then the client's connection breaks
-   * before any answer.
+   * Called with the statements of each piece that a client sends. True: the server does them all, and the client's
+   * connection breaks before any answer.
    */
-  losesAnswerTo: (piece: Buffer) => boolean;
+  losesAnswerTo: (statements: readonly string[]) => boolean;
   /**
    * How often a client sent something while no client waited for an answer: the round trips so far, those of several
    * connections at a time counted once. The end of a snapshot, which nobody waits for, does not count.
@@ -22,6 +22,8 @@ export interface TcpProxy extends AsyncDisposable {
   readonly roundTrips: number;
   /** How many connections are open. */
   readonly connections: number;
+  /** Silences the connections that are open now; new ones work, as when another machine took over the address. */
+  silenceAll(): void;
   /** Breaks all connections. */
   breakAll(): void;
 }
@@ -29,6 +31,7 @@ export interface TcpProxy extends AsyncDisposable {
 /** Listens on a free port of this machine. */
 export async function startTcpProxy(target: { host?: string; port: number }): Promise<TcpProxy> {
   const open = new Set<Socket>();
+  const silent = new WeakSet<Socket>();
   /** Clients that sent something and got nothing since. */
   const waiting = new Set<Socket>();
   let roundTrips = 0;
@@ -39,9 +42,17 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
     }
     const upstream = connect({ host: target.host ?? '127.0.0.1', port: target.port });
     const ends = [client, upstream];
+    const readStatements = createStatementReader();
     let isDeaf = false;
     const end = () => {
       waiting.delete(client);
+      if (isDeaf) {
+        client.destroy();
+        open.delete(client);
+        // The server reads on to the end of what was sent.
+        upstream.end();
+        return;
+      }
       for (const each of ends) {
         each.destroy();
         open.delete(each);
@@ -57,7 +68,7 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
     const pass = (from: Socket, to: Socket, look: (piece: Buffer) => void) => {
       let last = Promise.resolve();
       from.on('data', (piece: Buffer) => {
-        if (proxy.isSilent) return;
+        if (proxy.isSilent || silent.has(from)) return;
         look(piece);
         if (isDeaf && to === client) return;
         const arrive = () => {
@@ -70,12 +81,14 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
       });
     };
     pass(client, upstream, (piece) => {
-      if (!piece.includes('ROLLBACK')) {
+      const statements = readStatements(piece);
+      if (statements.join() !== 'ROLLBACK') {
         if (waiting.size === 0) roundTrips++;
         waiting.add(client);
       }
-      if (!proxy.losesAnswerTo(piece)) return;
+      if (!proxy.losesAnswerTo(statements)) return;
       isDeaf = true;
+      upstream.on('end', () => open.delete(upstream));
       upstream.once('data', end);
     });
     pass(upstream, client, () => undefined);
@@ -96,6 +109,9 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
     get connections() {
       return open.size / 2;
     },
+    silenceAll() {
+      for (const each of open) silent.add(each);
+    },
     breakAll() {
       for (const each of [...open]) each.destroy();
     },
@@ -105,6 +121,37 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
     },
   };
   return proxy;
+}
+
+/** The protocol version of the first message of a connection, unless that asks for TLS. */
+const START = 196_608;
+
+/** Returns a function that returns the statements that a piece of a client's messages completes. */
+function createStatementReader(): (piece: Buffer) => string[] {
+  let rest: Buffer = Buffer.alloc(0);
+  let isStarted = false;
+  const prepared = new Map<string, string>();
+  return (piece) => {
+    rest = Buffer.concat([rest, piece]);
+    const statements: string[] = [];
+    for (;;) {
+      // A type, but for the first message, a length that counts itself, and texts that end in a zero.
+      const head = isStarted ? 1 : 0;
+      const size = rest.length < head + 4 ? Number.POSITIVE_INFINITY : head + rest.readInt32BE(head);
+      if (rest.length < size) return statements;
+      const message = rest.subarray(0, size);
+      rest = rest.subarray(size);
+      if (!isStarted) {
+        isStarted = message.readInt32BE(4) === START;
+        continue;
+      }
+      const type = message.toString('latin1', 0, 1);
+      const [first = '', second = ''] = message.toString('utf8', 5).split('\0', 2);
+      if (type === 'P') prepared.set(first, second);
+      else if (type === 'B') statements.push(prepared.get(second) ?? '');
+      else if (type === 'Q') statements.push(first);
+    }
+  };
 }
 
 /** The same address by way of a proxy. */

@@ -362,6 +362,7 @@ test.each([
         const enabled = [...world.triggers.values()].filter(({ isEnabled }) => isEnabled);
         const waiting = (await app.db.read((tx) => listRuns(tx, {}))).map(({ triggerId }) => triggerId);
         expect(enabled.filter(({ id }) => waiting.includes(id))).toEqual([]);
+        await app.db.close();
       }),
       { numRuns: rounds(15, 400) },
     );

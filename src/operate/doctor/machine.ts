@@ -161,7 +161,7 @@ export const machineChecks = {
         );
   }),
 
-  'stored secrets': inDatabase(async ({ db, secrets, config }) => {
+  'stored secrets': inDatabase(async ({ db, secrets, clock, config }) => {
     if (config.secretKey === null) return unchecked('SECRET_KEY');
     const stored = await db.read(async (tx) => {
       const ids = (await listIntegrations(tx)).map(({ id }) => id);
@@ -177,7 +177,7 @@ export const machineChecks = {
           );
     }
     const closed = stored
-      .filter(({ sealed }) => sealed !== null && !secretsOpen({ secrets }, sealed))
+      .filter(({ sealed }) => sealed !== null && !secretsOpen({ secrets, clock }, sealed))
       .map(({ id }) => id);
     return closed.length === 0
       ? ok(`The secrets of ${integrations} open with this key`)

@@ -10,7 +10,6 @@ import { type Found, searchPosts } from '../../../src/posts/search.ts';
 import { createPost, editPost } from '../../../src/posts/service.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
 import { createTrigger } from '../../../src/triggers/service.ts';
-import { createPostgresDatabase } from '../../support/database.ts';
 import {
   appWithGithub,
   connectLinear,
@@ -20,6 +19,7 @@ import {
 } from '../../support/deliveries.ts';
 import { postsOf, runAll } from '../../support/drafts.ts';
 import { changed } from '../../support/payloads.ts';
+import { sharedPostgres } from '../../support/postgres-server.ts';
 import { bearer } from '../../support/test-app.ts';
 
 // The same requests to an app on each engine give the same bytes, whatever the texts are.
@@ -31,7 +31,7 @@ let worlds: { sqlite: World; postgres: World };
 const databases: Database[] = [];
 
 beforeAll(async () => {
-  const postgres = await openPostgres(await createPostgresDatabase(), 'server', {
+  const postgres = await openPostgres(await (await sharedPostgres()).createDatabase(), 'server', {
     poolSize: 4,
     limits: LIMITS,
   });

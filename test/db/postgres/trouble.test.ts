@@ -1,0 +1,243 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { SQL } from 'bun';
+import { cli, temporaryFolder } from '../../support/cli.ts';
+import { connectRepository, type Fleet, startFleet } from '../../support/fleet.ts';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
+import type { ServerProcess } from '../../support/server.ts';
+import { startTcpProxy, type TcpProxy, through } from '../../support/tcp-proxy.ts';
+import { until } from '../../support/until.ts';
+
+// A server process whose PostgreSQL is in trouble, as its clients see it: clear refusals that say when to come again,
+// and recovery without a restart. The process reaches the database through a proxy that fails as networks do.
+
+/** The most that a request may take while the database does not answer. The process itself gives up much sooner. */
+const PATIENCE_MS = 60_000;
+
+const POOL = 4;
+
+let postgres: PostgresServer;
+let proxy: TcpProxy;
+let fleet: Fleet;
+let server: ServerProcess;
+let hooks: Awaited<ReturnType<typeof connectRepository>>;
+let key: string;
+let url: string;
+
+beforeAll(async () => {
+  postgres = await startPostgres({ max_connections: '20' });
+  url = await postgres.createDatabase();
+  proxy = await startTcpProxy(postgres);
+  fleet = await startFleet(url, 0, { DATABASE_POOL: String(POOL) });
+  server = await fleet.add({ DATABASE_URL: through(proxy, url) });
+  hooks = await connectRepository(fleet);
+  ({ key } = await fleet.json('key', 'create', '--organization', 'acme', '--name', 'Site'));
+}, 300_000);
+
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+  await proxy?.[Symbol.asyncDispose]();
+  await postgres?.stop();
+});
+
+afterEach(async () => {
+  proxy.isClosed = false;
+  proxy.isSilent = false;
+  proxy.losesAnswerTo = () => false;
+  await recovered();
+  // Nobody had to start it again.
+  expect(() => process.kill(server.pid, 0)).not.toThrow();
+}, 300_000);
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(server.url + path, { headers, redirect: 'manual', signal: AbortSignal.timeout(PATIENCE_MS) });
+const list = () => get('/v1/acme/posts', { authorization: `Bearer ${key}` });
+const page = () => get('/dashboard/acme', { cookie: 'tidings_session=abc' });
+
+let sent = 0;
+const ping = () => ({ id: `ping-${++sent}`, event: 'ping', payload: { zen: 'x' } });
+
+/** Waits until the process says that it is ready and takes deliveries and requests again. */
+async function recovered(): Promise<void> {
+  await until(
+    () => get('/ready').then(({ status }) => status),
+    (status) => status === 200,
+  );
+  await until(
+    async () => [(await list()).status, await hooks.deliver(server.url, ping())],
+    (statuses) => statuses.every((status) => status === 200),
+  );
+}
+
+/** What became of a delivery, by the log. */
+async function statusesOf(id: string): Promise<string[]> {
+  const entries: { referenceId: string; status: string }[] = await fleet.json(
+    'delivery',
+    'list',
+    '--organization',
+    'acme',
+    '--limit',
+    '1000',
+  );
+  return entries.filter(({ referenceId }) => referenceId === id).map(({ status }) => status);
+}
+
+async function expectRefused(response: Response): Promise<void> {
+  expect(response.status).toBe(503);
+  expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await response.json()).toEqual({ error: expect.any(String) });
+}
+
+/** Everything that a client may ask for is refused in a way that says to come again. */
+async function expectTrouble(): Promise<void> {
+  const delivery = ping();
+  await expectRefused(await hooks.send(server.url, delivery));
+  await expectRefused(await list());
+  const dashboard = await page();
+  expect(dashboard.status).toBe(503);
+  expect(dashboard.headers.get('refresh')).toBe('5');
+  expect(await dashboard.text()).toContain('One moment, please');
+  const ready = await get('/ready');
+  expect(ready.status).toBe(503);
+  expect(await ready.text()).toContain('The database cannot be written (UNREACHABLE)');
+  expect((await get('/ping')).status).toBe(200);
+  refused.push(delivery.id);
+}
+
+/** Deliveries that were answered with 503 and not sent again. */
+const refused: string[] = [];
+
+async function expectNothingRecorded(): Promise<void> {
+  await recovered();
+  for (const id of refused.splice(0)) expect(await statusesOf(id)).not.toContain('processed');
+}
+
+describe('a database that is gone', () => {
+  test('gives 503, a calm dashboard and a reason, and comes back by itself', async () => {
+    proxy.isClosed = true;
+    proxy.breakAll();
+    await expectTrouble();
+    // A provider that sends it again later loses nothing.
+    const again = ping();
+    expect(await hooks.deliver(server.url, again)).toBe(503);
+    proxy.isClosed = false;
+    await until(
+      () => hooks.deliver(server.url, again),
+      (status) => status === 200,
+    );
+    expect((await statusesOf(again.id)).filter((status) => status === 'processed')).toHaveLength(1);
+    await expectNothingRecorded();
+  }, 300_000);
+
+  test('is not noticed when only its connections ended', async () => {
+    await using admin = new SQL(url, { max: 1 });
+    for (let round = 0; round < 3; round++) {
+      await admin`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+      expect((await list()).status).toBe(200);
+      expect(await hooks.deliver(server.url, ping())).toBe(200);
+    }
+  }, 300_000);
+
+  test('may restart, and crash', async () => {
+    for (const signal of ['SIGINT', 'SIGKILL'] as const) {
+      await postgres.kill(signal);
+      await expectTrouble();
+      await postgres.restart();
+      await expectNothingRecorded();
+    }
+  }, 300_000);
+});
+
+describe('a network that swallows everything', () => {
+  test('gives 503 in bounded time, and the next request after it works', async () => {
+    proxy.isSilent = true;
+    await expectTrouble();
+    proxy.isSilent = false;
+    await expectNothingRecorded();
+  }, 300_000);
+
+  test('costs one request when another machine took over the address', async () => {
+    // All connections of the pool are open and idle.
+    await Promise.all(Array.from({ length: 20 }, list));
+    proxy.silenceAll();
+    await expectRefused(await list());
+    expect((await list()).status).toBe(200);
+    expect(await hooks.deliver(server.url, ping())).toBe(200);
+  }, 300_000);
+
+  test('may lose the answer of COMMIT: the delivery is sent again, and there is one', async () => {
+    const delivery = ping();
+    proxy.losesAnswerTo = (statements) => statements.includes('COMMIT');
+    expect(await hooks.deliver(server.url, delivery)).toBe(503);
+    proxy.losesAnswerTo = () => false;
+    await until(
+      () => hooks.deliver(server.url, delivery),
+      (status) => status === 200,
+    );
+    const statuses = await statusesOf(delivery.id);
+    expect(statuses.filter((status) => status === 'processed')).toHaveLength(1);
+    expect(statuses).toContain('duplicate');
+  }, 300_000);
+});
+
+test('a database that other clients use up: a command says so, requests get 503, and both work again', async () => {
+  const others: SQL[] = [];
+  proxy.isClosed = true;
+  proxy.breakAll();
+  const isFull = async () => {
+    const other = new SQL(url, { max: 1, idleTimeout: 0 });
+    try {
+      await other`SELECT 1`;
+      others.push(other);
+      return false;
+    } catch (error) {
+      await other.close();
+      expect(String(error)).toContain('too many');
+      return true;
+    }
+  };
+  await until(isFull, (is) => is);
+  proxy.isClosed = false;
+  await until(
+    () => get('/ready').then((response) => response.text()),
+    (text) => text.includes('UNREACHABLE'),
+  );
+  await expectRefused(await list());
+  const folder = temporaryFolder();
+  const { exitCode, stderr } = await cli(folder.path, ['organization', 'list'], {
+    environment: fleet.environment,
+  });
+  folder.remove();
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('too many clients already');
+  expect(stderr).toContain('Raise max_connections of the server, or lower DATABASE_POOL.');
+  for (const other of others) await other.close();
+  await recovered();
+}, 300_000);
+
+test('a primary that became a standby: lists work, deliveries get 503, and a promotion ends that', async () => {
+  await postgres.restart({ files: { 'standby.signal': '' } });
+  await until(
+    () => list().then(({ status }) => status),
+    (status) => status === 200,
+  );
+  await expectRefused(await hooks.send(server.url, ping()));
+  const ready = await get('/ready');
+  expect(ready.status).toBe(503);
+  expect(await ready.text()).toContain('READ_ONLY');
+  await using admin = new SQL(url, { max: 1 });
+  await admin`SELECT pg_promote()`;
+  await recovered();
+}, 300_000);
+
+test('a statement that the server cancels: 503, and the next request works', async () => {
+  await using admin = new SQL(url, { max: 1 });
+  await admin`BEGIN`.simple();
+  await admin`LOCK TABLE deliveries`;
+  const delivering = hooks.send(server.url, ping());
+  await until(
+    () => admin`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'`,
+    (rows) => rows.length > 0,
+  );
+  await expectRefused(await delivering);
+  await admin`ROLLBACK`.simple();
+}, 300_000);
