@@ -8,6 +8,8 @@ export interface PostgresFacts {
   major: number;
   /** Between the server and whatever connects to it, which may be a pooler. */
   isEncrypted: boolean;
+  /** Such as `UTF8`. */
+  encoding: string;
   isStandby: boolean;
   isReadOnly: boolean;
   /** Values of `synchronous_commit`, `fsync` and `full_page_writes`. */
@@ -28,6 +30,8 @@ export interface PostgresFacts {
   tidings: { schema: number; oldestCompatible: number; keyFingerprint: number | null } | null;
   /** Tables in the schema, whoever made them. */
   tables: number;
+  /** `tidings move` was interrupted. */
+  holdsUnfinishedMove: boolean;
 }
 
 /** Works without tables of Tidings too, and on a standby. */
@@ -49,6 +53,7 @@ const SERVER = sql`SELECT json_build_object(
   'version', split_part(current_setting('server_version'), ' ', 1),
   'major', current_setting('server_version_num')::int / 10000,
   'isEncrypted', coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
+  'encoding', current_setting('server_encoding'),
   'isStandby', pg_is_in_recovery(),
   'isReadOnly', current_setting('default_transaction_read_only') = 'on',
   'synchronousCommit', current_setting('synchronous_commit'),
@@ -68,6 +73,7 @@ const SERVER = sql`SELECT json_build_object(
     SELECT json_build_object('live', n_live_tup, 'dead', n_dead_tup) FROM pg_stat_user_tables
     WHERE schemaname = current_schema() AND relname = 'post_counts'),
   'tables', (SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()),
+  'holdsUnfinishedMove', to_regclass(quote_ident(current_schema()) || '.unfinished_move') IS NOT NULL,
   'isOurs', to_regclass(quote_ident(current_schema()) || '.tidings') IS NOT NULL)::text`;
 
 const TIDINGS = sql`SELECT json_build_object(

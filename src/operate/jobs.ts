@@ -1,5 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
-import { LeaseLost } from '../../db/failures.ts';
+import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
 import { deleteExpiredAudit } from '../audit/store.ts';
 import { countExpired } from '../deliveries/count-store.ts';
 import { deleteExpiredClaims, deleteExpiredDeliveries } from '../deliveries/store.ts';
@@ -18,7 +18,10 @@ export interface Job {
   name: string;
   /** A number of milliseconds, or a cron expression in UTC. */
   every: number | string;
-  /** `signal` is aborted when the process stops or no longer leads; `onAlive` may be called to say that a long run is not stuck. */
+  /**
+   * `signal` is aborted when the process stops or no longer leads; `onAlive` may be called to say that a long run is not
+   * stuck.
+   */
   run(signal: AbortSignal, onAlive?: () => void): Promise<unknown>;
 }
 
@@ -58,7 +61,7 @@ export function leaderJobs(deps: Deps): Job[] {
 export type RunningJobs = ReturnType<typeof startJobs>;
 
 /**
- * Runs each job on its beat until `stop`. None overlaps itself; a failure is logged, and each run is counted.
+ * Runs each job on its beat until `stop`. None overlaps itself; a failure is logged unless the database is away, and each run is counted.
  * `elapsedMs` is a clock that never goes back.
  */
 export function startJobs(
@@ -82,7 +85,9 @@ export function startJobs(
         metrics.jobs(job.name, 'failed').value++;
         if (error instanceof LeaseLost)
           log.warn({ job: job.name }, 'job ended: another process took it over');
-        else log.error({ job: job.name, err: error }, 'job failed');
+        // The database logs its own outages, once.
+        else if (!(error instanceof DatabaseUnavailable))
+          log.error({ job: job.name, err: error }, 'job failed');
       }
     }
     const tick = () => {
@@ -118,7 +123,8 @@ const REST_MS = 5;
 
 /**
  * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries and audit events after their retention,
- * limits on guessing, and marks of forms. In small batches, each a commit of its own, with a rest between them. `signal` ends it early, between two batches.
+ * limits on guessing, and marks of forms. In small batches, each a commit of its own, with a rest between them. `signal`
+ * ends it early, between two batches.
  */
 export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal) {
   // With a key, because deliveries go on meanwhile.

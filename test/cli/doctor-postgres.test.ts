@@ -109,6 +109,14 @@ test('a server that does not answer is a problem, without its password', async (
   expect(named('connections')).toBeUndefined();
 });
 
+test('a database that is not in UTF8 is a problem', async () => {
+  const name = 'latin1';
+  await run(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'LATIN1'`);
+  const named = await examine({ DATABASE_URL: server.url(name) });
+  expect(named('database server')).toMatchObject({ status: 'failed' });
+  expect(named('database server')?.message).toEndWith('/latin1 has the encoding LATIN1');
+});
+
 test('a setting that is wrong leaves the database unchecked', async () => {
   const named = await examine({ DATABASE_URL: 'mysql://127.0.0.1/tidings' });
   expect(named('settings')?.status).toBe('failed');
@@ -130,8 +138,9 @@ test.each([
     'failed',
     'A newer Tidings upgraded the database (schema 2; this one knows 1), and this version cannot use it',
   ],
+  ['CREATE TABLE unfinished_move ()', 'failed', 'The database holds an unfinished move'],
 ])('the schema after %s is %s', async (statement, status, message) => {
-  if (statement.startsWith('UPDATE')) await setUp();
+  if (!statement.includes('theirs')) await setUp();
   await run(statement);
   expect((await examine())('database schema')).toMatchObject({ status, message });
 });

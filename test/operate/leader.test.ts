@@ -2,8 +2,7 @@ import { expect, test } from 'bun:test';
 import { once } from 'node:events';
 import type { Lease, Storage } from '../../db/engine.ts';
 import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
-import type { Job } from '../../src/operate/jobs.ts';
-import { leaderJobs } from '../../src/operate/jobs.ts';
+import { type Job, leaderJobs, startJobs } from '../../src/operate/jobs.ts';
 import { startLeader } from '../../src/operate/leader.ts';
 import { valuesOf } from '../support/database.ts';
 import { createTestApp } from '../support/test-app.ts';
@@ -129,5 +128,17 @@ test('a process tries again when the database was away', async () => {
   const leadership = startLeader({ ...deps, db: storage }, () => []);
   await until(async () => leadership.isLeader(), isTrue);
   await leadership.stop();
+  expect(logged).toEqual([]);
+});
+
+test('a job that fails because the database is away is counted, not logged', async () => {
+  const { deps, logged } = createTestApp();
+  const away = { name: 'away', every: 1, run: () => Promise.reject(new DatabaseUnavailable(null)) };
+  const jobs = startJobs([away], deps);
+  await until(
+    async () => deps.metrics.jobs('away', 'failed').value,
+    (count) => count > 1,
+  );
+  await jobs.stop();
   expect(logged).toEqual([]);
 });

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Database, Engine, Storage } from '../../db/engine.ts';
-import { openPostgres } from '../../db/postgres/client.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
-import { giveBackDatabase, type TestDatabase, takeDatabase } from './postgres-databases.ts';
+import { createSharedPostgres, openPooledPostgres } from './postgres-databases.ts';
 import { allRows } from './rows.ts';
 
 // Databases for tests, on either engine: SQLite in memory, or with TEST_ENGINE=postgres a database of a real server.
@@ -20,14 +19,7 @@ export const testEngine: Engine = process.env.TEST_ENGINE === 'postgres' ? 'post
  */
 export function openTestDatabase(): Database {
   if (testEngine === 'sqlite') return openDatabase(':memory:');
-  const { open, remove } = postgresDatabase();
-  const db = open();
-  const close = db.close.bind(db);
-  let closed: Promise<void> | null = null;
-  db.close = () => {
-    closed ??= close().then(remove);
-    return closed;
-  };
+  const db = openPooledPostgres();
   afterAll(db.close);
   return db;
 }
@@ -39,7 +31,7 @@ export interface SharedDatabase {
 
 /** As `openTestDatabase`, for several processes. */
 export function createSharedDatabase(): SharedDatabase {
-  const { open, remove } = testEngine === 'sqlite' ? sqliteFile() : postgresDatabase();
+  const { open, remove } = testEngine === 'sqlite' ? sqliteFile() : createSharedPostgres();
   const opened: Database[] = [];
   afterAll(async () => {
     for (const db of opened) await db.close();
@@ -54,52 +46,11 @@ export function createSharedDatabase(): SharedDatabase {
   };
 }
 
-interface Fresh {
-  open(): Database;
-  remove(): Promise<void>;
-}
-
-function sqliteFile(): Fresh {
+function sqliteFile() {
   const folder = mkdtempSync(join(tmpdir(), 'tidings-database-'));
   return {
-    open: () => openDatabase(join(folder, 'tidings.db')),
+    open: (): Database => openDatabase(join(folder, 'tidings.db')),
     remove: async () => rmSync(folder, { recursive: true }),
-  };
-}
-
-/** A database on the shared server, taken at first use. */
-function postgresDatabase(): Fresh {
-  let taken: Promise<TestDatabase> | null = null;
-  return {
-    open: () =>
-      lazily(async () => {
-        taken ??= takeDatabase();
-        return openPostgres((await taken).url, 'server', { poolSize: 4, limits: LIMITS });
-      }),
-    async remove() {
-      if (taken !== null) await giveBackDatabase(await taken);
-    },
-  };
-}
-
-/** Generous, because the machine may be busy with other tests. */
-const LIMITS = { answerMs: 120_000, giveUpMs: 120_000 };
-
-/** A database that is opened at first use, because opening SQLite's takes no waiting and tests rely on it. */
-function lazily(open: () => Promise<Database>): Database {
-  let opened: Promise<Database> | null = null;
-  const ready = () => {
-    opened ??= open();
-    return opened;
-  };
-  return {
-    engine: 'postgres',
-    read: async (...given) => (await ready()).read(...given),
-    write: async (...given) => (await ready()).write(...given),
-    lease: async (names) => (await ready()).lease(names),
-    health: async () => (await ready()).health(),
-    sizes: async () => (await ready()).sizes(),
-    close: async () => (await opened)?.close(),
   };
 }
 

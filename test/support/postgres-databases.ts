@@ -1,63 +1,164 @@
+import { afterAll } from 'bun:test';
 import { basename } from 'node:path';
 import { SQL } from 'bun';
+import { sql } from 'drizzle-orm';
+import type { Database } from '../../db/engine.ts';
+import { openPostgres } from '../../db/postgres/client.ts';
 import { sharedPostgres } from './postgres-server.ts';
 
-// Databases of the shared server, used by one test after the other: to empty one costs a tenth of creating one. Those
-// that are idle are in a table of the server, because each test file has modules of its own.
+// Databases of the shared server for one test after the other: to empty one, with its connections open, costs a tenth
+// of creating one. Each test file has modules of its own, so a file leaves its databases to the next one in a table.
 
-export interface TestDatabase {
+interface Pooled {
+  db: Database;
   url: string;
   /** Of the schema as it was created. */
   fingerprint: string;
 }
 
-/** A database with the whole schema and without rows, which nobody else uses. */
-export async function takeDatabase(): Promise<TestDatabase> {
-  const server = await sharedPostgres();
-  await using admin = new SQL(server.url('postgres'), { max: 1 });
-  await admin.unsafe(`SELECT pg_advisory_xact_lock(2);
-    CREATE TABLE IF NOT EXISTS idle_databases (name text PRIMARY KEY, fingerprint text NOT NULL)`);
-  const [idle] = await admin`
-    DELETE FROM idle_databases WHERE name = (SELECT name FROM idle_databases LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING name, fingerprint`;
-  if (idle !== undefined) return { url: server.url(idle.name), fingerprint: idle.fingerprint };
-  const url = await server.createDatabase();
-  await using connection = new SQL(url, { max: 1 });
-  return { url, fingerprint: await fingerprintOf(connection) };
+/** Databases of this file that no test uses. */
+const idle: Pooled[] = [];
+let isEnding = false;
+
+afterAll(async () => {
+  isEnding = true;
+  for (const pooled of idle.splice(0)) await leave(pooled);
+});
+
+/** An empty database, taken at first use. `close` waits for its work and leaves it to the next test. */
+export function openPooledPostgres(): Database {
+  let taken: Promise<Pooled> | null = null;
+  let isClosed = false;
+  /** A lease lasts as long as its connection. */
+  let isReusable = true;
+  const running = new Set<Promise<unknown>>();
+  async function use<Result>(call: (db: Database) => Promise<Result>): Promise<Result> {
+    if (isClosed) throw new Error('the database was closed after its test');
+    taken ??= take();
+    const result = taken.then(({ db }) => call(db));
+    running.add(result);
+    try {
+      return await result;
+    } finally {
+      running.delete(result);
+    }
+  }
+  return {
+    engine: 'postgres',
+    read: (...given) => use((db) => db.read(...given)),
+    write: (...given) => use((db) => db.write(...given)),
+    lease(names) {
+      isReusable = false;
+      return use((db) => db.lease(names));
+    },
+    health: () => use((db) => db.health()),
+    sizes: () => use((db) => db.sizes()),
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      await Promise.allSettled(running);
+      if (taken === null) return;
+      const pooled = await taken;
+      if (!isReusable || !(await emptyTables(pooled))) await drop(pooled);
+      else if (isEnding) await leave(pooled);
+      else idle.push(pooled);
+    },
+  };
 }
 
-/** Empties a database that nobody uses any more for the next test, or drops it when a test changed its schema. */
-export async function giveBackDatabase({ url, fingerprint }: TestDatabase): Promise<void> {
-  const server = await sharedPostgres();
-  const isReusable = await emptyTables(url, fingerprint);
-  if (!isReusable) return server.dropDatabase(url);
-  await using admin = new SQL(server.url('postgres'), { max: 1 });
-  await admin`INSERT INTO idle_databases VALUES (${basename(new URL(url).pathname)}, ${fingerprint})`;
+/** A database that several processes open. */
+export function createSharedPostgres(): { open(): Database; remove(): Promise<void> } {
+  let url: Promise<string> | null = null;
+  return {
+    open() {
+      let opened: Promise<Database> | null = null;
+      const ready = async () => {
+        url ??= sharedPostgres().then((server) => server.createDatabase());
+        opened ??= url.then(connect);
+        return opened;
+      };
+      return {
+        engine: 'postgres',
+        read: async (...given) => (await ready()).read(...given),
+        write: async (...given) => (await ready()).write(...given),
+        lease: async (names) => (await ready()).lease(names),
+        health: async () => (await ready()).health(),
+        sizes: async () => (await ready()).sizes(),
+        close: async () => (await opened)?.close(),
+      };
+    },
+    async remove() {
+      if (url !== null) await (await sharedPostgres()).dropDatabase(await url);
+    },
+  };
 }
 
-/** False when the schema is not as it was. */
-async function emptyTables(url: string, fingerprint: string): Promise<boolean> {
-  await using connection = new SQL(url, { max: 1 });
-  if ((await fingerprintOf(connection)) !== fingerprint) return false;
-  // Without triggers and foreign keys.
-  await connection.unsafe(`DO $$ DECLARE name text; BEGIN
+/** Generous, because the machine may be busy with other tests. */
+const LIMITS = { answerMs: 120_000, giveUpMs: 120_000 };
+
+const connect = (url: string) => openPostgres(url, 'server', { poolSize: 4, limits: LIMITS });
+
+async function take(): Promise<Pooled> {
+  const pooled = idle.pop();
+  if (pooled !== undefined) return pooled;
+  const server = await sharedPostgres();
+  const left = await onServer(async (admin) => {
+    await admin.unsafe(`SELECT pg_advisory_xact_lock(2);
+      CREATE TABLE IF NOT EXISTS idle_databases (name text PRIMARY KEY, fingerprint text NOT NULL)`);
+    const [row] = await admin`
+      DELETE FROM idle_databases WHERE name = (SELECT name FROM idle_databases LIMIT 1 FOR UPDATE SKIP LOCKED)
+      RETURNING name, fingerprint`;
+    return row;
+  });
+  const url = left === undefined ? await server.createDatabase() : server.url(left.name);
+  const db = await connect(url);
+  return { db, url, fingerprint: left?.fingerprint ?? (await fingerprintOf(db)) };
+}
+
+/** Leaves a database to the next file. */
+async function leave({ db, url, fingerprint }: Pooled): Promise<void> {
+  await db.close();
+  const name = basename(new URL(url).pathname);
+  await onServer((admin) => admin`INSERT INTO idle_databases VALUES (${name}, ${fingerprint})`);
+}
+
+async function drop({ db, url }: Pooled): Promise<void> {
+  await db.close();
+  await (await sharedPostgres()).dropDatabase(url);
+}
+
+/** False when a test changed the schema. */
+async function emptyTables({ db, fingerprint }: Pooled): Promise<boolean> {
+  if ((await fingerprintOf(db)) !== fingerprint) return false;
+  await db.write((tx) => tx.run(EMPTY));
+  return true;
+}
+
+/** Without triggers and foreign keys. */
+const EMPTY = sql.raw(`DO $$ DECLARE name text; BEGIN
     SET LOCAL session_replication_role = replica;
     FOR name IN SELECT relname FROM pg_class
       WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> 'tidings'
     LOOP EXECUTE format('DELETE FROM %I', name); END LOOP;
     PERFORM setval(seqrelid, seqstart, false) FROM pg_sequence;
   END $$`);
-  return true;
+
+const FINGERPRINT = sql.raw(`
+  SELECT md5(string_agg(part, ',' ORDER BY part)) FROM (
+    SELECT concat(oid, relname) AS part FROM pg_class WHERE relnamespace = 'public'::regnamespace
+    UNION ALL SELECT concat(attrelid, attname) FROM pg_attribute
+      WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)
+    UNION ALL SELECT concat(tgname, tgenabled) FROM pg_trigger
+    UNION ALL SELECT concat(proname, md5(prosrc)) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+  ) parts`);
+
+async function fingerprintOf(db: Database): Promise<string> {
+  const [row] = await db.read((tx) => tx.values<[string]>(FINGERPRINT), { single: true });
+  return row?.[0] ?? '';
 }
 
-async function fingerprintOf(connection: SQL): Promise<string> {
-  const [found] = await connection`
-    SELECT md5(string_agg(part, ',' ORDER BY part)) AS fingerprint FROM (
-      SELECT oid::text || relname AS part FROM pg_class WHERE relnamespace = 'public'::regnamespace
-      UNION ALL SELECT attrelid || attname FROM pg_attribute
-        WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)
-      UNION ALL SELECT concat(tgname, tgenabled) FROM pg_trigger
-      UNION ALL SELECT proname || md5(prosrc) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
-    ) parts`;
-  return found.fingerprint;
+async function onServer<Result>(work: (admin: SQL) => Promise<Result>): Promise<Result> {
+  const server = await sharedPostgres();
+  await using admin = new SQL(server.url('postgres'), { max: 1 });
+  return await work(admin);
 }

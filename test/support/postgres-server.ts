@@ -116,6 +116,7 @@ export async function startPostgres(
     running.server.kill(signal);
     await running.server.exited;
     running.watchdog.kill('SIGKILL');
+    await running.watchdog.exited;
   };
   const signalAll = (signal: NodeJS.Signals) => {
     for (const pid of [running.server.pid, ...childrenOf(running.server.pid)]) process.kill(pid, signal);

@@ -52,9 +52,9 @@ async function inspect(url: string, clock: Clock): Promise<Inspection | Error> {
   }
 }
 
-/** Null unless its tables are those of this version, or of a newer one that this version works with. */
+/** Null unless it is whole and its tables are those of this version, or of a newer one that this version works with. */
 function usableDatabase({ db, facts }: Inspection): Inspection['db'] | null {
-  const { schema = 0, oldestCompatible = 0 } = facts.tidings ?? {};
+  const { schema = 0, oldestCompatible = 0 } = facts.holdsUnfinishedMove ? {} : (facts.tidings ?? {});
   return schema >= postgresMigrations.length && oldestCompatible <= postgresMigrations.length ? db : null;
 }
 

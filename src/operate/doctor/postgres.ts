@@ -37,6 +37,12 @@ export const postgresChecks = {
     const { facts, db } = postgres;
     const server = `PostgreSQL ${facts.version} at ${db.address.name}`;
     if (facts.major < OLDEST) return failed(`${server} is too old`, `Upgrade it to ${OLDEST} or newer`);
+    if (facts.encoding !== 'UTF8') {
+      return failed(
+        `${server} has the encoding ${facts.encoding}`,
+        "Create a database with TEMPLATE template0 ENCODING 'UTF8', and set DATABASE_URL to it",
+      );
+    }
     if (facts.isStandby) return failed(`${server} is a standby`, 'Set DATABASE_URL to the primary');
     if (facts.isReadOnly) {
       return failed(
@@ -69,6 +75,12 @@ export const postgresChecks = {
       return facts.tables > 0
         ? failed('The database has tables of another program', 'Set DATABASE_URL to a database of its own')
         : warning('The database is empty', `"${tidings} serve" creates the tables`);
+    }
+    if (facts.holdsUnfinishedMove) {
+      return failed(
+        'The database holds an unfinished move',
+        `Run "${tidings} move" again to finish it, or drop the database`,
+      );
     }
     const { schema, oldestCompatible } = facts.tidings;
     if (schema === known) return ok(`The database has the schema of this version (${known})`);
