@@ -23,7 +23,7 @@ export interface WriteOptions {
    * single writer, which keeps the order of all work.
    */
   key?: string | undefined;
-  /** How long to wait for other writers, in milliseconds. */
+  /** How long to wait in all for other work before this one begins, in milliseconds. */
   giveUpMs?: number | undefined;
   /** Rejects with `LeaseLost` unless this lease is still held at the commit. */
   lease?: Lease | undefined;
