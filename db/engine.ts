@@ -39,6 +39,7 @@ export interface Storage {
    * Runs `work` in a transaction, which it may share with other work, and resolves when it is on the disk. Work that
    * throws leaves nothing behind, rejects with what it threw, and does not affect the others. Waits for other writers
    * without holding the thread, and rejects after `giveUpMs`. Rejects when a body waits for anything but a store.
+   * On PostgreSQL, work may run again after a deadlock or a lost connection, so it changes nothing but the database.
    */
   write<Result>(work: (tx: WriteTx) => Result | Promise<Result>, options?: WriteOptions): Promise<Result>;
 }
