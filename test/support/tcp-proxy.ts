@@ -22,6 +22,8 @@ export interface TcpProxy extends AsyncDisposable {
    * connections at a time counted once. The end of a snapshot, which nobody waits for, does not count.
    */
   readonly roundTrips: number;
+  /** True while no client waits for an answer. */
+  readonly isQuiet: boolean;
   /** How many connections are open. */
   readonly connections: number;
   /**
@@ -117,6 +119,9 @@ export async function startTcpProxy(target: Target): Promise<TcpProxy> {
     losesAnswerTo: () => false,
     get roundTrips() {
       return roundTrips;
+    },
+    get isQuiet() {
+      return waiting.size === 0;
     },
     get connections() {
       return open.size / 2;
