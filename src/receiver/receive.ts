@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import type { WriteTx } from '../../db/engine.ts';
 import { retentionDaysOf } from '../audit/model.ts';
 import { DUPLICATE_REASON, type WebhookReceived } from '../deliveries/model.ts';
-import { claimDelivery, findAddress, insertDelivery } from '../deliveries/store.ts';
+import { claimDelivery, findAddress, insertClaimed, insertDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import { UploadError } from '../http/request.ts';
 import { type Repository, type RepositoryIdentity, RepositoryName } from '../integrations/model.ts';
@@ -180,9 +180,8 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
         title: result.title,
         reason: result.outcome === 'ignored' ? result.reason : null,
         payload: { event: name, action, data },
-        sameBodyAs: claim.sameBodyAs,
       } as const;
-      await insertDelivery(tx, logged, now);
+      await insertClaimed(tx, logged, now);
       return status;
     };
     // The versions of one event keep their order. What is learned of a repository may concern all of its deliveries.
