@@ -59,8 +59,10 @@ const deleteExpired =
   (table: typeof deliveries | typeof deliveryClaims) =>
   async (tx: WriteTx, asOf: Date, limit: number): Promise<number> => {
     const { rowKey } = dialectOf(tx);
-    const expired = sql`select ${rowKey} from ${table} where expires_at <= ${asOf.getTime()} limit ${limit}`;
-    const deleted = sql`delete from ${table} where ${rowKey} in (${expired}) returning 1`;
+    const isExpired = sql`expires_at <= ${asOf.getTime()}`;
+    const expired = sql`select ${rowKey} from ${table} where ${isExpired} limit ${limit}`;
+    // Checked again, because a delivery may renew its claim meanwhile: PostgreSQL before 18.1 keeps a row's old place.
+    const deleted = sql`delete from ${table} where ${isExpired} and ${rowKey} in (${expired}) returning 1`;
     return (await tx.values(deleted)).length;
   };
 

@@ -23,7 +23,10 @@ const PER_CLIENT: Limit = { name: 'client', burst: 30, everyMs: 4_000 };
 /** Attempts on one account from all clients together, known browsers aside: 8,640 a day. */
 const PER_ACCOUNT: Limit = { name: 'account', burst: 100, everyMs: 10_000 };
 
-/** How far the clocks of two processes may differ before one of them counts as wrong. */
+/**
+ * How far the clocks of two processes may differ, in milliseconds. An attempt that a fast clock counted is not forgotten
+ * by a slower one, so that nobody gets more attempts by turning from one process to the other.
+ */
 const MAX_SKEW_MS = 900_000;
 
 /** How often refusals that cost no hash are written to the audit log. */
@@ -112,7 +115,7 @@ async function readBuckets(tx: ReadTx, buckets: readonly Bucket[], now: number) 
   );
   return buckets.map(({ key, limit }) => {
     const fullAt = stored.get(key) ?? now;
-    // A time that no attempt can have set comes from a clock that was wrong, and would lock people out.
+    // A later time comes from a clock that was wrong, and would lock people out.
     const isPossible = fullAt > now && fullAt <= now + limit.burst * limit.everyMs + MAX_SKEW_MS;
     return { key, limit, fullAt: isPossible ? fullAt : now };
   });

@@ -161,6 +161,16 @@ describe('a network that swallows everything', () => {
     await expectNothingRecorded();
   }, 300_000);
 
+  test('does not keep a process from stopping in time', async () => {
+    // Whatever opens a connection waits for minutes.
+    const patient = `${through(proxy, url)}?connect_timeout=200`;
+    const stopping = await fleet.add({ DATABASE_URL: patient });
+    proxy.isSilent = true;
+    expect((await fetch(`${stopping.url}/ready`)).status).toBe(503);
+    expect(await fleet.end(stopping)).toBe(0);
+    expect(await stopping.stderr()).toContain('ended without waiting for the database any longer');
+  }, 300_000);
+
   test('costs one request when another machine took over the address', async () => {
     // All connections of the pool are open and idle.
     await Promise.all(Array.from({ length: 20 }, list));
