@@ -13,7 +13,10 @@ declare const writes: unique symbol;
 export type WriteTx = ReadTx & { readonly [writes]: true };
 
 export interface ReadOptions {
-  /** The work reads one statement, which is a snapshot by itself. It then costs one round trip. */
+  /**
+   * The work reads one statement, which is a snapshot by itself, and sends it before it waits for anything. It then costs
+   * one round trip.
+   */
   single?: boolean;
 }
 

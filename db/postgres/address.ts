@@ -104,9 +104,10 @@ function readParameters(text: string): Parameters {
     );
   }
   const [isHost, host = '', port = ''] = HOST.exec(hosts) ?? [];
-  if (isOfForm === undefined || isHost === undefined) {
+  // A "@" after the host is one of the password: it must appear in no message.
+  if (isOfForm === undefined || isHost === undefined || database.includes('@')) {
     throw new AddressError(
-      'it is not of the form postgres://user:password@host:port/database. The characters @, / and ? in a password must be percent-encoded',
+      'it is not of the form postgres://user:password@host:port/database. The characters @, /, ? and % in a password must be percent-encoded',
     );
   }
   set('user', user);

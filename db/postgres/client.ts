@@ -217,6 +217,9 @@ async function findWays(
 
 function adviceFor(error: unknown, setting: string): string {
   const state = sqlStateOf(error);
+  if (/no pg_hba\.conf entry/.test(messageOf(error))) {
+    return `Allow this connection in pg_hba.conf of the server, or correct the user and database in ${setting}.`;
+  }
   if (state.startsWith('28') || /authentication failed/i.test(messageOf(error))) {
     return `Check the user and the password in ${setting}.`;
   }

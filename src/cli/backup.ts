@@ -12,8 +12,7 @@ import { fields, print } from './output.ts';
 
 // Neither opens the services: a backup must be possible without the key, and a restore without a database.
 
-const POSTGRES =
-  'the embedded file, but DATABASE_URL is set. For PostgreSQL, use pg_dump or point-in-time recovery (docs/postgresql.md)';
+const EMBEDDED = 'the embedded file, but DATABASE_URL is set. For PostgreSQL, use';
 
 const TARGET = 'a path, or s3://bucket/key (see the BACKUP_S3_… settings of serve)';
 
@@ -31,7 +30,7 @@ export function addBackupCommands(program: Command, context: CliContext): void {
       const { dataDir, secretKey, s3, database } = configOf(context, command);
       if (database !== undefined && !keyOnly) {
         throw new BackupError(
-          `This command backs up ${POSTGRES}. "${tidings} backup --key-only FILE" writes the secret key, which belongs to the backup`,
+          `This command backs up ${EMBEDDED} pg_dump or point-in-time recovery (docs/postgresql.md). "${tidings} backup --key-only FILE" writes the secret key, which belongs to the backup`,
         );
       }
       process.umask(0o077);
@@ -57,7 +56,11 @@ export function addBackupCommands(program: Command, context: CliContext): void {
     .option('--new-key', 'go on without the key of the backup; every integration then needs a new secret')
     .action(async (file: string, { force = false, newKey = false }, command: Command) => {
       const { dataDir, secretKey, s3, database } = configOf(context, command);
-      if (database !== undefined) throw new BackupError(`This command restores ${POSTGRES}`);
+      if (database !== undefined) {
+        throw new BackupError(
+          `This command restores ${EMBEDDED} pg_restore or point-in-time recovery (docs/postgresql.md)`,
+        );
+      }
       process.umask(0o077);
       const target = { dataDir, file, secretKey, s3, now: systemClock.now() };
       const restored = await restoreBackup({ ...target, force, newKey });

@@ -39,7 +39,7 @@ const MAX_WIDTH = 400;
 export function addDoctorCommand(program: Command, { terminal, environment }: CliContext): void {
   const command = program
     .command('doctor')
-    .description('look for what is wrong with the configuration, the data folder and the running server')
+    .description('look for what is wrong with the configuration, the database and the running server')
     .option('--offline', 'send requests only to the running server and Unkey, not to providers')
     .option('--full', 'check every index of the database too, as a backup does; takes longer')
     .option('--key <key>', 'an API key that should work: shows whether Unkey lets the root key verify');

@@ -14,7 +14,7 @@ const EXIT_MS = 9_500;
 export function addServeCommand(program: Command, context: CliContext): void {
   const command = program.command('serve').description('run the service until it is told to stop');
   addSettings(command)
-    .option('--demo', 'fill an empty data folder with a demo organization, and print what to try')
+    .option('--demo', 'fill an empty database with a demo organization, and print what to try')
     .option(
       '--new-database',
       'begin with an empty database where a key or backups show that there was another one',
@@ -29,7 +29,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
         const actor = actorOf('command');
         const person = { ...services, actor, keys: services.keys.as(actor) };
         const shown = demo ? await openDemo(person, join(config.dataDir, 'demo.key')) : null;
-        const setup = await createSetupLink(services);
+        const setup = await createSetupLink(services, { keepsEarlier: services.db.engine === 'postgres' });
         const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
         const server = await startServer(services, config);
         context.terminal.write(`Listening on ${server.url}\n`);

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { DatabaseUnavailable } from '../../db/failures.ts';
 import type { Deps } from '../deps.ts';
 import { bearerChallenge, documented, refusal } from '../http/openapi.ts';
 import { bearerToken } from '../http/request.ts';
@@ -94,9 +95,11 @@ export function metrics(
     '/metrics',
     async ({ request }) => {
       requireMetricsAccess(request, peerAddress(request), metricsToken);
-      const text = await deps.metrics.registry.render((metric, error) =>
-        deps.log.warn({ metric, err: error }, 'a metric could not be read'),
-      );
+      const text = await deps.metrics.registry.render((metric, error) => {
+        // The connections log an outage once, for all that need the database.
+        if (!(error instanceof DatabaseUnavailable))
+          deps.log.warn({ metric, err: error }, 'a metric could not be read');
+      });
       return plainText(text, 'text/plain; version=0.0.4; charset=utf-8');
     },
     {

@@ -51,12 +51,19 @@ async function hashPassword(
   return guard.passwords.hash(password, { source: linkHash, isKnown: true, signal });
 }
 
-/** The path of a new setup link; null once there is a user. Earlier setup links stop working. */
-export function createSetupLink(deps: Pick<Deps, 'db' | 'clock'>): Promise<string | null> {
+/**
+ * The path of a new setup link; null once there is a user. Earlier setup links stop working, unless `keepsEarlier`:
+ * processes that share a database each print one.
+ */
+export function createSetupLink(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  { keepsEarlier = false } = {},
+): Promise<string | null> {
   const { token, row } = newLink(deps, 'setup');
   return deps.db.write(async (tx) => {
-    await store.deleteLinks(tx, 'setup');
-    if (await store.hasUsers(tx)) return null;
+    const isSetUp = await store.hasUsers(tx);
+    if (isSetUp || !keepsEarlier) await store.deleteLinks(tx, 'setup');
+    if (isSetUp) return null;
     await store.insertLink(tx, row);
     return `/setup?token=${token}`;
   });

@@ -36,7 +36,7 @@ test('a page says that the database is away, and tries again by itself', async (
   expect(logged.filter(({ msg }) => msg !== 'request')).toEqual([]);
 });
 
-test('a form says that it was not saved, and is not sent again', async () => {
+test('a form says how to send it again, and is not sent by itself', async () => {
   const { ask } = appWithoutDatabase();
   const response = await ask('/dashboard/~/sign-out', {
     method: 'POST',
@@ -45,7 +45,9 @@ test('a form says that it was not saved, and is not sent again', async () => {
   });
   expect(response.status).toBe(503);
   expect(response.headers.get('refresh')).toBeNull();
-  expect(await response.text()).toContain('what you just sent was not saved');
+  const text = await response.text();
+  expect(text).toContain('What you just sent may not be saved.');
+  expect(text).toContain('Reload this page in a moment.');
 });
 
 test('the content API answers 503 with Retry-After', async () => {

@@ -323,4 +323,16 @@ describe('setting up', () => {
     expect([(await stranger(older)).status, (await stranger(path)).status]).toEqual([404, 200]);
     expect((await allRows(app.db)).one_time_links).toHaveLength(1);
   });
+
+  test('has a link for each process that shares the database, and the first account ends them all', async () => {
+    const app = createTestApp();
+    const start = async () => tokenIn((await createSetupLink(app.deps, { keepsEarlier: true })) ?? '');
+    const [first, second] = [await start(), await start()];
+    expect((await visitor(app)('/setup', form({ ...fields, token: first }))).status).toBe(303);
+    const eve = form({ ...fields, email: 'eve@evil.example', token: second });
+    expect((await visitor(app)('/setup', eve)).status).toBe(404);
+    const { users, one_time_links } = await allRows(app.db);
+    expect(users).toMatchObject([{ email: EMAIL }]);
+    expect(one_time_links).toEqual([]);
+  });
 });

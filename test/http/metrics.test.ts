@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { DatabaseUnavailable } from '../../db/failures.ts';
 import { createApp } from '../../src/app.ts';
 import { type KeyService, KeyServiceUnavailable } from '../../src/keys/service.ts';
 import { providers } from '../../src/providers/index.ts';
@@ -283,4 +284,13 @@ test('a metric that cannot be read is left out and logged, and the others are th
     level: 'warn',
     metric: 'tidings_delivery_claims',
   });
+});
+
+test('while the database is away, its metrics are left out and not logged', async () => {
+  const app = createTestApp();
+  const away = () => Promise.reject(new DatabaseUnavailable(new Error('connection refused')));
+  const { status, text } = await ask({ ...app, deps: { ...app.deps, db: { ...app.db, read: away } } });
+  expect(status).toBe(200);
+  expect(text).toContain('# TYPE tidings_delivery_claims gauge\n# HELP');
+  expect(app.logged.filter(({ msg }) => msg !== 'request')).toEqual([]);
 });

@@ -89,7 +89,7 @@ test.each([
   ],
   [
     'restore',
-    'This command restores the embedded file, but DATABASE_URL is set. For PostgreSQL, use pg_dump or point-in-time recovery (docs/postgresql.md)',
+    'This command restores the embedded file, but DATABASE_URL is set. For PostgreSQL, use pg_restore or point-in-time recovery (docs/postgresql.md)',
   ],
 ])('%s refuses PostgreSQL, and names what to use', async (command, message) => {
   const result = await run([command, file()], POSTGRES);

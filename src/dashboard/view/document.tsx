@@ -231,12 +231,12 @@ export function databaseAwayPage(method: string, { status, headers }: AppError):
     <>
       <h1>One moment, please</h1>
       <p class="lede">
-        The database cannot be reached right now. What you saved before is safe
-        {isForm ? '; what you just sent was not saved.' : '.'}
+        The database cannot be reached right now. What you saved before is safe.
+        {isForm && ' What you just sent may not be saved.'}
       </p>
       <p class="muted">
         {isForm
-          ? 'Go back with your browser, which keeps what you typed, and send it again in a moment.'
+          ? 'Reload this page in a moment. When your browser asks, confirm that it sends the form again.'
           : `This page tries again every ${seconds} seconds.`}
       </p>
     </>,

@@ -48,6 +48,7 @@ describe('the parts of an address', () => {
 test.each<[address: string, message: string]>([
   ['mysql://u:secret@h/d', 'not of the form'],
   ['postgres://u:sec/ret@h/d', 'not of the form'],
+  ['postgres://u:p@sec/ret@h/d', 'must be percent-encoded'],
   ['postgres://u:secret@h:port/d', 'not of the form'],
   ['postgres://u:secret@a,b/d', 'several hosts'],
   ['postgres://u:secret@a:1,b:2/d', 'several hosts'],
@@ -162,6 +163,8 @@ describe('sslmode', () => {
     expect(await connects(secured, 'sslmode=allow', { user: 'with_tls' })).toBe(true);
     expect(await connects(secured, 'sslmode=prefer', { user: 'without_tls' })).toBe(false);
     await expect(connects(secured, 'sslmode=disable', { user: 'with_tls' })).rejects.toThrow();
+    const refused = `postgres://with_tls@localhost:${secured.port}/postgres?sslmode=disable`;
+    await expect(openPostgres(refused)).rejects.toThrow('Allow this connection in pg_hba.conf');
     await expect(connects(secured, 'sslmode=require', { user: 'without_tls' })).rejects.toThrow();
   }, 120_000);
 
