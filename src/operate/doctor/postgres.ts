@@ -1,3 +1,4 @@
+import { PostgresError } from '../../../db/failures.ts';
 import { migrations } from '../../../db/postgres/migrate.ts';
 import { messageOf } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
@@ -179,7 +180,11 @@ export const postgresChecks = {
         ? warning(`The read replica is more than ${REPLICA_LIMIT_MS / 1000} seconds behind`, advice)
         : ok(`The read replica is ${(behindMs / 1000).toFixed(1)} s behind`);
     } catch (error) {
-      return warning(`The read replica cannot be used: ${messageOf(error)}`, advice);
+      const isExplained = error instanceof PostgresError;
+      return warning(
+        isExplained ? error.message : `The read replica cannot be used: ${messageOf(error)}`,
+        advice,
+      );
     }
   }),
 } satisfies Record<string, Check>;
