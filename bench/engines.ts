@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { SQL } from 'bun';
 import { Command } from 'commander';
 import { progressBar } from '../src/cli/output.ts';
 import type { Deps } from '../src/deps.ts';
@@ -33,8 +34,8 @@ interface Options {
 interface Target {
   posts: SeededPosts;
   newPushes(count: number): Load;
-  /** Of the main process of PostgreSQL; null on SQLite. */
-  databasePid: number | null;
+  /** PostgreSQL; null on SQLite. */
+  database: { pid: number; url: string } | null;
 }
 
 /** A target with the processes that share the load. */
@@ -89,7 +90,7 @@ async function startContenders(folder: string, defer: Defer): Promise<Contender[
 
   const dataDir = join(folder, 'data');
   const data = openDataFolder(dataDir);
-  const sqlite = { ...(await fill(data)), databasePid: null };
+  const sqlite = { ...(await fill(data)), database: null };
   data.close();
 
   // As it comes, with synchronous commits to the disk.
@@ -101,7 +102,7 @@ async function startContenders(folder: string, defer: Defer): Promise<Contender[
     log,
     process: 'bench',
   });
-  const postgres = { ...(await fill(shared)), databasePid: server.pid };
+  const postgres = { ...(await fill(shared)), database: { pid: server.pid, url } };
   await shared.db.close();
 
   const servers: Server[] = [];
@@ -166,6 +167,7 @@ async function measure(
   try {
     // The first round is not counted: code is compiled and files are read into memory.
     for (let round = 0; round <= rounds; round++) {
+      if (round === 1) await collectStatistics(contenders);
       for (const [index, each] of cases.entries()) {
         for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
           const sample = await takeSample(contender, each, load);
@@ -180,6 +182,15 @@ async function measure(
   return samples;
 }
 
+/** As PostgreSQL does by itself in the first minutes. Until then it may choose plans for empty tables. */
+async function collectStatistics(contenders: readonly Contender[]): Promise<void> {
+  const urls = contenders.flatMap(({ target }) => target.database?.url ?? []);
+  for (const url of new Set(urls)) {
+    await using connection = new SQL(url, { max: 1 });
+    await connection`VACUUM ANALYZE`;
+  }
+}
+
 /** The processes share the connections, as behind a load balancer. */
 async function takeSample(
   { target, servers }: Contender,
@@ -187,10 +198,10 @@ async function takeSample(
   options: LoadOptions,
 ): Promise<Sample> {
   const loads = servers.map(() => loadFor(target));
-  const { databasePid } = target;
+  const { database } = target;
   const readCpu = () => [
     sum(servers.map(({ pid }) => cpuSeconds(pid))),
-    databasePid === null ? null : cpuSecondsOfTree(databasePid),
+    database === null ? null : cpuSecondsOfTree(database.pid),
   ];
   const before = readCpu();
   const results = await Promise.all(
@@ -203,14 +214,14 @@ async function takeSample(
   );
   const after = readCpu();
   const requests = sum(results.map((result) => result.requests)) ?? 0;
-  const [own, database] = after.map((seconds, side) => {
+  const [own, ofDatabase] = after.map((seconds, side) => {
     const earlier = before[side];
     return seconds === null || earlier == null ? null : ((seconds - earlier) / requests) * 1e6;
   });
   return {
     requestsPerSecond: results.reduce((rate, result) => rate + result.requests / result.seconds, 0),
     cpuMicrosecondsPerRequest: own ?? null,
-    databaseMicrosecondsPerRequest: database ?? null,
+    databaseMicrosecondsPerRequest: ofDatabase ?? null,
   };
 }
 

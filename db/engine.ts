@@ -13,7 +13,10 @@ declare const writes: unique symbol;
 export type WriteTx = ReadTx & { readonly [writes]: true };
 
 export interface ReadOptions {
-  /** The work reads one statement, which is a snapshot by itself. It then costs one round trip. */
+  /**
+   * The work reads one statement, which is a snapshot by itself, and sends it before it waits for anything. It then costs
+   * one round trip.
+   */
   single?: boolean;
 }
 
@@ -23,7 +26,7 @@ export interface WriteOptions {
    * single writer, which keeps the order of all work.
    */
   key?: string | undefined;
-  /** How long to wait for other writers, in milliseconds. */
+  /** How long to wait in all for other work before this one begins, in milliseconds. */
   giveUpMs?: number | undefined;
   /** Rejects with `LeaseLost` unless this lease is still held at the commit. */
   lease?: Lease | undefined;
@@ -39,6 +42,7 @@ export interface Storage {
    * Runs `work` in a transaction, which it may share with other work, and resolves when it is on the disk. Work that
    * throws leaves nothing behind, rejects with what it threw, and does not affect the others. Waits for other writers
    * without holding the thread, and rejects after `giveUpMs`. Rejects when a body waits for anything but a store.
+   * On PostgreSQL, work may run again after a deadlock or a lost connection, so it changes nothing but the database.
    */
   write<Result>(work: (tx: WriteTx) => Result | Promise<Result>, options?: WriteOptions): Promise<Result>;
 }

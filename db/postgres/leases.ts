@@ -119,7 +119,8 @@ export function createLeases(
       else observe(name, fence, beat, sentAt);
     }
     forget(names, new Set(rows.flatMap(([name, , beat]) => (beat === null ? [] : [name]))));
-    if (taken === null) return null;
+    // Another process was faster with the name that seemed free. The next ones may still be.
+    if (taken === null) return rows.length < names.length ? lease(names) : null;
     held.add(taken);
     return toLease(taken);
   }

@@ -116,7 +116,7 @@ async function send(
 export interface Limits {
   /** How long a statement may wait for its answer without the time for locks, and a body send none, in milliseconds. */
   answerMs: number;
-  /** How long work waits for a connection, and then for other writers, unless it says so itself. */
+  /** How long work waits in all for its turn, a connection and other writers, unless it says so itself. */
   giveUpMs: number;
 }
 
@@ -141,12 +141,12 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
 
   /** Runs `work` on a connection of the pool, again after a failure that left nothing behind. */
   async function onSession<Result>(
-    waitMs: number,
+    leftMs: () => number,
     isWrite: boolean,
     run: (session: Session, work: Work) => Promise<Result>,
   ): Promise<Result> {
     for (let retries = 0; ; retries++) {
-      const session = await pool.acquire(waitMs);
+      const session = await pool.acquire(leftMs());
       const ended = Promise.withResolvers<never>();
       const work: Work = { isWrite, failure: null, isCommitting: false, idleTicks: 0, ended };
       session.work = work;
@@ -166,7 +166,7 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
     { single = false }: ReadOptions = {},
   ): Promise<Result> {
     refuseNested();
-    return onSession(limits.giveUpMs, false, async (session, present) => {
+    return onSession(untilGiveUp(limits.giveUpMs), false, async (session, present) => {
       const { tx, connection } = session;
       if (single) return await runBody(() => work(tx));
       void sendAhead(session, present, BEGIN_READ);
@@ -185,13 +185,14 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
   ): Promise<Result> {
     refuseNested();
     if (lease?.isHeld() === false) throw new LeaseLost(`the lease ${lease.name} was lost`);
-    const lockMs = Math.max(1, Math.ceil(giveUpMs));
+    const leftMs = untilGiveUp(giveUpMs);
     return lines.enter(key, giveUpMs, () =>
-      onSession(giveUpMs, true, async (session, present) => {
+      onSession(leftMs, true, async (session, present) => {
         const { tx, connection } = session;
+        const lockMs = Math.max(1, Math.ceil(leftMs()));
         const ahead = (text: string, ...params: unknown[]) =>
           sendAhead(session, present, text, params, limits.answerMs + lockMs);
-        const begun = ahead(BEGIN_WRITE);
+        const begun = sendAhead(session, present, BEGIN_WRITE);
         void (key === undefined ? ahead(LOCK_ALL, String(lockMs)) : ahead(LOCK_KEY, String(lockMs), key));
         const leased = lease && ahead(CHECK_LEASE, lease.name, lease.fence);
         try {
@@ -210,6 +211,12 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
   }
 
   return { read, write };
+}
+
+/** Begins to count, and returns a function that returns how much is left, in milliseconds. */
+function untilGiveUp(giveUpMs: number): () => number {
+  const end = performance.now() + giveUpMs;
+  return () => Math.max(end - performance.now(), 0);
 }
 
 /** Keeps the order of works of one key in this process, and lets one of them at a time wait for the lock. */

@@ -82,6 +82,8 @@ export function createStorage(connection: Drizzle): Storage {
     work: (tx: ReadTx) => Result | Promise<Result>,
     { single = false }: ReadOptions = {},
   ): Promise<Result> {
+    // Its statement is done when `work` returns.
+    if (single && turns.areIdle()) return work(tx);
     const turn = turns.enter();
     if (turn !== null) await turn;
     try {
@@ -212,7 +214,7 @@ function createTurns() {
     });
   }
 
-  return { enter, leave, whenStuck };
+  return { enter, leave, whenStuck, areIdle: () => present === 0 };
 }
 
 /** Returns a function that reports the outcome, to be called after the commit. */

@@ -20,12 +20,10 @@ export type Delivery = Omit<Row, 'event' | 'action' | 'data' | 'bodyHash' | 'exp
 /** An entry to write, with the hash of its body when the sender was verified. */
 export type NewDelivery = Delivery & { bodyHash: Buffer | null };
 
-/** `sameBodyAs` is the id of an earlier delivery with the same body, `title` that of the delivery that holds the claim. */
-export type Claim =
-  | { state: 'claimed'; sameBodyAs: string | null }
-  | { state: 'duplicate'; title: string | null };
+/** `title` is that of the delivery that holds the claim. */
+export type Claim = { state: 'claimed' } | { state: 'duplicate'; title: string | null };
 
-type Claimable = Pick<NewDelivery, 'integrationId' | 'referenceId' | 'bodyHash'>;
+type Claimable = Pick<NewDelivery, 'integrationId' | 'referenceId'>;
 
 /** The integration of a webhook's URL, with its sealed secrets, and the repository; null for what does not exist. */
 export async function findAddress(tx: ReadTx, integrationId: string, repositoryId: string | null) {
@@ -34,19 +32,21 @@ export async function findAddress(tx: ReadTx, integrationId: string, repositoryI
 
 /** Claims the delivery id for 24 hours, in one atomic statement; a claim that has expired is renewed. */
 export async function claimDelivery(tx: WriteTx, delivery: Claimable, now: Date): Promise<Claim> {
-  const { integrationId, referenceId, bodyHash } = delivery;
-  const { claim, sameBody, title } = statements(tx);
+  const { integrationId, referenceId } = delivery;
+  const { claim, title } = statements(tx);
   const expiresAt = now.getTime() + DEDUP_WINDOW_MS;
-  const [claims, same] = await Promise.all([
-    claim.all({ integrationId, deliveryId: referenceId ?? '', now: now.getTime(), expiresAt }),
-    bodyHash === null ? undefined : sameBody.get({ integrationId, bodyHash, referenceId }),
-  ]);
-  if (claims.length > 0) return { state: 'claimed', sameBodyAs: same?.referenceId ?? null };
+  const id = { integrationId, deliveryId: referenceId ?? '' };
+  if ((await claim.all({ ...id, now: now.getTime(), expiresAt })).length > 0) return { state: 'claimed' };
   return { state: 'duplicate', title: (await title.get({ integrationId, referenceId }))?.title ?? null };
 }
 
 export async function insertDelivery(tx: WriteTx, entry: NewDelivery, now: Date): Promise<void> {
   await statements(tx).insert.run(toRow(entry, now));
+}
+
+/** Writes the entry of a delivery that was claimed, with the id of an earlier delivery that had the same body. */
+export async function insertClaimed(tx: WriteTx, entry: NewDelivery, now: Date): Promise<void> {
+  await statements(tx).insertClaimed.run(toRow(entry, now));
 }
 
 /** Writes an entry, or adds one arrival to the entry that has its id. */
@@ -59,8 +59,10 @@ const deleteExpired =
   (table: typeof deliveries | typeof deliveryClaims) =>
   async (tx: WriteTx, asOf: Date, limit: number): Promise<number> => {
     const { rowKey } = dialectOf(tx);
-    const expired = sql`select ${rowKey} from ${table} where expires_at <= ${asOf.getTime()} limit ${limit}`;
-    const deleted = sql`delete from ${table} where ${rowKey} in (${expired}) returning 1`;
+    const isExpired = sql`expires_at <= ${asOf.getTime()}`;
+    const expired = sql`select ${rowKey} from ${table} where ${isExpired} limit ${limit}`;
+    // Checked again, because a delivery may renew its claim meanwhile: PostgreSQL before 18.1 keeps a row's old place.
+    const deleted = sql`delete from ${table} where ${isExpired} and ${rowKey} in (${expired}) returning 1`;
     return (await tx.values(deleted)).length;
   };
 
@@ -68,9 +70,22 @@ export const deleteExpiredClaims = deleteExpired(deliveryClaims);
 export const deleteExpiredDeliveries = deleteExpired(deliveries);
 
 const statements = prepared((db) => {
-  const insert = () => db.insert(deliveries).values(placeholdersFor(getTableColumns(deliveries)));
+  const values = placeholdersFor(getTableColumns(deliveries));
+  const insert = () => db.insert(deliveries).values(values);
   const integrationId = sql.placeholder('integrationId');
   const referenceId = sql.placeholder('referenceId');
+  const sameBody = db
+    .select({ referenceId: deliveries.referenceId })
+    .from(deliveries)
+    .where(
+      and(
+        eq(deliveries.integrationId, values.integrationId),
+        eq(deliveries.bodyHash, values.bodyHash),
+        isNotNull(deliveries.bodyHash),
+        ne(deliveries.referenceId, values.referenceId),
+      ),
+    )
+    .limit(1);
   return {
     address: db
       .select({
@@ -97,6 +112,10 @@ const statements = prepared((db) => {
       .where(eq(integrations.id, integrationId))
       .prepare(),
     insert: insert().prepare(),
+    insertClaimed: db
+      .insert(deliveries)
+      .values({ ...values, sameBodyAs: sql`(${sameBody})` })
+      .prepare(),
     count: insert()
       .onConflictDoUpdate({ target: deliveries.id, set: { count: sql`${deliveries.count} + 1` } })
       .prepare(),
@@ -109,19 +128,6 @@ const statements = prepared((db) => {
         setWhere: lte(deliveryClaims.expiresAt, sql.placeholder('now')),
       })
       .returning({ claimed: deliveryClaims.deliveryId })
-      .prepare(),
-    sameBody: db
-      .select({ referenceId: deliveries.referenceId })
-      .from(deliveries)
-      .where(
-        and(
-          eq(deliveries.integrationId, integrationId),
-          eq(deliveries.bodyHash, sql.placeholder('bodyHash')),
-          isNotNull(deliveries.bodyHash),
-          ne(deliveries.referenceId, referenceId),
-        ),
-      )
-      .limit(1)
       .prepare(),
     title: db
       .select({ title: deliveries.title })

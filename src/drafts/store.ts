@@ -163,24 +163,22 @@ export async function readScope(
         .where(and(isOfScope, isOneOf))
         .all();
       const keys = rows.flatMap((row) => [...row.eventKeys, ...(row.suggestion?.eventKeys ?? [])]);
-      const byType = Map.groupBy(keys.map(parseEventKey), ({ type }) => type);
-      const hasKey = or(
-        ...byType.entries().map(([type, ofType]) => {
-          const listed = dialectOf(tx).listed(ofType.map(({ key }) => key));
-          return and(eq(events.type, type), inArray(events.key, listed));
-        }),
-      );
-      if (hasKey === undefined) return null;
       const isOfSource = and(
         eq(events.integrationId, source.integrationId),
         eq(events.repositoryId, source.repositoryId ?? ''),
       );
-      const oldest = await tx
-        .select({ time: min(events.occurredAt) })
-        .from(events)
-        .where(and(isOfSource, hasKey))
-        .get();
-      return oldest?.time ?? null;
+      const byType = Map.groupBy(keys.map(parseEventKey), ({ type }) => type);
+      // One statement for each type: SQLite would read all events of the source for an OR of them.
+      const found = byType.entries().map(([type, ofType]) => {
+        const hasKey = inArray(events.key, dialectOf(tx).listed(ofType.map(({ key }) => key)));
+        return tx
+          .select({ time: min(events.occurredAt) })
+          .from(events)
+          .where(and(isOfSource, eq(events.type, type), hasKey))
+          .get();
+      });
+      const times = (await Promise.all(found)).flatMap((row) => row?.time ?? []);
+      return times.sort()[0] ?? null;
     },
   };
 }

@@ -38,18 +38,12 @@ export function createPages(db: Pick<Storage, 'read'>, maxKeptBytes = MAX_KEPT_B
     }
   }
 
-  /** `admitted` rejects for a reader who may not see the list. Only its version is read before that is known. */
-  return async function renderPage(
-    organizationId: string,
-    selection: PageSelection,
-    admitted?: Promise<void>,
-  ): Promise<Rendered> {
+  return async function renderPage(organizationId: string, selection: PageSelection): Promise<Rendered> {
     const { statuses, contentTypes, limit, page, sort } = selection;
     const key = `${organizationId} ${statuses} ${contentTypes} ${limit} ${page} ${sort}`;
     const tally = await db.read((tx) => tallyPosts(tx, organizationId, selection), { single: true });
     const present = kept.get(key);
     if (present?.version === tally.version) return present;
-    await admitted;
 
     const current = await db.read((tx) => listPostPage(tx, organizationId, selection, tally.totalItems));
     const { version, posts, totalItems } = current;

@@ -62,6 +62,7 @@ export async function listPostPage(
   ]);
   const window = pageWindow(tally.totalItems, selection);
   const isApplying = current?.state === 'applying' && current.organizationId === organizationId;
+  if (window.take === 0) return { ...tally, posts: [] };
   let page: PostJson[];
   if (isApplying) page = await listAppliedPage(tx, organizationId, selection, window);
   else if (early !== null && tally.totalItems === expected) page = early;

@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import type { WriteTx } from '../../db/engine.ts';
 import { retentionDaysOf } from '../audit/model.ts';
 import { DUPLICATE_REASON, type WebhookReceived } from '../deliveries/model.ts';
-import { claimDelivery, findAddress, insertDelivery } from '../deliveries/store.ts';
+import { claimDelivery, findAddress, insertClaimed, insertDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import { UploadError } from '../http/request.ts';
 import { type Repository, type RepositoryIdentity, RepositoryName } from '../integrations/model.ts';
@@ -63,63 +63,74 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
   const kept: KeptAddresses = new Map();
 
   return async function receive(arrival: Arrival): Promise<Received> {
+    const arrivedAt = clock.now();
     const startedAt = performance.now();
-    const address = await requireAddress(deps, providers, kept, arrival);
-    const { provider, row, repository } = address;
-    const { integration } = row;
-    const entry = openEntry(deps, address);
-    let body: Uint8Array | undefined;
-    let uploadedAt: number | undefined;
-    try {
-      if (arrival.isTooLarge) throw new Refusal(refusals.too_large);
-      if (!integration.enabled) throw new Refusal(refusals.disabled);
-      requireRepository(address);
-      const headers = provider.readHeaders(arrival.headers);
-      if ('missing' in headers) throw new Refusal(refusals.missingHeader(provider, headers.missing));
-      entry.referenceId = headers.deliveryId;
-      entry.payload.event = headers.event;
-      body = await arrival.readBody();
-      uploadedAt = performance.now();
-      const { signature } = headers;
-      const signed = body;
-      const isSigned = (secret: string) => provider.isSigned(signed, signature, secret);
-      if (!acceptedSecrets(deps, integration).some(isSigned)) {
-        if (address.isKept) throw new AddressChanged();
-        const finding = await diagnose({ provider, integration, signature, body });
-        throw new Refusal(refusals.wrongSignature(provider, finding));
+    const upload = readOnce(arrival);
+    for (;;) {
+      const address = await requireAddress(deps, providers, kept, arrival);
+      const entry = openEntry(deps, address, arrivedAt);
+      try {
+        return await take(arrival, address, entry, upload, startedAt);
+      } catch (error) {
+        const cause = asRefusal(error);
+        // Start again with the present address, which also decides about a refusal.
+        if (error instanceof AddressChanged || (address.isKept && cause instanceof Refusal)) {
+          kept.delete(address.key);
+          continue;
+        }
+        const now = performance.now();
+        entry.durationMs = Math.round(now - startedAt);
+        await recordFailure(deps, entry, cause, Math.max((upload.endedAt ?? now) + TOTAL_WAIT_MS - now, 0));
+        throw cause;
       }
-      entry.headers = keptHeaders(provider, arrival.headers);
-      entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
-      const payload = provider.readPayload(body, arrival.headers.get('content-type'), clock.now());
-      const result = parseEvent(provider, headers.event, payload);
-      const named = provider.repositoryOf(payload);
-      const learned = requireSameRepository(provider, repository, named);
-
-      entry.durationMs = Math.round(performance.now() - startedAt);
-      const outcome = await record(address, entry, headers, result, learned);
-      if (learned === null) keep(address);
-      else kept.delete(address.key);
-      metrics.deliveries(provider.id, outcome).value++;
-      metrics.failedDeliveries.inARow = 0;
-      if (outcome === 'duplicate') {
-        return { received: true, message: `Duplicate delivery: ${DUPLICATE_REASON}` };
-      }
-      return responseTo(result, { event: headers.event, delivery: headers.deliveryId }, named);
-    } catch (error) {
-      const cause = asRefusal(error);
-      // Start again with the present address, which also decides about a refusal.
-      const mayBeStale = address.isKept && cause instanceof Refusal && !(error instanceof UploadError);
-      if (error instanceof AddressChanged || mayBeStale) {
-        kept.delete(address.key);
-        const received = body;
-        return receive(received === undefined ? arrival : { ...arrival, readBody: async () => received });
-      }
-      const now = performance.now();
-      entry.durationMs = Math.round(now - startedAt);
-      await recordFailure(deps, entry, cause, Math.max((uploadedAt ?? now) + TOTAL_WAIT_MS - now, 0));
-      throw cause;
     }
   };
+
+  /** One try with an address. Throws `AddressChanged` when that is not the present one. */
+  async function take(
+    arrival: Arrival,
+    address: Address,
+    entry: OpenEntry,
+    upload: Upload,
+    startedAt: number,
+  ): Promise<Received> {
+    const { provider, row, repository } = address;
+    const { integration } = row;
+    if (arrival.isTooLarge) throw new Refusal(refusals.too_large);
+    if (!integration.enabled) throw new Refusal(refusals.disabled);
+    requireRepository(address);
+    const headers = provider.readHeaders(arrival.headers);
+    if ('missing' in headers) throw new Refusal(refusals.missingHeader(provider, headers.missing));
+    entry.referenceId = headers.deliveryId;
+    entry.payload.event = headers.event;
+    const body = await upload.read();
+    const { signature } = headers;
+    const isSigned = (secret: string) => provider.isSigned(body, signature, secret);
+    if (!acceptedSecrets(deps, integration).some(isSigned)) {
+      if (address.isKept) throw new AddressChanged();
+      const finding = await diagnose({ provider, integration, signature, body });
+      throw new Refusal(refusals.wrongSignature(provider, finding));
+    }
+    entry.headers = keptHeaders(provider, arrival.headers);
+    entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
+    const payload = provider.readPayload(body, arrival.headers.get('content-type'), clock.now());
+    const result = parseEvent(provider, headers.event, payload);
+    const named = provider.repositoryOf(payload);
+    const learned = requireSameRepository(provider, repository, named);
+
+    const now = performance.now();
+    entry.durationMs = Math.round(now - startedAt);
+    const giveUpMs = Math.max((upload.endedAt ?? now) + DELIVERY_WAIT_MS - now, 0);
+    const outcome = await record(address, entry, headers, result, learned, giveUpMs);
+    if (learned === null) keep(address);
+    else kept.delete(address.key);
+    metrics.deliveries(provider.id, outcome).value++;
+    metrics.failedDeliveries.inARow = 0;
+    if (outcome === 'duplicate') {
+      return { received: true, message: `Duplicate delivery: ${DUPLICATE_REASON}` };
+    }
+    return responseTo(result, { event: headers.event, delivery: headers.deliveryId }, named);
+  }
 
   function keep({ key, row }: Address): void {
     kept.delete(key);
@@ -137,6 +148,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     { event: name, deliveryId }: DeliveryHeaders,
     result: EventResult,
     learned: RepositoryIdentity | null,
+    giveUpMs: number,
   ) {
     const now = clock.now();
     const { integrationId, repositoryId } = entry;
@@ -168,16 +180,35 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
         title: result.title,
         reason: result.outcome === 'ignored' ? result.reason : null,
         payload: { event: name, action, data },
-        sameBodyAs: claim.sameBodyAs,
       } as const;
-      await insertDelivery(tx, logged, now);
+      await insertClaimed(tx, logged, now);
       return status;
     };
     // The versions of one event keep their order. What is learned of a repository may concern all of its deliveries.
     const subject = event === null ? deliveryId : `${repositoryId ?? ''} ${event.type} ${event.key}`;
     const key = learned === null ? `delivery ${integrationId} ${subject}` : undefined;
-    return deps.db.write(work, { key, giveUpMs: DELIVERY_WAIT_MS });
+    return deps.db.write(work, { key, giveUpMs });
   }
+}
+
+/** The body of a delivery, read at the first call. */
+interface Upload {
+  read(): Promise<Uint8Array>;
+  /** By `performance.now()`; absent before. */
+  endedAt?: number;
+}
+
+function readOnce({ readBody }: Arrival): Upload {
+  let reading: Promise<Uint8Array> | undefined;
+  const upload: Upload = {
+    read() {
+      reading ??= readBody().finally(() => {
+        upload.endedAt = performance.now();
+      });
+      return reading;
+    },
+  };
+  return upload;
 }
 
 type Address = Awaited<ReturnType<typeof requireAddress>>;
@@ -255,7 +286,11 @@ function requireSameRepository(
   return isUsable ? { providerId: id, fullName } : null;
 }
 
-function openEntry({ clock, ids }: ReceiverDeps, { row: { integration }, repositoryId }: Address): OpenEntry {
+function openEntry(
+  { ids }: ReceiverDeps,
+  { row: { integration }, repositoryId }: Address,
+  arrivedAt: Date,
+): OpenEntry {
   return {
     id: ids.newId('dlv'),
     organizationId: integration.organizationId,
@@ -272,7 +307,7 @@ function openEntry({ clock, ids }: ReceiverDeps, { row: { integration }, reposit
     headers: null,
     durationMs: 0,
     retentionDays: retentionDaysOf[integration.plan],
-    createdAt: clock.now().toISOString(),
+    createdAt: arrivedAt.toISOString(),
   };
 }
 

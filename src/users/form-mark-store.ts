@@ -1,4 +1,4 @@
-import { desc, eq, inArray, lte } from 'drizzle-orm';
+import { and, desc, eq, inArray, lte } from 'drizzle-orm';
 import type { WriteTx } from '../../db/engine.ts';
 import { formMarks } from '../../db/schema/processes.ts';
 import { DAY_MS } from '../lib/time.ts';
@@ -41,11 +41,9 @@ export async function deleteFormMark(tx: WriteTx, mark: string): Promise<void> {
 
 /** Deletes at most `limit` marks that have expired. Returns their number. */
 export async function deleteExpiredFormMarks(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
-  const expired = tx
-    .select({ mark: formMarks.mark })
-    .from(formMarks)
-    .where(lte(formMarks.expiresAt, asOf.getTime()))
-    .limit(limit);
-  const deleted = tx.delete(formMarks).where(inArray(formMarks.mark, expired));
+  const isExpired = lte(formMarks.expiresAt, asOf.getTime());
+  const expired = tx.select({ mark: formMarks.mark }).from(formMarks).where(isExpired).limit(limit);
+  // Look again: another process may have taken the mark again meanwhile.
+  const deleted = tx.delete(formMarks).where(and(inArray(formMarks.mark, expired), isExpired));
   return (await deleted.returning({ mark: formMarks.mark }).all()).length;
 }

@@ -23,6 +23,12 @@ const PER_CLIENT: Limit = { name: 'client', burst: 30, everyMs: 4_000 };
 /** Attempts on one account from all clients together, known browsers aside: 8,640 a day. */
 const PER_ACCOUNT: Limit = { name: 'account', burst: 100, everyMs: 10_000 };
 
+/**
+ * How far the clocks of two processes may differ, in milliseconds. An attempt that a fast clock counted is not forgotten
+ * by a slower one, so that nobody gets more attempts by turning from one process to the other.
+ */
+const MAX_SKEW_MS = 900_000;
+
 /** How often refusals that cost no hash are written to the audit log. */
 const REFUSALS_MS = 1_000;
 
@@ -109,8 +115,8 @@ async function readBuckets(tx: ReadTx, buckets: readonly Bucket[], now: number) 
   );
   return buckets.map(({ key, limit }) => {
     const fullAt = stored.get(key) ?? now;
-    // A time that no attempt can have set comes from a clock that was wrong, and would lock people out.
-    const isPossible = fullAt > now && fullAt <= now + limit.burst * limit.everyMs;
+    // A later time comes from a clock that was wrong, and would lock people out.
+    const isPossible = fullAt > now && fullAt <= now + limit.burst * limit.everyMs + MAX_SKEW_MS;
     return { key, limit, fullAt: isPossible ? fullAt : now };
   });
 }
@@ -129,12 +135,14 @@ async function requireAllowed({ db, clock }: Needs, buckets: readonly Bucket[]):
 /** Takes an attempt from each bucket, or from none. */
 async function count({ db, clock }: Needs, buckets: readonly Bucket[]): Promise<void> {
   const now = clock.now().getTime();
-  await db.write(async (tx) => {
+  const work = async (tx: WriteTx) => {
     const present = await readBuckets(tx, buckets, now);
     requireFree(present, now);
     for (const { key, limit, fullAt } of present) await saveThrottle(tx, key, fullAt + limit.everyMs);
     await deleteSurplusThrottles(tx);
-  });
+  };
+  // With a key, so that strangers don't hold up all other writes. Only sweeps change these rows beside it.
+  await db.write(work, { key: 'throttles' });
 }
 
 /** Empties the first bucket of attempts, and gives one back to each of the others. */

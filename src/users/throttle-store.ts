@@ -1,4 +1,4 @@
-import { asc, desc, eq, inArray, lte } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, lte } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { throttles } from '../../db/schema/processes.ts';
 
@@ -40,12 +40,14 @@ export async function deleteSurplusThrottles(tx: WriteTx): Promise<void> {
 
 /** Deletes at most `limit` keys whose attempts no longer count. Returns their number. */
 export async function deleteExpiredThrottles(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
+  const isExpired = lte(throttles.fullAt, asOf.getTime());
   const expired = tx
     .select({ key: throttles.key })
     .from(throttles)
-    .where(lte(throttles.fullAt, asOf.getTime()))
+    .where(isExpired)
     .orderBy(asc(throttles.fullAt))
     .limit(limit);
-  const deleted = tx.delete(throttles).where(inArray(throttles.key, expired));
+  // Look again: another process may have counted an attempt meanwhile.
+  const deleted = tx.delete(throttles).where(and(inArray(throttles.key, expired), isExpired));
   return (await deleted.returning({ key: throttles.key }).all()).length;
 }

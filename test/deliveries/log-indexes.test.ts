@@ -1,9 +1,9 @@
 import { expect } from 'bun:test';
-import type { Storage } from '../../db/engine.ts';
 import { countDays } from '../../src/deliveries/count-store.ts';
 import { type LogFilter, listDeliveries, listLogPage } from '../../src/deliveries/log-store.ts';
 import { listPostsOfDelivery } from '../../src/drafts/store.ts';
 import { openTestDatabase, sqliteOf, testSqlite } from '../support/database.ts';
+import { plansOf } from '../support/plans.ts';
 
 // A log of millions must not be read through for one of its entries.
 
@@ -80,22 +80,3 @@ testSqlite('the posts of a delivery are found by way of the drafts, not among al
   expect(plans.join()).toContain('triggers_by_integration');
   expect(plans.join()).not.toContain('posts_by_');
 });
-
-/** How SQLite goes about each statement that the work prepares. */
-async function plansOf(work: (db: Storage) => Promise<unknown>): Promise<string[]> {
-  const db = sqliteOf(openTestDatabase());
-  const statements: string[] = [];
-  const { prepare } = db.$client;
-  db.$client.prepare = ((sql: string) => {
-    statements.push(sql);
-    return prepare.call(db.$client, sql);
-  }) as typeof prepare;
-  await work(db);
-  return statements.map((sql) =>
-    prepare
-      .call(db.$client, `EXPLAIN QUERY PLAN ${sql}`)
-      .all()
-      .map((row) => (row as { detail: string }).detail)
-      .join(),
-  );
-}

@@ -1,8 +1,11 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { leaderJobs, planSweep, startJobs, sweep } from '../../src/operate/jobs.ts';
 import { changeOrganization } from '../../src/organizations/service.ts';
+import { testPostgres, valuesOf } from '../support/database.ts';
 import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 let app: TestApp;
 
@@ -47,6 +50,31 @@ test.each([
   expect(await sweep(app.deps, inDays(days))).toEqual({ ...removed, sessions: 0 });
   expect(await counts()).toEqual(left);
   expect(await sweep(app.deps, inDays(days))).toEqual({ deliveryIds: 0, logs: 0, sessions: 0 });
+});
+
+testPostgres('a claim that a delivery renews meanwhile stays', async () => {
+  const asOf = inDays(2);
+  const renewed = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const delivery = app.db.write(
+    async (tx) => {
+      const later = asOf.getTime() + DAY_MS;
+      await tx.values(sql`UPDATE delivery_claims SET expires_at = ${later} RETURNING 1`);
+      renewed.resolve();
+      await gate.promise;
+    },
+    { key: 'delivery' },
+  );
+  await renewed.promise;
+  const sweeping = sweep(app.deps, asOf);
+  await until(
+    () => valuesOf(app.db, "SELECT FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"),
+    (waiting) => waiting.length > 0,
+  );
+  gate.resolve();
+  await delivery;
+  expect(await sweeping).toMatchObject({ deliveryIds: 0 });
+  expect(await claimCount(app)).toBe(300);
 });
 
 test('requests are answered between its batches', async () => {

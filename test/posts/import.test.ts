@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import type { Storage } from '../../db/engine.ts';
 import { explain } from '../../src/cli/hints.ts';
 import type { AppError } from '../../src/lib/app-error.ts';
 import { type ImportOptions, importFile } from '../../src/posts/import/service.ts';
 import { contentTypes, postStatuses } from '../../src/posts/model.ts';
 import { deletePost } from '../../src/posts/service.ts';
 import { listPostPage, parsePost } from '../../src/posts/store.ts';
+import { valuesOf } from '../support/database.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 let app: TestApp;
@@ -406,6 +408,31 @@ describe('ids that another organization has', () => {
     expect((await stored()).filter(({ title }) => title === 'Edited')).toHaveLength(1);
     expect(await stored('org_b')).toEqual(exported);
   });
+});
+
+/** As a connection that is lost once, in the middle of each write: the work is undone and runs again. */
+function runningTwice(db: Storage): Storage {
+  return {
+    read: (work, options) => db.read(work, options),
+    async write(work, options) {
+      const lost = db.write(async (tx) => {
+        await work(tx);
+        throw new Error('lost');
+      }, options);
+      await lost.catch(() => undefined);
+      return db.write(work, options);
+    },
+  };
+}
+
+test.each([3, 150])('%i posts are counted once when their writes run twice', async (count) => {
+  const posts = Array.from({ length: count }, (_, n) => ({ title: `${n}`, markdown: `${n}` }));
+  const deps = { ...app.deps, db: runningTwice(app.db) };
+  const imported = await importFile(deps, { name: 'p.json', text: JSON.stringify(posts) }, defaults);
+  expect(imported).toMatchObject({ created: count, updated: 0, unchanged: 0 });
+  expect((await valuesOf<[string]>(app.db, 'SELECT summary FROM audit_events')).flat()).toContain(
+    `imported ${count} posts (${count} published) from “p.json”`,
+  );
 });
 
 test('progress is reported after each commit, up to the last record', async () => {

@@ -72,6 +72,10 @@ async function runTests(
 }
 
 await using server = await startPostgres();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  // Bun ends the tests with this process.
+  process.once(signal, () => void server.stop().finally(() => process.exit(1)));
+}
 const environment = { TEST_POSTGRES_URL: server.url('postgres') };
 const folders = NEUTRAL.map((folder) => `test/${folder}/`);
 const outcomes = [

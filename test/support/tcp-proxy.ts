@@ -4,6 +4,8 @@ import { connect, createServer, type Socket } from 'node:net';
 /** A TCP proxy between a client and a server, which can be slow or fail as a network does. */
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
+  /** Where new connections lead. */
+  target: Target;
   /** How long each direction takes, in milliseconds. */
   delayMs: number;
   /** Connections stay open, and nothing arrives any more, as when a machine vanished. */
@@ -22,14 +24,22 @@ export interface TcpProxy extends AsyncDisposable {
   readonly roundTrips: number;
   /** How many connections are open. */
   readonly connections: number;
-  /** Silences the connections that are open now; new ones work, as when another machine took over the address. */
+  /**
+   * Silences the connections that are open now, so that the server does not even see them end. New ones work, as when
+   * another machine took over the address.
+   */
   silenceAll(): void;
   /** Breaks all connections. */
   breakAll(): void;
 }
 
+interface Target {
+  host?: string;
+  port: number;
+}
+
 /** Listens on a free port of this machine. */
-export async function startTcpProxy(target: { host?: string; port: number }): Promise<TcpProxy> {
+export async function startTcpProxy(target: Target): Promise<TcpProxy> {
   const open = new Set<Socket>();
   const silent = new WeakSet<Socket>();
   /** Clients that sent something and got nothing since. */
@@ -40,12 +50,13 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
       client.destroy();
       return;
     }
-    const upstream = connect({ host: target.host ?? '127.0.0.1', port: target.port });
+    const upstream = connect({ host: '127.0.0.1', ...proxy.target });
     const ends = [client, upstream];
     const readStatements = createStatementReader();
     let isDeaf = false;
     const end = () => {
       waiting.delete(client);
+      if (silent.has(client)) return;
       if (isDeaf) {
         client.destroy();
         open.delete(client);
@@ -99,6 +110,7 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
   if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
   const proxy: TcpProxy = {
     port: address.port,
+    target,
     delayMs: 0,
     isSilent: false,
     isClosed: false,

@@ -76,6 +76,20 @@ describe('two processes', () => {
     expect(await statusOf(other.guard.count('session'))).toBe(429);
     expect(await statusOf(one.guard.count('session'))).toBe(200);
   });
+
+  test.each([30_000, 600_000, 3_000_000])(
+    'whose clocks differ by %d ms allow a source no more attempts',
+    async (skewMs) => {
+      const { one, other } = setUp();
+      other.clock.advance(skewMs);
+      const statuses: number[] = [];
+      for (let round = 0; round < 10; round++) {
+        for (const { guard } of [one, other]) statuses.push(await statusOf(guard.count('session')));
+      }
+      // Each has let five pass at most.
+      expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(10);
+    },
+  );
 });
 
 test('limits survive a restart', async () => {

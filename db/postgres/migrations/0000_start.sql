@@ -297,12 +297,10 @@ CREATE TABLE events (
   is_prerelease bigint GENERATED ALWAYS AS (
     CASE replace(replace(data, '\\', ''), '\u', '')::json ->> 'isPrerelease' WHEN 'true' THEN 1 WHEN 'false' THEN 0 END
   ) STORED,
-  data text COLLATE "C" NOT NULL
+  data text COLLATE "C" NOT NULL,
+  PRIMARY KEY (integration_id, repository_id, type, key)
 );
 CREATE INDEX events_by_time ON events (integration_id, repository_id, type, occurred_at);
--- Of two indexes that seem equally good, PostgreSQL takes the newer one. While the table has no statistics, that must be
--- this one for the look-up of an event.
-ALTER TABLE events ADD PRIMARY KEY (integration_id, repository_id, type, key);
 
 CREATE TABLE hooks (
   integration_id text COLLATE "C" NOT NULL REFERENCES integrations ON DELETE CASCADE,

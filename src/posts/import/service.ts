@@ -67,9 +67,12 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   const { records, reassignedIds } = await db.read((tx) => replaceTakenIds(tx, file, organizationId, given));
   const pieces = [...splitRecords(records)];
 
-  const counts = { created: 0, updated: 0, published: 0 };
+  /** By piece, because a write may run again after a lost connection. */
+  const counts = new Map<Records, ReturnType<typeof noCounts>>();
   async function save(tx: WriteTx, piece: Records, write: (post: OwnedPost) => Promise<void>): Promise<void> {
     const existing = await readPosts(tx, [...piece.keys()]);
+    const saved = noCounts();
+    counts.set(piece, saved);
     for (const [id, { fields }] of piece) {
       const old = existing.get(id);
       if (old !== undefined && old.organizationId !== organizationId) {
@@ -79,15 +82,16 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
       const post = merge(id, fields, old, options, now);
       if (post === old) continue;
       await write(post);
-      if (post.status === 'published') counts.published++;
-      counts[old === undefined ? 'created' : 'updated']++;
+      if (post.status === 'published') saved.published++;
+      saved[old === undefined ? 'created' : 'updated']++;
     }
   }
   async function record(tx: WriteTx): Promise<void> {
-    const count = counts.created + counts.updated;
+    const { created, updated, published } = sum(counts.values());
+    const count = created + updated;
     if (count === 0) return;
     const posts = count === 1 ? '1 post' : `${count} posts`;
-    const summary = `imported ${posts} (${counts.published} published) from ${quote(basename(file.name))}`;
+    const summary = `imported ${posts} (${published} published) from ${quote(basename(file.name))}`;
     const target = { type: 'organization', id: organizationId };
     await recordAudit(tx, deps, { organizationId, action: 'post.imported', target, summary, count });
   }
@@ -104,9 +108,21 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
     });
   }
   onProgress(records.size, records.size);
-  const { created, updated } = counts;
+  const { created, updated } = sum(counts.values());
   const unchanged = records.size - created - updated;
   return { file: file.name, created, updated, unchanged, reassignedIds, skipped };
+}
+
+const noCounts = () => ({ created: 0, updated: 0, published: 0 });
+
+function sum(counts: Iterable<ReturnType<typeof noCounts>>) {
+  const total = noCounts();
+  for (const { created, updated, published } of counts) {
+    total.created += created;
+    total.updated += updated;
+    total.published += published;
+  }
+  return total;
 }
 
 interface CheckedRecord {

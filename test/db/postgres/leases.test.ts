@@ -4,8 +4,9 @@ import type { Database, Lease } from '../../../db/engine.ts';
 import { LeaseLost } from '../../../db/failures.ts';
 import { openPostgres } from '../../../db/postgres/client.ts';
 import { createLeases } from '../../../db/postgres/leases.ts';
-import { execute } from '../../support/database.ts';
+import { execute, valuesOf } from '../../support/database.ts';
 import { sharedPostgres } from '../../support/postgres-server.ts';
+import { until } from '../../support/until.ts';
 
 // Processes that compete for leases. Their clocks move by hand, and so do their heartbeats.
 
@@ -78,6 +79,20 @@ test('many ask at once, and one gets it', async () => {
   const processes = Array.from({ length: 8 }, (_, n) => startProcess(`${n}`));
   const leases = await Promise.all(processes.map((each) => each.lease(['a'])));
   expect(leases.filter((lease) => lease !== null)).toHaveLength(1);
+});
+
+test('two that ask for the same list at once get one each', async () => {
+  await using first = new Bun.SQL(url, { max: 1 });
+  const other = startProcess('other');
+  await first`BEGIN`.simple();
+  await first`INSERT INTO leases (name, holder, beat, fence) VALUES ('a', 'first', 0, 1)`;
+  const lease = other.lease(['a', 'b']);
+  await until(
+    () => valuesOf(db, "SELECT 1 FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"),
+    (waiting) => waiting.length > 0,
+  );
+  await first`COMMIT`.simple();
+  expect((await lease)?.name).toBe('b');
 });
 
 test('a process that ended is replaced once its heartbeat stood still for five seconds', async () => {

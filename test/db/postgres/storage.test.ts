@@ -175,6 +175,28 @@ describe('keys', () => {
     expect(await waits).toBe('done');
   });
 
+  test('the time in line counts against the wait for the lock', async () => {
+    const end = await hold('a');
+    const startedAt = performance.now();
+    const limit = db.write(
+      async (tx) => {
+        const waitedMs = performance.now() - startedAt;
+        const setting = sql`SELECT extract(epoch FROM current_setting('lock_timeout')::interval)::float`;
+        const [[lockS] = []] = await tx.values<[number]>(setting);
+        return { waitedMs, lockMs: Number(lockS) * 1_000 };
+      },
+      { key: 'a', giveUpMs: 120_000 },
+    );
+    await until(
+      async () => performance.now() - startedAt,
+      (passedMs) => passedMs > 1_000,
+    );
+    await end();
+    const { waitedMs, lockMs } = await limit;
+    expect(waitedMs).toBeGreaterThan(1_000);
+    expect(lockMs).toBeWithin(1, 119_001);
+  });
+
   test('work without a key runs alone', async () => {
     const end = await hold();
     await expect(write('a', 30)).rejects.toBeInstanceOf(DatabaseBusy);
@@ -323,6 +345,24 @@ describe('a server', () => {
         () => hasty.health(),
         (health) => health === null,
       );
+    },
+    SECONDS,
+  );
+
+  test(
+    'that stands still is not taken for one whose locks are held',
+    async () => {
+      const patient = await open({ answerMs: 500, giveUpMs: 120_000 });
+      await insert('running', patient);
+      server.pause();
+      const startedAt = performance.now();
+      try {
+        const lost = insert('paused', patient);
+        await expect(lost).rejects.toBeInstanceOf(DatabaseUnavailable);
+      } finally {
+        server.resume();
+      }
+      expect(performance.now() - startedAt).toBeLessThan(60_000);
     },
     SECONDS,
   );

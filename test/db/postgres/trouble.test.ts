@@ -1,9 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
+import { sql } from 'drizzle-orm';
+import { DatabaseUnavailable } from '../../../db/failures.ts';
+import { openPostgres } from '../../../db/postgres/client.ts';
 import { cli, temporaryFolder } from '../../support/cli.ts';
 import { connectRepository, type Fleet, startFleet } from '../../support/fleet.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
 import type { ServerProcess } from '../../support/server.ts';
+import { promote, startStandby } from '../../support/standby.ts';
 import { startTcpProxy, type TcpProxy, through } from '../../support/tcp-proxy.ts';
 import { until } from '../../support/until.ts';
 
@@ -16,6 +20,7 @@ const PATIENCE_MS = 60_000;
 const POOL = 4;
 
 let postgres: PostgresServer;
+let heir: PostgresServer | undefined;
 let proxy: TcpProxy;
 let fleet: Fleet;
 let server: ServerProcess;
@@ -26,7 +31,7 @@ let url: string;
 beforeAll(async () => {
   postgres = await startPostgres({ max_connections: '20' });
   url = await postgres.createDatabase();
-  proxy = await startTcpProxy(postgres);
+  proxy = await startTcpProxy({ port: postgres.port });
   fleet = await startFleet(url, 0, { DATABASE_POOL: String(POOL) });
   server = await fleet.add({ DATABASE_URL: through(proxy, url) });
   hooks = await connectRepository(fleet);
@@ -36,6 +41,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
   await proxy?.[Symbol.asyncDispose]();
+  await heir?.stop();
   await postgres?.stop();
 });
 
@@ -155,6 +161,16 @@ describe('a network that swallows everything', () => {
     await expectNothingRecorded();
   }, 300_000);
 
+  test('does not keep a process from stopping in time', async () => {
+    // Whatever opens a connection waits for minutes.
+    const patient = `${through(proxy, url)}?connect_timeout=200`;
+    const stopping = await fleet.add({ DATABASE_URL: patient });
+    proxy.isSilent = true;
+    expect((await fetch(`${stopping.url}/ready`)).status).toBe(503);
+    expect(await fleet.end(stopping)).toBe(0);
+    expect(await stopping.stderr()).toContain('ended without waiting for the database any longer');
+  }, 300_000);
+
   test('costs one request when another machine took over the address', async () => {
     // All connections of the pool are open and idle.
     await Promise.all(Array.from({ length: 20 }, list));
@@ -240,4 +256,77 @@ test('a statement that the server cancels: 503, and the next request works', asy
   );
   await expectRefused(await delivering);
   await admin`ROLLBACK`.simple();
+}, 300_000);
+
+describe('several processes', () => {
+  /** The process that leads, by its lease. */
+  async function findLeader(admin: SQL): Promise<ServerProcess | undefined> {
+    const [row] = await admin`SELECT holder FROM leases WHERE name = 'leader'`;
+    return fleet.servers.find(({ pid }) => row?.holder.includes(`-${pid}-`));
+  }
+
+  test('a leader that was frozen leads no more when it wakes up, and serves on', async () => {
+    await using admin = new SQL(url, { max: 1 });
+    const other = await fleet.add();
+    const leader = await until(() => findLeader(admin), Boolean);
+    if (leader === undefined) throw new Error('nobody leads');
+    const heir = leader === server ? other : server;
+    process.kill(leader.pid, 'SIGSTOP');
+    try {
+      await until(
+        () => findLeader(admin),
+        (found) => found === heir,
+      );
+    } finally {
+      process.kill(leader.pid, 'SIGCONT');
+    }
+    await until(
+      () => fetch(`${leader.url}/ready`).then(({ status }) => status),
+      (status) => status === 200,
+    );
+    const delivery = ping();
+    expect(await hooks.deliver(leader.url, delivery)).toBe(200);
+    expect(await hooks.deliver(heir.url, delivery)).toBe(200);
+    expect((await statusesOf(delivery.id)).sort()).toEqual(['duplicate', 'processed']);
+    expect(await findLeader(admin)).toBe(heir);
+    await fleet.end(other);
+  }, 300_000);
+
+  test('one that vanishes within a transaction holds up the others for 15 seconds at most', async () => {
+    // Its locks are those of work without a key, which runs alone.
+    await using own = await startTcpProxy({ port: postgres.port });
+    const db = await openPostgres(through(own, url), 'command', { poolSize: 1 });
+    const stuck = db.write(async (tx) => {
+      await tx.values(sql`SELECT 1`);
+      own.silenceAll();
+      await tx.values(sql`DELETE FROM organizations RETURNING 1`);
+    });
+    await expect(stuck).rejects.toBeInstanceOf(DatabaseUnavailable);
+    expect(await hooks.deliver(server.url, ping())).toBe(503);
+    await until(
+      () => hooks.deliver(server.url, ping()),
+      (status) => status === 200,
+    );
+    expect(postgres.log()).toContain('idle-in-transaction timeout');
+    expect(await fleet.json('organization', 'list')).toHaveLength(1);
+    await db.close();
+  }, 300_000);
+});
+
+test('a failover: the old primary stays on as a standby, and another server takes over its address', async () => {
+  heir = await startStandby(postgres);
+  await recovered();
+  await postgres.restart({ files: { 'standby.signal': '' } });
+  // All connections lead to the old primary, which only reads from now on.
+  await until(
+    () => list().then(({ status }) => status),
+    (status) => status === 200,
+  );
+  await promote(heir);
+  proxy.target = { port: heir.port };
+  await recovered();
+  await using admin = new SQL(heir.url(new URL(url).pathname.slice(1)), { max: 1 });
+  const delivery = ping();
+  expect(await hooks.deliver(server.url, delivery)).toBe(200);
+  expect(await admin`SELECT status FROM deliveries WHERE reference_id = ${delivery.id}`).toHaveLength(1);
 }, 300_000);
