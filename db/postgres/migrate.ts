@@ -10,7 +10,8 @@ import start from './migrations/0000_start.sql' with { type: 'text' };
  */
 export const migrations: readonly string[] = [start];
 
-const OLDEST_SERVER = 15;
+/** The oldest major version that Tidings works with. */
+export const OLDEST_SERVER = 15;
 
 /** Any number that no other program uses as a lock. */
 const MIGRATION_LOCK = 7_434_692_843;

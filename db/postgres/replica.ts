@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Storage } from '../engine.ts';
-import { DatabaseUnavailable } from '../failures.ts';
+import { DatabaseUnavailable, PostgresError } from '../failures.ts';
 import { connectPostgres, type PostgresDatabase, readAddress } from './client.ts';
 
 // Reads from a standby while it is fresh enough, and from the primary otherwise. Positions in the write-ahead log show
@@ -152,6 +152,7 @@ export function readFromReplica(
 
   function unreachable(reason: unknown): string {
     completeUntilMs = Number.NEGATIVE_INFINITY;
+    if (reason instanceof PostgresError) return reason.message;
     return `it cannot be reached: ${reason instanceof Error ? reason.message : reason}`;
   }
 

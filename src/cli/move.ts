@@ -34,7 +34,7 @@ export function addMoveCommand(program: Command, context: CliContext): void {
         to,
         report: (step) => progress?.show(step),
       }).finally(() => progress?.done());
-      print(context.terminal, command, moved, describe);
+      print(context.terminal, command, moved, (done) => describe(done, secretKey));
     });
 }
 
@@ -63,9 +63,13 @@ function showProgress(terminal: Terminal) {
   };
 }
 
-function describe({ from, to, rows, seconds }: Moved): string {
+function describe({ from, to, rows, seconds }: Moved, secretKey: string | undefined): string {
+  const key =
+    secretKey === undefined
+      ? `the text of ${join(dirname(from), 'secret.key')}`
+      : 'the key that you gave here';
   const next = to.startsWith('postgres:')
-    ? `Next: give every process DATABASE_URL, and SECRET_KEY with the key that was used so far: that of ${join(dirname(from), 'secret.key')}, unless SECRET_KEY is set.`
+    ? `Next: start every process with DATABASE_URL set to the new database, and SECRET_KEY set to ${key}.`
     : `Next: unset DATABASE_URL, and set DATA_DIR to ${dirname(to)}. Its secret.key holds the key.`;
   return `Moved ${rows} rows from ${from} to ${to} in ${seconds} s. Both sides are the same.\n${next}\nThe source was not changed. Keep it until the target has proved itself.`;
 }

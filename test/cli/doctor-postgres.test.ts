@@ -238,6 +238,11 @@ test('a read replica is measured', async () => {
     readUrl.port = String(standby.port);
     const replica = async () => (await examine({ DATABASE_READ_URL: readUrl.href }))('read replica');
     expect(await replica()).toMatchObject({ status: 'ok' });
+    const elsewhere = new URL('/nowhere', readUrl).href;
+    expect((await examine({ DATABASE_READ_URL: elsewhere }))('read replica')).toMatchObject({
+      status: 'warning',
+      message: expect.stringContaining('Create the database, or correct its name in DATABASE_READ_URL.'),
+    });
     await pauseReplay(standby);
     await run("UPDATE organizations SET name = 'Acme Inc.'");
     expect(await replica()).toMatchObject({

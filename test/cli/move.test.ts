@@ -54,7 +54,8 @@ test('a server on the target sends the same bytes, after a move to PostgreSQL an
   expect(whileRunning.stderr).toContain('is in use, by a server or by another command. Stop the server');
   // What a killed server leaves behind is moved too.
   await first.stop('SIGKILL');
-  await cliJson(dataDir, ['move', '--to', url]);
+  const { stdout } = await cli(dataDir, ['move', '--to', url]);
+  expect(stdout).toContain(`SECRET_KEY set to the text of ${join(dataDir, 'secret.key')}.`);
 
   const second = await startTidings(join(folders, 'unused'), [], { environment: shared });
   expect(await pagesOf(second, key)).toEqual(expected);

@@ -3,8 +3,8 @@ import { hashOf } from '../../src/drafts/write.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
+import { connectRepository, type Signed } from '../support/fleet.ts';
 import { changed } from '../support/payloads.ts';
 import { allRows } from '../support/rows.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
@@ -27,7 +27,7 @@ afterAll(async () => {
 const json = (...words: string[]) => cliJson(folder.path, words);
 
 /** The deliveries of a round: releases and pushes in turn, an hour apart. */
-function payloadsOf(round: number): { id: string; event: string; payload: object }[] {
+function payloadsOf(round: number): Signed[] {
   const turns = Array.from({ length: RELEASES + PUSHES }, (_, turn) => turn);
   return turns.map((turn) => {
     const now = new Date(Date.UTC(2026, 0, 1, round * turns.length + turn));
@@ -46,23 +46,10 @@ function payloadsOf(round: number): { id: string; event: string; payload: object
 }
 
 test(`kill -9 between acknowledgement and draft, ${ROUNDS} rounds: each draft is there once, and whole`, async () => {
-  await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
-  const connect = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
-  const { integrationId, secret, webhookUrl } = await json(...connect);
-  const create = ['trigger', 'create', '--integration', integrationId, '--event'];
+  const hooks = await connectRepository({ json });
+  const create = ['trigger', 'create', '--integration', hooks.integrationId, '--event'];
   const releases = (await json(...create, 'release')).id;
   const pushes = (await json(...create, 'push')).id;
-
-  async function deliver(url: string, { id, event, payload }: ReturnType<typeof payloadsOf>[number]) {
-    const body = JSON.stringify(payload);
-    const headers = {
-      'content-type': 'application/json',
-      'x-github-event': event,
-      'x-github-delivery': id,
-      'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
-    };
-    return (await fetch(`${url}${new URL(webhookUrl).pathname}`, { method: 'POST', headers, body })).status;
-  }
 
   const countPosts = () => Number(database.db.$client.query('SELECT count(*) FROM posts').values()[0]?.[0]);
 
@@ -75,7 +62,7 @@ test(`kill -9 between acknowledgement and draft, ${ROUNDS} rounds: each draft is
     let killed: Promise<unknown> | undefined;
     let answers = 0;
     for (const delivery of payloadsOf(round)) {
-      const status = await deliver(running.url, delivery).catch(() => null);
+      const status = await hooks.deliver(running.url, delivery).catch(() => null);
       if (status === null) {
         unanswered++;
         break;

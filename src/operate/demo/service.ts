@@ -1,4 +1,6 @@
-import { chmod } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Database } from '../../../db/engine.ts';
 import { getDelivery } from '../../deliveries/log-store.ts';
 import type { Deps } from '../../deps.ts';
 import { connectIntegration } from '../../integrations/connect.ts';
@@ -35,20 +37,25 @@ type Demo = Awaited<ReturnType<typeof openDemo>>;
 type DemoDelivery = Awaited<ReturnType<typeof sendDemoDelivery>>;
 
 /**
- * Opens the demo of this data folder, and creates it first: an organization, a year of posts, a key, and a connected
+ * Opens the demo of this database, and creates it first: an organization, a year of posts, a key, and a connected
  * repository whose webhook nobody set up. The database holds only the key's hash, so `keyFile` (mode 0600) keeps the key
- * for the next start. Throws `AppError` 409 when the folder holds organizations and none is the demo's.
+ * for the next start. Throws `AppError` 409 when the database holds organizations and none is the demo's.
  */
-export async function openDemo(deps: Omit<Deps, 'fetch'>, keyFile: string) {
+export async function openDemo(
+  deps: Omit<Deps, 'fetch'> & { db: Pick<Database, 'engine'> },
+  keyFile: string,
+) {
   const { db } = deps;
   const { existing, others } = await db.read(async (tx) => ({
     existing: await findOrganization(tx, DEMO_ORGANIZATION),
     others: await countOrganizations(tx),
   }));
   if (existing === null && others > 0) {
+    const [place, setting] =
+      db.engine === 'sqlite' ? ['data folder', 'DATA_DIR'] : ['database', 'DATABASE_URL'];
     throw new AppError(
       409,
-      'The data folder holds organizations already; --demo fills only an empty one (see DATA_DIR)',
+      `The ${place} holds organizations already; --demo fills only an empty one (see ${setting})`,
     );
   }
   return {
@@ -186,6 +193,7 @@ async function createDemoKey({ keys, log }: Pick<Deps, 'keys' | 'log'>, keyFile:
     expiresAt: null,
   });
   if (warning !== undefined) log.warn(warning);
+  await mkdir(dirname(keyFile), { recursive: true, mode: 0o700 });
   await Bun.write(keyFile, `${key}\n`, { mode: 0o600 });
   await chmod(keyFile, 0o600);
   return key;

@@ -1,4 +1,5 @@
-import { migrations } from '../../../db/postgres/migrate.ts';
+import { PostgresError } from '../../../db/failures.ts';
+import { migrations, OLDEST_SERVER } from '../../../db/postgres/migrate.ts';
 import { messageOf } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
 import { keyFingerprint } from '../../lib/secret-box.ts';
@@ -6,8 +7,7 @@ import { BEAT_MS } from '../uptime.ts';
 import { listRuns } from '../uptime-store.ts';
 import { type Check, counted, failed, ok, onPostgres, unchecked, warning } from './check.ts';
 
-/** The versions that Tidings was run on. */
-const OLDEST = 15;
+/** The newest major version that Tidings was run on. */
 const NEWEST_TRIED = 18;
 
 /** Some providers sign a time; their deliveries may come from at most this far in the future, in milliseconds. */
@@ -36,7 +36,8 @@ export const postgresChecks = {
     }
     const { facts, db } = postgres;
     const server = `PostgreSQL ${facts.version} at ${db.address.name}`;
-    if (facts.major < OLDEST) return failed(`${server} is too old`, `Upgrade it to ${OLDEST} or newer`);
+    if (facts.major < OLDEST_SERVER)
+      return failed(`${server} is too old`, `Upgrade it to ${OLDEST_SERVER} or newer`);
     if (facts.encoding !== 'UTF8') {
       return failed(
         `${server} has the encoding ${facts.encoding}`,
@@ -179,7 +180,11 @@ export const postgresChecks = {
         ? warning(`The read replica is more than ${REPLICA_LIMIT_MS / 1000} seconds behind`, advice)
         : ok(`The read replica is ${(behindMs / 1000).toFixed(1)} s behind`);
     } catch (error) {
-      return warning(`The read replica cannot be used: ${messageOf(error)}`, advice);
+      const isExplained = error instanceof PostgresError;
+      return warning(
+        isExplained ? error.message : `The read replica cannot be used: ${messageOf(error)}`,
+        advice,
+      );
     }
   }),
 } satisfies Record<string, Check>;
