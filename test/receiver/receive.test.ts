@@ -523,7 +523,11 @@ describe('while it is being disconnected', () => {
   };
 
   /** Disconnects once the body is read, which is after the integration and its repository were found. */
-  function receiveWhile(disconnect: () => void, event: string, delivery: string = crypto.randomUUID()) {
+  function receiveWhile(
+    disconnect: () => Promise<void>,
+    event: string,
+    delivery: string = crypto.randomUUID(),
+  ) {
     const { integrationId, repositoryId } = connected;
     const sample =
       samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() }) ?? ping;
@@ -536,7 +540,7 @@ describe('while it is being disconnected', () => {
       headers: new Headers(init.headers),
       isTooLarge: false,
       async readBody() {
-        disconnect();
+        await disconnect();
         return new TextEncoder().encode(String(init.body));
       },
     });

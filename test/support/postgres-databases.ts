@@ -2,7 +2,7 @@ import { afterAll } from 'bun:test';
 import { basename } from 'node:path';
 import { SQL } from 'bun';
 import { sql } from 'drizzle-orm';
-import type { Database } from '../../db/engine.ts';
+import type { Database, Lease } from '../../db/engine.ts';
 import { openPostgres } from '../../db/postgres/client.ts';
 import { sharedPostgres } from './postgres-server.ts';
 
@@ -29,8 +29,7 @@ afterAll(async () => {
 export function openPooledPostgres(): Database {
   let taken: Promise<Pooled> | null = null;
   let isClosed = false;
-  /** A lease lasts as long as its connection. */
-  let isReusable = true;
+  const leases: Lease[] = [];
   const running = new Set<Promise<unknown>>();
   async function use<Result>(call: (db: Database) => Promise<Result>): Promise<Result> {
     if (isClosed) throw new Error('the database was closed after its test');
@@ -47,9 +46,10 @@ export function openPooledPostgres(): Database {
     engine: 'postgres',
     read: (...given) => use((db) => db.read(...given)),
     write: (...given) => use((db) => db.write(...given)),
-    lease(names) {
-      isReusable = false;
-      return use((db) => db.lease(names));
+    async lease(names) {
+      const lease = await use((db) => db.lease(names));
+      if (lease !== null) leases.push(lease);
+      return lease;
     },
     health: () => use((db) => db.health()),
     sizes: () => use((db) => db.sizes()),
@@ -59,7 +59,8 @@ export function openPooledPostgres(): Database {
       await Promise.allSettled(running);
       if (taken === null) return;
       const pooled = await taken;
-      if (!isReusable || !(await emptyTables(pooled))) await drop(pooled);
+      for (const lease of leases) await lease.release();
+      if (!(await emptyTables(pooled))) await drop(pooled);
       else if (isEnding) await leave(pooled);
       else idle.push(pooled);
     },
