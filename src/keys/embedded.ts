@@ -136,8 +136,8 @@ function toApiKey({ hash, revokedAt, ...key }: KeyRow, now: Date): ApiKey {
 const GRAIN_MS = 60_000;
 
 /**
- * Collects the times of use in memory, so that no request waits for a write. The latest of all processes counts. The first use after a quiet minute is due
- * at once, further ones a minute later.
+ * Collects the times of use in memory, so that no request waits for a write. The first use after a quiet minute is due at
+ * once, further ones a minute later. The latest of all processes counts.
  */
 export class KeyUsage {
   readonly #pending = new Map<string, Date>();

@@ -61,8 +61,8 @@ export function leaderJobs(deps: Deps): Job[] {
 export type RunningJobs = ReturnType<typeof startJobs>;
 
 /**
- * Runs each job on its beat until `stop`. None overlaps itself; a failure is logged unless the database is away, and each run is counted.
- * `elapsedMs` is a clock that never goes back.
+ * Runs each job on its beat until `stop`. None overlaps itself. A failure is logged unless the database is away, and each
+ * run is counted. `elapsedMs` is a clock that never goes back.
  */
 export function startJobs(
   jobs: readonly Job[],

@@ -10,7 +10,7 @@ import { setToken } from '../../src/integrations/token.ts';
 import { ALL_PUBLIC_TEAMS, type ProblemKind } from '../../src/providers/api.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
-import { createHookWorld, type HookWorld } from '../support/hooks.ts';
+import { createHookWorld, type HookWorld, startStream } from '../support/hooks.ts';
 import type { Fault } from '../support/linear-api/faults.ts';
 import { rejection } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
@@ -108,17 +108,13 @@ test('triggers decide which events are delivered', async () => {
 
 test('a rotation during a stream of deliveries refuses none', async () => {
   const { integrationId } = await connect();
-  let isOver = false;
-  const answers: number[] = [];
-  const stream = [1, 2, 3].map(async () => {
-    while (!isOver) answers.push(...(await complete('ENG')));
-  });
+  const stream = startStream(3, () => complete('ENG'));
   for (let round = 0; round < 4; round++) {
     const { secret } = await rotateSecret(world.deps, integrationId);
     expect(atLinear()[0]?.secret).toBe(secret);
+    await stream.settled();
   }
-  isOver = true;
-  await Promise.all(stream);
+  const answers = await stream.end();
   expect(answers.length).toBeGreaterThan(5);
   expect(answers.filter((status) => status !== 200)).toEqual([]);
 });

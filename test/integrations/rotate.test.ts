@@ -8,7 +8,7 @@ import { secretBox } from '../../src/lib/secret-box.ts';
 import { createTrigger, deleteTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { execute } from '../support/database.ts';
 import { logOf } from '../support/deliveries.ts';
-import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
+import { createHookWorld, type HookWorld, releaseOf, startStream } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';
 
 let world: HookWorld;
@@ -26,21 +26,21 @@ describe('rotating the secret', () => {
   test('sets it at GitHub and refuses no delivery of a stream', async () => {
     const id = await world.connect('acme/rocket', 'acme/engine');
     const before = secretAt(world.rocket);
-    let isOver = false;
-    const answers: number[] = [];
-    const stream = [world.rocket, world.engine].flatMap((repository) =>
-      [1, 2, 3, 4].map(async (lane) => {
-        for (let number = 0; !isOver; number++) {
-          const payload = releaseOf(repository, `v${lane}.${number}`);
-          const sent = await world.github.emit(repository, 'release', payload);
-          answers.push(...sent.map(({ statusCode }) => statusCode));
-        }
-      }),
-    );
+    const stream = startStream(8, async (lane, number) => {
+      const repository = lane % 2 === 0 ? world.rocket : world.engine;
+      const sent = await world.github.emit(
+        repository,
+        'release',
+        releaseOf(repository, `v${lane}.${number}`),
+      );
+      return sent.map(({ statusCode }) => statusCode);
+    });
     const secrets = [before];
-    for (let round = 0; round < 5; round++) secrets.push((await rotateSecret(world.deps, id)).secret);
-    isOver = true;
-    await Promise.all(stream);
+    for (let round = 0; round < 5; round++) {
+      secrets.push((await rotateSecret(world.deps, id)).secret);
+      await stream.settled();
+    }
+    const answers = await stream.end();
 
     expect(new Set(secrets).size).toBe(6);
     expect(secretAt(world.rocket)).toBe(secrets.at(-1) ?? '');

@@ -82,3 +82,32 @@ export function releaseOf(
 
 export const idsOf = (deliveries: readonly ComparedDelivery[]) =>
   deliveries.map(({ deliveryId }) => deliveryId);
+
+/** Sends deliveries in `lanes` at once, one after the other in each, until `end`. `send` returns their status codes. */
+export function startStream(
+  lanes: number,
+  send: (lane: number, number: number) => Promise<readonly number[]>,
+) {
+  const answers: number[] = [];
+  const inFlight = new Set<Promise<unknown>>();
+  let isOver = false;
+  const run = async (_: unknown, lane: number) => {
+    for (let number = 0; !isOver; number++) {
+      const sending = send(lane, number);
+      inFlight.add(sending);
+      answers.push(...(await sending));
+      inFlight.delete(sending);
+    }
+  };
+  const running = Promise.all(Array.from({ length: lanes }, run));
+  return {
+    /** Waits for the deliveries that are on their way. One may arrive a rotation after it was signed, and not two. */
+    settled: () => Promise.all(inFlight),
+    /** Returns the status codes of all. */
+    async end(): Promise<number[]> {
+      isOver = true;
+      await running;
+      return answers;
+    },
+  };
+}

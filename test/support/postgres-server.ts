@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { SQL, type Subprocess } from 'bun';
 import { migrate, migrations } from '../../db/postgres/migrate.ts';
+import { codeOf } from '../../src/lib/app-error.ts';
 import { until } from './until.ts';
 
 // Real PostgreSQL servers from npm, for tests.
@@ -119,7 +120,16 @@ export async function startPostgres(
     await running.watchdog.exited;
   };
   const signalAll = (signal: NodeJS.Signals) => {
-    for (const pid of [running.server.pid, ...childrenOf(running.server.pid)]) process.kill(pid, signal);
+    // Stopped first, so that it starts no process meanwhile.
+    process.kill(running.server.pid, signal);
+    for (const pid of childrenOf(running.server.pid)) {
+      try {
+        process.kill(pid, signal);
+      } catch (error) {
+        // It ended meanwhile.
+        if (codeOf(error) !== 'ESRCH') throw error;
+      }
+    }
   };
   const stop = async () => {
     await end('SIGQUIT');

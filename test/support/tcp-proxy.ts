@@ -18,10 +18,12 @@ export interface TcpProxy extends AsyncDisposable {
    */
   losesAnswerTo: (statements: readonly string[]) => boolean;
   /**
-   * How often a client sent something while no client waited for an answer: the round trips so far, those of several
-   * connections at a time counted once. The end of a snapshot, which nobody waits for, does not count.
+   * The round trips so far, those of several connections at a time counted once: something that is sent after an answer,
+   * on whichever connection, comes one trip after it. The end of a snapshot, which nobody waits for, does not count.
    */
   readonly roundTrips: number;
+  /** True while no client waits for an answer. */
+  readonly isQuiet: boolean;
   /** How many connections are open. */
   readonly connections: number;
   /**
@@ -42,9 +44,10 @@ interface Target {
 export async function startTcpProxy(target: Target): Promise<TcpProxy> {
   const open = new Set<Socket>();
   const silent = new WeakSet<Socket>();
-  /** Clients that sent something and got nothing since. */
-  const waiting = new Set<Socket>();
+  /** Clients that sent something and got nothing since, with the number of the trip. */
+  const waiting = new Map<Socket, number>();
   let roundTrips = 0;
+  let answeredTrips = 0;
   const server = createServer((client) => {
     if (proxy.isClosed) {
       client.destroy();
@@ -83,7 +86,10 @@ export async function startTcpProxy(target: Target): Promise<TcpProxy> {
         look(piece);
         if (isDeaf && to === client) return;
         const arrive = () => {
-          if (to === client) waiting.delete(client);
+          if (to === client) {
+            answeredTrips = Math.max(answeredTrips, waiting.get(client) ?? 0);
+            waiting.delete(client);
+          }
           to.write(piece);
         };
         const arrival = proxy.delayMs === 0 ? undefined : Bun.sleep(proxy.delayMs);
@@ -93,9 +99,9 @@ export async function startTcpProxy(target: Target): Promise<TcpProxy> {
     };
     pass(client, upstream, (piece) => {
       const statements = readStatements(piece);
-      if (statements.join() !== 'ROLLBACK') {
-        if (waiting.size === 0) roundTrips++;
-        waiting.add(client);
+      if (statements.join() !== 'ROLLBACK' && !waiting.has(client)) {
+        waiting.set(client, answeredTrips + 1);
+        roundTrips = Math.max(roundTrips, answeredTrips + 1);
       }
       if (!proxy.losesAnswerTo(statements)) return;
       isDeaf = true;
@@ -117,6 +123,9 @@ export async function startTcpProxy(target: Target): Promise<TcpProxy> {
     losesAnswerTo: () => false,
     get roundTrips() {
       return roundTrips;
+    },
+    get isQuiet() {
+      return waiting.size === 0;
     },
     get connections() {
       return open.size / 2;

@@ -77,7 +77,7 @@ describe('two processes', () => {
     expect(await statusOf(one.guard.count('session'))).toBe(200);
   });
 
-  test.each([30_000, 600_000, 3_000_000])(
+  test.each([30_000, 900_000])(
     'whose clocks differ by %d ms allow a source no more attempts',
     async (skewMs) => {
       const { one, other } = setUp();

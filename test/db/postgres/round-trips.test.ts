@@ -8,6 +8,7 @@ import { changed } from '../../support/payloads.ts';
 import { sharedPostgres } from '../../support/postgres-server.ts';
 import { startTcpProxy, type TcpProxy, through } from '../../support/tcp-proxy.ts';
 import { bearer } from '../../support/test-app.ts';
+import { until } from '../../support/until.ts';
 
 // How often a request waits for the database, which costs the delay of the network each time. docs/operating.md states
 // these numbers.
@@ -47,6 +48,7 @@ async function setUp() {
 async function count(send: () => Promise<Response>): Promise<{ status: number; trips: number }> {
   // Both connections are open, and all statements are prepared on both.
   for (let warm = 0; warm < 3; warm++) await Promise.all([send(), send()]);
+  await until(async () => proxy.isQuiet, Boolean);
   proxy.delayMs = DELAY_MS;
   const before = proxy.roundTrips;
   const { status } = await send();
