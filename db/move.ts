@@ -16,9 +16,9 @@ interface Side {
   close(): Promise<void>;
 }
 
-/** What a database has beside its tables. */
+/** Facts of a database that are in none of its tables. */
 interface Extras {
-  /** Of the key that encrypts the secrets; null before the first start. */
+  /** The fingerprint of the key that encrypts the secrets; null before the first start. */
   keyFingerprint: number | null;
   /** The highest id that an audit event has had. Ids are never used again. */
   lastAuditId: bigint;

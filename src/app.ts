@@ -24,7 +24,7 @@ export interface ServerFacts extends MetricsAccess {
   readonly whyNotReady: () => Promise<string | null>;
   /** `CLIENT_IP_HEADER`: the header in which the trusted proxy names the client. */
   readonly clientIpHeader: string | undefined;
-  /** What the content API reads posts from. Absent: the database. */
+  /** The content API reads posts from it. Absent: from the database. */
   readonly contentDb: Pick<Storage, 'read'>;
 }
 

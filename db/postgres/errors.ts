@@ -1,7 +1,7 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors';
 import { DatabaseBusy, DatabaseUnavailable } from '../failures.ts';
 
-// What went wrong, by the codes of PostgreSQL (postgresql.org/docs/current/errcodes-appendix.html).
+// The codes of PostgreSQL's errors (postgresql.org/docs/current/errcodes-appendix.html).
 
 /** The connection ended, or was ended because the server did not answer. */
 export class ConnectionLost extends Error {

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Storage } from '../engine.ts';
 
-/** What a PostgreSQL server reports about itself and the database. */
+/** The facts that a PostgreSQL server reports about itself and the database. */
 export interface PostgresFacts {
   /** Such as `18.4`. */
   version: string;
@@ -28,7 +28,7 @@ export interface PostgresFacts {
   postCounts: { live: number; dead: number } | null;
   /** Null without tables of Tidings. */
   tidings: { schema: number; oldestCompatible: number; keyFingerprint: number | null } | null;
-  /** Tables in the schema, whoever made them. */
+  /** The number of tables in the schema, also those of other programs. */
   tables: number;
   /** `tidings move` was interrupted. */
   holdsUnfinishedMove: boolean;

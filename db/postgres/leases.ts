@@ -58,7 +58,7 @@ interface Held {
   beatAt: number;
 }
 
-/** What was seen of another's lease. */
+/** The last state that was seen of another process's lease. */
 interface Seen {
   fence: number;
   beat: number;

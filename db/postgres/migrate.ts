@@ -20,7 +20,7 @@ const MIGRATION_LOCK = 7_434_692_843;
 const MAX_CHANGES = 5;
 
 /**
- * How long a migration may wait for the locks on tables that others use, in milliseconds. Whoever comes after it waits
+ * How long a migration may wait for the locks on tables that others use, in milliseconds. Later requests wait
  * too, so it gives up before requests do, lets them pass, and tries again.
  */
 const LOCK_MS = 1_000;

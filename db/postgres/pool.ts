@@ -111,7 +111,7 @@ export function createPool<Member extends Pooled>(
 
   function forget(member: Member): void {
     members.delete(member);
-    // What ended this one has probably ended the idle ones too: no work should have to find that out again.
+    // The idle connections have probably ended too: spare the next work from finding out.
     for (const each of idle.splice(0)) each.connection.destroy();
     openMore();
     closeIfDone();

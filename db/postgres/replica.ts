@@ -214,7 +214,7 @@ async function readState(storage: Pick<Storage, 'read'>, state: SQL): Promise<St
   return row;
 }
 
-/** Rejects when `work` takes longer. It goes on, and nobody gets its result. */
+/** Rejects when `work` takes longer. The work continues, and its result is dropped. */
 async function within<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error('the read replica was too slow')), limitMs);

@@ -2,7 +2,7 @@ import { escapeNul, unescapeNul } from './nul.ts';
 
 // Drizzle writes SQL and values for SQLite. PostgreSQL differs in few places.
 
-/** Bounds the memory for texts that are built anew for each call. */
+/** Bounds the memory for texts that are built for each call. */
 const MAX_CACHED = 2_000;
 
 const cache = new Map<string, string>();

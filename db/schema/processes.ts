@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-// What the processes on one database share. Times are milliseconds since 1970.
+// Tables that the processes on one database share. Times are milliseconds since 1970.
 
 /** Limits on guessing. A source without a row has made no attempt lately. */
 export const throttles = sqliteTable(

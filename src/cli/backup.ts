@@ -83,7 +83,7 @@ function describeBackup({ file, bytes, sha256, includesKey, ...contents }: Backu
 }
 
 function describeKey({ file }: { file: string }): string {
-  return `The secret key is in ${file}. Whoever has it can read the secrets of a backup: keep it in another place.`;
+  return `The secret key is in ${file}. It opens the secrets of each backup: keep it apart from them.`;
 }
 
 const KEY_WORDS: Record<Restored['key'], string> = {

@@ -195,7 +195,7 @@ export async function once<Result>(
   try {
     return await work();
   } catch (error) {
-    // Where the mark cannot be removed, the failure of the work is still what to report.
+    // Report the failure of the work, even if the mark cannot be removed.
     await db.write((tx) => deleteFormMark(tx, kept)).catch(() => undefined);
     throw error;
   }

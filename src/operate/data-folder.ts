@@ -43,7 +43,7 @@ export interface DataFolderOptions {
 export const databaseFile = (folder: string) => join(folder, 'tidings.db');
 /** The target of a move until all of it was copied and compared. */
 export const movingFile = (folder: string) => `${databaseFile(folder)}.moving`;
-/** Where Litestream (litestream.io) keeps its state, beside the database that it replicates. */
+/** The folder in which Litestream (litestream.io) keeps its state, beside the database that it replicates. */
 export const litestreamFolder = (folder: string) => join(folder, '.tidings.db-litestream');
 /** An empty file that processes lock, so that they know of each other. */
 export const lockFile = (folder: string) => join(folder, 'tidings.lock');

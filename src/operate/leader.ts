@@ -4,7 +4,7 @@ import { isSystemFailure } from '../../db/failures.ts';
 import type { Deps } from '../deps.ts';
 import { type Job, startJobs } from './jobs.ts';
 
-// Of all processes on a database, one is the leader: it holds the lease `leader` and runs the jobs that must not run
+// One process on each database is the leader: it holds the lease `leader` and runs the jobs that must not run
 // twice at a time. The only server on a SQLite file leads from its start.
 
 /** How often a process tries to become the leader, in milliseconds. */
@@ -37,7 +37,7 @@ export function startLeader({ db, log, metrics }: Needs, jobsOf: (db: Storage) =
     held = lease;
     const jobs = startJobs(jobsOf(withLease(db, lease)), { log, metrics });
     while (!signal.aborted && lease.isHeld()) await rest(CHECK_MS);
-    if (!signal.aborted) log.warn('another process may lead by now: the jobs of the leader end here');
+    if (!signal.aborted) log.warn('stopped the jobs of the leader: another process may lead by now');
     await jobs.stop();
     await lease.release();
   }

@@ -111,7 +111,7 @@ async function moveToFolder({ secretKey, to, report }: MoveOptions, databaseUrl:
   });
 }
 
-/** What a move itself leaves in its target. */
+/** Files that a move itself leaves in its target. */
 const OWN_FILES = /^(\.?secret\.key.*|tidings\.lock.*|tidings\.db\.moving.*|lost\+found)$/;
 
 async function moveTo(source: MoveSource, target: MoveTarget, report: MoveOptions['report']) {

@@ -8,7 +8,7 @@ import { keyFingerprint, type SecretBox, secretBox } from '../lib/secret-box.ts'
 /** The open database, whichever engine it is of. */
 export interface OpenDatabase {
   db: Database;
-  /** What the content API reads posts from: the read replica while it is fresh, or the database. */
+  /** The content API reads posts from it: the read replica while it is fresh, or the database. */
   contentDb: Pick<Database, 'read'>;
   secrets: SecretBox;
   close(): Promise<void>;

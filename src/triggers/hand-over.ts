@@ -11,7 +11,7 @@ import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
 
-/** What `handOver` needs to know, in one round trip. */
+/** The rows that `handOver` needs, in one round trip. */
 export async function readHandOver(tx: ReadTx, source: EventSource, event: Event) {
   const { integrationId, repositoryId } = source;
   const [previous, triggers] = await Promise.all([

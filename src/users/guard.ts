@@ -65,7 +65,7 @@ export type Guard = ReturnType<typeof createGuard>;
 export function createGuard(deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>) {
   return {
     countRefusal: createRefusalCounter(deps),
-    /** Of this process alone, because it bounds the memory and the threads of this process. */
+    /** Each process has its own, because it bounds the memory and the threads of the process. */
     passwords: createPasswordQueue(deps.metrics.passwordHashes),
 
     /**

@@ -35,7 +35,7 @@ describe('backup --key-only', () => {
     const { exitCode, stdout } = await run(['backup', '--key-only', file()], POSTGRES);
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
-      stdout: `The secret key is in ${file()}. Whoever has it can read the secrets of a backup: keep it in another place.\n`,
+      stdout: `The secret key is in ${file()}. It opens the secrets of each backup: keep it apart from them.\n`,
     });
     expect(readFileSync(file(), 'utf8')).toBe(`${KEY}\n`);
     expect(statSync(file()).mode & 0o777).toBe(0o600);

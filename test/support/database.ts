@@ -95,7 +95,7 @@ function toSql(text: SQL | string): SQL {
   return typeof text === 'string' ? sql.raw(text) : text;
 }
 
-/** What the database holds, to search for text that must not be in it: SQLite's whole file, or all rows. */
+/** The contents of the database, to search for text that must not be in it: SQLite's whole file, or all rows. */
 export async function contentOf(db: Database): Promise<string> {
   if (db.engine === 'sqlite') return Buffer.from(sqliteOf(db).$client.serialize()).toString('latin1');
   return JSON.stringify(await allRows(db, 'latin1'));

@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 /** A TCP proxy between a client and a server, which can be slow or fail as a network does. */
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
-  /** Where new connections lead. */
+  /** The server to which new connections lead. */
   target: Target;
   /** How long each direction takes, in milliseconds. */
   delayMs: number;
