@@ -7,6 +7,8 @@ export interface ServerProcess {
   readonly pid: number;
   /** Standard output so far. */
   stdout(): string;
+  /** Standard error so far. */
+  log(): string;
   /** Standard error, whole once the process has ended. */
   stderr(): Promise<string>;
   /** Sends the signal and waits for the end. Returns the exit code. */
@@ -32,7 +34,12 @@ export async function startProcess(
     stdout: 'pipe',
     stderr: 'pipe',
   });
-  const stderr = new Response(child.stderr).text();
+  let log = '';
+  const stderr = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stderr) log += decoder.decode(chunk, { stream: true });
+    return log;
+  })();
   let stdout = '';
   let listening: (url: string) => void = () => undefined;
   const url = new Promise<string>((resolve, reject) => {
@@ -51,6 +58,7 @@ export async function startProcess(
     url: await url,
     pid: child.pid,
     stdout: () => stdout,
+    log: () => log,
     stderr: () => stderr,
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
