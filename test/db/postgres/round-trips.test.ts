@@ -10,7 +10,7 @@ import { startTcpProxy, type TcpProxy, through } from '../../support/tcp-proxy.t
 import { bearer } from '../../support/test-app.ts';
 import { until } from '../../support/until.ts';
 
-// How often a request waits for the database, which costs the delay of the network each time. docs/operating.md states
+// How often a request waits for the database, which costs the delay of the network each time. docs/postgresql.md states
 // these numbers.
 
 /** Keeps the parts of a request apart: what is sent at once arrives before any answer. */
