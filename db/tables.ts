@@ -1,6 +1,7 @@
 import { is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import * as integrations from './schema/integrations.ts';
+import * as media from './schema/media.ts';
 import * as organizations from './schema/organizations.ts';
 import * as posts from './schema/posts.ts';
 import * as processes from './schema/processes.ts';
@@ -34,7 +35,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
 
 /** The tables that are copied to another database. Each comes after those that it refers to. */
 export const copiedTables: readonly Table[] = inOrder(
-  [integrations, organizations, posts, processes, triggers]
+  [integrations, media, organizations, posts, processes, triggers]
     .flatMap((schema) => Object.values<unknown>(schema))
     .filter((value) => is(value, SQLiteTable))
     .map((table) => getTableConfig(table))

@@ -1,5 +1,5 @@
 import { derivedId } from '../../src/lib/text.ts';
-import type { OwnedPost } from '../../src/posts/model.ts';
+import type { Post } from '../../src/posts/model.ts';
 
 // Posts whose words are as common and as rare as those of a language: the k-th word comes about once in k.
 
@@ -17,7 +17,11 @@ export const RARE_WORD = 'kaleidoscope';
 export const NO_WORD = 'xylophones';
 
 /** A post is a minute older than the last; every tenth is a draft, every fifth for LinkedIn. */
-export function makePost(organizationId: string, index: number, deliveryId: string | undefined): OwnedPost {
+export function makePost(
+  organizationId: string,
+  index: number,
+  deliveryId: string | undefined,
+): Post & { organizationId: string } {
   const random = randomOf(index);
   const words = Array.from({ length: WORDS }, () => vocabulary[Math.floor(VOCABULARY ** random()) - 1] ?? '');
   if (index % 25_000 === 12_345) words.push(RARE_WORD);

@@ -11,7 +11,7 @@ import { systemClock } from '../../src/lib/time.ts';
 import { toPlainText } from '../../src/markdown/plain-text.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
-import type { OwnedPost } from '../../src/posts/model.ts';
+import type { Post } from '../../src/posts/model.ts';
 import { savePosts } from '../../src/posts/service.ts';
 import type { Defer } from './run.ts';
 
@@ -76,7 +76,7 @@ export async function seedPosts(db: Storage, { ascii }: { ascii: boolean }): Pro
 }
 
 /** Every 21st is a draft, so that drafts lie between the posts of a page. A post is a minute older than the last. */
-function makePost(index: number, ascii: boolean): OwnedPost {
+function makePost(index: number, ascii: boolean): Post & { organizationId: string } {
   const isPlain = ascii || index % 5 !== 4;
   const markdown = makeMarkdown(index, isPlain);
   const at = new Date(Date.UTC(2026, 0, 1) - index * 60_000).toISOString();

@@ -27,6 +27,8 @@ const textColumns = () => ({
   content: text().notNull(),
   markdown: text().notNull(),
   sourceMetadata: text('source_metadata', { mode: 'json' }).$type<Record<string, unknown>>(),
+  /** Publishing keeps `createdAt`. False: a draft whose date becomes the time of its first publication. */
+  isDateSet: integer('is_date_set', { mode: 'boolean' }).notNull().default(true),
 });
 
 function postChecks(name: string, table: Record<keyof ReturnType<typeof headColumns>, AnySQLiteColumn>) {
@@ -121,5 +123,75 @@ export const stagedPosts = sqliteTable(
     ),
     // Those of `posts`, so that no row fails once the import is published.
     ...postChecks('staged_posts', table),
+  ],
+);
+
+/**
+ * Earlier and current texts of a post, from the time of its first edit on. No reference to `posts`: the versions of a
+ * deleted post stay as long as it can be restored.
+ */
+export const postVersions = sqliteTable(
+  'post_versions',
+  {
+    id: text().primaryKey(),
+    postId: text('post_id').notNull(),
+    organizationId: partOf('organization_id', () => organizations.id),
+    title: text().notNull(),
+    markdown: text().notNull(),
+    contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
+    /** How the text came to be: an edit, an earlier version restored, a suggestion accepted, a trigger, an import. */
+    origin: text({ enum: ['edit', 'restore', 'suggestion', 'trigger', 'import'] }).notNull(),
+    actorType: text('actor_type').notNull(),
+    actorId: text('actor_id'),
+    actorName: text('actor_name'),
+    createdAt: text('created_at').notNull(),
+    /** Later than `createdAt` when autosaves of one person share a version. */
+    updatedAt: text('updated_at').notNull(),
+  },
+  (table) => [
+    index('post_versions_by_post').on(table.postId, table.createdAt, table.id),
+    check('post_versions_content_type', sql`${table.contentType} in ('changelog', 'linkedin_post')`),
+    check(
+      'post_versions_origin',
+      sql`${table.origin} in ('edit', 'restore', 'suggestion', 'trigger', 'import')`,
+    ),
+  ],
+);
+
+/** When drafts will be published. Deleted with the draft, and when a person publishes it earlier. */
+export const postSchedules = sqliteTable(
+  'post_schedules',
+  {
+    postId: text('post_id').primaryKey(),
+    organizationId: partOf('organization_id', () => organizations.id),
+    /** Milliseconds since 1970. */
+    publishAt: integer('publish_at').notNull(),
+    /** IANA time zone of the person who chose the time. */
+    timeZone: text('time_zone').notNull(),
+    /** The name of that person, for the audit log. */
+    actorName: text('actor_name'),
+    createdAt: text('created_at').notNull(),
+  },
+  (table) => [
+    index('post_schedules_by_time').on(table.publishAt),
+    index('post_schedules_by_organization').on(table.organizationId, table.publishAt),
+  ],
+);
+
+/** The trash: posts that people deleted, until `expiresAt`. The content API never reads it. */
+export const deletedPosts = sqliteTable(
+  'deleted_posts',
+  {
+    ...headColumns(),
+    ...textColumns(),
+    deletedAt: text('deleted_at').notNull(),
+    actorName: text('actor_name'),
+    /** Milliseconds since 1970. */
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    index('deleted_posts_by_organization').on(table.organizationId, table.deletedAt, table.id),
+    index('deleted_posts_by_expiry').on(table.expiresAt),
+    ...postChecks('deleted_posts', table),
   ],
 );

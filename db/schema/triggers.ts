@@ -112,5 +112,55 @@ export const drafts = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.triggerId, table.scope, table.subject] }),
     index('drafts_by_post').on(table.postId),
+    index('drafts_with_suggestion').on(table.postId).where(sql`${table.suggestion} is not null`),
+  ],
+);
+
+/**
+ * The result of each delivery for each trigger that received its event. `queued` until the run of the scope ends.
+ * Like the log, it outlives triggers and posts.
+ */
+export const deliveryResults = sqliteTable(
+  'delivery_results',
+  {
+    /** The log entry. */
+    deliveryId: text('delivery_id').notNull(),
+    triggerId: text('trigger_id').notNull(),
+    scope: text().notNull(),
+    /** The event as drafts name it: its type, a space, and its key. */
+    eventKey: text('event_key').notNull(),
+    /**
+     * `waiting`: the event belongs into a later post, as a push before its release. `filtered`: the trigger's filters
+     * exclude it. `kept`: a person's text stays as it is.
+     */
+    outcome: text({
+      enum: [
+        'queued',
+        'created',
+        'updated',
+        'unchanged',
+        'suggested',
+        'kept',
+        'removed',
+        'waiting',
+        'filtered',
+        'failed',
+      ],
+    }).notNull(),
+    postId: text('post_id'),
+    /** Of a failed run. */
+    error: text(),
+    updatedAt: text('updated_at').notNull(),
+    /** That of the log entry, in milliseconds since 1970. */
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.deliveryId, table.triggerId] }),
+    index('delivery_results_queued').on(table.triggerId, table.scope).where(sql`${table.outcome} = 'queued'`),
+    index('delivery_results_by_expiry').on(table.expiresAt),
+    check(
+      'delivery_results_outcome',
+      sql`${table.outcome} in ('queued', 'created', 'updated', 'unchanged', 'suggested', 'kept', 'removed', 'waiting', 'filtered', 'failed')`,
+    ),
   ],
 );

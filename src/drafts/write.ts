@@ -80,7 +80,8 @@ function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: str
   const asWritten = { ...row, ...settled, writtenHash: hash, eventKeys, until };
 
   if (!isTouched) {
-    const next = { ...post, ...text, createdAt: earlier(until, now) };
+    const createdAt = post.isDateSet ? post.createdAt : earlier(until, now);
+    const next = { ...post, ...text, createdAt };
     if (!Bun.deepEquals(next, post)) {
       return { written: 'updated', post: { ...next, updatedAt: now }, row: asWritten };
     }
@@ -141,6 +142,7 @@ async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText
     status: publish ? 'published' : 'draft',
     createdAt: earlier(until, now),
     updatedAt: now,
+    isDateSet: publish,
   });
   if (publish) await recordPost(tx, deps, 'post.published', { id, organizationId, title: text.title });
   await saveDraft(tx, {

@@ -53,8 +53,11 @@ export const Post = Type.Object(
 );
 export type Post = Static<typeof Post>;
 
-/** A post with its organization. */
-export type OwnedPost = Post & { organizationId: string };
+/**
+ * A post with its organization. `isDateSet`: publishing keeps `createdAt`; otherwise it becomes the time of the first
+ * publication.
+ */
+export type OwnedPost = Post & { organizationId: string; isDateSet: boolean };
 
 /** A post as the API sends it: JSON in UTF-8. */
 export type PostJson = Uint8Array;

@@ -37,7 +37,10 @@ export function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promi
     if (!isEdited && status === post.status) return getPost(tx, postId);
     const content =
       text.markdown === post.markdown ? post.content : plainTextFor(post.contentType, text.markdown);
-    await writePost(tx, { ...post, ...text, content, status, updatedAt: deps.clock.now().toISOString() });
+    const now = deps.clock.now().toISOString();
+    const isFirstPublication = status === 'published' && !post.isDateSet;
+    const date = isFirstPublication ? { createdAt: now, isDateSet: true } : {};
+    await writePost(tx, { ...post, ...text, ...date, content, status, updatedAt: now });
     if (status !== post.status) {
       const action = status === 'published' ? 'post.published' : 'post.unpublished';
       await recordPost(tx, deps, action, { ...post, ...text });
@@ -66,7 +69,7 @@ export function createPost(
     updatedAt: createdAt,
   };
   return db.write(async (tx) => {
-    await writePost(tx, { ...post, organizationId });
+    await writePost(tx, { ...post, organizationId, isDateSet: false });
     return post;
   });
 }
@@ -96,10 +99,10 @@ export async function recordPost(
   await recordAudit(tx, deps, { organizationId, action, target: { type: 'post', id }, summary });
 }
 
-/** Writes posts without a record, all or none. Throws for an id of another organization. */
-export async function savePosts(db: Storage, posts: readonly OwnedPost[]): Promise<void> {
+/** Writes posts with their dates, without a record, all or none. Throws for an id of another organization. */
+export async function savePosts(db: Storage, posts: readonly Omit<OwnedPost, 'isDateSet'>[]): Promise<void> {
   await db.write(async (tx) => {
-    for (const post of posts) await writePost(tx, post);
+    for (const post of posts) await writePost(tx, { ...post, isDateSet: true });
   });
 }
 

@@ -86,7 +86,7 @@ export async function findPostJson(
 
 /** A post of any organization. */
 export async function readPost(tx: ReadTx, postId: string): Promise<OwnedPost | null> {
-  const row = await statements(tx).byId.get({ postId });
+  const row = await statements(tx).ownedById.get({ postId });
   return row === undefined ? null : toOwnedPost(row);
 }
 
@@ -101,13 +101,18 @@ export function parsePost(json: PostJson): Post {
   return JSON.parse(new TextDecoder().decode(json)) as Post;
 }
 
-function toOwnedPost({ json, organizationId }: { json: PostJson; organizationId: string }): OwnedPost {
-  return { ...parsePost(json), organizationId };
+function toOwnedPost({
+  json,
+  organizationId,
+  isDateSet,
+}: Pick<OwnedPost, 'organizationId' | 'isDateSet'> & { json: PostJson }): OwnedPost {
+  return { ...parsePost(json), organizationId, isDateSet };
 }
 
 /** The existing posts with these ids, of any organization, by id. */
 export async function readPosts(tx: ReadTx, ids: readonly string[]): Promise<Map<string, OwnedPost>> {
-  const rows = await versions(tx, ({ id }) => inArray(id, dialectOf(tx).listed(ids))).all();
+  const isListed = ({ id }: PostTable) => inArray(id, dialectOf(tx).listed(ids));
+  const rows = await ownedVersions(tx, isListed).all();
   const current = new Map(rows.reverse().map((row) => [row.id, row]));
   return new Map(current.entries().map(([id, row]) => [id, toOwnedPost(row)]));
 }
@@ -134,15 +139,26 @@ export async function findPostIds(tx: ReadTx, search: PostSearch): Promise<strin
 
 type PostTable = typeof posts | typeof stagedPosts;
 
+// A scalar subquery, because `exists` becomes a join, which made the read of one post ten times as slow.
+const isApplied = sql`(select ${imports.state} from ${imports}) = 'applying'`;
+
 /** The posts that meet a condition. Of a post that has two versions, the staged one comes first. */
 function versions(tx: ReadTx, isWanted: (table: PostTable) => SQL) {
-  // A scalar subquery, because `exists` becomes a join, which made the read of one post ten times as slow.
-  const isApplied = sql`(select ${imports.state} from ${imports}) = 'applying'`;
   const staged = tx
     .select(columnsOf(stagedPosts))
     .from(stagedPosts)
     .where(and(isWanted(stagedPosts), isApplied));
   return staged.unionAll(tx.select(columnsOf(posts)).from(posts).where(isWanted(posts)));
+}
+
+/** The same with `isDateSet`. It is stored after the long texts, so the content API leaves it alone. */
+function ownedVersions(tx: ReadTx, isWanted: (table: PostTable) => SQL) {
+  const ownedColumnsOf = (table: PostTable) => ({ ...columnsOf(table), isDateSet: table.isDateSet });
+  const staged = tx
+    .select(ownedColumnsOf(stagedPosts))
+    .from(stagedPosts)
+    .where(and(isWanted(stagedPosts), isApplied));
+  return staged.unionAll(tx.select(ownedColumnsOf(posts)).from(posts).where(isWanted(posts)));
 }
 
 function columnsOf({ id, organizationId, status, contentType, json }: PostTable) {
@@ -166,6 +182,7 @@ const statements = prepared((tx) => ({
     .prepare(),
   currentImport: tx.select().from(imports).prepare(),
   byId: versions(tx, ({ id }) => eq(id, sql.placeholder('postId'))).prepare(),
+  ownedById: ownedVersions(tx, ({ id }) => eq(id, sql.placeholder('postId'))).prepare(),
   pages: new Map<string, ReturnType<typeof buildPageStatement>>(),
 }));
 

@@ -133,7 +133,7 @@ test('a staged import is not in the list until it is applied, and then whole, ho
         );
         for (const [index, each] of imported.entries()) {
           const post = { ...examplePost(index), ...each, organizationId: 'org_a' };
-          await db.write((tx) => stagePost(tx, post, index));
+          await db.write((tx) => stagePost(tx, { ...post, isDateSet: true }, index));
           if (index % 10 === 0) await requireList(before);
         }
         await requireList(before);

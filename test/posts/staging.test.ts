@@ -234,7 +234,11 @@ describe('a post that is not moved yet', () => {
     await app.db.write((tx) => insertImport(tx, begun));
     const staged = (fields: Partial<OwnedPost>) =>
       app.db.write((tx) =>
-        stagePost(tx, { ...examplePost(5), organizationId: 'org_a', title: 'Staged title', ...fields }, 0),
+        stagePost(
+          tx,
+          { ...examplePost(5), organizationId: 'org_a', isDateSet: true, title: 'Staged title', ...fields },
+          0,
+        ),
       );
     await staged({ id: 'old' });
     await staged({ id: 'new' });
@@ -308,7 +312,7 @@ describe('an import whose process was killed', () => {
     const begun = { id: 'import_1', organizationId: 'org_a', state: 'staging', beatAt } as const;
     await app.db.write((tx) => insertImport(tx, begun));
     for (const [index, post] of numbered(3, { title: 'New' }).entries()) {
-      await app.db.write((tx) => stagePost(tx, { ...post, organizationId: 'org_a' }, index));
+      await app.db.write((tx) => stagePost(tx, { ...post, organizationId: 'org_a', isDateSet: true }, index));
     }
   });
 

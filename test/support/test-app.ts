@@ -12,7 +12,7 @@ import { secretBox } from '../../src/lib/secret-box.ts';
 import type { Ids } from '../../src/lib/text.ts';
 import type { Organization, OrganizationCreation } from '../../src/organizations/model.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
-import type { OwnedPost } from '../../src/posts/model.ts';
+import type { Post } from '../../src/posts/model.ts';
 import { savePosts } from '../../src/posts/service.ts';
 import type { OpenProviderApi } from '../../src/providers/api.ts';
 import { providers } from '../../src/providers/index.ts';
@@ -37,7 +37,7 @@ export interface TestApp {
   request(path: string, init?: RequestInit): Promise<Response>;
   addOrganization(id: string): Promise<Organization>;
   addKey(organizationId: string, permissions?: string[]): Promise<CreatedKey>;
-  addPosts(organizationId: string, ...posts: Partial<OwnedPost>[]): Promise<OwnedPost[]>;
+  addPosts(organizationId: string, ...posts: Partial<Post>[]): Promise<(Post & { organizationId: string })[]>;
 }
 
 interface Overrides {
@@ -131,7 +131,7 @@ export function bearer(key: CreatedKey | string): { headers: Record<string, stri
 }
 
 /** A published changelog post; a higher number is a minute newer. */
-export function examplePost(number: number): Omit<OwnedPost, 'organizationId'> {
+export function examplePost(number: number): Post {
   const at = new Date(Date.UTC(2026, 0, 1, 0, number)).toISOString();
   return {
     id: `post_${number}`,

@@ -117,6 +117,7 @@ CREATE TABLE posts (
   content text COLLATE "C" NOT NULL,
   markdown text COLLATE "C" NOT NULL,
   source_metadata text COLLATE "C",
+  is_date_set bigint NOT NULL DEFAULT 1,
   CONSTRAINT posts_status CHECK (status in ('draft', 'published')),
   CONSTRAINT posts_content_type CHECK (content_type in ('changelog', 'linkedin_post')),
   CONSTRAINT posts_created_at CHECK (length(created_at) = 24),
@@ -150,6 +151,7 @@ CREATE TABLE staged_posts (
   content text COLLATE "C" NOT NULL,
   markdown text COLLATE "C" NOT NULL,
   source_metadata text COLLATE "C",
+  is_date_set bigint NOT NULL DEFAULT 1,
   CONSTRAINT staged_posts_status CHECK (status in ('draft', 'published')),
   CONSTRAINT staged_posts_content_type CHECK (content_type in ('changelog', 'linkedin_post')),
   CONSTRAINT staged_posts_created_at CHECK (length(created_at) = 24),
@@ -282,6 +284,7 @@ CREATE TABLE drafts (
   PRIMARY KEY (trigger_id, scope, subject)
 );
 CREATE INDEX drafts_by_post ON drafts (post_id);
+CREATE INDEX drafts_with_suggestion ON drafts (post_id) WHERE suggestion is not null;
 
 -- `is_prerelease` is read from JSON without its escapes, because PostgreSQL refuses those of lone surrogates.
 CREATE TABLE events (
@@ -342,6 +345,106 @@ CREATE TABLE trigger_runs (
   CONSTRAINT trigger_runs_status CHECK (status in ('queued', 'failed'))
 );
 CREATE INDEX trigger_runs_due ON trigger_runs (status, attempts, due_at);
+
+CREATE TABLE delivery_results (
+  delivery_id text COLLATE "C" NOT NULL,
+  trigger_id text COLLATE "C" NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  event_key text COLLATE "C" NOT NULL,
+  outcome text COLLATE "C" NOT NULL,
+  post_id text COLLATE "C",
+  error text COLLATE "C",
+  updated_at text COLLATE "C" NOT NULL,
+  expires_at bigint NOT NULL,
+  PRIMARY KEY (delivery_id, trigger_id),
+  CONSTRAINT delivery_results_outcome CHECK (outcome in ('queued', 'created', 'updated', 'unchanged', 'suggested', 'kept', 'removed', 'waiting', 'filtered', 'failed'))
+);
+CREATE INDEX delivery_results_queued ON delivery_results (trigger_id, scope) WHERE outcome = 'queued';
+CREATE INDEX delivery_results_by_expiry ON delivery_results (expires_at);
+
+CREATE TABLE media (
+  id text COLLATE "C" PRIMARY KEY,
+  organization_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  sha256 bytea NOT NULL,
+  type text COLLATE "C" NOT NULL,
+  bytes bigint NOT NULL,
+  width bigint NOT NULL,
+  height bigint NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  alt text COLLATE "C" NOT NULL,
+  actor_name text COLLATE "C",
+  created_at text COLLATE "C" NOT NULL,
+  CONSTRAINT media_type CHECK (type in ('image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'))
+);
+CREATE UNIQUE INDEX media_by_content ON media (organization_id, sha256);
+CREATE INDEX media_by_organization ON media (organization_id, created_at, id);
+
+CREATE TABLE media_copies (
+  integration_id text COLLATE "C" NOT NULL,
+  url text COLLATE "C" NOT NULL,
+  organization_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  status text COLLATE "C" NOT NULL,
+  media_id text COLLATE "C" REFERENCES media ON DELETE SET NULL,
+  attempts bigint NOT NULL,
+  due_at bigint NOT NULL,
+  error text COLLATE "C",
+  created_at text COLLATE "C" NOT NULL,
+  PRIMARY KEY (integration_id, url),
+  CONSTRAINT media_copies_status CHECK (status in ('queued', 'done', 'failed'))
+);
+CREATE INDEX media_copies_due ON media_copies (status, due_at);
+
+CREATE TABLE deleted_posts (
+  id text COLLATE "C" PRIMARY KEY,
+  organization_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  status text COLLATE "C" NOT NULL,
+  content_type text COLLATE "C" NOT NULL,
+  created_at text COLLATE "C" NOT NULL,
+  updated_at text COLLATE "C" NOT NULL,
+  title text COLLATE "C" NOT NULL,
+  content text COLLATE "C" NOT NULL,
+  markdown text COLLATE "C" NOT NULL,
+  source_metadata text COLLATE "C",
+  is_date_set bigint NOT NULL DEFAULT 1,
+  deleted_at text COLLATE "C" NOT NULL,
+  actor_name text COLLATE "C",
+  expires_at bigint NOT NULL,
+  CONSTRAINT deleted_posts_status CHECK (status in ('draft', 'published')),
+  CONSTRAINT deleted_posts_content_type CHECK (content_type in ('changelog', 'linkedin_post')),
+  CONSTRAINT deleted_posts_created_at CHECK (length(created_at) = 24),
+  CONSTRAINT deleted_posts_updated_at CHECK (length(updated_at) = 24)
+);
+CREATE INDEX deleted_posts_by_organization ON deleted_posts (organization_id, deleted_at, id);
+CREATE INDEX deleted_posts_by_expiry ON deleted_posts (expires_at);
+
+CREATE TABLE post_schedules (
+  post_id text COLLATE "C" PRIMARY KEY,
+  organization_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  publish_at bigint NOT NULL,
+  time_zone text COLLATE "C" NOT NULL,
+  actor_name text COLLATE "C",
+  created_at text COLLATE "C" NOT NULL
+);
+CREATE INDEX post_schedules_by_time ON post_schedules (publish_at);
+CREATE INDEX post_schedules_by_organization ON post_schedules (organization_id, publish_at);
+
+CREATE TABLE post_versions (
+  id text COLLATE "C" PRIMARY KEY,
+  post_id text COLLATE "C" NOT NULL,
+  organization_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  title text COLLATE "C" NOT NULL,
+  markdown text COLLATE "C" NOT NULL,
+  content_type text COLLATE "C" NOT NULL,
+  origin text COLLATE "C" NOT NULL,
+  actor_type text COLLATE "C" NOT NULL,
+  actor_id text COLLATE "C",
+  actor_name text COLLATE "C",
+  created_at text COLLATE "C" NOT NULL,
+  updated_at text COLLATE "C" NOT NULL,
+  CONSTRAINT post_versions_content_type CHECK (content_type in ('changelog', 'linkedin_post')),
+  CONSTRAINT post_versions_origin CHECK (origin in ('edit', 'restore', 'suggestion', 'trigger', 'import'))
+);
+CREATE INDEX post_versions_by_post ON post_versions (post_id, created_at, id);
 
 CREATE TABLE leases (
   name text COLLATE "C" PRIMARY KEY,

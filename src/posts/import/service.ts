@@ -190,7 +190,17 @@ function merge(
   now: string,
 ): OwnedPost {
   const defaults = { status, contentType, sourceMetadata: null, createdAt: now, ...old };
-  const post = { ...defaults, ...fields, id, title: title.trim(), content, markdown, organizationId };
+  const isDateSet = fields.createdAt !== undefined || (old?.isDateSet ?? true);
+  const post = {
+    ...defaults,
+    ...fields,
+    id,
+    title: title.trim(),
+    content,
+    markdown,
+    organizationId,
+    isDateSet,
+  };
   const isSame =
     old !== undefined && Bun.deepEquals({ ...post, updatedAt: fields.updatedAt ?? old.updatedAt }, old);
   if (isSame) return old;
