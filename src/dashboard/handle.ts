@@ -28,6 +28,7 @@ import { readBody, requireSameOrigin } from './submission.ts';
 import {
   databaseAwayPage,
   type Frame,
+  type Notice,
   renderFragment,
   renderPage,
   signedOutPage,
@@ -42,7 +43,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
   return (page: Page) =>
     async ({ request, params }: { request: Request; params: Record<string, string> }): Promise<Response> => {
       const cookies = cookiesOf(request, deps.publicUrl().startsWith('https:'));
-      const notice = cookies.get('notice');
+      const notice = readNotice(cookies.get('notice'));
       // Bun forgets the address when the connection closes: read it before the first await.
       const clientAddress = addressOf(request.headers, deps.peerAddress(request), deps.clientIpHeader);
       const address = clientAddress === 'unknown' ? null : clientAddress;
@@ -83,13 +84,13 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
           answer = await page.handle(visit as never);
         }
         if (answer.kind === 'redirect') {
-          const { session, remember, done, to } = answer;
+          const { session, remember, to } = answer;
           const browser = session
             ? await completeSignIn(deps, session, client)
             : remember && (await rememberBrowser(deps, remember));
           if (session !== undefined) cookies.set('session', session ?? '', session === null ? 0 : SESSION_MS);
           if (browser) cookies.set('browser', browser, BROWSER_MS);
-          if (done !== undefined) cookies.set('notice', done.slice(0, MAX_NOTICE_LENGTH), NOTICE_MS);
+          if (answer.done !== undefined) cookies.set('notice', writeNotice(answer), NOTICE_MS);
           return seeOther(to, cookies.changes());
         }
       } catch (error) {
@@ -170,6 +171,18 @@ function troubleAbout({ log }: Pick<DashboardDeps, 'log'>, request: Request, err
 
 const MAX_NOTICE_LENGTH = 300;
 const NOTICE_MS = 60_000;
+
+/** The sentence, and after a line break the path that takes it back. */
+function writeNotice({ done = '', undo }: Redirect): string {
+  const text = done.replaceAll('\n', ' ').slice(0, MAX_NOTICE_LENGTH);
+  return undo === undefined ? text : `${text}\n${undo}`;
+}
+
+function readNotice(cookie: string | null): Notice | null {
+  if (cookie === null || cookie === '') return null;
+  const [text = '', undo = ''] = cookie.split('\n');
+  return { text, undo: undo.startsWith('/dashboard/') ? undo : null };
+}
 
 /** Browsers take a `__Host-` cookie from this host over https alone, never from a subdomain or over http. */
 function cookiesOf(request: Request, isSecure: boolean) {

@@ -63,6 +63,8 @@ export interface Redirect {
   to: string;
   /** A sentence that the next page shows once. */
   done?: string | undefined;
+  /** The path of a form without fields that takes it back, for an "Undo" button beside that sentence. */
+  undo?: string | undefined;
   /** The token of a session to begin; null ends the session. */
   session?: string | null;
   /** The person whose known browser this becomes. Beginning a session does that too. */
@@ -96,6 +98,6 @@ export const get = pageOf('GET');
 export const post = pageOf('POST');
 
 /** 303: the browser opens the page with a GET, so a reload posts nothing again. */
-export function redirect(to: string, done?: string): Redirect {
-  return { kind: 'redirect', to, done };
+export function redirect(to: string, done?: string, undo?: string): Redirect {
+  return { kind: 'redirect', to, done, undo };
 }

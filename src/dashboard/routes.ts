@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { asset } from '../http/respond.ts';
+import { asset as assetResponse } from '../http/respond.ts';
 import { createGuard } from '../users/guard.ts';
 import { createHandler } from './handle.ts';
 import type { DashboardDeps, Page } from './page.ts';
@@ -25,7 +25,7 @@ import { organizationPages } from './pages/settings/organization.tsx';
 import { signInPages } from './pages/sign-in.tsx';
 import { startPages } from './pages/start.tsx';
 import { triggers } from './pages/triggers/create.tsx';
-import { clientScript, styleSheet } from './view/document.tsx';
+import { assets } from './view/assets.ts';
 
 export const pages: readonly Page[] = [
   ...signInPages,
@@ -55,8 +55,8 @@ export const pages: readonly Page[] = [
 export function dashboard(deps: DashboardDeps) {
   const handler = createHandler(deps, createGuard(deps));
   const app = new Elysia({ name: 'dashboard' });
-  for (const each of [styleSheet, clientScript])
-    app.get(each.path, ({ request }) => asset(request, each.content, each.type));
+  for (const { path, content, type } of assets)
+    app.get(path, ({ request }) => assetResponse(request, content, type));
   for (const page of pages) app.route(page.method, page.path, handler(page), { parse: 'none' });
   return app;
 }

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
-import { clientScript, styleSheet } from '../../src/dashboard/view/document.tsx';
+import '../../src/dashboard/routes.ts';
+import { assets } from '../../src/dashboard/view/assets.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { appWithOrganization, createTestApp } from '../support/test-app.ts';
 
-test.each([styleSheet, clientScript])(
+test.each(assets)(
   '$path is kept for good, and sent in gzip to who takes it',
   async ({ path, type, content }) => {
     const body = new TextDecoder().decode(content.body);

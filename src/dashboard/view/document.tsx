@@ -1,25 +1,23 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
-import { rendered } from '../../http/respond.ts';
 import type { AppError } from '../../lib/app-error.ts';
-import script from '../page.client.js' with { type: 'text' };
+import script from '../client/page.client.js' with { type: 'text' };
 import type { MemberVisit } from '../page.ts';
-import css from '../style.css' with { type: 'text' };
+import baseStyle from '../style/base.css' with { type: 'text' };
+import deliveryStyle from '../style/deliveries.css' with { type: 'text' };
+import integrationStyle from '../style/integrations.css' with { type: 'text' };
+import postStyle from '../style/posts.css' with { type: 'text' };
+import settingsStyle from '../style/settings.css' with { type: 'text' };
+import { type Asset, scriptAsset, styleAsset } from './assets.ts';
 import { counted } from './elements.tsx';
-import { Form, Hidden } from './form.tsx';
+import { Action, Form, Hidden } from './form.tsx';
 
-/** Browsers keep it forever: the name changes with the content. */
-function asset(name: string, type: string, body: string) {
-  return {
-    path: `/dashboard/~/${Bun.hash(body).toString(36)}-${name}`,
-    type,
-    content: rendered(Buffer.from(body), undefined, 9),
-  };
-}
-
-export const styleSheet = asset('style.css', 'text/css; charset=utf-8', css);
-export const clientScript = asset('client.js', 'text/javascript; charset=utf-8', script);
+const styleSheet = styleAsset(
+  'style.css',
+  [baseStyle, postStyle, deliveryStyle, settingsStyle, integrationStyle].join('\n'),
+);
+const clientScript = scriptAsset('client.js', script);
 
 type Section = 'posts' | 'integrations' | 'deliveries' | 'triggers' | 'keys' | 'settings' | 'account';
 
@@ -30,6 +28,8 @@ export interface View {
   section?: Section;
   status?: number;
   headers?: Readonly<Record<string, string>>;
+  /** Modules of this page, beside the script of all pages. */
+  scripts?: readonly Asset[];
 }
 
 /** A piece of a page, which the script inserts. */
@@ -45,7 +45,7 @@ export function view(
   {
     error,
     ...more
-  }: Pick<View, 'section' | 'status' | 'headers'> & { error?: AppError | null | undefined } = {},
+  }: Pick<View, 'section' | 'status' | 'headers' | 'scripts'> & { error?: AppError | null | undefined } = {},
 ): View {
   const ofError = error && { status: error.status, headers: error.headers };
   return { kind: 'view', title, body, ...ofError, ...more };
@@ -60,12 +60,27 @@ export interface Frame extends Pick<MemberVisit, 'user' | 'organization' | 'memb
   drafts: number;
 }
 
+/** What the last form did. `undo`: a path of the dashboard to post to. */
+export interface Notice {
+  text: string;
+  undo: string | null;
+}
+
 /** A page as HTML. Without a frame it is a sheet in the middle. */
-export function renderPage({ title, body, section }: View, frame: Frame | null, notice: string | null) {
+export function renderPage(
+  { title, body, section, scripts = [] }: View,
+  frame: Frame | null,
+  notice: Notice | null,
+) {
   const content = (
     <main id="main">
       <div role="status" class="notices">
-        {notice === null ? null : <p class="notice">{notice}</p>}
+        {notice === null ? null : (
+          <div class="notice">
+            {notice.text}
+            {notice.undo === null ? null : <Action to={notice.undo} label="Undo" kind="link" />}
+          </div>
+        )}
       </div>
       {body}
     </main>
@@ -80,6 +95,9 @@ export function renderPage({ title, body, section }: View, frame: Frame | null, 
         <link rel="stylesheet" href={styleSheet.path} />
         <link rel="icon" href="data:," />
         <script src={clientScript.path} defer />
+        {scripts.map(({ path }) => (
+          <script src={path} type="module" />
+        ))}
       </head>
       <body>
         <a class="skip" href="#main">

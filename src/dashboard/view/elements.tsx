@@ -13,6 +13,14 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren;
 }
 
+/** Checkboxes before the rows. They belong to the `SelectionBar` with this id. */
+export interface Selection<Row> {
+  form: string;
+  valueOf: (row: Row) => string;
+  /** Names the row for a screen reader. */
+  labelOf: (row: Row) => string;
+}
+
 export function Table<Row>({
   caption,
   kind = '',
@@ -28,6 +36,11 @@ export function Table<Row>({
         <caption class="hidden">{caption}</caption>
         <thead>
           <tr>
+            {body.selection ? (
+              <th scope="col" class="select">
+                <input type="checkbox" aria-label="Select all rows" data-select-all data-script hidden />
+              </th>
+            ) : null}
             {body.columns
               .filter((column) => column !== null)
               .map(({ title, isTitleHidden, class: kind }) => (
@@ -49,10 +62,12 @@ export function Table<Row>({
 export function Rows<Row>({
   columns,
   rows,
+  selection,
   marksOf = () => ({}),
 }: {
   columns: readonly (Column<Row> | null)[];
   rows: readonly Row[];
+  selection?: Selection<Row> | undefined;
   marksOf?: (row: Row) => { id?: string; 'data-at'?: string };
 }) {
   const present = columns.filter((column) => column !== null);
@@ -60,6 +75,17 @@ export function Rows<Row>({
     <>
       {rows.map((row) => (
         <tr {...marksOf(row)}>
+          {selection === undefined ? null : (
+            <td class="select">
+              <input
+                type="checkbox"
+                name="selected"
+                form={selection.form}
+                value={selection.valueOf(row)}
+                aria-label={`Select ${selection.labelOf(row)}`}
+              />
+            </td>
+          )}
           {present.map(({ title, isLabeled, class: kind, cell }) => {
             const content = cell(row);
             const about = { class: kind, 'data-label': isLabeled ? title : undefined };

@@ -13,6 +13,7 @@ import { listCaused } from '../../../triggers/hand-over.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { exactly, Status, ToCopy, When } from '../../view/elements.tsx';
 import { Action, FormError } from '../../view/form.tsx';
+import { Facts as FactList } from '../../view/layout.tsx';
 import { sourceOf } from './list.tsx';
 import { Payload } from './payload.tsx';
 
@@ -215,18 +216,7 @@ function Facts({ entry, integration, base, now }: Entry) {
     ],
     ['Entry', <code>{entry.id}</code>],
   ];
-  return (
-    <dl class="facts card">
-      {facts.map(([name, value]) =>
-        value === null ? null : (
-          <>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </>
-        ),
-      )}
-    </dl>
-  );
+  return <FactList facts={facts} />;
 }
 
 /** The posts that a delivery became part of. */

@@ -80,6 +80,53 @@ if (filter !== null) {
   });
 }
 
+/** The bar of a list with checkboxes: counts the selected rows, and is hidden while there are none. */
+for (const bar of document.querySelectorAll('form[data-selection]')) {
+  const count = bar.querySelector('[data-selection-count]');
+  const boxes = () => [...document.querySelectorAll(`input[name=selected][form="${bar.id}"]`)];
+  const all = document.querySelector('[data-select-all]');
+  let last = null;
+  const refresh = () => {
+    const selected = boxes().filter(({ checked }) => checked);
+    bar.hidden = selected.length === 0;
+    count.textContent = `${selected.length} selected`;
+    if (all === null) return;
+    all.checked = selected.length > 0 && selected.length === boxes().length;
+    all.indeterminate = selected.length > 0 && !all.checked;
+  };
+  document.addEventListener('click', (event) => {
+    const box = event.target;
+    if (!(box instanceof HTMLInputElement) || !boxes().includes(box)) return;
+    // Shift selects the rows in between.
+    if (event.shiftKey && last !== null) {
+      const range = boxes();
+      const [from, to] = [range.indexOf(last), range.indexOf(box)].sort((one, other) => one - other);
+      for (const each of range.slice(Math.max(from, 0), to + 1)) each.checked = box.checked;
+    }
+    last = box;
+    refresh();
+  });
+  all?.addEventListener('change', () => {
+    for (const box of boxes()) box.checked = all.checked;
+    refresh();
+  });
+  // A browser keeps the boxes when a person comes back.
+  addEventListener('pageshow', refresh);
+}
+
+/** Closes an open menu on Escape, and when the person clicks elsewhere. */
+document.addEventListener('click', (event) => {
+  for (const menu of document.querySelectorAll('details.dropdown[open]')) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+document.addEventListener('keydown', (event) => {
+  const menu = event.key === 'Escape' && document.querySelector('details.dropdown[open]');
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector('summary').focus();
+});
+
 /** While "Live" is on, new log entries appear and are announced. */
 const live = document.querySelector('button[data-live]');
 const news = document.getElementById('live-news');
