@@ -30,7 +30,7 @@ export interface Scheduled {
  * Schedules a draft, or changes its schedule. Throws `AppError` 400 with the invalid field, 404, and 409
  * `post_is_published`.
  */
-export function schedulePost(deps: AuditDeps, postId: string, given: GivenTime): Promise<Scheduled> {
+export async function schedulePost(deps: AuditDeps, postId: string, given: GivenTime): Promise<Scheduled> {
   const { timeZone } = given;
   const { time, isMoved } = readTime(given, deps.clock.now());
   return deps.db.write(async (tx) => {

@@ -128,7 +128,7 @@ export const END_OF_DATES = new Date('2100-01-01T00:00:00.000Z');
  * Sets the date of a post, which is its place in the list. Null: its first publication will set it; the post must be a
  * draft. Throws `AppError` 400 with the invalid field, 404, and 409 `post_is_published`.
  */
-export function datePost(deps: AuditDeps, postId: string, date: Date | null): Promise<Post> {
+export async function datePost(deps: AuditDeps, postId: string, date: Date | null): Promise<Post> {
   if (date !== null && !(date >= FIRST_DATE && date < END_OF_DATES)) {
     throw invalidField('createdAt', 'must be in the years 1970 to 2099');
   }
