@@ -18,5 +18,10 @@ for (const form of document.querySelectorAll('form[data-zoned]')) {
   if (time.getAttribute('aria-invalid') === null && time.dataset.at) time.value = localTime(time.dataset.at);
   if (time.getAttribute('aria-invalid') !== null && zone.value !== timeZone) continue;
   zone.value = timeZone;
-  zone.closest('.field').hidden = true;
+  const field = zone.closest('.field');
+  const note = document.createElement('p');
+  note.className = 'hint';
+  note.textContent = `Time zone: ${timeZone.replaceAll('_', ' ')}`;
+  field.before(note);
+  field.hidden = true;
 }

@@ -7,7 +7,7 @@ import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../.
 import { createPost, editPost, plainTextFor } from '../../../posts/service.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { type FieldState, formState, readFields, submit } from '../../submission.ts';
-import { Copy, Select, Status, When } from '../../view/elements.tsx';
+import { Copy, Select, When } from '../../view/elements.tsx';
 import { Field, Form, FormError, TextArea } from '../../view/form.tsx';
 import { Columns } from '../../view/layout.tsx';
 import { proseOf } from '../../view/prose.tsx';
@@ -196,7 +196,6 @@ async function previewOf(
 function EditorBar({ post: { status, contentType } }: { post: Post }) {
   return (
     <div class="bar editor-bar">
-      <Status status={status} />
       <span class="grow" />
       {contentType === 'linkedin_post' ? <Copy text="plain-text" label="Copy the text" /> : null}
       <button type="submit" form="post" class={status === 'draft' ? 'button' : 'button go'}>

@@ -135,13 +135,25 @@ function Posts({
           {
             title: 'From',
             class: 'from',
-            cell: (post) => describeOrigin(post) ?? <span class="dim">By hand</span>,
+            cell: (post) => {
+              const origin = describeOrigin(post);
+              if (origin === null) return <span class="dim">By hand</span>;
+              return (
+                <span class="ellipsis" title={origin}>
+                  {origin}
+                </span>
+              );
+            },
           },
           {
             title: 'Date',
             class: 'end dim',
             cell: ({ createdAt, schedule }) =>
-              schedule === null ? <When at={createdAt} now={now} /> : <ZonedTime schedule={schedule} />,
+              schedule === null ? (
+                <When at={createdAt} now={now} />
+              ) : (
+                <ZonedTime schedule={schedule} isShort />
+              ),
           },
         ]}
       />

@@ -15,7 +15,7 @@ import script from '../../client/publish.client.js' with { type: 'text' };
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { type FieldState, formState, postForm } from '../../submission.ts';
 import { scriptAsset } from '../../view/assets.ts';
-import { exactly, Select } from '../../view/elements.tsx';
+import { exactly, Select, Status } from '../../view/elements.tsx';
 import { Action, Field, FormError } from '../../view/form.tsx';
 import { typeNames, typeOptions } from './origin.ts';
 import { requirePost } from './suggestion.tsx';
@@ -120,7 +120,10 @@ export async function publishPanel(
   const ofDate = isField && form.has('createdAt') ? error : undefined;
   return (
     <section class="card pad publish" aria-labelledby="publish">
-      <h2 id="publish">Publication</h2>
+      <div class="head">
+        <h2 id="publish">Publication</h2>
+        <Status status={schedule === null ? post.status : 'scheduled'} />
+      </div>
       {isOfPanel(visit) && error?.status === 409 ? <FormError error={`${error.message}.`} /> : null}
       {post.status === 'published' ? (
         <>
@@ -177,12 +180,13 @@ function ScheduleFacts({ schedule, path }: { schedule: Schedule; path: string })
   );
 }
 
-/** A time on the clock of the person who chose it; in UTC as its title. */
-export function ZonedTime({ schedule }: { schedule: Schedule }) {
+/** A time on the clock of the person who chose it; in UTC as its title. `isShort`: without the zone. */
+export function ZonedTime({ schedule, isShort = false }: { schedule: Schedule; isShort?: boolean }) {
   const time = new Date(schedule.publishAt);
+  const zoned = formatInZone(time, schedule.timeZone);
   return (
-    <time datetime={time.toISOString()} title={exactly(time)}>
-      {formatInZone(time, schedule.timeZone)}
+    <time datetime={time.toISOString()} title={isShort ? `${zoned}: ${exactly(time)}` : exactly(time)}>
+      {isShort ? zoned.replace(/ (\(.*\)|UTC)$/, '') : zoned}
     </time>
   );
 }

@@ -130,7 +130,7 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
                 ),
               },
               {
-                title: 'Deleted for good',
+                title: 'Removed',
                 isLabeled: true,
                 class: 'dim',
                 cell: ({ expiresAt }) => <When at={new Date(expiresAt).toISOString()} now={now} />,
