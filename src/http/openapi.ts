@@ -20,7 +20,10 @@ export const ErrorBody = Type.Object(
 interface ResponseDocumentation {
   description: string;
   headers?: Record<string, { description: string; schema: unknown; required?: boolean }>;
-  content?: Record<string, { schema: unknown; examples?: Record<string, { value: unknown }> }>;
+  content?: Record<
+    string,
+    { schema: unknown; example?: unknown; examples?: Record<string, { value: unknown }> }
+  >;
 }
 
 /** A route's documentation. A response is the name of a shared schema, a schema of its own, or a full description. */
@@ -35,6 +38,8 @@ export interface Documentation {
   /** By content type. */
   body?: Record<string, TSchema>;
   responses: Record<number, string | TSchema | ResponseDocumentation>;
+  /** The body of a success, where the example of its schema does not fit. */
+  example?: unknown;
   /** Absent: a Bearer key. */
   security?: Record<string, string[]>[];
 }
@@ -164,12 +169,12 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
   const routes = app.routes.flatMap((route) => {
     if (route.hooks?.detail?.operationId === undefined) return [];
     const documentation = route.hooks.detail as unknown as Documentation;
-    const { params, query, headers, body, responses, ...operation } = documentation;
+    const { params, query, headers, body, responses, example, ...operation } = documentation;
     const content = body && mapValues(body, (schema) => ({ schema: jsonSchema(schema) }));
     const detail = {
       ...operation,
       ...(content && { requestBody: { required: true, content } }),
-      responses: describeResponses(responses),
+      responses: describeResponses(responses, example),
     };
     return [{ ...route, hooks: { detail, ...mapValues({ params, query, headers }, jsonSchema) } }];
   });
@@ -223,10 +228,14 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
 }
 
 /** A route that can respond with 304 has an `ETag`. */
-function describeResponses(responses: Documentation['responses']): Record<string, ResponseDocumentation> {
+function describeResponses(
+  responses: Documentation['responses'],
+  example: unknown,
+): Record<string, ResponseDocumentation> {
   return mapValues(responses, (response) => {
     if (typeof response === 'string') {
-      const content = { 'application/json': { schema: reference(response) } };
+      const body = { schema: reference(response), ...(example !== undefined && { example }) };
+      const content = { 'application/json': body };
       return { description: 'OK', ...(304 in responses && { headers: cachingHeaders }), content };
     }
     if (!(Kind in response)) return response as ResponseDocumentation;

@@ -72,9 +72,9 @@ function Success({
 }) {
   const [type, content] = Object.entries(response?.content ?? {})[0] ?? [];
   if (content === undefined) return null;
-  const { schema } = content;
-  const example = schema.$ref === undefined ? schema.const : schemas[nameOf(schema.$ref)]?.examples?.[0];
-  const value = example ?? constantsOf(schema);
+  const { schema, example } = content;
+  const shared = schema.$ref === undefined ? schema.const : schemas[nameOf(schema.$ref)]?.examples?.[0];
+  const value = example ?? shared ?? constantsOf(schema);
   if (value === undefined) return null;
   const text = type === 'application/json' ? JSON.stringify(value, null, 2) : String(value);
   return (

@@ -20,7 +20,10 @@ export interface Header {
 export interface Response {
   description: string;
   headers?: Record<string, Header>;
-  content?: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }>;
+  content?: Record<
+    string,
+    { schema: Schema; example?: unknown; examples?: Record<string, { value: unknown }> }
+  >;
 }
 
 export interface Operation {
