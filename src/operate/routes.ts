@@ -108,7 +108,7 @@ export function metrics(
         tags: ['Health'],
         summary: 'Metrics for Prometheus',
         description:
-          'Counts and measures in the text format 0.0.4. Without `METRICS_TOKEN` only clients on the same machine are answered, and no proxy; with it whoever sends it as a Bearer token.',
+          'Metrics in the text format 0.0.4. Without `METRICS_TOKEN`, only clients on the same machine may read it, and no proxy. With it, any client that sends it as a Bearer token may.',
         security: [],
         responses: {
           200: Type.String({ description: 'Every metric, a line for each set of labels.' }),
