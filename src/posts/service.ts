@@ -3,12 +3,13 @@ import type { Storage, WriteTx } from '../../db/engine.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
-import { ID_PATTERN, ID_RULE, type Ids } from '../lib/text.ts';
+import { derivedId, ID_PATTERN, ID_RULE, type Ids } from '../lib/text.ts';
 import { parseTime } from '../lib/time.ts';
 import { findProblem, invalidField, type Problem } from '../lib/validation.ts';
 import { toPlainText } from '../markdown/plain-text.ts';
 import { ContentType, type OwnedPost, type Post, PostStatus } from './model.ts';
 import { getPost, readPost } from './store.ts';
+import { deleteVersions, recordVersion } from './version-store.ts';
 import { deletePostRow, settleStagedPost, writePost } from './write-store.ts';
 
 /** A person's change of a post; its plain text follows from the Markdown. */
@@ -18,10 +19,18 @@ interface PostEdit {
   status?: PostStatus | undefined;
   /** The `updatedAt` of the version that the person edited. A later change of the text is not overwritten. */
   seen?: string | undefined;
+  /** Saved without a button: shares a version with other autosaves, and never changes a published post. */
+  isAutosave?: boolean | undefined;
 }
 
-/** Throws `AppError` 400 with the invalid field, 404, and 409 `post_changed` when the text changed since `seen`. */
-export function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promise<Post> {
+/** For services that change texts, and record each version. */
+type WritingDeps = AuditDeps & { readonly ids: Ids };
+
+/**
+ * Throws `AppError` 400 with the invalid field, 404, 409 `post_changed` when the text changed since `seen`, and 409
+ * `post_published` for an autosave of a published post.
+ */
+export function editPost(deps: WritingDeps, postId: string, edit: PostEdit): Promise<Post> {
   const hasText = edit.title !== undefined || edit.markdown !== undefined;
   return deps.db.write(async (tx) => {
     // A status alone wins over an import in progress, even if the post has it already.
@@ -34,13 +43,19 @@ export function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promi
     if (isEdited && edit.seen !== undefined && edit.seen !== post.updatedAt) {
       throw new AppError(409, 'The post was changed meanwhile', { code: 'post_changed' });
     }
+    if (isEdited && edit.isAutosave && post.status === 'published') {
+      throw new AppError(409, 'The post was published meanwhile', { code: 'post_published' });
+    }
     if (!isEdited && status === post.status) return getPost(tx, postId);
     const content =
       text.markdown === post.markdown ? post.content : plainTextFor(post.contentType, text.markdown);
     const now = deps.clock.now().toISOString();
     const isFirstPublication = status === 'published' && !post.isDateSet;
     const date = isFirstPublication ? { createdAt: now, isDateSet: true } : {};
-    await writePost(tx, { ...post, ...text, ...date, content, status, updatedAt: now });
+    const after = { ...post, ...text, ...date, content, status, updatedAt: now };
+    await writePost(tx, after);
+    const { isAutosave } = edit;
+    await recordVersion(tx, deps, { before: post, after, origin: 'edit', isAutosave });
     if (status !== post.status) {
       const action = status === 'published' ? 'post.published' : 'post.unpublished';
       await recordPost(tx, deps, action, { ...post, ...text });
@@ -49,17 +64,22 @@ export function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promi
   });
 }
 
-/** A draft by a person. Throws `AppError` 400 with the invalid field. */
+/**
+ * A draft by a person. With a `mark`, which the form makes, the draft is created once: the same mark of the same person
+ * returns the draft that it made before, unchanged. Throws `AppError` 400 with the invalid field.
+ */
 export function createPost(
-  { db, clock, ids }: Pick<AuditDeps, 'db' | 'clock'> & { ids: Ids },
+  deps: WritingDeps,
   organizationId: string,
   given: Pick<Post, 'title' | 'markdown' | 'contentType'>,
+  mark?: string,
 ): Promise<Post> {
+  const { db, clock, ids, actor } = deps;
   const { contentType } = given;
   const text = checkText(given);
   const createdAt = clock.now().toISOString();
   const post: Post = {
-    id: ids.newId('post'),
+    id: mark ? derivedId('post', organizationId, actor.id ?? '', mark) : ids.newId('post'),
     ...text,
     content: plainTextFor(contentType, text.markdown),
     contentType,
@@ -69,7 +89,11 @@ export function createPost(
     updatedAt: createdAt,
   };
   return db.write(async (tx) => {
-    await writePost(tx, { ...post, organizationId, isDateSet: false });
+    const existing = mark ? await readPost(tx, post.id) : null;
+    if (existing !== null) return getPost(tx, post.id);
+    const after = { ...post, organizationId, isDateSet: false };
+    await writePost(tx, after);
+    await recordVersion(tx, deps, { before: null, after, origin: 'edit' });
     return post;
   });
 }
@@ -84,6 +108,7 @@ export async function deletePost(deps: AuditDeps, postId: string): Promise<void>
 export async function removePost(tx: WriteTx, deps: AuditContext, postId: string): Promise<boolean> {
   await settleStagedPost(tx, postId);
   const removed = await deletePostRow(tx, postId);
+  await deleteVersions(tx, [postId]);
   if (removed !== null) await recordPost(tx, deps, 'post.deleted', removed);
   return removed !== null;
 }
