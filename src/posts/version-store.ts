@@ -16,7 +16,7 @@ const SHARED_MS = 10 * 60_000;
 export type PostVersion = typeof postVersions.$inferSelect;
 /** A version without its text. */
 export type VersionHead = Omit<PostVersion, 'title' | 'markdown'>;
-export type PostText = Pick<Post, 'title' | 'markdown' | 'contentType'>;
+type PostText = Pick<Post, 'title' | 'markdown' | 'contentType'>;
 
 export interface VersionContext {
   readonly clock: Clock;

@@ -40,13 +40,13 @@ function announce(words) {
 /** Saves the text once the request under way has ended. Returns whether the server has the newest text. */
 async function save({ isExplicit = false, isLast = false } = {}) {
   clearTimeout(saveTimer);
-  if (!isLast) await sending;
+  while (sending !== null && !isLast) await sending;
   if (!isDirty() && unanswered === null) {
     announce('Saved');
     return true;
   }
   if (!isExplicit && !savesItself()) return false;
-  sending = send(unanswered ?? current(), isExplicit, isLast);
+  sending = send(isLast ? current() : (unanswered ?? current()), isExplicit, isLast);
   const outcome = await sending;
   sending = null;
   if (outcome === 'saved' && isDirty()) {
@@ -72,7 +72,7 @@ async function send(sent, isExplicit, isLast) {
     });
     return await handle(response, sent);
   } catch {
-    return retry('Not saved: the server cannot be reached. Retrying…');
+    return retry('Not saved: the server cannot be reached.');
   } finally {
     clearTimeout(slow);
   }
@@ -83,7 +83,7 @@ async function handle(response, sent) {
   if (response.status === 404) return stop('Not saved: this post was deleted.');
   if (response.status === 413) return stop('Not saved: the text is too long.');
   if (response.status >= 500 || response.status === 429 || response.status === 408) {
-    return retry('Not saved: the server is busy. Retrying…');
+    return retry('Not saved: the server is busy.');
   }
   if (!response.ok || response.redirected) return stop('Not saved: the server refused the text.');
   const template = document.createElement('template');
@@ -144,7 +144,7 @@ async function becomePost(path) {
 }
 
 function retry(words) {
-  announce(words);
+  announce(`${words} ${savesItself() ? 'Retrying…' : 'Your text stays in this browser.'}`);
   keepCopy();
   schedule(Math.min(AUTOSAVE_MS * 2 ** ++retries, MAX_RETRY_MS));
   return 'away';
@@ -240,8 +240,11 @@ form.addEventListener('input', ({ target }) => {
   if (target !== title && target !== text) return;
   clearTimeout(copyTimer);
   copyTimer = setTimeout(keepCopy, COPY_MS);
-  if (savesItself()) schedule(unanswered === null ? AUTOSAVE_MS : AUTOSAVE_MS * 2 ** retries);
-  else if (!isStopped) announce(isDirty() ? 'Not saved yet' : '');
+  if (savesItself()) {
+    // While the server is away, typing does not hasten the next attempt.
+    if (retries === 0) schedule(AUTOSAVE_MS);
+    if (status.textContent === 'Saved') announce('');
+  } else if (!isStopped) announce(isDirty() ? 'Not saved yet' : '');
 });
 
 form.addEventListener('focusout', ({ relatedTarget }) => {
@@ -287,7 +290,9 @@ document.addEventListener('click', (event) => {
   removeCopy();
 });
 
-addEventListener('online', () => void save());
+addEventListener('online', () => {
+  if (isDirty()) void save();
+});
 addEventListener('beforeunload', (event) => {
   if (isLeaving || !isDirty()) return;
   // The text of a draft is sent while the page closes, if the server was there and the text is short enough.

@@ -55,11 +55,16 @@ const number = new Intl.NumberFormat('en');
 /** For LinkedIn, the preview counts the characters of the plain text. */
 function showCount() {
   const characters = preview.querySelector('[data-count]');
+  count.className = characters?.className ?? 'hint';
+  if (characters !== null) {
+    count.textContent = characters.textContent;
+    characters.hidden = true;
+    return;
+  }
   const words = [...segmenter.segment(preview.textContent)].filter(({ isWordLike }) => isWordLike).length;
   const minutes = Math.max(1, Math.round(words / WORDS_PER_MINUTE));
-  if (characters !== null) count.textContent = characters.textContent;
-  else if (text.value.trim() === '') count.textContent = '';
-  else count.textContent = `${number.format(words)} ${words === 1 ? 'word' : 'words'}, ${minutes} min read`;
+  const summary = `${number.format(words)} ${words === 1 ? 'word' : 'words'}, ${minutes} min read`;
+  count.textContent = text.value.trim() === '' ? '' : summary;
 }
 
 // The preview has no markers and addresses, so it is what people read.

@@ -242,7 +242,7 @@ describe('the editor', () => {
     // The parser takes the first line break away.
     expect(html).toContain('>\n\n**Bold**</textarea>');
     expect(html).toContain('<strong>Bold</strong>');
-    expect(html).toContain('written or imported by hand');
+    expect(html).toContain('Written or imported by hand');
     expect(html).toContain('Publish');
     expect(html).not.toContain('new version');
   });

@@ -199,9 +199,7 @@ function EditorForm({
   return (
     <>
       <UnsavedCopy />
-      <div id="conflict" role="alert">
-        {conflict}
-      </div>
+      <div id="conflict">{conflict}</div>
       <form
         method="post"
         action={action}
@@ -254,7 +252,7 @@ function TextFields({
 }) {
   return (
     <>
-      <Field {...fields.title} kind="title-field" autoFocus={autoFocus} />
+      <Field {...fields.title} kind="title-field" placeholder="Title" autoFocus={autoFocus} />
       <Toolbar textArea="field-markdown" />
       <div class="editor">
         <TextArea {...fields.markdown} more={{ 'data-preview': `${base}/posts/~/preview` }} />
@@ -331,7 +329,7 @@ function Details({ post, path, source, now }: Shown & { source: string | undefin
   const words = describeOrigin(post);
   const link = url && (
     <a href={url} rel="noopener nofollow">
-      {words ?? 'the source'}
+      {words ?? 'Open source'}
     </a>
   );
   return (
@@ -339,9 +337,9 @@ function Details({ post, path, source, now }: Shown & { source: string | undefin
       <Facts
         facts={[
           ['Type', typeNames[post.contentType]],
-          ['Source', link ?? words ?? 'written or imported by hand'],
+          ['Source', link ?? words ?? 'Written or imported by hand'],
           ['Author', author],
-          ['Delivery', source && <a href={source}>the delivery</a>],
+          ['Delivery', source && <a href={source}>Open delivery</a>],
           ['Date', <When at={post.createdAt} now={now} />],
           ['Changed', post.updatedAt === post.createdAt ? null : <When at={post.updatedAt} now={now} />],
           ['Versions', <a href={`${path}/versions`}>Version history</a>],
