@@ -43,6 +43,7 @@ function measure(lines, anchors) {
   const mirror = document.createElement('div');
   mirror.className = 'mirror';
   mirror.style.width = `${text.clientWidth}px`;
+  mirror.style.padding = getComputedStyle(text).padding;
   const marks = new Map(anchors.map(({ line }) => [line, document.createElement('span')]));
   let pending = '';
   for (const [index, line] of lines.entries()) {
@@ -100,7 +101,7 @@ const isOn = (name) => button(name).getAttribute('aria-pressed') === 'true';
 
 function setPreview(on) {
   button('preview').setAttribute('aria-pressed', String(on));
-  editor.classList.toggle('alone', !on);
+  editor.classList.toggle('text-only', !on);
 }
 
 /** Everything around the form, which is out of reach while the form fills the screen. */
