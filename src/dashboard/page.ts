@@ -6,7 +6,7 @@ import type { Guard } from '../users/guard.ts';
 import type { Membership, Role, User } from '../users/model.ts';
 import type { Fragment, View } from './view/document.tsx';
 
-export { fragment, type View, view } from './view/document.tsx';
+export { type Fragment, fragment, type View, view } from './view/document.tsx';
 
 export interface DashboardDeps extends Deps {
   readonly compose: Compose;

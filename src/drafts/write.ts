@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts';
 import type { ContentType, OwnedPost, Post } from '../posts/model.ts';
 import { recordPost, removePost } from '../posts/service.ts';
 import { readPost } from '../posts/store.ts';
+import { recordVersion } from '../posts/version-store.ts';
 import { writePost } from '../posts/write-store.ts';
 import type { DraftText } from './model.ts';
 import {
@@ -55,7 +56,10 @@ export async function writeDraft(tx: WriteTx, deps: Needs, draft: NewDraft): Pro
     await removePost(tx, deps, row.postId);
     await deleteDraft(tx, row);
   }
-  if (decision.post !== undefined) await writePost(tx, decision.post);
+  if (decision.post !== undefined) {
+    await writePost(tx, decision.post);
+    await recordVersion(tx, deps, { before: post, after: decision.post, origin: 'trigger' });
+  }
   if (decision.row !== undefined) await saveDraft(tx, decision.row);
   if (decision.written === 'closed') await renameDraft(tx, row, { subject: closedSubject(row.postId) });
   return decision.written;

@@ -103,6 +103,10 @@ describe('full, with something to see:', () => {
       await press('Save');
       await page.getByRole('alert').waitFor();
       await expectFine(page);
+      await page.getByRole('link', { name: 'discard it and open the stored one' }).click();
+      await page.getByRole('link', { name: 'Version history' }).click();
+      await page.getByRole('heading', { name: 'Version history' }).waitFor();
+      await expectFine(page);
     },
     PATIENCE_MS,
   );

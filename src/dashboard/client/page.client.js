@@ -44,6 +44,13 @@ document.addEventListener('submit', (event) => {
   }, 5000);
 });
 
+/** Signing out removes the unsaved texts that the editor keeps in this browser. */
+document.addEventListener('submit', ({ target }) => {
+  if (!target.action.endsWith('/sign-out')) return;
+  for (const key of Object.keys(localStorage))
+    if (key.startsWith('tidings-unsaved ')) localStorage.removeItem(key);
+});
+
 /** A button with `data-busy` shows that text while the response takes its time. */
 document.addEventListener('submit', (event) => {
   const button = event.submitter;
