@@ -15,7 +15,7 @@ const failures = {
   last_owner: [
     409,
     ({ email, organizations }: Details) =>
-      `${email} is the last owner of ${[organizations].flat().join(', ')}. Make another owner first.`,
+      `You can't remove the last owner of ${[organizations].flat().join(', ')}: ${email}. Make another owner first.`,
   ],
   member_not_found: [404, 'There is no such member. They may have left.'],
   organization_gone: [404, 'This organization is gone.'],
