@@ -40,7 +40,7 @@ export function addAuditCommands(program: Command, context: CliContext): void {
         (events) =>
           events.length === 0
             ? 'No events found.'
-            : table(['TIME', 'EVENT', 'ADDRESS', 'ORGANIZATION'], events.map(row), ['EVENT', 'TIME']),
+            : table(['TIME', 'EVENT', 'ADDRESS', 'ORGANIZATION'], events.map(row), ['EVENT'], 32),
       ),
     );
   examples(list, 'audit list --since 24h', 'audit list --organization acme --action key.revoked --json');

@@ -61,9 +61,9 @@ export async function readText(path: string): Promise<string> {
   return file.text();
 }
 
-/** To the second, in UTC. */
+/** To the minute, in UTC. */
 export function clockTime(iso: string): string {
-  return iso.slice(0, 19).replace('T', ' ');
+  return iso.slice(0, 16).replace('T', ' ');
 }
 
 /** The command and all commands below it. */

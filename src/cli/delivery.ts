@@ -128,14 +128,14 @@ function findDeliveries({ db, clock }: Services, options: Filters & { limit: num
 }
 
 function deliveryTable(entries: readonly Delivery[]) {
-  return table(['TIME', 'STATUS', 'EVENT', 'TITLE', 'ID'], entries.map(row), ['TITLE', 'EVENT', 'TIME']);
+  return table(['TIME', 'STATUS', 'EVENT', 'TITLE', 'ID'], entries.map(row), ['TITLE', 'EVENT']);
 }
 
 function row(entry: Delivery): Cell[] {
   const { createdAt, statusCode, payload, count, reason, replayOf, id } = entry;
   const times = replayOf !== null ? ' (replay)' : count > 1 ? ` (${count} times)` : '';
   const why = entry.status === 'ignored' || entry.status === 'failed' ? `: ${reason}` : '';
-  const state = status(entry.status, `${entry.status} ${statusCode}`);
+  const state = status(entry.status, statusCode < 400 ? entry.status : `${entry.status} ${statusCode}`);
   return [clockTime(createdAt), state, payload.event ?? '–', `${entry.title}${times}${why}`, id];
 }
 

@@ -4,6 +4,7 @@ import { importFormats } from '../posts/import/service.ts';
 
 /** Advice after the message, by the code of the error. */
 const hints: Readonly<Record<string, string>> = {
+  organization_exists: 'Choose another --id.',
   delivery_not_replayable: 'Ask the provider to redeliver it.',
   service_unreachable: `Start the service ("${tidings} serve"), or set its address with --url.`,
   no_posts: 'Another format? Set --format.',

@@ -131,8 +131,8 @@ async function connectByHand(
   const text = [
     fields({
       Integration: integrationId,
-      ...(repositoryId !== undefined && { Repository: repositoryId }),
-      'Webhook URL': webhookUrl,
+      ...(isOne && repositoryId !== undefined && { Repository: repositoryId }),
+      ...(isOne && { 'Webhook URL': webhookUrl }),
       Secret: secret,
     }),
     ONCE,

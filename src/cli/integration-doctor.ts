@@ -141,6 +141,6 @@ function missedTable(missed: readonly ReturnType<typeof missedJson>[]) {
       fate === 'failed' ? 'failed' : 'never arrived',
       reason ?? '',
     ]),
-    ['REASON', 'EVENT', 'DELIVERED'],
+    ['REASON', 'EVENT'],
   );
 }

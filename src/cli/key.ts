@@ -3,7 +3,7 @@ import { READ_PERMISSION } from '../keys/model.ts';
 import { describeKeyWarning, describeRevocation } from '../keys/words.ts';
 import { tidings } from '../lib/build.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { aboutOne, answering } from './command.ts';
+import { aboutOne, answering, clockTime } from './command.ts';
 import { type CliContext, withServices } from './context.ts';
 import { examples, note } from './help.ts';
 import { complain, fields, oneLine, print, status, table } from './output.ts';
@@ -79,7 +79,7 @@ export function addKeyCommands(program: Command, context: CliContext): void {
                   ...[key.id, key.name, `${key.prefix}…`, status(key.status), key.createdAt.slice(0, 10)],
                   ...[minute(key.lastUsedAt), minute(key.expiresAt)],
                 ]),
-                ['NAME', 'CREATED', 'LAST USED', 'EXPIRES'],
+                ['NAME'],
               ),
       ),
     );
@@ -107,5 +107,4 @@ export function addKeyCommands(program: Command, context: CliContext): void {
   examples(remove, 'key delete key_…');
 }
 
-const minute = (time: string | null) =>
-  time === null ? 'never' : `${time.slice(0, 16).replace('T', ' ')} UTC`;
+const minute = (time: string | null) => (time === null ? 'never' : clockTime(time));

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { tidings } from '../lib/build.ts';
 import { escapeControls, onOneLine, withoutControls } from '../lib/text.ts';
 import { paint, type Style, type Terminal } from './terminal.ts';
 
@@ -73,7 +74,7 @@ export function status(word: string, text = word): Cell {
 
 const GAP = 2;
 
-/** Narrower columns say nothing. */
+/** The width in columns that a cut column keeps. */
 const MIN_COLUMN = 8;
 
 /**
@@ -84,6 +85,7 @@ export function table<Heading extends string>(
   headings: readonly Heading[],
   rows: readonly (readonly Cell[])[],
   cut: readonly NoInfer<Heading>[] = [],
+  minimum = MIN_COLUMN,
 ): Block {
   return (look) => {
     const cells = rows.map((row) => row.map((cell) => cleanText(cell)));
@@ -94,6 +96,7 @@ export function table<Heading extends string>(
       natural,
       headings.map((heading) => cut.includes(heading)),
       look.width,
+      minimum,
     );
     if (widths === null) return records(headings, rows, look);
     const line = (values: readonly Cell[]) =>
@@ -111,12 +114,17 @@ export function table<Heading extends string>(
 }
 
 /** Widths that fit the terminal; null if there are none. Columns that can be cut share what the others leave. */
-function fit(natural: readonly number[], canCut: readonly boolean[], total: number): number[] | null {
+function fit(
+  natural: readonly number[],
+  canCut: readonly boolean[],
+  total: number,
+  minimum: number,
+): number[] | null {
   const available = total - GAP * (natural.length - 1);
   const sum = (widths: readonly number[]) => widths.reduce((all, width) => all + width, 0);
   let limit = Math.max(...natural);
   const limited = () => natural.map((width, column) => (canCut[column] ? Math.min(width, limit) : width));
-  while (sum(limited()) > available && limit > MIN_COLUMN) limit--;
+  while (sum(limited()) > available && limit > minimum) limit--;
   return sum(limited()) > available ? null : limited();
 }
 
@@ -177,10 +185,11 @@ export const painted =
   (look) =>
     style === null ? withoutControls(text) : look.paint(style, withoutControls(text));
 
-/** Breaks lines between words. Lines for no terminal stay whole. */
+/** Breaks lines between words. Lines with a command stay whole, so that it can be pasted. */
 export function wrap(text: string, width: number): string {
   const columns = Math.max(width, 20);
-  const wrapLine = (line: string) => (Bun.stringWidth(line) > columns ? Bun.wrapAnsi(line, columns) : line);
+  const isWhole = (line: string) => Bun.stringWidth(line) <= columns || line.includes(`${tidings} `);
+  const wrapLine = (line: string) => (isWhole(line) ? line : Bun.wrapAnsi(line, columns));
   return text.split('\n').map(wrapLine).join('\n');
 }
 

@@ -70,7 +70,7 @@ export function addRunCommands(group: Command, context: CliContext): void {
             : table(
                 ['QUEUED', 'STATUS', 'NEXT RETRY', 'TRIGGER', 'SCOPE', 'ERROR'],
                 runs.map((run) => row(run, names)),
-                ['ERROR', 'SCOPE', 'QUEUED', 'NEXT RETRY', 'STATUS'],
+                ['ERROR', 'SCOPE', 'STATUS'],
               ),
         ({ runs }) => runs,
       ),

@@ -9,8 +9,8 @@ const failures = {
   wrong_current_password: [400, 'The current password is wrong.'],
   account_disabled: [403, 'This account is disabled. Ask the administrator of this service.'],
   address_taken: [409, 'This address has an account. Sign in first, then open the invitation again.'],
-  user_not_found: [404, ({ email }: Details) => `There is no user ${email}`],
-  user_exists: [409, ({ email }: Details) => `There is a user ${email} already`],
+  user_not_found: [404, ({ email }: Details) => `User ${email} not found`],
+  user_exists: [409, ({ email }: Details) => `User ${email} already exists`],
   user_disabled: [409, ({ email }: Details) => `${email} is disabled`],
   last_owner: [
     409,

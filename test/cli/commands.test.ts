@@ -108,7 +108,7 @@ describe('organization', () => {
   test('refusals', async () => {
     await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
     expect(await fails(1, 'organization', 'create', '--name', 'Acme', '--id', 'acme')).toBe(
-      'error: Organization acme exists already\n',
+      'error: Organization acme already exists. Choose another --id.\n',
     );
     expect(await fails(1, 'organization', 'create', '--name', ' ')).toContain('name must not be empty');
     expect(await fails(1, 'organization', 'create', '--name', 'A', '--id', 'a/b')).toContain(

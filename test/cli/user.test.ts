@@ -30,7 +30,7 @@ test.each([
   [['create', '--email', 'ann'], '--email must be an email address, such as ann@acme.example'],
   [
     ['create', '--email', 'ann@acme.example'],
-    'There is a user ann@acme.example already. "user reset-password" creates a link to sign in again.',
+    'User ann@acme.example already exists. "user reset-password" creates a link to sign in again.',
   ],
   [
     ['create', '--email', 'ben@acme.example', '--organization', 'nowhere'],
@@ -38,7 +38,7 @@ test.each([
   ],
   [
     ['reset-password', '--email', 'ben@acme.example'],
-    'There is no user ben@acme.example. "user list" lists all users.',
+    'User ben@acme.example not found. "user list" lists all users.',
   ],
 ])('user %p is refused', async (words, message) => {
   expect(await run('user', ...words)).toEqual({ exitCode: 1, stdout: '', stderr: `error: ${message}\n` });
@@ -114,10 +114,10 @@ describe('accounts', () => {
   });
 
   test.each([
-    [['disable', 'eve@acme.example'], 1, 'There is no user eve@acme.example. "user list" lists all users.'],
-    [['enable', 'eve@acme.example'], 1, 'There is no user eve@acme.example'],
-    [['delete', 'eve@acme.example'], 1, 'There is no user eve@acme.example'],
-    [['add', 'eve@acme.example', '--organization', 'acme'], 1, 'There is no user eve@acme.example'],
+    [['disable', 'eve@acme.example'], 1, 'User eve@acme.example not found. "user list" lists all users.'],
+    [['enable', 'eve@acme.example'], 1, 'User eve@acme.example not found'],
+    [['delete', 'eve@acme.example'], 1, 'User eve@acme.example not found'],
+    [['add', 'eve@acme.example', '--organization', 'acme'], 1, 'User eve@acme.example not found'],
     [['list', '--organization', 'nowhere'], 1, 'Organization nowhere not found'],
     [['add', 'eve@acme.example'], 2, "required option '--organization <id>' not specified"],
     [
