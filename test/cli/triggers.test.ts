@@ -43,7 +43,7 @@ async function said(...words: string[]): Promise<string> {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   return stdout
     .replaceAll(/\b(trg|int|repo|dlv|post)_\w+/g, '$1_…')
-    .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?/g, 'TIME')
+    .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+Z)?)?/g, 'TIME')
     .replaceAll(/\d{4}-\d\d-\d\d/g, 'DAY')
     .replaceAll(/(?<=\S) {3,}/g, '  ');
 }
@@ -708,7 +708,7 @@ describe('delivery replay', () => {
     await deliver('release');
     expect(await said('delivery', 'replay', 'my-delivery')).toBe(
       `TIME  STATUS  EVENT  TITLE  ID
-TIME  processed 200  release  Release v2.4.0 published (replay)  dlv_…
+TIME  processed  release  Release v2.4.0 published (replay)  dlv_…
 
 Replayed 1.
 `,
@@ -813,10 +813,10 @@ describe('post edit', () => {
       );
       expect(await fails(1, ...words, '--title', ' ')).toBe('--title must not be empty\n');
       expect(await fails(1, ...words, '--title', 'x'.repeat(501))).toBe(
-        'title must have at most 500 characters, not 501\n',
+        '--title must have at most 500 characters, not 501\n',
       );
       expect(await fails(1, ...words, '--markdown', long)).toBe(
-        'markdown must have at most 200000 characters, not 200001\n',
+        '--markdown must have at most 200000 characters, not 200001\n',
       );
       expect(await fails(1, ...words, '--markdown', 'none.md')).toBe('none.md: no such file\n');
       expect(await fails(1, ...words, '--markdown', binary)).toBe(`${binary}: is not text in UTF-8\n`);
