@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { progressBar, table } from '../src/cli/output.ts';
+import { progressBar } from '../src/cli/output.ts';
 import { chooseCores } from './support/cores.ts';
 import { type DashboardFolder, fillDashboardFolder } from './support/dashboard-folder.ts';
 import { type DashboardPage, dashboardPages } from './support/dashboard-pages.ts';
@@ -9,6 +9,7 @@ import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.t
 import { makeTempFolder } from './support/seed.ts';
 import { startServer, tidings } from './support/server.ts';
 import { median, quantile } from './support/statistics.ts';
+import { table } from './support/table.ts';
 import { type Asked, timeRequests, timeWhile } from './support/waits.ts';
 import { type FirstView, weighFirstView } from './support/weigh.ts';
 

@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { table } from '../src/cli/output.ts';
 import { runBenchmark, terminal } from './support/run.ts';
 import { makeTempFolder } from './support/seed.ts';
 import { measureSource } from './support/source-figures.ts';
+import { table } from './support/table.ts';
 import { traceRequests } from './support/trace.ts';
 
 // How much code there is, how it is divided, and how many files each kind of request enters. `--root` measures another

@@ -3,11 +3,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { table } from '../src/cli/output.ts';
 import { BenchError } from './support/bench-error.ts';
 import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
 import { makeTempFolder } from './support/seed.ts';
 import { startServer, tidings } from './support/server.ts';
+import { table } from './support/table.ts';
 import { makeWebhookFolder, type WebhookFolder } from './support/webhook-folder.ts';
 
 // Counts the acknowledged deliveries that are lost with the machine: Tidings and the program that copies its database

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { progressBar, table } from '../src/cli/output.ts';
+import { progressBar } from '../src/cli/output.ts';
 import { everyPage } from './support/cases.ts';
 import { type Cores, chooseCores } from './support/cores.ts';
 import { describeMachine, machineLine } from './support/machine.ts';
@@ -10,6 +10,7 @@ import { makeTempFolder, seedDataFolder } from './support/seed.ts';
 import { type Program, type Server, startServer } from './support/server.ts';
 import { type Contender, contenders } from './support/start-contenders.ts';
 import { median } from './support/statistics.ts';
+import { table } from './support/table.ts';
 import { type Load, requireWrk, runLoad } from './support/wrk.ts';
 
 // How soon the service answers after it is started on a data folder that holds posts, and how much memory it has

@@ -23,84 +23,84 @@ export const settings = {
     schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^\\S+$' }),
     default: '127.0.0.1',
     expected: 'an address to listen on, such as 127.0.0.1 or 0.0.0.0',
-    help: 'address to listen on',
+    help: 'Address to listen on',
   },
   PORT: {
     flag: '--port <number>',
     schema: Type.Integer({ minimum: 0, maximum: 65535 }),
     default: 3000,
     expected: 'a port number from 0 to 65535 (0 picks a free one)',
-    help: 'port to listen on; 0 picks a free one',
+    help: 'Port to listen on; 0 picks a free one',
   },
   PUBLIC_URL: {
     flag: '--public-url <url>',
     schema: HttpUrl,
     expected: 'an http or https URL, such as https://tidings.example.com',
-    help: 'what links and webhook URLs begin with (default: http://localhost:PORT)',
+    help: 'Public address, for links and webhook URLs (default: http://localhost:PORT)',
   },
   DATA_DIR: {
     flag: '--data-dir <folder>',
     schema: Type.String({ minLength: 1, maxLength: 4096 }),
     default: './data',
     expected: 'a folder',
-    help: 'folder that holds the database and the secret key',
+    help: 'Folder with the database and the secret key',
   },
   DATABASE_URL: {
     flag: '--database-url <url>',
     schema: Type.String({ pattern: '^postgres(ql)?://', maxLength: 4096 }),
     expected: 'a PostgreSQL URL, such as postgres://user:password@db.example.com/tidings?sslmode=verify-full',
-    help: 'PostgreSQL instead of the file in the data folder: postgres://user:password@host/database',
+    help: 'PostgreSQL instead of the embedded database: postgres://user:password@host/database',
   },
   DATABASE_READ_URL: {
     flag: '--database-read-url <url>',
     schema: Type.String({ pattern: '^postgres(ql)?://', maxLength: 4096 }),
     expected: 'the PostgreSQL URL of a read replica',
-    help: 'a read replica for the content API, which may then be up to 10 seconds behind',
+    help: 'Read replica for the content API, which may lag by up to 10 seconds',
   },
   DATABASE_POOL: {
     flag: '--database-pool <number>',
     schema: Type.Integer({ minimum: 2, maximum: 100 }),
     default: 10,
     expected: 'a number of connections from 2 to 100',
-    help: 'how many connections to PostgreSQL each process opens at most',
+    help: 'Maximum number of PostgreSQL connections of each process',
   },
   SECRET_KEY: {
     flag: '--secret-key <base64>',
     schema: Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' }),
     expected: '32 bytes in base64, as "openssl rand -base64 32" prints them',
-    help: 'what stored secrets are encrypted with (default: secret.key in the data folder, made at the first start; required with DATABASE_URL)',
+    help: 'Key that encrypts stored secrets (default: secret.key in the data folder, created at the first start; required with DATABASE_URL)',
   },
   UNKEY_ROOT_KEY: {
     flag: '--unkey-root-key <key>',
     schema: Type.String({ minLength: 1, maxLength: 512, pattern: '^\\S+$' }),
     expected: 'an Unkey root key',
-    help: 'verify and manage API keys with Unkey',
+    help: 'Unkey root key, to verify and manage API keys with Unkey',
   },
   UNKEY_API_ID: {
     flag: '--unkey-api-id <id>',
     schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^\\S+$' }),
     expected: 'the id of an Unkey API, such as api_1234',
-    help: 'the Unkey API that new keys are made in',
+    help: 'Unkey API for new keys',
   },
   UNKEY_BASE_URL: {
     flag: '--unkey-base-url <url>',
     schema: Type.String({ pattern: '^https?://[^\\s/?#]+/?$', maxLength: 2048 }),
     expected: 'an http or https URL without a path',
-    help: "another base URL than Unkey's own",
+    help: "Base URL of Unkey (default: Unkey's own)",
   },
   UNKEY_TIMEOUT_MS: {
     flag: '--unkey-timeout-ms <ms>',
     schema: Type.Integer({ minimum: 1, maximum: 60_000 }),
     default: 800,
     expected: 'a number of milliseconds from 1 to 60000',
-    help: 'how long to wait for Unkey before answering 503',
+    help: 'Timeout for Unkey, in milliseconds; then the API responds with 503',
   },
   GITHUB_API_URL: {
     flag: '--github-api-url <url>',
     schema: HttpUrl,
     default: 'https://api.github.com',
     expected: 'an http or https URL, such as https://github.example.com/api/v3',
-    help: "GitHub's API; for Enterprise Server https://HOST/api/v3",
+    help: "GitHub's API; for Enterprise Server, https://HOST/api/v3",
   },
   LINEAR_API_URL: {
     flag: '--linear-api-url <url>',
@@ -116,7 +116,7 @@ export const settings = {
       maxLength: 2048,
     }),
     expected: 'host names without ports, separated by commas, such as unkey.internal,minio',
-    help: 'hosts that Unkey, GitHub and S3 may be reached at over plain http; this machine always may',
+    help: 'Hosts that Unkey, GitHub and S3 may use over plain http; this machine always may',
   },
   BACKUP_DIR: {
     flag: '--backup-dir <folder>',
@@ -126,79 +126,79 @@ export const settings = {
       pattern: '^(?!s3:)|^s3://[^\\s/?#]+(/[^\\s?#]*)?$',
     }),
     expected: 'a folder, or s3://bucket/prefix',
-    help: 'where backups are made by themselves: a folder, or s3://bucket/prefix (default: nowhere)',
+    help: 'Target of scheduled backups: a folder, or s3://bucket/prefix (default: no backups)',
   },
   BACKUP_SCHEDULE: {
     flag: '--backup-schedule <cron>',
     schema: Type.String({ minLength: 1, maxLength: 255 }),
     default: '0 3 * * *',
     expected: 'a cron expression, such as "0 3 * * *" for each day at 03:00 UTC',
-    help: 'when backups are made, as a cron expression in UTC',
+    help: 'Schedule of backups, as a cron expression in UTC',
   },
   BACKUP_KEEP: {
     flag: '--backup-keep <number>',
     schema: Type.Integer({ minimum: 1, maximum: 10_000 }),
     default: 7,
     expected: 'a number of backups from 1 to 10000',
-    help: 'how many backups are kept in BACKUP_DIR; older ones are removed',
+    help: 'Number of backups to keep; older ones are deleted',
   },
   BACKUP_S3_ENDPOINT: {
     flag: '--backup-s3-endpoint <url>',
     schema: Type.String({ pattern: '^https?://[^\\s/?#@]+/?$', maxLength: 2048 }),
     expected: 'an http or https URL without a path',
-    help: 'an S3-compatible store (default: AWS)',
+    help: 'S3-compatible store (default: AWS)',
   },
   BACKUP_S3_REGION: {
     flag: '--backup-s3-region <region>',
     schema: Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
     expected: 'the name of a region, such as eu-central-1',
-    help: 'the region of the bucket',
+    help: 'Region of the bucket',
   },
   BACKUP_S3_ACCESS_KEY_ID: {
     flag: '--backup-s3-access-key-id <id>',
     schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^\\S+$' }),
     expected: 'the id of an access key',
-    help: 'the access key for the bucket',
+    help: 'Access key for the bucket',
   },
   BACKUP_S3_SECRET_ACCESS_KEY: {
     flag: '--backup-s3-secret-access-key <key>',
     schema: Type.String({ minLength: 1, maxLength: 512, pattern: '^\\S+$' }),
     expected: 'a secret access key',
-    help: 'the secret of that key',
+    help: 'Secret of the access key',
   },
   CLIENT_IP_HEADER: {
     flag: '--client-ip-header <name>',
     // `Forwarded` holds more than addresses.
     schema: Type.String({ pattern: '^(?![Ff]orwarded$)[A-Za-z][A-Za-z0-9-]{0,63}$' }),
     expected: 'a header that holds an IP address, such as X-Forwarded-For',
-    help: "header in which your proxy names the client (default: none, the connection's address counts)",
+    help: "Header with the client's address, which your proxy sets (default: none; the address of the connection counts)",
   },
   ORGANIZATION_CREATION: {
     flag: '--organization-creation <who>',
     schema: OrganizationCreation,
     default: 'owners',
     expected: 'one of owners, anyone, nobody',
-    help: 'who may create organizations in the dashboard: owners of one, anyone with an account, or nobody',
+    help: 'Who may create organizations in the dashboard: owners of one, anyone with an account, or nobody',
   },
   LOG_LEVEL: {
     flag: '--log-level <level>',
     schema: Type.String({ pattern: '^(?:debug|info|warn|error|silent)$' }),
     default: 'info',
     expected: 'one of debug, info, warn, error, silent',
-    help: 'debug, info, warn, error or silent',
+    help: 'Log level: debug, info, warn, error or silent',
   },
   LOG_FORMAT: {
     flag: '--log-format <format>',
     schema: LogFormat,
     default: 'auto',
     expected: 'one of auto, json, pretty',
-    help: 'json lines, or pretty for people; auto: pretty where standard error is a terminal',
+    help: 'Log format: json, pretty, or auto, which is pretty when standard error is a terminal',
   },
   METRICS_TOKEN: {
     flag: '--metrics-token <token>',
     schema: Type.String({ minLength: 16, maxLength: 512, pattern: '^[!-~]+$' }),
     expected: 'a token of 16 to 512 characters without spaces, as "openssl rand -hex 32" prints one',
-    help: 'who sends it as a Bearer token may read /metrics (default: clients on this machine only)',
+    help: 'Bearer token for /metrics (default: only clients on this machine may read it)',
   },
 } as const satisfies Record<string, Setting>;
 
@@ -258,6 +258,9 @@ export function readConfig(flags?: Environment, environment?: Environment): Conf
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config as Config;
 }
+
+/** The kind of terminal, such as `xterm-256color`. The terminal sets it, so it is no setting. */
+export const terminalName = (): string => Bun.env.TERM ?? '';
 
 /** Reads the same settings without throwing. Every null in `config` has its line in `problems`. */
 export function examineConfig(flags: Environment = {}, environment: Environment = Bun.env) {

@@ -22,6 +22,8 @@ export interface Deps {
   readonly secrets: SecretBox;
   /** Sends a request to another server. Follows no redirects, so the response may have a 3xx status. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
+  /** The configured APIs, by provider. Absent: the public ones. */
+  readonly providerUrls?: Readonly<Record<string, string>>;
   /** Opens a provider's API with a token. */
   readonly openProviderApi: OpenProviderApi;
   /** The start of links, without a trailing slash. A function, because `PORT=0` gets its port only after listening. */

@@ -80,6 +80,7 @@ export async function openServices(
     ...base,
     keys,
     fetch: (request) => fetchWithoutRedirects(request),
+    providerUrls: config.providerApis,
     openProviderApi: providerApis(config.providerApis),
     publicUrl: () => publicUrl,
     async close() {
@@ -171,7 +172,6 @@ export async function startServer(services: Services, config: Config) {
     metricsToken: config.metricsToken,
     clientIpHeader: config.clientIpHeader,
     organizationCreation: config.organizationCreation,
-    providerUrls: config.providerApis,
   });
   if (config.publicUrl?.startsWith('https:') && config.clientIpHeader === undefined) {
     services.log.warn(

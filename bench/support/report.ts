@@ -1,5 +1,5 @@
-import { table } from '../../src/cli/output.ts';
 import { median } from './statistics.ts';
+import { table } from './table.ts';
 
 /** One server, asked for some seconds. */
 export interface Sample {

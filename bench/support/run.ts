@@ -1,15 +1,11 @@
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
-import type { Terminal } from '../../src/cli/output.ts';
+import { processTerminal } from '../../src/cli/terminal.ts';
 import { BenchError } from './bench-error.ts';
 
 /** Has something undone when the benchmark ends, however it ends. The last comes first. Returns how to forget it. */
 export type Defer = (undo: () => Promise<void>) => () => void;
 
-export const terminal: Terminal = {
-  write: (text) => void process.stdout.write(text),
-  writeError: (text) => void process.stderr.write(text),
-  isInteractive: process.stderr.isTTY === true,
-};
+export const terminal = processTerminal();
 
 /** Runs a benchmark's command and undoes what was deferred, also after a failure and at Ctrl-C. */
 export async function runBenchmark(build: (defer: Defer) => Command): Promise<void> {

@@ -2,9 +2,10 @@ import { type Command, Option } from 'commander';
 import { type AuditAction, type AuditEvent, auditActions, describeActor } from '../audit/model.ts';
 import { listAuditEvents } from '../audit/store.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { answering, clockTime, limitTo, sinceThen } from './command.ts';
+import { answering, clockTime, limitTo, ofOrganization, sinceThen } from './command.ts';
 import { type CliContext, sinceWhen } from './context.ts';
-import { oneLine, table } from './output.ts';
+import { examples } from './help.ts';
+import { table } from './output.ts';
 
 interface ListOptions {
   organization?: string;
@@ -15,15 +16,16 @@ interface ListOptions {
 
 export function addAuditCommands(program: Command, context: CliContext): void {
   const answer = answering(context);
-  program
-    .command('audit')
-    .description('read the audit log: who changed what, and from where')
+  const group = program.command('audit').description('Show who changed what, when and from where');
+  examples(group, 'audit list --since 24h');
+
+  const list = group
     .command('list')
-    .description('list audit events, newest first')
-    .option('--organization <id>', 'only of this organization (default: all, and events of accounts)')
-    .addOption(new Option('--action <action>', 'only this action').choices(auditActions))
+    .description('List audit events, newest first')
+    .addOption(ofOrganization)
+    .addOption(new Option('--action <action>', 'Only this action').choices(auditActions))
     .addOption(sinceThen)
-    .addOption(limitTo('how many events'))
+    .addOption(limitTo('Number of events'))
     .action(
       answer(
         ({ db, clock }, { organization, action, since, limit }: ListOptions) =>
@@ -38,13 +40,14 @@ export function addAuditCommands(program: Command, context: CliContext): void {
         (events) =>
           events.length === 0
             ? 'No events found.'
-            : table(['TIME', 'EVENT', 'ADDRESS', 'ORGANIZATION'], events.map(row)),
+            : table(['TIME', 'EVENT', 'ADDRESS', 'ORGANIZATION'], events.map(row), ['EVENT'], 32),
       ),
     );
+  examples(list, 'audit list --since 24h', 'audit list --organization acme --action key.revoked --json');
 }
 
 function row({ createdAt, actor, action, summary, count, address, organizationId }: AuditEvent): string[] {
   const times = action === 'sign_in.refused' && count > 1 ? ` (${count} times)` : '';
-  const event = oneLine(`${describeActor(actor)} ${summary}${times}`, 90);
+  const event = `${describeActor(actor)} ${summary}${times}`;
   return [clockTime(createdAt), event, address ?? '–', organizationId ?? '–'];
 }

@@ -8,23 +8,24 @@ import { exportKey, makeBackup } from '../operate/backup/make.ts';
 import { type Restored, restoreBackup } from '../operate/backup/restore.ts';
 import { readSecretKey } from '../operate/secret-key.ts';
 import { type CliContext, flagsOf } from './context.ts';
-import { fields, print } from './output.ts';
+import { examples } from './help.ts';
+import { fields, print, type Text } from './output.ts';
 
 // Neither opens the services: a backup must be possible without the key, and a restore without a database.
 
 const EMBEDDED = 'the embedded file, but DATABASE_URL is set. For PostgreSQL, use';
 
-const TARGET = 'a path, or s3://bucket/key (see the BACKUP_S3_… settings of serve)';
+const FILE = 'A path, or s3://bucket/key (see the BACKUP_S3_… settings of serve)';
 
 export function addBackupCommands(program: Command, context: CliContext): void {
-  program
+  const backup = program
     .command('backup')
-    .description('write a checked copy of the database to one file; the service may be running')
-    .argument('<file>', TARGET)
-    .option('--force', 'replace the file if it is there')
-    .option('--with-key', 'store the secret key in it too: whoever has the file can then read the secrets')
+    .description('Back up the database to one file. The service may run meanwhile.')
+    .argument('<file>', FILE)
+    .option('--force', 'Replace an existing file')
+    .option('--with-key', 'Include the secret key. Anyone with the file can then read the secrets.')
     .addOption(
-      new Option('--key-only', 'write the secret key alone; works with PostgreSQL too').conflicts('withKey'),
+      new Option('--key-only', 'Write only the secret key. Works with PostgreSQL too.').conflicts('withKey'),
     )
     .action(async (file: string, { force = false, withKey = false, keyOnly = false }, command: Command) => {
       const { dataDir, secretKey, s3, database } = configOf(context, command);
@@ -37,7 +38,7 @@ export function addBackupCommands(program: Command, context: CliContext): void {
       const key = withKey || keyOnly ? readSecretKey(dataDir, secretKey) : undefined;
       if (key === null) {
         const missing = `SECRET_KEY is not set, and ${dataDir} has no secret.key`;
-        throw new BackupError(`There is no key to store: ${missing}`);
+        throw new BackupError(`There is no key to back up: ${missing}`);
       }
       if (keyOnly && key !== undefined) {
         exportKey(dataDir, key, file, { force });
@@ -47,13 +48,19 @@ export function addBackupCommands(program: Command, context: CliContext): void {
       const backup = await makeBackup({ dataDir, createdAt: systemClock.now(), key }, file, { force, s3 });
       print(context.terminal, command, backup, describeBackup);
     });
+  examples(
+    backup,
+    'backup tidings.backup',
+    'backup s3://backups/tidings.backup --force',
+    'backup --key-only tidings.key',
+  );
 
-  program
+  const restore = program
     .command('restore')
-    .description('put a backup into the data folder; the service must be stopped')
-    .argument('<file>', TARGET)
-    .option('--force', 'put it in the place of the database that is there, which is kept beside it')
-    .option('--new-key', 'go on without the key of the backup; every integration then needs a new secret')
+    .description('Restore a backup into the data folder. Stop the service first.')
+    .argument('<file>', FILE)
+    .option('--force', 'Replace the existing database, which is kept beside the new one')
+    .option('--new-key', 'Continue without the key of the backup. Every integration then needs a new secret.')
     .action(async (file: string, { force = false, newKey = false }, command: Command) => {
       const { dataDir, secretKey, s3, database } = configOf(context, command);
       if (database !== undefined) {
@@ -66,6 +73,7 @@ export function addBackupCommands(program: Command, context: CliContext): void {
       const restored = await restoreBackup({ ...target, force, newKey });
       print(context.terminal, command, restored, describeRestored);
     });
+  examples(restore, 'restore tidings.backup', 'restore s3://backups/tidings.backup --force');
 }
 
 function configOf({ environment }: CliContext, command: Command) {
@@ -73,35 +81,34 @@ function configOf({ environment }: CliContext, command: Command) {
   return { ...config, dataDir: resolve(config.dataDir) };
 }
 
-function describeBackup({ file, bytes, sha256, includesKey, ...contents }: Backup): string {
-  const facts = { File: file, Bytes: String(bytes), 'SHA-256': sha256, ...factsOf(contents) };
-  return `${fields(facts)}\n${
+function describeBackup({ file, bytes, sha256, includesKey, ...contents }: Backup): Text {
+  return [
+    fields({ File: file, Bytes: String(bytes), 'SHA-256': sha256, ...factsOf(contents) }),
     includesKey
-      ? 'The secret key is in it: keep it as you keep the key.'
-      : 'The secret key is not in it: keep secret.key, or SECRET_KEY, somewhere else too. Without it, stored secrets cannot be read.'
-  }`;
+      ? 'The backup includes the secret key. Store it as safely as the key.'
+      : 'The backup does not include the secret key. Store secret.key, or SECRET_KEY, in another safe place: without it, nobody can read the stored secrets.',
+  ];
 }
 
 function describeKey({ file }: { file: string }): string {
-  return `The secret key is in ${file}. It opens the secrets of each backup: keep it apart from them.`;
+  return `The secret key is in ${file}. It decrypts the secrets of every backup: store it apart from them.`;
 }
 
 const KEY_WORDS: Record<Restored['key'], string> = {
-  same: 'The folder has the key that its secrets are encrypted with.',
-  restored: 'The key was in the backup, and is in secret.key again.',
+  same: 'The data folder has the right secret key.',
+  restored: 'The backup included the secret key. It is in secret.key again.',
   other:
-    'Its secrets cannot be read any more: give every integration a new one with "integration rotate-secret".',
-  none: 'There are no secrets in it.',
+    'The stored secrets cannot be read any more. Give every integration a new one with "integration rotate-secret".',
+  none: 'The backup has no stored secrets.',
 };
 
-function describeRestored({ dataDir, keptAs, key, ...contents }: Restored): string {
-  const facts = { Folder: dataDir, ...factsOf(contents), 'Former database': keptAs };
-  return `${fields(facts)}\n${KEY_WORDS[key]}`;
+function describeRestored({ dataDir, keptAs, key, ...contents }: Restored): Text {
+  return [fields({ Folder: dataDir, ...factsOf(contents), 'Former database': keptAs }), KEY_WORDS[key]];
 }
 
-/** Counts rows as people do: those of the search's own tables are made from the others. */
+/** Leaves out the search index, whose rows are made from the others. */
 function factsOf({ schema, tables, createdAt }: Pick<Backup, 'schema' | 'tables' | 'createdAt'>) {
   const counts = Object.entries(tables).filter(([name]) => !name.startsWith('post_search'));
   const rows = counts.reduce((total, [, count]) => total + count, 0);
-  return { Schema: String(schema), Rows: String(rows), Made: createdAt };
+  return { Schema: String(schema), Rows: String(rows), Created: createdAt };
 }

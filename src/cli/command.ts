@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { AppError } from '../lib/app-error.ts';
 import type { Services } from '../main.ts';
 import { type CliContext, timeOrSpan, whole, withServices } from './context.ts';
-import { print } from './output.ts';
+import { print, type Text } from './output.ts';
 
 // Shared by the groups of commands: actions, arguments, options and input files.
 
@@ -17,7 +17,7 @@ type WordsOf<Given extends Work> = Parameters<Given> extends [Services, ...infer
 export function answering(context: CliContext) {
   return <Given extends Work>(
     work: Given,
-    describe: (result: ResultOf<Given>, ...words: WordsOf<Given>) => string,
+    describe: (result: ResultOf<Given>, ...words: WordsOf<Given>) => Text,
     toJson: (result: ResultOf<Given>) => unknown = (result) => result,
   ) =>
     async (...given: unknown[]): Promise<void> => {
@@ -30,7 +30,7 @@ export function answering(context: CliContext) {
 
 /** Adds a command about one thing of the group, which its id names. */
 export const aboutOne = (group: Command, thing: string) => (name: string, description: string) =>
-  group.command(name).description(description).argument('<id>', thing);
+  group.command(name).description(description).argument('<id>', `Id of the ${thing}`);
 
 /** Work on one thing that leaves no result. */
 export const done =
@@ -40,17 +40,17 @@ export const done =
     return { id, [past]: true };
   };
 
-export const ofOrganization = new Option('--organization <id>', 'only of this organization');
-export const ofIntegration = new Option('--integration <id>', 'only of this integration');
-export const ofEvent = new Option('--event <name>', "only of this event, by the provider's name for it");
+export const ofOrganization = new Option('--organization <id>', 'Only this organization');
+export const ofIntegration = new Option('--integration <id>', 'Only this integration');
+export const ofEvent = new Option('--event <name>', "Only this event, by the provider's name");
 export const sinceThen = new Option(
   '--since <time>',
-  'only since then: ISO 8601, or back from now as in 90m, 24h, 30d',
+  'Only since this time: ISO 8601, or a span back from now such as 90m, 24h, 30d',
 ).argParser(timeOrSpan);
 
 export const limitTo = (rows: string) =>
   new Option('--limit <number>', `${rows}, 1 to 1000`).argParser(whole(1, 1000)).default(50);
-export const pageNumber = new Option('--page <number>', 'page number')
+export const pageNumber = new Option('--page <number>', 'Page number')
   .argParser(whole(1, 1_000_000_000))
   .default(1);
 
@@ -61,7 +61,17 @@ export async function readText(path: string): Promise<string> {
   return file.text();
 }
 
-/** To the second, in UTC. */
+/** To the minute, in UTC. */
 export function clockTime(iso: string): string {
-  return iso.slice(0, 19).replace('T', ' ');
+  return iso.slice(0, 16).replace('T', ' ');
+}
+
+/** The command and all commands below it. */
+export function commandsOf(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(commandsOf)];
+}
+
+/** The words of a command line that name the command, without the program's. */
+export function pathOf(command: Command): string[] {
+  return command.parent === null ? [] : [...pathOf(command.parent), command.name()];
 }

@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Environment, readConfig, settings } from '../config.ts';
 import { DAY_MS, parseTime } from '../lib/time.ts';
 import { openServices, type Services } from '../main.ts';
-import type { Terminal } from './output.ts';
+import { note } from './help.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface CliContext {
   readonly terminal: Terminal;
@@ -10,7 +11,7 @@ export interface CliContext {
   readonly environment?: Environment;
 }
 
-/** The work failed, and the command has said so itself. */
+/** The work failed, and the command has reported it. */
 export class WorkFailed extends Error {
   override readonly name = 'WorkFailed';
 }
@@ -22,10 +23,7 @@ export function addSettings(command: Command): Command {
     const byDefault = 'default' in setting ? ` (default: ${setting.default})` : '';
     command.addOption(new Option(setting.flag, `${setting.help}${byDefault} [${name}]`));
   }
-  return command.addHelpText(
-    'after',
-    '\nEach option can also be set by the environment variable in brackets.',
-  );
+  return note(command, 'An option can also be set by the environment variable in brackets. The option wins.');
 }
 
 /** The given flags, by the environment variable of each. */

@@ -1,12 +1,14 @@
 import { type Command, Option } from 'commander';
 import { getDelivery, listDeliveries } from '../deliveries/log-store.ts';
 import { type Delivery, type DeliveryStatus, deliveryStatuses, isReplayable } from '../deliveries/model.ts';
+import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { replayDelivery } from '../receiver/replay.ts';
 import { answering, clockTime, limitTo, ofEvent, ofIntegration, pageNumber, sinceThen } from './command.ts';
 import { type CliContext, sinceWhen } from './context.ts';
-import { fields, oneLine, table } from './output.ts';
+import { examples } from './help.ts';
+import { type Cell, fields, status, type Text, table } from './output.ts';
 import { runNow, stillFailing } from './trigger-runs.ts';
 
 interface Filters {
@@ -22,51 +24,58 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
   const answer = answering(context);
   const group = program
     .command('delivery')
-    .description('read the log of webhook deliveries, and replay deliveries');
+    .description('Show the log of webhook deliveries, and replay them');
+  examples(group, 'delivery list --organization acme --since 24h', 'delivery replay dlv_…');
 
-  group
+  const list = group
     .command('list')
-    .description('list deliveries, newest first')
-    .requiredOption('--organization <id>', 'the organization')
+    .description('List deliveries, newest first')
+    .requiredOption('--organization <id>', 'Organization')
     .addOption(ofIntegration)
-    .addOption(new Option('--status <status>', 'only with this status').choices(deliveryStatuses))
+    .addOption(new Option('--status <status>', 'Only this status').choices(deliveryStatuses))
     .addOption(ofEvent)
-    .option('--delivery <id>', "only with this delivery id of the provider's")
+    .option('--delivery <id>', "Only this delivery id, the provider's")
     .addOption(sinceThen)
-    .addOption(limitTo('entries per page'))
+    .addOption(limitTo('Entries per page'))
     .addOption(pageNumber)
     .action(
       answer(findDeliveries, (entries) =>
         entries.length === 0
-          ? 'No deliveries. Each one appears as soon as it arrives; "send" sends a test delivery.'
+          ? `No deliveries found. To send a test delivery, see ${tidings} send --help`
           : deliveryTable(entries),
       ),
     );
+  examples(
+    list,
+    'delivery list --organization acme --since 24h',
+    'delivery list --organization acme --status rejected',
+  );
 
-  group
+  const show = group
     .command('show')
-    .description('show one delivery')
-    .argument('<id>', "the entry, or the provider's delivery id")
+    .description('Show one delivery')
+    .argument('<id>', "Id of the log entry, or the provider's delivery id")
     .action(answer(({ db }, id: string) => db.read((tx) => getDelivery(tx, id)), describeDelivery));
+  examples(show, 'delivery show dlv_…', 'delivery show 72d3162e-cc78-11e3-81ab-4c9367dc0958');
 
-  group
+  const replaying = group
     .command('replay')
-    .description('run deliveries again; existing drafts are updated, not duplicated')
+    .description('Replay deliveries. Existing drafts are updated, not duplicated.')
     .argument(
       '[id...]',
-      "entries of the log, or the provider's delivery ids; default: those that match the filters",
+      "Ids of log entries, or the provider's delivery ids (default: all that match the filters)",
     )
-    .option('--organization <id>', 'the organization, when there are no ids')
+    .option('--organization <id>', 'Organization, when no ids are given')
     .addOption(ofIntegration)
     .addOption(ofEvent)
     .addOption(sinceThen)
     .hook('preAction', (given) => {
       const [filter] = Object.keys(given.opts());
       if (given.args.length === 0 && given.opts().organization === undefined) {
-        given.error('error: Say which deliveries: their ids, or --organization ID with filters');
+        given.error('error: no deliveries chosen. Add their ids, or --organization ID and filters');
       }
       if (given.args.length > 0 && filter !== undefined) {
-        given.error(`error: Name deliveries by their ids or choose them by --${filter}, not both`);
+        given.error(`error: ids and --${filter} cannot be combined`);
       }
     })
     .action(
@@ -77,11 +86,16 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
         }),
         ({ entries, failing }) =>
           entries.length === 0
-            ? 'No delivery fits: nothing was run.'
-            : `${deliveryTable(entries)}\n\nRan ${entries.length} again${stillFailing(failing)}.`,
+            ? 'No deliveries match. Nothing was replayed.'
+            : [deliveryTable(entries), `Replayed ${entries.length}${stillFailing(failing)}.`],
         ({ entries }) => entries,
       ),
     );
+  examples(
+    replaying,
+    'delivery replay dlv_…',
+    'delivery replay --organization acme --event release --since 7d',
+  );
 }
 
 /** Deliveries that one command replays: the newest that match. */
@@ -113,24 +127,24 @@ function findDeliveries({ db, clock }: Services, options: Filters & { limit: num
   });
 }
 
-function deliveryTable(entries: readonly Delivery[]): string {
-  return table(['TIME', 'STATUS', 'EVENT', 'WHAT HAPPENED', 'ID'], entries.map(row));
+function deliveryTable(entries: readonly Delivery[]) {
+  return table(['TIME', 'STATUS', 'EVENT', 'TITLE', 'ID'], entries.map(row), ['TITLE', 'EVENT']);
 }
 
-function row(entry: Delivery): string[] {
-  const { createdAt, status, statusCode, payload, title, count, reason, replayOf, id } = entry;
+function row(entry: Delivery): Cell[] {
+  const { createdAt, statusCode, payload, count, reason, replayOf, id } = entry;
   const times = replayOf !== null ? ' (replay)' : count > 1 ? ` (${count} times)` : '';
-  const why = status === 'ignored' || status === 'failed' ? `: ${reason}` : '';
-  const what = oneLine(`${title}${times}${why}`, 70);
-  return [clockTime(createdAt), `${status} ${statusCode}`, payload.event ?? '–', what, id];
+  const why = entry.status === 'ignored' || entry.status === 'failed' ? `: ${reason}` : '';
+  const state = status(entry.status, statusCode < 400 ? entry.status : `${entry.status} ${statusCode}`);
+  return [clockTime(createdAt), state, payload.event ?? '–', `${entry.title}${times}${why}`, id];
 }
 
-function describeDelivery(entry: Delivery): string {
+function describeDelivery(entry: Delivery): Text {
   const description = fields({
     Delivery: entry.id,
-    What: oneLine(entry.title, 200),
-    Status: `${entry.status}, answered ${entry.statusCode} in ${entry.durationMs} ms`,
-    ...(entry.reason === null ? {} : { Why: oneLine(entry.reason, 600) }),
+    Title: entry.title,
+    Status: status(entry.status, `${entry.status}, answered ${entry.statusCode} in ${entry.durationMs} ms`),
+    ...(entry.reason === null ? {} : { Reason: entry.reason }),
     ...(entry.replayOf === null ? {} : { 'Replay of': entry.replayOf }),
     ...(entry.count > 1 ? { Arrivals: String(entry.count) } : {}),
     Event: [entry.payload.event, entry.payload.action].filter((part) => part !== null).join(', ') || null,
@@ -141,5 +155,5 @@ function describeDelivery(entry: Delivery): string {
     Kept: `${entry.retentionDays} days`,
   });
   const { data } = entry.payload;
-  return data === null ? description : `${description}\n\n${JSON.stringify(data, null, 2)}`;
+  return [description, data === null ? '' : JSON.stringify(data, null, 2)];
 }

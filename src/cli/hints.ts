@@ -2,24 +2,55 @@ import type { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import { importFormats } from '../posts/import/service.ts';
 
-/** What follows the message, by the code of the error. */
+/** Advice after the message, by the code of the error. */
 const hints: Readonly<Record<string, string>> = {
-  delivery_not_replayable: ' Ask the provider to redeliver it.',
-  service_unreachable: ` Start the service ("${tidings} serve"), or say where it is with --url.`,
-  no_posts: ' (see --format)',
-  unknown_format: `; say --format ${importFormats.join('|')}`,
-  undated_version: ', or give --date for the versions that have none.',
-  user_exists: '; "user reset-password" lets them in again',
-  user_disabled: '; "user enable" lets them in again',
-  last_owner: ' Use "user add", or --force.',
+  organization_exists: 'Choose another --id.',
+  delivery_not_replayable: 'Ask the provider to redeliver it.',
+  service_unreachable: `Start the service ("${tidings} serve"), or set its address with --url.`,
+  no_posts: 'Another format? Set --format.',
+  unknown_format: `Set --format to ${importFormats.join(', ')}.`,
+  undated_version: 'Or set --date for versions without a date.',
+  user_exists: '"user reset-password" creates a link to sign in again.',
+  user_disabled: '"user enable" lets them sign in again.',
+  user_not_found: '"user list" lists all users.',
+  last_owner: 'Use "user add", or --force.',
 };
 
-export function explain({ code = '', message, details }: AppError): string {
+/** The names of fields whose option is called otherwise. */
+const names: Readonly<Record<string, string>> = {
+  organizationId: '--organization',
+  permissions: '--permission',
+  expiresAt: '--expires',
+  titleTemplate: '--title',
+  bodyTemplate: '--template',
+  // `integration add` takes it as an argument.
+  repository: 'Repository',
+};
+
+/** The message of an error in the words of the command line. */
+export function explain(error: AppError): string {
+  const message = messageOf(error);
+  const hint = hintOf(error);
+  if (hint === undefined) return message;
+  return `${message}${/[.?!]$/.test(message) ? '' : '.'} ${hint}`;
+}
+
+function messageOf({ code, message, fields }: AppError): string {
+  const [[field = '', problem] = []] = Object.entries(fields);
+  return code === 'invalid_field' && problem !== undefined ? `${optionOf(field)} ${problem}` : message;
+}
+
+/** The option for a field such as `contentType` or `permissions.0`. */
+function optionOf(path: string): string {
+  const [field = ''] = path.split('.');
+  return names[field] ?? `--${field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+function hintOf({ code = '', details }: AppError): string | undefined {
   if (code === 'organization_not_found' && details.isEmpty === true) {
-    return `${message}; this data folder has no organizations yet. "organization create" makes one; --data-dir names another folder`;
+    return 'This data folder has no organizations yet. "organization create" creates one. --data-dir selects another folder.';
   }
-  if (code === 'unkey_refused' && details.status === 404) return `${message} Run "${tidings} doctor".`;
-  const [, missing] = /^(\w+)_not_found$/.exec(code) ?? [];
-  const hint = missing === undefined ? hints[code] : `; "${missing} list" shows those there are`;
-  return `${message}${hint ?? ''}`;
+  if (code === 'unkey_refused' && details.status === 404) return `Run "${tidings} doctor".`;
+  const [, missing] = /^(key|organization|post|integration|trigger|delivery)_not_found$/.exec(code) ?? [];
+  return hints[code] ?? (missing && `"${missing} list" lists those that exist.`);
 }

@@ -9,7 +9,8 @@ import { type IntegrationType, providerOf, providers } from '../providers/index.
 import type { Provider } from '../providers/provider.ts';
 import { answering } from './command.ts';
 import { type CliContext, readToken } from './context.ts';
-import { fields, table } from './output.ts';
+import { examples, note } from './help.ts';
+import { fields, type Text, table } from './output.ts';
 
 export const ONCE = 'Copy the secret now. Tidings shows it only once.';
 
@@ -23,18 +24,23 @@ interface ConnectOptions {
 }
 
 export function addConnectCommands(group: Command, context: CliContext): void {
-  const connect = group.command('connect').description('connect a provider, with a token or by hand');
+  const connect = group.command('connect').description('Connect a provider, with a token or by hand');
+  const lineOf = ({ id, hasRepositories }: Provider) =>
+    `integration connect ${id} --organization acme${hasRepositories ? ' --repository acme/rocket' : ''}`;
+  examples(connect, ...providers.map(lineOf));
 
   for (const provider of providers) {
     const { id, hasRepositories, api, words } = provider;
     const { one, many, pattern } = words.place;
     const command = connect
       .command(id)
-      .description(words.covers)
-      .requiredOption('--organization <id>', 'the organization')
+      .description(`Connect ${words.covers}`)
+      .requiredOption('--organization <id>', 'Organization')
       .option(
         `--${one} <${pattern.toLowerCase()}...>`,
-        hasRepositories ? `one ${one}, or several` : `only these ${many} (default: all public ${many})`,
+        hasRepositories
+          ? `${many}, as ${pattern} or URL`.replace(/^r/, 'R')
+          : `Only these ${many} (default: all public ${many})`,
       )
       .hook('preAction', (given) => requireOptions(provider, given.opts(), given))
       .action(
@@ -44,12 +50,22 @@ export function addConnectCommands(group: Command, context: CliContext): void {
           ({ json }) => json,
         ),
       );
-    if (api === null) continue;
+    const line = lineOf(provider);
+    if (api === null) {
+      examples(command, line);
+      continue;
+    }
     command
       .option('--token <token>', api.words.option)
-      .option('--manual', 'print a URL and a secret to paste, as without a token')
-      .option('--list', api.words.list)
-      .addHelpText('after', api.words.help);
+      .option('--manual', 'Print a URL and a secret to paste, as without a token')
+      .option('--list', api.words.list);
+    if (api.words.help !== '') note(command, api.words.help);
+    examples(
+      command,
+      line,
+      `${line} --token TOKEN`,
+      `integration connect ${id} --organization acme --token TOKEN --list`,
+    );
   }
 }
 
@@ -62,20 +78,20 @@ function wantsList({ hasRepositories }: Provider, options: ConnectOptions): bool
 function requireOptions(provider: Provider, options: ConnectOptions, command: Command): void {
   const { name, hasRepositories, words } = provider;
   if (options.manual && options.token !== undefined) {
-    command.error('error: --manual and --token exclude each other');
+    command.error('error: --manual and --token cannot be combined');
   }
   if (options.token !== undefined) return;
-  if (options.list) command.error('error: --list needs a --token');
+  if (options.list) command.error('error: --list needs --token');
   if (wantsList(provider, options)) {
     command.error("error: required option '--repository <owner/name...>' not specified");
   }
   if (!hasRepositories && namesOf(options).length > 0) {
     const { one, many } = words.place;
-    command.error(`error: --${one} needs a --token: by hand, ${many} are chosen at ${name}`);
+    command.error(`error: --${one} needs --token. Without a token, choose ${many} at ${name}`);
   }
 }
 
-type Result = { json: unknown; text: string };
+type Result = { json: unknown; text: Text };
 
 async function run(
   services: Services,
@@ -98,7 +114,7 @@ async function run(
   return {
     // For one place the same keys as when it is connected by hand.
     json: { integrationId, repositoryId, webhookUrl, places },
-    text: [describePlaces({ places }), fields({ Integration: integrationId }), next].join('\n\n'),
+    text: [describePlaces({ places }), fields({ Integration: integrationId }), next],
   };
 }
 
@@ -112,35 +128,37 @@ async function connectByHand(
   const { integrationId, repositoryId, webhookUrl, secret } = connected;
   const isOne = repositories.length < 2;
   const urls = repositories.map((each) => [each.repository, each.webhookUrl]);
-  const steps = isOne
-    ? words.shortSteps(repositories[0]?.repository ?? null)
-    : `${table(['REPOSITORY', 'WEBHOOK URL'], urls)}\n\n${words.shortSteps(null)}`;
   const text = [
     fields({
       Integration: integrationId,
-      ...(repositoryId !== undefined && { Repository: repositoryId }),
-      'Webhook URL': webhookUrl,
+      ...(isOne && repositoryId !== undefined && { Repository: repositoryId }),
+      ...(isOne && { 'Webhook URL': webhookUrl }),
       Secret: secret,
     }),
-    `${ONCE}\n${steps}`,
+    ONCE,
+    isOne ? '' : table(['REPOSITORY', 'WEBHOOK URL'], urls),
+    words.shortSteps(isOne ? (repositories[0]?.repository ?? null) : null),
     ...warnOfAddress(type, webhookUrl),
     nextOf(type, integrationId),
   ];
-  return { json: isOne ? single : connected, text: text.join('\n\n') };
+  return { json: isOne ? single : connected, text };
 }
 
-function describeList(type: IntegrationType, places: readonly Place[], isCut: boolean): string {
+function describeList(type: IntegrationType, places: readonly Place[], isCut: boolean): Text {
   const { one: noun, pattern } = providerOf(type).words.place;
   if (places.length === 0) return `The token cannot see any ${noun}.`;
   const rows = places.map(({ name, canAdminister }) => [name, canAdminister ? 'yes' : 'no']);
-  const more = isCut ? '\nThe list is not complete.' : '';
-  return `${table([noun.toUpperCase(), 'CAN BE CONNECTED'], rows)}${more}\n\nChoose with --${noun} ${pattern}`;
+  return [
+    table([noun.toUpperCase(), 'CAN BE CONNECTED'], rows),
+    isCut ? 'The list is not complete.' : '',
+    `Connect with --${noun} ${pattern}`,
+  ];
 }
 
-/** Without a trigger, deliveries are taken and nothing is written. */
+/** Without a trigger, deliveries make no drafts. */
 function nextOf(type: IntegrationType, integrationId: string): string {
   const [event] = Object.keys(providerOf(type).triggerEvents);
-  return `Next, choose which events become drafts, for example:
+  return `Next, choose which events become drafts:
 ${tidings} trigger create --integration ${integrationId} --event ${event} --content-type changelog`;
 }
 
@@ -148,8 +166,7 @@ ${tidings} trigger create --integration ${integrationId} --event ${event} --cont
 function warnOfAddress(type: IntegrationType, webhookUrl: string): string[] {
   if (!isLocal(webhookUrl)) return [];
   return [
-    `${providerOf(type).name} delivers only to public addresses, and ${new URL(webhookUrl).host} is not public. Set PUBLIC_URL to the public
-address of this server, and paste a URL that starts with it.`,
+    `${providerOf(type).name} delivers only to public addresses, and ${new URL(webhookUrl).host} is not public. Set PUBLIC_URL to the public address of this server, and paste a URL that starts with it.`,
   ];
 }
 

@@ -13,23 +13,25 @@ import { tidings } from '../lib/build.ts';
 import { providerOf } from '../providers/index.ts';
 import { aboutOne } from './command.ts';
 import { type CliContext, WorkFailed, withServices } from './context.ts';
-import { oneLine, print, table } from './output.ts';
+import { examples } from './help.ts';
+import { check, lines, print, type Text, table } from './output.ts';
 
 export function addDoctorCommands(group: Command, context: CliContext): void {
-  const command = aboutOne(group, 'the integration');
+  const command = aboutOne(group, 'integration');
 
-  command('doctor', 'check everything that its deliveries depend on, and suggest fixes').action(
+  const doctor = command('doctor', 'Check everything that deliveries depend on, and suggest fixes').action(
     async (id: string, _options: object, command: Command) => {
       const diagnosis = await withServices(context, command, (services) => diagnose(services, id));
       print(context.terminal, command, diagnosisJson(diagnosis), ({ checks }) =>
-        checks.map(describeCheck).join('\n'),
+        lines(checks.flatMap(describeCheck)),
       );
       if (!diagnosis.ok) throw new WorkFailed();
     },
   );
+  examples(doctor, 'integration doctor int_…');
 
-  command('missed', "compare the provider's deliveries of the last three days with the log")
-    .option('--redeliver [delivery-id...]', 'ask the provider to send these again, or all that are missing')
+  const missed = command('missed', "Compare the provider's deliveries of the last three days with the log")
+    .option('--redeliver [delivery-id...]', 'Ask the provider to redeliver these, or all that are missing')
     .action(async (id: string, { redeliver }: { redeliver?: true | string[] }, command: Command) => {
       if (redeliver === undefined) {
         const comparison = await withServices(context, command, (services) => findMissed(services, id));
@@ -45,14 +47,15 @@ export function addDoctorCommands(group: Command, context: CliContext): void {
         isAsked: problem === null,
         problem: problem?.message ?? null,
       }));
-      const lines = results.map(
-        ({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'the provider sends it again'}`,
+      const redeliveries = results.map(
+        ({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'the provider redelivers it'}`,
       );
-      if (lines.length === MAX_REDELIVERED)
-        lines.push('There may be more. Repeat this once these have arrived.');
-      print(context.terminal, command, results, () => lines.join('\n') || 'No delivery is missing.');
+      if (redeliveries.length === MAX_REDELIVERED)
+        redeliveries.push('There may be more. Run the command again once these have arrived.');
+      print(context.terminal, command, results, () => redeliveries.join('\n') || 'No delivery is missing.');
       if (results.some(({ isAsked }) => !isAsked)) throw new WorkFailed();
     });
+  examples(missed, 'integration missed int_…', 'integration missed int_… --redeliver');
 }
 
 function diagnosisJson({ integrationId, ok, findings, type }: Diagnosis) {
@@ -75,7 +78,7 @@ function commandFor(fix: Fix, id: string, type: IntegrationType): string {
   const integration = `${tidings} integration`;
   switch (fix) {
     case 'set_token':
-      return `With a token it can: ${integration} set-token ${id} --token TOKEN`;
+      return `To let Tidings check it, set a token: ${integration} set-token ${id} --token TOKEN`;
     case 'redeliver':
       return `${integration} missed ${id} --redeliver`;
     case 'send_test':
@@ -97,8 +100,6 @@ function comparisonJson({ unknown, missed, ...comparison }: Comparison) {
   };
 }
 
-const MARKS = { ok: '✓', warning: '!', failed: '✗' } as const;
-
 function describeCheck({
   name,
   place,
@@ -106,13 +107,12 @@ function describeCheck({
   message,
   advice,
   missed,
-}: ReturnType<typeof diagnosisJson>['checks'][number]): string {
+}: ReturnType<typeof diagnosisJson>['checks'][number]) {
   const subject = place === undefined ? name : `${name} (${place})`;
   return [
-    `${MARKS[status]} ${subject}: ${message}`,
-    ...(advice === undefined ? [] : [`    ${advice}`]),
+    check(status, `${subject}: ${message}`, advice),
     ...(missed === undefined ? [] : ['', missedTable(missed.slice(0, 20)), '']),
-  ].join('\n');
+  ];
 }
 
 function describeComparison({
@@ -121,17 +121,17 @@ function describeComparison({
   counts,
   isCut,
   untold,
-}: ReturnType<typeof comparisonJson>): string {
-  const redeliver = `To have them sent again: ${tidings} integration missed ${integrationId} --redeliver`;
+}: ReturnType<typeof comparisonJson>): Text {
+  const redeliver = `To redeliver them: ${tidings} integration missed ${integrationId} --redeliver`;
   return [
     `${counts.arrived} arrived, ${counts.failed} failed, ${counts['never-arrived']} never arrived.`,
-    ...(missed.length === 0 ? [] : ['', missedTable(missed), '', redeliver]),
-    ...untold.map(({ place, reason }) => `\nDeliveries of ${place} are unknown: ${reason}`),
-    ...(isCut ? ['', 'The provider has more, older deliveries than were compared.'] : []),
-  ].join('\n');
+    ...(missed.length === 0 ? [] : [missedTable(missed), redeliver]),
+    ...untold.map(({ place, reason }) => `Deliveries of ${place} are unknown: ${reason}`),
+    isCut ? 'The provider has older deliveries that were not compared.' : '',
+  ];
 }
 
-function missedTable(missed: readonly ReturnType<typeof missedJson>[]): string {
+function missedTable(missed: readonly ReturnType<typeof missedJson>[]) {
   return table(
     ['DELIVERY', 'DELIVERED', 'EVENT', 'RESULT', 'REASON'],
     missed.map(({ deliveryId, deliveredAt, event, action, fate, reason }) => [
@@ -139,7 +139,8 @@ function missedTable(missed: readonly ReturnType<typeof missedJson>[]): string {
       deliveredAt,
       action === null ? event : `${event} ${action}`,
       fate === 'failed' ? 'failed' : 'never arrived',
-      oneLine(reason ?? ''),
+      reason ?? '',
     ]),
+    ['REASON', 'EVENT'],
   );
 }

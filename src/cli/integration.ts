@@ -11,46 +11,54 @@ import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { listProviders, providerOf, providers } from '../providers/index.ts';
-import { aboutOne, answering } from './command.ts';
+import { aboutOne, answering, ofOrganization } from './command.ts';
 import { type CliContext, readToken } from './context.ts';
+import { examples } from './help.ts';
 import { addConnectCommands, describePlaces, ONCE } from './integration-connect.ts';
 import { addDoctorCommands } from './integration-doctor.ts';
-import { fields, table } from './output.ts';
+import { fields, status, type Text, table } from './output.ts';
 
 export function addIntegrationCommands(program: Command, context: CliContext): void {
   const answer = answering(context);
-  const group = program.command('integration').description(`connect ${listProviders('and')}`);
-  const command = aboutOne(group, 'the integration');
+  const group = program.command('integration').description(`Connect ${listProviders('and')}`);
+  const command = aboutOne(group, 'integration');
+  examples(
+    group,
+    `integration connect ${first?.id} --organization acme --repository acme/rocket`,
+    'integration list',
+    'integration doctor int_…',
+  );
   addConnectCommands(group, context);
 
-  group
+  const list = group
     .command('list')
-    .description('list the integrations, oldest first')
-    .option('--organization <id>', 'only of this organization')
+    .description('List the integrations, oldest first')
+    .addOption(ofOrganization)
     .action(
       answer(listWithPlaces, describeList, (listed) =>
         listed.map(({ names: _, ...integration }) => integration),
       ),
     );
+  examples(list, 'integration list', 'integration list --organization acme');
 
-  command('enable', 'accept deliveries again').action(
-    answer(
-      (services, id: string) => setEnabled(services, id, true),
-      ({ id }) => `Enabled: ${id}`,
-    ),
-  );
-  command('disable', 'refuse deliveries until you enable it again').action(
-    answer(
-      (services, id: string) => setEnabled(services, id, false),
-      ({ id }) => `Disabled: ${id}`,
-    ),
-  );
+  for (const [name, past, description] of [
+    ['enable', 'Enabled', 'Accept deliveries again'],
+    ['disable', 'Disabled', 'Refuse deliveries until the integration is enabled'],
+  ] as const) {
+    const set = command(name, description).action(
+      answer(
+        (services, id: string) => setEnabled(services, id, name === 'enable'),
+        ({ id }) => `${past}: ${id}`,
+      ),
+    );
+    examples(set, `integration ${name} int_…`);
+  }
 
-  command(
+  const rotate = command(
     'rotate-secret',
-    'create a new secret and set it at the provider; the old one works for another 24 hours',
+    'Create a new webhook secret. The old one works for another 24 hours.',
   )
-    .option('--now', 'end the old secret at once, after a leak')
+    .option('--now', 'End the old secret at once, after a leak')
     .action(
       answer(
         async (services, id: string, options: { now?: boolean }) => ({
@@ -62,14 +70,15 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
           const next = isSetAtProvider
             ? `It is already set at ${provider}.`
             : `${ONCE} Set it at ${provider}.`;
-          return `${fields({ Secret: secret })}\n\n${next} ${describeOldSecret(type, now, isSetAtProvider)}`;
+          return [fields({ Secret: secret }), `${next} ${describeOldSecret(type, now, isSetAtProvider)}`];
         },
         ({ secret }) => ({ secret }),
       ),
     );
+  examples(rotate, 'integration rotate-secret int_…', 'integration rotate-secret int_… --now');
 
-  command('add', 'connect another repository or team')
-    .argument('<name>', 'OWNER/NAME, or the key of a team')
+  const add = command('add', 'Connect another repository or team')
+    .argument('<name>', PLACE)
     .action(
       answer(
         async (services, integrationId: string, name: string) => ({
@@ -78,14 +87,18 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
         }),
         ({ integrationId, ...added }) =>
           added.hookId === undefined
-            ? `${fields({ 'Webhook URL': added.webhookUrl })}\n\nSet up its webhook with this URL and the secret of the integration. For a new secret: ${tidings} integration rotate-secret ${integrationId}`
+            ? [
+                fields({ 'Webhook URL': added.webhookUrl }),
+                `Set up the webhook with this URL and the secret of the integration. For a new secret: ${tidings} integration rotate-secret ${integrationId}`,
+              ]
             : describePlaces({ places: [added] }),
       ),
     );
+  examples(add, 'integration add int_… acme/engine');
 
-  command('remove', 'disconnect one of its repositories or teams, with its webhook and its triggers')
-    .argument('<name>', 'OWNER/NAME, or the key of a team')
-    .option('--force', 'even if the provider does not delete the webhook')
+  const remove = command('remove', 'Disconnect one repository or team, with its webhook and triggers')
+    .argument('<name>', PLACE)
+    .option('--force', FORCE)
     .action(
       answer(
         async (services, integrationId: string, place: string, options: { force?: boolean }) => {
@@ -93,12 +106,13 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
           return { integrationId, place, removed: true, ...(isLeft && { left: [place] }) };
         },
         ({ place, left }) =>
-          `Removed: ${place}${left === undefined ? '' : '\nThe webhook was left there: delete it by hand.'}`,
+          `Removed: ${place}${left === undefined ? '' : '\nThe webhook may still exist there. Delete it by hand.'}`,
       ),
     );
+  examples(remove, 'integration remove int_… acme/engine');
 
-  command('set-token', 'let Tidings manage the webhooks: its first token, or a newer one')
-    .requiredOption('--token <token>', 'the token; - reads it from standard input')
+  const token = command('set-token', 'Set or replace the token with which Tidings manages the webhooks')
+    .requiredOption('--token <token>', 'Token; - reads it from standard input')
     .action(
       answer(
         async (services, integrationId: string, { token }: { token: string }) => ({
@@ -108,8 +122,13 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
         describePlaces,
       ),
     );
+  examples(
+    token,
+    'integration set-token int_… --token TOKEN',
+    'integration set-token int_… --token - < token.txt',
+  );
 
-  command('repair', 'set up its webhooks at the provider again').action(
+  const repair = command('repair', 'Set up the webhooks at the provider again').action(
     answer(
       async (services, integrationId: string) => ({
         integrationId,
@@ -118,11 +137,15 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
       describePlaces,
     ),
   );
+  examples(repair, 'integration repair int_…');
 
   addDoctorCommands(group, context);
 
-  command('disconnect', 'remove an integration and its webhooks for good; its deliveries stay in the log')
-    .option('--force', 'even if the provider does not delete a webhook')
+  const disconnect = command(
+    'disconnect',
+    'Delete an integration and its webhooks for good. Its deliveries stay in the log.',
+  )
+    .option('--force', FORCE)
     .action(
       answer(
         async (services, id: string, options: { force?: boolean }) => {
@@ -132,10 +155,15 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
         ({ id, left = [] }) =>
           left.length === 0
             ? `Disconnected: ${id}`
-            : `Disconnected: ${id}\nThe webhook was left at ${left.join(', ')}: delete it there by hand.`,
+            : `Disconnected: ${id}\nA webhook may still exist at ${left.join(', ')}. Delete it there by hand.`,
       ),
     );
+  examples(disconnect, 'integration disconnect int_…', 'integration disconnect int_… --force');
 }
+
+const [first] = providers;
+const PLACE = 'OWNER/NAME or URL of a repository, or the key of a team';
+const FORCE = 'Even if the provider does not delete the webhook';
 
 /** With the names of its repositories or, where Tidings manages a webhook, of its teams. */
 function listWithPlaces({ db }: Services, { organization }: { organization?: string }) {
@@ -151,20 +179,21 @@ function listWithPlaces({ db }: Services, { organization }: { organization?: str
   });
 }
 
-function describeList(listed: Awaited<ReturnType<typeof listWithPlaces>>): string {
+function describeList(listed: Awaited<ReturnType<typeof listWithPlaces>>): Text {
   if (listed.length === 0) {
-    return `No integrations yet. Connect one: ${tidings} integration connect ${providers[0]?.id} --organization ID --repository OWNER/NAME`;
+    return `No integrations yet. Connect one: ${tidings} integration connect ${first?.id} --organization ID --repository OWNER/NAME`;
   }
   return table(
     ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],
     listed.map(({ id, type, enabled, organizationId, hasToken, names }) => [
       id,
       type,
-      enabled ? 'enabled' : 'disabled',
+      status(enabled ? 'enabled' : 'disabled'),
       hasToken ? 'managed' : 'by hand',
       organizationId,
       names.join(', ') || '–',
     ]),
+    ['REPOSITORIES, TEAMS'],
   );
 }
 
@@ -193,7 +222,7 @@ export function integrationHint(error: unknown): string {
     case 'last_place':
       return `: ${tidings} integration disconnect ${problem.integrationId}`;
     case 'unknown_place':
-      return '; "integration list" shows what it has';
+      return '. "integration list" shows what it has.';
     default:
       return '';
   }

@@ -3,9 +3,10 @@ import { READ_PERMISSION } from '../keys/model.ts';
 import { describeKeyWarning, describeRevocation } from '../keys/words.ts';
 import { tidings } from '../lib/build.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { answering } from './command.ts';
+import { aboutOne, answering, clockTime } from './command.ts';
 import { type CliContext, withServices } from './context.ts';
-import { fields, oneLine, print, table } from './output.ts';
+import { examples, note } from './help.ts';
+import { complain, fields, oneLine, print, status, table } from './output.ts';
 
 interface CreateOptions {
   organization: string;
@@ -16,22 +17,20 @@ interface CreateOptions {
 
 export function addKeyCommands(program: Command, context: CliContext): void {
   const answer = answering(context);
-  const group = program.command('key').description('create, list, revoke and delete API keys');
+  const group = program.command('key').description('Create, list, revoke and delete API keys');
+  const command = aboutOne(group, 'key, not its value');
+  examples(group, 'key create --organization acme --name "Website"', 'key list --organization acme');
 
-  group
+  const create = group
     .command('create')
-    .description('create an API key and show its value once')
-    .requiredOption('--organization <id>', 'the organization whose posts it reads')
-    .requiredOption('--name <name>', 'its purpose, such as "Website, production"')
-    .option('--permission <permission>', 'what it may do; repeatable', (each, all: string[] = []) => [
+    .description('Create an API key and show its value once')
+    .requiredOption('--organization <id>', 'Organization whose posts the key reads')
+    .requiredOption('--name <name>', 'Purpose of the key, such as "Website, production"')
+    .option('--permission <permission>', 'Permission of the key; repeatable', (each, all: string[] = []) => [
       ...all,
       each,
     ])
-    .option('--expires <time>', 'when it stops working, as ISO 8601 (default: never)')
-    .addHelpText(
-      'after',
-      `\nWithout --permission the key has ${READ_PERMISSION}, which every read of the API needs.`,
-    )
+    .option('--expires <time>', 'When the key expires, as ISO 8601 (default: never)')
     .action(async ({ organization, name, permission, expires }: CreateOptions, command: Command) => {
       const { warning, ...created } = await withServices(context, command, ({ keys }) =>
         keys.createKey({
@@ -41,23 +40,30 @@ export function addKeyCommands(program: Command, context: CliContext): void {
           expiresAt: expires ?? null,
         }),
       );
-      const description = fields({
-        Key: created.key,
-        ID: created.id,
-        Name: oneLine(name),
-        Organization: organization,
-        Permissions: created.permissions.join(', '),
-        Expires: created.expiresAt ?? 'never',
-      });
-      const advice = 'Copy the key now. It is shown only once: Tidings keeps a fingerprint of it.';
-      print(context.terminal, command, created, () => `${description}\n\n${advice}`);
-      if (warning !== undefined) context.terminal.writeError(`warning: ${describeKeyWarning(warning)}\n`);
+      print(context.terminal, command, created, ({ id, key, permissions, expiresAt }) => [
+        fields({
+          Key: key,
+          ID: id,
+          Name: name,
+          Organization: organization,
+          Permissions: permissions.join(', '),
+          Expires: expiresAt ?? 'never',
+        }),
+        'Copy the key now. Tidings shows it only once and keeps only its hash.',
+      ]);
+      if (warning !== undefined) complain(context.terminal, 'warning', describeKeyWarning(warning));
     });
+  note(create, `Without --permission, the key has ${READ_PERMISSION}, which every read of the API needs.`);
+  examples(
+    create,
+    'key create --organization acme --name "Website, production"',
+    'key create --organization acme --name "Preview" --expires 2027-06-30',
+  );
 
-  group
+  const list = group
     .command('list')
-    .description('list the keys of an organization, newest first')
-    .requiredOption('--organization <id>', 'the organization')
+    .description('List the keys of an organization, newest first')
+    .requiredOption('--organization <id>', 'Organization')
     .action(
       answer(
         async ({ db, keys }, { organization }: { organization: string }) => {
@@ -69,41 +75,36 @@ export function addKeyCommands(program: Command, context: CliContext): void {
             ? `No keys yet. Create one: ${tidings} key create --organization ${organization} --name "Website"`
             : table(
                 ['ID', 'NAME', 'KEY', 'STATUS', 'CREATED', 'LAST USED', 'EXPIRES'],
-                all.map(({ id, name, prefix, status, createdAt, lastUsedAt, expiresAt }) => [
-                  ...[id, oneLine(name, 32), `${prefix}…`, status, createdAt.slice(0, 10)],
-                  ...[minute(lastUsedAt), minute(expiresAt)],
+                all.map((key) => [
+                  ...[key.id, key.name, `${key.prefix}…`, status(key.status), key.createdAt.slice(0, 10)],
+                  ...[minute(key.lastUsedAt), minute(key.expiresAt)],
                 ]),
+                ['NAME'],
               ),
       ),
     );
+  examples(list, 'key list --organization acme');
 
-  group
-    .command('revoke')
-    .description('revoke a key, and keep it in the list')
-    .argument('<id>', 'the id of the key, not its value')
-    .action(
-      answer(
-        async ({ keys }, id: string) => ({ key: await keys.revokeKey(id), delay: describeRevocation(keys) }),
-        ({ key, delay }, id) => `Revoked: ${oneLine(key.name)} (${id})\n${delay}`,
-        ({ key }) => key,
-      ),
-    );
+  const revoke = command('revoke', 'Revoke a key and keep it in the list').action(
+    answer(
+      async ({ keys }, id: string) => ({ key: await keys.revokeKey(id), delay: describeRevocation(keys) }),
+      ({ key, delay }, id) => `Revoked: ${oneLine(key.name)} (${id})\n${delay}`,
+      ({ key }) => key,
+    ),
+  );
+  examples(revoke, 'key revoke key_…');
 
-  group
-    .command('delete')
-    .description('delete a key: revoke it, and remove it from the list')
-    .argument('<id>', 'the id of the key, not its value')
-    .action(
-      answer(
-        async ({ keys }, id: string) => {
-          await keys.deleteKey(id);
-          return { id, delay: describeRevocation(keys) };
-        },
-        ({ id, delay }) => `Deleted: ${id}\n${delay}`,
-        ({ id }) => ({ id, deleted: true }),
-      ),
-    );
+  const remove = command('delete', 'Revoke a key and remove it from the list').action(
+    answer(
+      async ({ keys }, id: string) => {
+        await keys.deleteKey(id);
+        return { id, delay: describeRevocation(keys) };
+      },
+      ({ id, delay }) => `Deleted: ${id}\n${delay}`,
+      ({ id }) => ({ id, deleted: true }),
+    ),
+  );
+  examples(remove, 'key delete key_…');
 }
 
-const minute = (time: string | null) =>
-  time === null ? 'never' : `${time.slice(0, 16).replace('T', ' ')} UTC`;
+const minute = (time: string | null) => (time === null ? 'never' : clockTime(time));

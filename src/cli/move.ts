@@ -4,19 +4,17 @@ import type { Progress } from '../../db/move.ts';
 import { readConfig } from '../config.ts';
 import type { Moved } from '../operate/move.ts';
 import { type CliContext, flagsOf } from './context.ts';
-import { print, progressBar, type Terminal } from './output.ts';
+import { examples, note } from './help.ts';
+import { print, progressBar, type Text } from './output.ts';
+import type { Terminal } from './terminal.ts';
 
 export function addMoveCommand(program: Command, context: CliContext): void {
-  program
+  const command = program
     .command('move')
-    .description('copy the database from the data folder to PostgreSQL, or back; the service must be stopped')
+    .description('Copy the database to PostgreSQL, or back to a data folder. Stop the service first.')
     .requiredOption(
-      '--to <place>',
-      'the postgres:// URL of an empty database; or with DATABASE_URL set, an empty folder',
-    )
-    .addHelpText(
-      'after',
-      '\nIt compares all rows of both sides before it succeeds, and leaves the source as it was. A move that was\ninterrupted continues when the same command runs again.',
+      '--to <target>',
+      'postgres:// URL of an empty database; with DATABASE_URL set, an empty folder',
     )
     .action(async ({ to }: { to: string }, command: Command) => {
       const { dataDir, secretKey, database } = readConfig(
@@ -36,6 +34,11 @@ export function addMoveCommand(program: Command, context: CliContext): void {
       }).finally(() => progress?.done());
       print(context.terminal, command, moved, (done) => describe(done, secretKey));
     });
+  note(
+    command,
+    'Compares all rows of both sides at the end, and does not change the source. To continue an interrupted move, run the same command again.',
+  );
+  examples(command, 'move --to postgres://tidings:PASSWORD@db.example.com/tidings?sslmode=verify-full');
 }
 
 const LABELS: Record<Progress['step'], string> = { copy: 'Copying', compare: 'Comparing' };
@@ -63,13 +66,17 @@ function showProgress(terminal: Terminal) {
   };
 }
 
-function describe({ from, to, rows, seconds }: Moved, secretKey: string | undefined): string {
+function describe({ from, to, rows, seconds }: Moved, secretKey: string | undefined): Text {
   const key =
     secretKey === undefined
       ? `the text of ${join(dirname(from), 'secret.key')}`
-      : 'the key that you gave here';
+      : 'the key that you used here';
   const next = to.startsWith('postgres:')
     ? `Next: start every process with DATABASE_URL set to the new database, and SECRET_KEY set to ${key}.`
     : `Next: unset DATABASE_URL, and set DATA_DIR to ${dirname(to)}. Its secret.key holds the key.`;
-  return `Moved ${rows} rows from ${from} to ${to} in ${seconds} s. Both sides are the same.\n${next}\nThe source was not changed. Keep it until the target has proved itself.`;
+  return [
+    `Moved ${rows} rows from ${from} to ${to} in ${seconds} s. Both sides are the same.`,
+    next,
+    'The source was not changed. Keep it until you trust the target.',
+  ];
 }

@@ -10,15 +10,16 @@ import { admit, examine } from '../operate/doctor/examine.ts';
 import { planSweep, sweep } from '../operate/jobs.ts';
 import { answering } from './command.ts';
 import { addSettings, type CliContext, flagsOf, isoTime, WorkFailed } from './context.ts';
-import { oneLine, print } from './output.ts';
+import { examples, note } from './help.ts';
+import { check, lines, oneLine, print } from './output.ts';
 
 export function addSweepCommand(program: Command, context: CliContext): void {
   const answer = answering(context);
-  program
+  const command = program
     .command('sweep')
-    .description('remove expired entries of the logs; the service does it every five minutes')
-    .option('--as-of <time>', 'what has expired by then, as ISO 8601 (default: now)', isoTime)
-    .option('--dry-run', 'tell what would be removed, and remove nothing')
+    .description('Remove expired log entries. The service does so every five minutes.')
+    .option('--as-of <time>', 'Remove what expires by this time, ISO 8601 (default: now)', isoTime)
+    .option('--dry-run', 'Count, but remove nothing')
     .action(
       answer(
         (services, { asOf, dryRun }: { asOf?: string; dryRun?: true }) => {
@@ -29,37 +30,35 @@ export function addSweepCommand(program: Command, context: CliContext): void {
           `${dryRun ? 'Would remove' : 'Removed'} ${deliveryIds} delivery ids and ${logs} log entries.`,
       ),
     );
+  examples(command, 'sweep --dry-run', 'sweep --as-of 2027-01-31');
 }
 
-const MARKS = { ok: '✓', warning: '!', failed: '✗' } as const;
-
-/** No line of ours is longer; what others say, such as SQLite, is cut to it. */
+/** Cuts messages of other programs, such as SQLite. Ours are shorter. */
 const MAX_WIDTH = 400;
 
 export function addDoctorCommand(program: Command, { terminal, environment }: CliContext): void {
   const command = program
     .command('doctor')
-    .description('look for what is wrong with the configuration, the database and the running server')
-    .option('--offline', 'send requests only to the running server and Unkey, not to providers')
-    .option('--full', 'check every index of the database too, as a backup does; takes longer')
-    .option('--key <key>', 'an API key that should work: shows whether Unkey lets the root key verify');
-  addSettings(command)
-    .addHelpText('after', 'Changes nothing. Exits with 1 when a check failed, and with 0 on warnings.')
-    .action(
-      async ({ offline = false, full = false, key }: { offline?: boolean; full?: boolean; key?: string }) => {
-        const tools = { clock: systemClock, fetch: fetchWithoutRedirects };
-        const asked = { flags: flagsOf(command), environment, isOffline: offline, isFull: full, key };
-        const { patient, close } = await admit({ ...tools, ...asked });
-        const report = await examine(patient).finally(close);
-        print(terminal, command, report, ({ checks }) => checks.map(describe).join('\n'));
-        if (!report.ok) throw new WorkFailed();
-      },
-    );
+    .description('Check the configuration, the database and the running server')
+    .option('--offline', 'Send no requests to providers')
+    .option('--full', 'Also check every index of the database, which takes longer')
+    .option('--key <key>', 'An API key that should work, to check that Unkey verifies it');
+  addSettings(command).action(
+    async ({ offline = false, full = false, key }: { offline?: boolean; full?: boolean; key?: string }) => {
+      const tools = { clock: systemClock, fetch: fetchWithoutRedirects };
+      const asked = { flags: flagsOf(command), environment, isOffline: offline, isFull: full, key };
+      const { patient, close } = await admit({ ...tools, ...asked });
+      const report = await examine(patient).finally(close);
+      print(terminal, command, report, ({ checks }) => lines(checks.map(describe)));
+      if (!report.ok) throw new WorkFailed();
+    },
+  );
+  note(command, 'The doctor changes nothing. It exits with 1 if a check fails, and with 0 on warnings.');
+  examples(command, 'doctor', 'doctor --full', 'doctor --offline --json');
 }
 
-function describe({ name, status, message, advice }: Result): string {
-  const line = `${MARKS[status]} ${name}: ${oneLine(message, MAX_WIDTH)}`;
-  return advice === undefined ? line : `${line}\n    ${oneLine(advice, MAX_WIDTH)}`;
+function describe({ name, status, message, advice }: Result) {
+  return check(status, `${name}: ${oneLine(message, MAX_WIDTH)}`, advice && oneLine(advice, MAX_WIDTH));
 }
 
 /** How long the server may take to answer, in milliseconds. */
@@ -70,7 +69,7 @@ const loopback: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::
 
 /** Throws `AppError` 503 unless the server answers with 200 within a second, and 400 for the port 0. */
 async function checkHealth({ host, port }: { host: string; port: number }) {
-  if (port === 0) throw new AppError(400, 'PORT is 0, so the port is not known: name it with --port');
+  if (port === 0) throw new AppError(400, 'PORT is 0, so the port is unknown. Set it with --port.');
   const address = loopback[host] ?? host;
   const url = `http://${isIPv6(address) ? `[${address}]` : address}:${port}/ping`;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -80,7 +79,7 @@ async function checkHealth({ host, port }: { host: string; port: number }) {
   const { statusCode } = await promise
     .catch((cause: NodeJS.ErrnoException) => {
       const isLate = cause.name === 'AbortError' || cause.name === 'TimeoutError';
-      const reason = isLate ? `not answered within ${TIMEOUT_MS / 1000} s` : cause.message;
+      const reason = isLate ? `no response within ${TIMEOUT_MS / 1000} s` : cause.message;
       const isRefused = cause.code === 'ECONNREFUSED';
       throw new AppError(503, `${url}: ${isRefused ? 'nothing listens there' : reason}`, { cause });
     })
@@ -90,13 +89,14 @@ async function checkHealth({ host, port }: { host: string; port: number }) {
 }
 
 export function addHealthcheckCommand(program: Command, context: CliContext): void {
-  program
+  const command = program
     .command('healthcheck')
-    .description('ask whether the service answers: exit 0 when it does within a second, 1 when not')
-    .option(settings.HOST.flag, `address that it listens on (default: ${settings.HOST.default}) [HOST]`)
-    .option(settings.PORT.flag, `port that it listens on (default: ${settings.PORT.default}) [PORT]`)
+    .description('Check that the service responds within a second. Exits with 1 if it does not.')
+    .option(settings.HOST.flag, `Address of the service (default: ${settings.HOST.default}) [HOST]`)
+    .option(settings.PORT.flag, `Port of the service (default: ${settings.PORT.default}) [PORT]`)
     .action(async (_options: object, command: Command) => {
       const health = await checkHealth(readConfig(flagsOf(command), context.environment));
-      print(context.terminal, command, health, ({ url }) => `${url} answers`);
+      print(context.terminal, command, health, ({ url }) => `${url} responds.`);
     });
+  examples(command, 'healthcheck', 'healthcheck --port 8080');
 }

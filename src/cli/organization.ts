@@ -5,27 +5,36 @@ import { changeOrganization, createOrganization } from '../organizations/service
 import { listOrganizations } from '../organizations/store.ts';
 import { answering } from './command.ts';
 import type { CliContext } from './context.ts';
-import { fields, oneLine, table } from './output.ts';
+import { examples } from './help.ts';
+import { fields, table } from './output.ts';
 
 const plans = Plan.anyOf.map((choice) => choice.const);
 
 export function addOrganizationCommands(program: Command, context: CliContext): void {
   const answer = answering(context);
-  const group = program.command('organization').description('create and list organizations');
+  const group = program.command('organization').description('Create and list organizations');
+  examples(group, 'organization create --name "Acme" --id acme', 'organization list');
 
-  group
+  const create = group
     .command('create')
-    .description('create an organization')
-    .requiredOption('--name <name>', 'what people call it')
-    .option('--id <id>', 'its id in URLs (default: a new one)')
+    .description('Create an organization')
+    .requiredOption('--name <name>', 'Name that people see')
+    .option('--id <id>', 'Id in URLs (default: a new one)')
     .addOption(
-      new Option('--plan <plan>', 'how long its delivery log is kept').choices(plans).default('free'),
+      new Option('--plan <plan>', 'Plan: free keeps the delivery log 7 days, pro 30')
+        .choices(plans)
+        .default('free'),
     )
     .action(answer(createOrganization, describe));
+  examples(
+    create,
+    'organization create --name "Acme" --id acme',
+    'organization create --name "Beta" --plan pro',
+  );
 
-  group
+  const list = group
     .command('list')
-    .description('list the organizations, oldest first')
+    .description('List the organizations, oldest first')
     .action(
       answer(
         ({ db }) => db.read(listOrganizations),
@@ -34,21 +43,24 @@ export function addOrganizationCommands(program: Command, context: CliContext): 
             ? `No organizations yet. Create one: ${tidings} organization create --name "Acme"`
             : table(
                 ['ID', 'NAME', 'PLAN', 'CREATED'],
-                all.map((each) => [each.id, oneLine(each.name), each.plan, each.createdAt.slice(0, 10)]),
+                all.map((each) => [each.id, each.name, each.plan, each.createdAt.slice(0, 10)]),
+                ['NAME'],
               ),
       ),
     );
+  examples(list, 'organization list', 'organization list --json');
 
-  group
+  const setPlan = group
     .command('set-plan')
-    .description('change the plan of an organization')
-    .argument('<id>', 'the organization')
-    .addArgument(new Argument('<plan>', 'its new plan').choices(plans))
+    .description('Change the plan of an organization')
+    .argument('<id>', 'Id of the organization')
+    .addArgument(new Argument('<plan>', 'New plan').choices(plans))
     .action(
       answer((services, id: string, plan: Plan) => changeOrganization(services, id, { plan }), describe),
     );
+  examples(setPlan, 'organization set-plan acme pro');
 }
 
-function describe({ id, name, plan, createdAt }: Organization): string {
-  return fields({ Organization: id, Name: oneLine(name), Plan: plan, Created: createdAt });
+function describe({ id, name, plan, createdAt }: Organization) {
+  return fields({ Organization: id, Name: name, Plan: plan, Created: createdAt });
 }

@@ -1,12 +1,19 @@
 import type { Command } from 'commander';
+import { tidings } from '../lib/build.ts';
 import { escapeControls, onOneLine, withoutControls } from '../lib/text.ts';
+import { paint, type Style, type Terminal } from './terminal.ts';
 
-/** Output of a command. Tests pass their own. */
-export interface Terminal {
-  write(text: string): void;
-  writeError(text: string): void;
-  /** True if standard error is a terminal. */
-  readonly isInteractive: boolean;
+/** Text for people: blocks with an empty line between them. Empty strings are left out. */
+export type Text = Block | readonly Block[];
+
+/** A paragraph, or a block that adapts to the terminal. */
+export type Block = string | ((look: Look) => string);
+
+interface Look {
+  /** In columns; `Infinity` outside of a terminal. */
+  width: number;
+  hasSymbols: boolean;
+  paint(style: Style, text: string): string;
 }
 
 /** Prints the value: as one JSON value with `--json`, otherwise as the text that `forPeople` returns. */
@@ -14,34 +21,189 @@ export function print<Value>(
   terminal: Terminal,
   command: Command,
   value: Value,
-  forPeople: (value: Value) => string,
+  forPeople: (value: Value) => Text,
 ): void {
   const wantsJson = command.optsWithGlobals().json === true;
-  const text = wantsJson ? escapeControls(JSON.stringify(value)) : withoutControls(forPeople(value));
+  const text = wantsJson ? escapeControls(JSON.stringify(value)) : render(terminal, forPeople(value));
   terminal.write(`${text}\n`);
 }
 
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = headings.map((heading, column) =>
-    Math.max(Bun.stringWidth(heading), ...rows.map((row) => Bun.stringWidth(row[column] ?? ''))),
-  );
-  const padded = (cell: string, column: number) =>
-    cell + ' '.repeat((widths[column] ?? 0) - Bun.stringWidth(cell));
-  return [headings, ...rows].map((row) => row.map(padded).join('  ').trimEnd()).join('\n');
+/** The text as the terminal shows it. */
+export function render(
+  { width, hasColor, hasSymbols }: Pick<Terminal, 'width' | 'hasColor' | 'hasSymbols'>,
+  text: Text,
+): string {
+  const look: Look = { width, hasSymbols, paint: (style, words) => paint(style, words, hasColor) };
+  return [text]
+    .flat()
+    .map((block) => (typeof block === 'string' ? withoutControls(block) : block(look)))
+    .filter((block) => block !== '')
+    .join('\n\n');
 }
 
-export function fields(values: Readonly<Record<string, string | null>>): string {
-  const rows = Object.entries(values).map(([label, value]) => [label, value ?? '–']);
-  return table(['', ''], rows).replace(/^\n/, '');
+/** Writes `error: …` or `warning: …` to standard error. */
+export function complain(terminal: Terminal, kind: 'error' | 'warning', message: string): void {
+  const label = paint(kind === 'error' ? 'bad' : 'warning', `${kind}:`, terminal.errorHasColor);
+  terminal.writeError(`${label} ${withoutControls(message)}\n`);
 }
 
-/** A title or a message for one row, cut to `maxWidth` columns. */
+export type Cell = string | { readonly text: string; readonly style: Style };
+
+const statusStyles: Readonly<Record<string, Style>> = {
+  active: 'good',
+  enabled: 'good',
+  processed: 'good',
+  published: 'good',
+  scheduled: 'warning',
+  queued: 'warning',
+  expired: 'warning',
+  draft: 'quiet',
+  ignored: 'quiet',
+  duplicate: 'quiet',
+  disabled: 'bad',
+  revoked: 'bad',
+  rejected: 'bad',
+  failed: 'bad',
+};
+
+/** A status in its color. The text may say more, such as the status code. */
+export function status(word: string, text = word): Cell {
+  const style = statusStyles[word];
+  return style === undefined ? text : { text, style };
+}
+
+const GAP = 2;
+
+/** The width in columns that a cut column keeps. */
+const MIN_COLUMN = 8;
+
+/**
+ * Rows below headings. On a narrow terminal, the columns in `cut` become shorter; if that is not enough, each row becomes
+ * a list of labels and values. Other columns stay whole, so that ids can be copied.
+ */
+export function table<Heading extends string>(
+  headings: readonly Heading[],
+  rows: readonly (readonly Cell[])[],
+  cut: readonly NoInfer<Heading>[] = [],
+  minimum = MIN_COLUMN,
+): Block {
+  return (look) => {
+    const cells = rows.map((row) => row.map((cell) => cleanText(cell)));
+    const natural = headings.map((heading, column) =>
+      widest([heading, ...cells.map((row) => row[column] ?? '')]),
+    );
+    const widths = fit(
+      natural,
+      headings.map((heading) => cut.includes(heading)),
+      look.width,
+      minimum,
+    );
+    if (widths === null) return records(headings, rows, look);
+    const line = (values: readonly Cell[]) =>
+      values
+        .map((cell, column) => {
+          const text = oneLine(cleanText(cell), widths[column]);
+          const padding = ' '.repeat((widths[column] ?? 0) - Bun.stringWidth(text));
+          return `${paintCell(look, cell, text)}${padding}`;
+        })
+        .join(' '.repeat(GAP))
+        .trimEnd();
+    const head = headings.map((text) => ({ text, style: 'heading' as const }));
+    return [head, ...rows].map(line).join('\n');
+  };
+}
+
+/** Widths that fit the terminal; null if there are none. Columns that can be cut share what the others leave. */
+function fit(
+  natural: readonly number[],
+  canCut: readonly boolean[],
+  total: number,
+  minimum: number,
+): number[] | null {
+  const available = total - GAP * (natural.length - 1);
+  const sum = (widths: readonly number[]) => widths.reduce((all, width) => all + width, 0);
+  let limit = Math.max(...natural);
+  const limited = () => natural.map((width, column) => (canCut[column] ? Math.min(width, limit) : width));
+  while (sum(limited()) > available && limit > minimum) limit--;
+  return sum(limited()) > available ? null : limited();
+}
+
+function records(headings: readonly string[], rows: readonly (readonly Cell[])[], look: Look): string {
+  const entries = rows.map((row) => headings.map((heading, column) => [heading, row[column] ?? ''] as const));
+  return entries.map((entry) => labeled(entry, look)).join('\n\n');
+}
+
+/** Labels and values. */
+export function fields(values: Readonly<Record<string, Cell | null>>): Block {
+  return (look) => labeled(Object.entries(values), look);
+}
+
+function labeled(entries: readonly (readonly [label: string, value: Cell | null])[], look: Look): string {
+  const width = widest(entries.map(([label]) => label)) + GAP;
+  return entries
+    .map(([label, value]) => {
+      const text = cleanText(value ?? '–');
+      return `${look.paint('label', label)}${' '.repeat(width - Bun.stringWidth(label))}${paintCell(look, value ?? '', text)}`;
+    })
+    .join('\n');
+}
+
+const widest = (texts: readonly string[]) => Math.max(0, ...texts.map((text) => Bun.stringWidth(text)));
+
+const cleanText = (cell: Cell) => onOneLine(typeof cell === 'string' ? cell : cell.text);
+
+const paintCell = (look: Look, cell: Cell, text: string) =>
+  typeof cell === 'string' ? text : look.paint(cell.style, text);
+
+const checkMarks = {
+  ok: ['✓', 'ok', 'good'],
+  warning: ['!', '!', 'warning'],
+  failed: ['✗', 'x', 'bad'],
+} as const;
+
+/** One result of a doctor: a mark, the message, and advice below it. */
+export function check(result: keyof typeof checkMarks, message: string, advice?: string): Block {
+  return ({ paint, hasSymbols, width }) => {
+    const [symbol, ascii, style] = checkMarks[result];
+    const mark = hasSymbols ? symbol : ascii;
+    const wrapped = (text: string, indent: number) =>
+      wrap(withoutControls(text), width - indent).replaceAll('\n', `\n${' '.repeat(indent)}`);
+    const line = `${paint(style, mark)} ${wrapped(message, 2)}`;
+    return advice === undefined ? line : `${line}\n    ${wrapped(advice, 4)}`;
+  };
+}
+
+/** Blocks without empty lines between them. */
+export function lines(blocks: readonly Block[]): Block {
+  return (look) =>
+    blocks.map((block) => (typeof block === 'string' ? withoutControls(block) : block(look))).join('\n');
+}
+
+/** A line in color. */
+export const painted =
+  (text: string, style: Style | null): Block =>
+  (look) =>
+    style === null ? withoutControls(text) : look.paint(style, withoutControls(text));
+
+/** Breaks lines between words. Lines with a command stay whole, so that it can be pasted. */
+export function wrap(text: string, width: number): string {
+  const columns = Math.max(width, 20);
+  const isWhole = (line: string) => Bun.stringWidth(line) <= columns || line.includes(`${tidings} `);
+  const wrapLine = (line: string) => (isWhole(line) ? line : Bun.wrapAnsi(line, columns));
+  return text.split('\n').map(wrapLine).join('\n');
+}
+
+/** A title or a message on one line, cut to `maxWidth` columns. */
 export function oneLine(text: string, maxWidth = 60): string {
   const clean = onOneLine(text);
-  return Bun.stringWidth(clean) > maxWidth ? `${Bun.sliceAnsi(clean, 0, maxWidth - 1)}…` : clean;
+  if (Bun.stringWidth(clean) <= maxWidth) return clean;
+  // A slice can end in half of a wide character, which it includes whole.
+  const start = Bun.sliceAnsi(clean, 0, maxWidth - 1);
+  const fits = Bun.stringWidth(start) < maxWidth;
+  return `${fits ? start : Bun.sliceAnsi(clean, 0, maxWidth - 2)}…`;
 }
 
-const WIDTH = 30;
+const BAR_WIDTH = 30;
 
 /** A progress bar on standard error, when that is a terminal. `done` removes it. */
 export function progressBar(terminal: Terminal, label: string) {
@@ -51,8 +213,9 @@ export function progressBar(terminal: Terminal, label: string) {
       const percent = Math.floor((done / total) * 100);
       if (!terminal.isInteractive || percent === shownPercent) return;
       shownPercent = percent;
-      const filled = Math.round((percent / 100) * WIDTH);
-      const bar = `${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}`;
+      const filled = Math.round((percent / 100) * BAR_WIDTH);
+      const [full, empty] = terminal.hasSymbols ? ['█', '░'] : ['#', '.'];
+      const bar = `${full.repeat(filled)}${empty.repeat(BAR_WIDTH - filled)}`;
       terminal.writeError(`\r${label}  ${bar}  ${String(percent).padStart(3)} %  ${done} of ${total}`);
     },
     done(): void {

@@ -12,7 +12,8 @@ import { erasePost, restorePost } from '../posts/trash.ts';
 import { countDeletedPosts, listDeletedPosts } from '../posts/trash-store.ts';
 import { aboutOne, answering } from './command.ts';
 import type { CliContext } from './context.ts';
-import { oneLine, table } from './output.ts';
+import { examples } from './help.ts';
+import { oneLine, status, type Text, table } from './output.ts';
 
 // When a post is published, and the trash.
 
@@ -40,14 +41,14 @@ interface PublishFlags {
 }
 
 export function addPublishCommands(group: Command, context: CliContext): void {
-  const command = aboutOne(group, 'the post');
+  const command = aboutOne(group, 'post');
   const answer = answering(context);
   const describe =
     (past: string) =>
     ({ id, title }: Post) =>
       `${past}: ${oneLine(title)} (${id})`;
 
-  command('publish', 'Publish a post, now or at a time')
+  const publishing = command('publish', 'Publish a post, now or at a time')
     .option('--at <time>', 'Schedule it, such as 2027-01-31T09:00 or 2027-01-31T09:00+01:00')
     .addOption(
       new Option('--time-zone <name>', 'Time zone of --at without an offset, such as Europe/Berlin').default(
@@ -61,13 +62,16 @@ export function addPublishCommands(group: Command, context: CliContext): void {
           : `Scheduled for ${formatInZone(new Date(post.scheduledFor), timeZone)}: ${oneLine(post.title)} (${post.id})`,
       ),
     );
-  command('unpublish', 'Make a post a draft again, or cancel its schedule').action(
-    answer(
-      (services, id: string) => editPost(services, id, { status: 'draft' }),
-      describe('Back to a draft'),
-    ),
+  examples(
+    publishing,
+    'post publish post_…',
+    'post publish post_… --at 2027-01-31T09:00 --time-zone Europe/Berlin',
   );
-  command('delete', 'Move a post to the trash, where it stays for 30 days')
+  const unpublishing = command('unpublish', 'Make a post a draft again, or cancel its schedule').action(
+    answer((services, id: string) => editPost(services, id, { status: 'draft' }), describe('Unpublished')),
+  );
+  examples(unpublishing, 'post unpublish post_…');
+  const deleting = command('delete', 'Move a post to the trash, where it stays for 30 days')
     .option('--for-good', 'Delete it for good, also from the trash')
     .action(
       answer(
@@ -78,7 +82,11 @@ export function addPublishCommands(group: Command, context: CliContext): void {
         ({ id }) => `Deleted: ${id}`,
       ),
     );
-  command('restore', 'Take a post out of the trash').action(answer(restorePost, describe('Restored')));
+  examples(deleting, 'post delete post_…', 'post delete post_… --for-good');
+  const restoring = command('restore', 'Restore a post from the trash').action(
+    answer(restorePost, describe('Restored')),
+  );
+  examples(restoring, 'post restore post_…');
 }
 
 async function publish(services: Services, id: string, { at, timeZone }: PublishFlags): Promise<ListedPost> {
@@ -122,15 +130,18 @@ export function readTrash({ db }: Services, { organization, limit, page }: Trash
 export function describeTrash(
   { deleted, totalItems }: Awaited<ReturnType<typeof readTrash>>,
   { page, limit }: TrashOptions,
-): string {
+): Text {
   if (totalItems === 0) return 'The trash is empty.';
-  const rows = deleted.map(({ id, status, deletedAt, expiresAt, title }) => [
+  const rows = deleted.map(({ id, status: former, deletedAt, expiresAt, title }) => [
     id,
-    status,
+    status(former),
     deletedAt.slice(0, 10),
     expiresAt.slice(0, 10),
-    oneLine(title),
+    title,
   ]);
   const more = totalItems > page * limit ? ` --page ${page + 1} shows more.` : '';
-  return `${table(['ID', 'STATUS', 'DELETED', 'KEPT UNTIL', 'TITLE'], rows)}\n\n${deleted.length} of ${totalItems}.${more}`;
+  return [
+    table(['ID', 'STATUS', 'DELETED', 'KEPT UNTIL', 'TITLE'], rows, ['TITLE']),
+    `${deleted.length} of ${totalItems}.${more}`,
+  ];
 }

@@ -14,8 +14,9 @@ import { editPost } from '../posts/service.ts';
 import { getPost, listPostPage, parsePost } from '../posts/store.ts';
 import { aboutOne, answering, done, limitTo, pageNumber } from './command.ts';
 import { type CliContext, isoTime, withServices } from './context.ts';
+import { examples, note } from './help.ts';
 import { explain } from './hints.ts';
-import { fields, oneLine, print, progressBar, table } from './output.ts';
+import { fields, lines, oneLine, painted, print, progressBar, status, type Text, table } from './output.ts';
 import {
   addPublishCommands,
   describeTrash,
@@ -41,26 +42,31 @@ interface Selection extends Pick<PageSelection, 'sort'> {
 type ListOptions = Selection & Pick<PageSelection, 'limit' | 'page'> & { trash?: true };
 
 export function addPostCommands(program: Command, context: CliContext): void {
-  const group = program.command('post').description('import, list, edit, publish and export posts');
-  const command = aboutOne(group, 'the post');
+  const group = program.command('post').description('Import, list, edit, publish and export posts');
+  const command = aboutOne(group, 'post');
   const answer = answering(context);
-  const ofNew = (flags: string) => new Option(flags, 'of new posts that do not say');
-  const format = new Option('--format <format>', "what the files are (default: by each file's name)");
+  const forNew = (flags: string, field: string) =>
+    new Option(flags, `${field} of new posts that do not have one`);
+  const format = new Option('--format <format>', "Format of the files (default: by each file's name)");
+  examples(
+    group,
+    'post import --organization acme CHANGELOG.md',
+    'post list --organization acme --status draft',
+  );
 
-  group
+  const importing = group
     .command('import')
-    .description('read posts from files; all of a file or nothing of it')
-    .argument('<file...>', 'a JSON array, JSON Lines, Markdown with front matter, or a CHANGELOG.md')
-    .requiredOption('--organization <id>', 'the organization that the posts belong to')
-    .addOption(ofNew('--status <status>').choices(postStatuses).default('published'))
-    .addOption(ofNew('--content-type <type>').choices(contentTypes).default('changelog'))
-    .option('--date <time>', 'createdAt for records that have none, as ISO 8601', isoTime)
+    .description('Import posts from files. A file with an error imports nothing.')
+    .argument('<file...>', 'A JSON array, JSON Lines, Markdown with front matter, or a CHANGELOG.md')
+    .requiredOption('--organization <id>', 'Organization that gets the posts')
+    .addOption(forNew('--status <status>', 'Status').choices(postStatuses).default('published'))
+    .addOption(forNew('--content-type <type>', 'Content type').choices(contentTypes).default('changelog'))
+    .option('--date <time>', 'Creation date of posts that have none, as ISO 8601', isoTime)
     .addOption(format.choices(importFormats))
     .option(
       '--source <name>',
-      "what the files are from, for posts without an id (default: each file's folder and name)",
+      "Name of the source, to derive ids from (default: each file's folder and name)",
     )
-    .addHelpText('after', IMPORT_HELP)
     .action(async (files: string[], flags: ImportFlags, command: Command) => {
       const { done, failures } = await withServices(context, command, (services) =>
         importFiles(services, context, files, flags),
@@ -74,9 +80,16 @@ export function addPostCommands(program: Command, context: CliContext): void {
         throw new AppError(400, `${messages}\nNothing of ${which} was imported.`);
       }
     });
+  note(importing, IMPORT_HELP);
+  examples(
+    importing,
+    'post import --organization acme CHANGELOG.md',
+    'post import --organization acme posts/*.md --status draft',
+    'post import --organization acme posts.json --source "Old blog"',
+  );
 
-  selecting(group.command('list').description('list posts, newest first'))
-    .addOption(limitTo('posts per page'))
+  const list = selecting(group.command('list').description('List posts, newest first'))
+    .addOption(limitTo('Posts per page'))
     .addOption(pageNumber)
     .option('--trash', 'List deleted posts instead')
     .action(
@@ -87,8 +100,9 @@ export function addPostCommands(program: Command, context: CliContext): void {
         (page): unknown => ('posts' in page ? page.posts : page.deleted),
       ),
     );
+  examples(list, 'post list --organization acme', 'post list --organization acme --status draft --limit 10');
 
-  command('show', 'show a post, drafts included').action(
+  const show = command('show', 'Show a post').action(
     answer(
       async (services, id: string) => ({
         post: await services.db.read(async (tx) =>
@@ -96,20 +110,24 @@ export function addPostCommands(program: Command, context: CliContext): void {
         ),
         hasSuggestion: await hasSuggestionFor(services, id),
       }),
-      ({ post, hasSuggestion }, id) =>
+      ({ post, hasSuggestion }, id) => [
+        describePost(post),
+        post.markdown,
         hasSuggestion
-          ? `${describePost(post)}\n\nAn event has a newer text for it: ${tidings} post suggestion show ${id}`
-          : describePost(post),
+          ? `The source changed. Review the new version: ${tidings} post suggestion show ${id}`
+          : '',
+      ],
       ({ post }) => post,
     ),
   );
+  examples(show, 'post show post_…');
 
-  command('edit', 'change the title or the text of a post')
-    .option('--title <text>', 'the new title')
-    .option('--markdown <file>', 'the file that holds the new text, in Markdown')
+  const edit = command('edit', 'Change the title or the text of a post')
+    .option('--title <text>', 'New title')
+    .option('--markdown <file>', 'Markdown file with the new text')
     .hook('preAction', (given) => {
       if (Object.keys(given.opts()).length > 0) return;
-      given.error('error: Say what to change: --title TEXT, --markdown FILE, or both');
+      given.error('error: nothing to change. Add --title TEXT, --markdown FILE, or both');
     })
     .action(
       answer(
@@ -120,16 +138,24 @@ export function addPostCommands(program: Command, context: CliContext): void {
         ({ id, title }) => `Changed: ${oneLine(title)} (${id})`,
       ),
     );
+  examples(edit, 'post edit post_… --title "Quieter engines"', 'post edit post_… --markdown text.md');
 
   addSuggestionCommands(group, context);
 
   addPublishCommands(group, context);
 
-  selecting(group.command('export').description('print posts as a JSON array that "post import" reads'))
-    .option('--jsonl', 'as JSON Lines, a post on each line')
+  const exporting = selecting(
+    group.command('export').description('Print posts as a JSON array that "post import" reads'),
+  )
+    .option('--jsonl', 'Print JSON Lines: one post on each line')
     .action(async (options: Selection & { jsonl?: true }, command: Command) => {
       await withServices(context, command, (services) => exportPosts(services, context, options));
     });
+  examples(
+    exporting,
+    'post export --organization acme > posts.json',
+    'post export --organization acme --status published --jsonl',
+  );
 }
 
 function readPage({ db }: Services, options: ListOptions) {
@@ -144,24 +170,28 @@ function readPage({ db }: Services, options: ListOptions) {
 function addSuggestionCommands(posts: Command, context: CliContext): void {
   const group = posts
     .command('suggestion')
-    .description('compare, take or dismiss the newer text that an event has for an edited post');
-  const command = aboutOne(group, 'the post');
+    .description('Review the newer text of a post that a person has edited');
+  const command = aboutOne(group, 'post');
   const answer = answering(context);
+  examples(group, 'post suggestion show post_…', 'post suggestion take post_…');
 
-  command('show', 'show the suggested text').action(answer(getSuggestion, describeSuggestion));
-  command('take', 'put the suggested text into the post').action(
+  const show = command('show', 'Compare the suggested text with the post').action(
+    answer(getSuggestion, describeSuggestion),
+  );
+  examples(show, 'post suggestion show post_…');
+  const take = command('take', 'Replace the text of the post with the suggested text').action(
     answer(takeSuggestion, ({ id, title }) => `Taken: ${oneLine(title)} (${id})`),
   );
-  command('dismiss', 'turn the suggested text down').action(
+  examples(take, 'post suggestion take post_…');
+  const dismiss = command('dismiss', 'Dismiss the suggested text').action(
     answer(done('dismissed', dismissSuggestion), ({ id }) => `Dismissed: ${id}`),
   );
+  examples(dismiss, 'post suggestion dismiss post_…');
 }
 
-const IMPORT_HELP = `
-A record may have id, title, markdown, content, contentType, status, sourceMetadata, createdAt and updatedAt;
-a title and either text are enough. A record without an id gets one from the organization, the source and its
-title or version, so that importing the same file again updates the posts instead of doubling them. An id that
-another organization has is replaced by one that stays the same at each import.`;
+const IMPORT_HELP = `A record needs a title and a text: markdown, or content for plain text. It can also have id, contentType, status, sourceMetadata, createdAt and updatedAt.
+
+A record without an id gets one from the organization, the source and its title or version. Importing the same file again updates its posts. Tidings replaces an id that another organization has, by the same new id at each import.`;
 
 /** Imports each file, or none of its posts. */
 async function importFiles(
@@ -210,12 +240,14 @@ async function exportPosts(
 }
 
 function selecting(command: Command): Command {
-  const types = new Option('--content-type <type...>', 'only these (default: every type)');
+  const types = new Option('--content-type <type...>', 'Only these content types');
   return command
-    .requiredOption('--organization <id>', 'the organization')
-    .addOption(new Option('--status <status...>', 'only these (default: every status)').choices(postStatuses))
+    .requiredOption('--organization <id>', 'Organization')
+    .addOption(new Option('--status <status...>', 'Only these statuses').choices(postStatuses))
     .addOption(types.choices(contentTypes))
-    .addOption(new Option('--sort <order>', 'by creation date').choices(['asc', 'desc']).default('desc'));
+    .addOption(
+      new Option('--sort <order>', 'Order by creation date').choices(['asc', 'desc']).default('desc'),
+    );
 }
 
 function selectionOf({ status, contentType, ...rest }: ListOptions): PageSelection {
@@ -227,18 +259,18 @@ async function readSource(path: string): Promise<SourceFile> {
   const file = Bun.file(path);
   if (!(await file.exists())) throw new AppError(400, `${path}: no such file`);
   if (file.size > MAX_FILE_BYTES) {
-    throw new AppError(400, `${path}: has ${file.size} bytes; ${MAX_FILE_BYTES} at most fit one import`);
+    throw new AppError(400, `${path}: has ${file.size} bytes. An import takes ${MAX_FILE_BYTES} at most.`);
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.bytes());
     return { name: path, text: text.replaceAll('\r\n', '\n') };
   } catch (cause) {
-    throw new AppError(400, `${path}: is not text in UTF-8`, { cause });
+    throw new AppError(400, `${path}: is not UTF-8 text`, { cause });
   }
 }
 
 function describeImport({ file, created, updated, unchanged, reassignedIds, skipped }: ImportResult): string {
-  const left = skipped.length === 0 ? '' : `; passed over: ${skipped.join(', ')}`;
+  const left = skipped.length === 0 ? '' : `; skipped: ${skipped.join(', ')}`;
   const reassigned =
     reassignedIds === 0
       ? ''
@@ -248,39 +280,43 @@ function describeImport({ file, created, updated, unchanged, reassignedIds, skip
 
 function describePage(
   { posts, totalItems }: { posts: ListedPost[]; totalItems: number },
-  { organization, status, contentType, page, limit }: ListOptions,
-): string {
+  { organization, status: statuses, contentType, page, limit }: ListOptions,
+): Text {
   if (totalItems === 0) {
-    return (status ?? contentType)
-      ? 'No post is like that.'
+    return (statuses ?? contentType)
+      ? 'No posts match these filters.'
       : `No posts yet. Import some: ${tidings} post import --organization ${organization} CHANGELOG.md`;
   }
   const rows = posts.map((post) => {
     const { scheduledFor } = post;
     const day = (scheduledFor ?? post.createdAt).slice(0, 10);
-    const status = scheduledFor === null ? post.status : 'scheduled';
-    return [post.id, status, post.contentType, day, oneLine(post.title)];
+    const current = scheduledFor === null ? post.status : 'scheduled';
+    return [post.id, status(current), post.contentType, day, post.title];
   });
   const more = totalItems > page * limit ? ` --page ${page + 1} shows more.` : '';
-  return `${table(['ID', 'STATUS', 'TYPE', 'CREATED', 'TITLE'], rows)}\n\n${posts.length} of ${totalItems}.${more}`;
+  return [
+    table(['ID', 'STATUS', 'TYPE', 'CREATED', 'TITLE'], rows, ['TITLE', 'TYPE']),
+    `${posts.length} of ${totalItems}.${more}`,
+  ];
 }
 
-function describePost(post: ListedPost): string {
-  const description = fields({
+function describePost(post: ListedPost) {
+  return fields({
     Post: post.id,
-    Title: oneLine(post.title, 100),
+    Title: post.title,
     Type: post.contentType,
-    Status: post.status,
-    Scheduled: post.scheduledFor,
+    Status: status(post.scheduledFor === null ? post.status : 'scheduled'),
+    'Scheduled for': post.scheduledFor,
     Created: post.createdAt,
     Updated: post.updatedAt,
     Source: post.sourceMetadata === null ? null : JSON.stringify(post.sourceMetadata),
   });
-  return `${description}\n\n${post.markdown}`;
 }
 
 const MARKS = { same: ' ', removed: '-', added: '+' } as const;
+const STYLES = { same: null, removed: 'bad', added: 'good' } as const;
 
-function describeSuggestion({ suggestedAt, changes }: Suggestion): string {
-  return `Suggested ${suggestedAt}\n\n${changes.map(({ kind, line }) => `${MARKS[kind]} ${line}`).join('\n')}`;
+function describeSuggestion({ suggestedAt, changes }: Suggestion): Text {
+  const diff = changes.map(({ kind, line }) => painted(`${MARKS[kind]} ${line}`, STYLES[kind]));
+  return [`Suggested ${suggestedAt}`, lines(diff)];
 }

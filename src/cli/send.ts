@@ -2,11 +2,13 @@ import type { Command } from 'commander';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Services } from '../main.ts';
-import { type IntegrationType, providers, sampleEvents, sampleFor } from '../providers/index.ts';
+import { type IntegrationType, providerOf, providers, sampleEvents, sampleFor } from '../providers/index.ts';
+import type { Provider } from '../providers/provider.ts';
 import { type SentDelivery, sendDelivery } from '../receiver/send.ts';
 import { readText } from './command.ts';
 import { type CliContext, withServices } from './context.ts';
-import { print } from './output.ts';
+import { examples } from './help.ts';
+import { type Block, fields, print } from './output.ts';
 
 interface SendOptions {
   integration: string;
@@ -20,31 +22,38 @@ interface SendOptions {
 }
 
 export function addSendCommand(program: Command, context: CliContext): void {
-  const group = program.command('send').description('send a signed test delivery to the running service');
+  const group = program.command('send').description('Send a signed test delivery to the running service');
+  const lineOf = ({ id, exampleEvent }: Provider) => `send ${id} ${exampleEvent} --integration int_…`;
+  examples(group, ...providers.map(lineOf));
   for (const provider of providers) {
-    group
+    const command = group
       .command(provider.id)
-      .description(`a delivery as ${provider.name} sends it`)
-      .argument('<event>', `the event: ${sampleEvents(provider.id).join(', ')}; any other with --payload`)
-      .requiredOption('--integration <id>', 'the integration that it is for')
-      .option('--repository <id>', "the repository (default: the integration's first)")
-      .option('--delivery <id>', 'the delivery id (default: a new one)')
-      .option('--payload <file>', 'the JSON to send instead of a sample')
-      .option('--action <action>', 'the action of the sample, such as edited of release')
-      .option('--twice', 'send the same delivery twice')
-      .option('--bad-signature', 'sign with another secret')
-      .option('--url <url>', 'where the service is (default: PUBLIC_URL, or http://localhost:PORT)')
+      .description(`Send a delivery as ${provider.name} sends it`)
+      .argument('<event>', `Event: ${sampleEvents(provider.id).join(', ')}; any other with --payload`)
+      .requiredOption('--integration <id>', 'Integration that gets the delivery')
+      .option('--repository <id>', 'Id of the repository (default: the first of the integration)')
+      .option('--delivery <id>', 'Delivery id (default: a new one)')
+      .option('--payload <file>', 'JSON file to send instead of a sample')
+      .option('--action <action>', 'Action of the sample, such as edited')
+      .option('--twice', 'Send the same delivery twice')
+      .option('--bad-signature', 'Sign with a wrong secret')
+      .option('--url <url>', 'Address of the service (default: PUBLIC_URL, or http://localhost:PORT)')
       .action(async (event: string, options: SendOptions, command: Command) => {
         const sent = await withServices(context, command, (services) =>
           send(services, provider.id, event, options),
         );
         const [only] = sent;
-        print(context.terminal, command, options.twice ? sent : only, () => sent.map(describe).join('\n\n'));
+        print(context.terminal, command, options.twice ? sent : only, () => sent.flatMap(describe));
         const refused = sent.find(({ status }) => status >= 400);
         if (refused !== undefined && !options.badSignature) {
-          throw new AppError(refused.status, `The delivery was refused with ${refused.status}`);
+          throw new AppError(
+            refused.status,
+            `The service refused the delivery with status ${refused.status}.`,
+          );
         }
       });
+    const line = lineOf(provider);
+    examples(command, line, `${line} --twice`, `${line} --payload payload.json`);
   }
 }
 
@@ -77,18 +86,28 @@ async function sampleBody(
 ): Promise<string> {
   const integration = await db.read((tx) => getIntegration(tx, integrationId));
   if (integration.type !== type) {
-    throw new AppError(400, `Integration ${integrationId} is one of ${integration.type}, not of ${type}`);
+    const [actual, wanted] = [providerOf(integration.type).name, providerOf(type).name];
+    throw new AppError(400, `Integration ${integrationId} is for ${actual}, not ${wanted}.`);
   }
   const sample = sampleFor(integration, event, { now: clock.now(), action, repositoryId });
   if (sample !== null && (action === undefined || sample.action === action)) return JSON.stringify(sample);
   const missing =
     action === undefined
-      ? `There is no sample of ${event}. There are ${sampleEvents(type).join(', ')}`
-      : `There is no sample of ${event} with the action ${action}`;
-  throw new AppError(400, `${missing}; --payload FILE sends anything.`);
+      ? `There is no sample of ${event}, only of ${sampleEvents(type).join(', ')}.`
+      : `There is no sample of ${event} with the action ${action}.`;
+  throw new AppError(400, `${missing} To send any other payload, add --payload FILE.`);
 }
 
-function describe({ request, status, body, durationMs }: SentDelivery): string {
+function describe({ request, status, body, durationMs }: SentDelivery): Block[] {
   const { method, url, event, delivery } = request;
-  return `${method} ${url}\n${event}, delivery ${delivery}\n\n${status} in ${durationMs} ms\n${JSON.stringify(body, null, 2)}`;
+  const style = status < 400 ? 'good' : 'bad';
+  return [
+    fields({
+      Request: `${method} ${url}`,
+      Event: event,
+      Delivery: delivery,
+      Response: { text: `${status} in ${durationMs} ms`, style },
+    }),
+    JSON.stringify(body, null, 2),
+  ];
 }

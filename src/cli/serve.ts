@@ -7,18 +7,16 @@ import { warnOfModes } from '../operate/data-folder.ts';
 import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../operate/demo/service.ts';
 import { createSetupLink } from '../users/links.ts';
 import { addSettings, type CliContext, flagsOf } from './context.ts';
+import { examples } from './help.ts';
 
 /** How long after a signal the process ends at the latest, in milliseconds. Stopping takes 8.5 seconds without trouble. */
 const EXIT_MS = 9_500;
 
 export function addServeCommand(program: Command, context: CliContext): void {
-  const command = program.command('serve').description('run the service until it is told to stop');
+  const command = program.command('serve').description('Run the service');
   addSettings(command)
-    .option('--demo', 'fill an empty database with a demo organization, and print what to try')
-    .option(
-      '--new-database',
-      'begin with an empty database where a key or backups show that there was another one',
-    )
+    .option('--demo', 'Fill an empty database with a demo organization, and print what to try')
+    .option('--new-database', 'Start with an empty database although a key or backups of another one exist')
     .action(async ({ demo, newDatabase }: { demo?: true; newDatabase?: true }) => {
       const config = readConfig(flagsOf(command), context.environment);
       const services = await openServices(config, 'server', { newDatabase });
@@ -33,12 +31,13 @@ export function addServeCommand(program: Command, context: CliContext): void {
         const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
         const server = await startServer(services, config);
         context.terminal.write(`Listening on ${server.url}\n`);
-        if (setup !== null) context.terminal.write(`Set up the dashboard: ${server.publicUrl}${setup}\n`);
         if (shown !== null) {
           context.terminal.write(describeDemo(shown, server.publicUrl));
           const delivery = await sendDemoDelivery(services, shown, server.url);
           context.terminal.write(describeDemoDelivery(delivery, server.publicUrl));
         }
+        // Last, so that nothing scrolls it away.
+        if (setup !== null) context.terminal.write(`\nSet up the dashboard: ${server.publicUrl}${setup}\n`);
         const [signal] = await stopped;
         services.log.info({ signal }, 'stopping');
         // A database that does not answer can hold up each step. All that was acknowledged is on the disk.
@@ -52,4 +51,5 @@ export function addServeCommand(program: Command, context: CliContext): void {
         clearTimeout(exit);
       }
     });
+  examples(command, 'serve', 'serve --demo', 'serve --port 8080 --public-url https://tidings.example.com');
 }

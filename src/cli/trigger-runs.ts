@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { getDelivery } from '../deliveries/log-store.ts';
 import type { Compose } from '../drafts/model.ts';
 import { threadedComposer } from '../drafts/thread.ts';
+import { count } from '../lib/text.ts';
 import type { Services } from '../main.ts';
 import { listRuns, retryRuns, type TriggerRun } from '../triggers/queue-store.ts';
 import { previewTrigger, type RehearsedPost, rehearseTrigger } from '../triggers/rehearse.ts';
@@ -9,25 +10,32 @@ import { runTriggers } from '../triggers/run.ts';
 import { getTrigger } from '../triggers/store.ts';
 import { aboutOne, answering, clockTime, ofOrganization } from './command.ts';
 import { type CliContext, sinceWhen, timeOrSpan } from './context.ts';
+import { examples } from './help.ts';
 import { repositoryNames } from './integration.ts';
-import { oneLine, table } from './output.ts';
+import { type Cell, oneLine, status, table } from './output.ts';
 
 /** Commands about the runs of triggers, real ones and rehearsed ones. */
 export function addRunCommands(group: Command, context: CliContext): void {
-  const command = aboutOne(group, 'the trigger');
+  const command = aboutOne(group, 'trigger');
   const answer = answering(context);
 
-  command('preview', 'show the posts that a delivery makes or changes, without making them')
-    .requiredOption('--delivery <id>', "the delivery: its entry in the log, or the provider's delivery id")
+  const preview = command('preview', 'Show the posts that a delivery would create or change')
+    .requiredOption('--delivery <id>', "Id of the log entry, or the provider's delivery id")
     .action(
       answer(async (services, id: string, options: { delivery: string }) => {
         const delivery = await services.db.read((tx) => getDelivery(tx, options.delivery, 'processed'));
         return withComposer((compose) => previewTrigger(services, compose, id, delivery));
       }, describePosts),
     );
+  examples(preview, 'trigger preview trg_… --delivery dlv_…');
 
-  command('rehearse', 'show the posts that the trigger would have made of the deliveries in the log')
-    .option('--since <time>', 'since when: ISO 8601, or back from now as in 90m, 24h, 30d', timeOrSpan, '30d')
+  const rehearse = command('rehearse', 'Show the posts that the trigger would create from past deliveries')
+    .option(
+      '--since <time>',
+      'Start: ISO 8601, or a span back from now such as 90m, 24h, 30d',
+      timeOrSpan,
+      '30d',
+    )
     .action(
       answer(
         (services, id: string, { since }: { since: string }) =>
@@ -36,16 +44,17 @@ export function addRunCommands(group: Command, context: CliContext): void {
           ),
         (posts, _, { since }) =>
           posts.length === 0
-            ? `This trigger makes no posts of the deliveries since ${since}.`
-            : `${describePosts(posts)}\n\n${posts.length === 1 ? '1 post' : `${posts.length} posts`}. Nothing was changed.`,
+            ? `No posts. No delivery since ${since} matches this trigger.`
+            : [...describePosts(posts), `${count(posts.length, 'post')}. Nothing was changed.`],
       ),
     );
+  examples(rehearse, 'trigger rehearse trg_…', 'trigger rehearse trg_… --since 7d');
 
-  group
+  const runs = group
     .command('runs')
-    .description('list the runs of triggers that wait or were given up')
+    .description('List the queued and failed runs of triggers')
     .addOption(ofOrganization)
-    .addOption(new Option('--status <status>', 'only with this status').choices(['queued', 'failed']))
+    .addOption(new Option('--status <status>', 'Only this status').choices(['queued', 'failed']))
     .action(
       answer(
         async (
@@ -59,17 +68,19 @@ export function addRunCommands(group: Command, context: CliContext): void {
           runs.length === 0
             ? 'No runs. All drafts are up to date.'
             : table(
-                ['QUEUED', 'STATUS', 'NEXT TRY', 'TRIGGER', 'ABOUT', 'WHY'],
+                ['QUEUED', 'STATUS', 'NEXT RETRY', 'TRIGGER', 'SCOPE', 'ERROR'],
                 runs.map((run) => row(run, names)),
+                ['ERROR', 'SCOPE', 'STATUS'],
               ),
         ({ runs }) => runs,
       ),
     );
+  examples(runs, 'trigger runs', 'trigger runs --status failed');
 
-  group
+  const retry = group
     .command('retry')
-    .description('retry failed and delayed runs now')
-    .argument('[id]', 'only of this trigger (default: of all)')
+    .description('Retry failed and delayed runs now')
+    .argument('[id]', 'Id of the trigger (default: all triggers)')
     .action(
       answer(
         async (services, id: string | undefined) => {
@@ -80,9 +91,10 @@ export function addRunCommands(group: Command, context: CliContext): void {
           return { retried, failing: await runNow(services, id) };
         },
         ({ retried, failing }) =>
-          retried + failing === 0 ? 'Nothing has failed.' : `Retried ${retried}${stillFailing(failing)}.`,
+          retried + failing === 0 ? 'No failed runs.' : `Retried ${retried}${stillFailing(failing)}.`,
       ),
     );
+  examples(retry, 'trigger retry', 'trigger retry trg_…');
 }
 
 /** Composes drafts as the server does, in a thread with a time limit. */
@@ -95,8 +107,11 @@ async function withComposer<Result>(work: (compose: Compose) => Promise<Result>)
   }
 }
 
-function describePosts(posts: readonly RehearsedPost[]): string {
-  return posts.map(describePost).join(`\n\n${'─'.repeat(72)}\n\n`);
+/** The line between two posts. */
+const RULE = '─'.repeat(60);
+
+function describePosts(posts: readonly RehearsedPost[]): string[] {
+  return posts.flatMap((post, index) => [...(index === 0 ? [] : [RULE]), describePost(post)]);
 }
 
 function describePost({ title, subject, contentType, status, createdAt, markdown }: RehearsedPost): string {
@@ -112,21 +127,21 @@ export async function runNow(services: Services, id?: string): Promise<number> {
 }
 
 /** Ends a sentence about runs. */
-export function stillFailing(count: number): string {
-  return count === 0 ? '; all done' : `; ${count} failing: see "trigger runs"`;
+export function stillFailing(failing: number): string {
+  return failing === 0 ? '' : `; ${failing} still failing: see "trigger runs"`;
 }
 
 function row(
-  { triggerId, scope, status, attempts, nextAttemptAt, error, queuedAt }: TriggerRun,
+  { triggerId, scope, attempts, nextAttemptAt, error, queuedAt, ...run }: TriggerRun,
   names: ReadonlyMap<string, string>,
-): string[] {
-  const tries = attempts === 0 ? '' : `, ${attempts === 1 ? 'tried once' : `tried ${attempts} times`}`;
+): Cell[] {
+  const tries = attempts === 0 ? '' : `, ${count(attempts, 'attempt')}`;
   return [
     clockTime(queuedAt),
-    `${status}${tries}`,
+    status(run.status, `${run.status}${tries}`),
     nextAttemptAt === null ? '–' : clockTime(nextAttemptAt),
     triggerId,
-    oneLine(scope.replace(/^\S+/, (id) => names.get(id) ?? id)),
-    error === null ? '–' : oneLine(error, 200),
+    scope.replace(/^\S+/, (id) => names.get(id) ?? id),
+    error ?? '–',
   ];
 }

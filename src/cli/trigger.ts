@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { builtInTemplates } from '../drafts/built-in.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { tidings } from '../lib/build.ts';
+import { count } from '../lib/text.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { contentTypes } from '../posts/model.ts';
@@ -20,8 +21,9 @@ import { getTrigger, listTriggers } from '../triggers/store.ts';
 import { describeFilters } from '../triggers/words.ts';
 import { aboutOne, answering, done, ofIntegration, ofOrganization, readText } from './command.ts';
 import { type CliContext, whole } from './context.ts';
+import { examples } from './help.ts';
 import { repositoryNames } from './integration.ts';
-import { fields, table } from './output.ts';
+import { type Cell, fields, status, type Text, table } from './output.ts';
 import { addRunCommands } from './trigger-runs.ts';
 
 /** `false` comes from `--no-…`, which removes a filter or a template. */
@@ -40,29 +42,31 @@ type CreateFlags = RuleFlags &
   };
 
 export function addTriggerCommands(program: Command, context: CliContext): void {
-  const group = program.command('trigger').description('choose which events become posts, and how they read');
-  const command = aboutOne(group, 'the trigger');
+  const group = program.command('trigger').description('Choose which events become posts, and how');
+  const command = aboutOne(group, 'trigger');
   const answer = answering(context);
+  const minimal = 'trigger create --integration int_… --event release --content-type changelog';
+  examples(group, minimal, 'trigger list', 'trigger rehearse trg_… --since 30d');
 
   const create = group
     .command('create')
-    .description('make a post of each event of a kind')
-    .requiredOption('--integration <id>', 'the integration')
-    .option('--repository <owner/name>', 'only this repository of it')
+    .description('Create posts from the events of an integration')
+    .requiredOption('--integration <id>', 'Integration')
+    .option('--repository <owner/name>', 'Only this repository of the integration')
     .requiredOption(
       '--event <event>',
       providers
-        .map(({ name, triggerEvents }) => `${Object.keys(triggerEvents).join(', ')} of ${name}`)
+        .map(({ name, triggerEvents }) => `${name}: ${Object.keys(triggerEvents).join(', ')}`)
         .join('; '),
     )
-    .option('--action <action>', 'what the event came to (default: the one that posts are made of)')
+    .option('--action <action>', 'Action of the event (default: the one that makes posts)')
     .addOption(contentTypeOption().default('changelog'));
   addRuleOptions(create, false)
-    .option('--publish', 'publish its posts at once (default: they wait as drafts)')
-    .option('--disabled', 'do not start yet')
+    .option('--publish', 'Publish the posts at once (default: create drafts)')
+    .option('--disabled', 'Create the trigger disabled')
     .option(
       '--last <number>',
-      `also make drafts of this many past releases, up to ${MAX_LAST}; they are drafts even with --publish`,
+      `Also create drafts of this many past releases, up to ${MAX_LAST}. They are drafts even with --publish.`,
       whole(1, MAX_LAST),
     )
     .action(
@@ -74,21 +78,29 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
           const made = await withNames(services, createTrigger(services, given));
           return { ...made, requested: await services.db.read((tx) => countRequests(tx, made.trigger.id)) };
         },
-        ({ requested, ...made }, { last, disabled }) =>
-          `${describe(made)}${last === undefined ? '' : describeLast(requested, disabled)}`,
+        ({ requested, ...made }, { last, disabled }) => [
+          describe(made),
+          last === undefined ? '' : describeLast(requested, disabled),
+        ],
         ({ trigger }) => trigger,
       ),
     );
+  examples(
+    create,
+    minimal,
+    `${minimal} --last 5`,
+    'trigger create --integration int_… --event push --branch main',
+  );
 
-  const change = command('change', 'change what a trigger lets through and how its posts read').addOption(
+  const change = command('change', 'Change the filters and the templates of a trigger').addOption(
     contentTypeOption(),
   );
   addRuleOptions(change, true)
-    .option('--publish', 'publish its posts at once')
-    .option('--no-publish', 'let its posts wait as drafts')
+    .option('--publish', 'Publish the posts at once')
+    .option('--no-publish', 'Create drafts')
     .hook('preAction', (given) => {
       if (Object.keys(given.opts()).length > 0) return;
-      given.error('error: Name a change: a filter, a template, --content-type or --publish');
+      given.error('error: nothing to change. Add a filter, a template, --content-type or --publish');
     })
     .action(
       answer(
@@ -100,10 +112,16 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
         ({ trigger }) => trigger,
       ),
     );
+  examples(
+    change,
+    'trigger change trg_… --prereleases no',
+    'trigger change trg_… --template body.liquid --title "{{ release.name }}"',
+    'trigger change trg_… --no-branch --publish',
+  );
 
-  group
+  const list = group
     .command('list')
-    .description('list the triggers, oldest first')
+    .description('List the triggers, oldest first')
     .addOption(ofOrganization)
     .addOption(ofIntegration)
     .action(
@@ -116,12 +134,17 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
           }),
         (all) =>
           all.length === 0
-            ? `No triggers yet. Make one: ${tidings} trigger create --integration ID --event release --content-type changelog`
-            : table(['ID', 'EVENT', 'MAKES', 'FILTERS', 'STATUS', 'INTEGRATION'], all.map(row)),
+            ? `No triggers yet. Create one: ${tidings} trigger create --integration ID --event release --content-type changelog`
+            : table(['ID', 'EVENT', 'CREATES', 'FILTERS', 'STATUS', 'INTEGRATION'], all.map(row), [
+                'FILTERS',
+                'EVENT',
+                'CREATES',
+              ]),
       ),
     );
+  examples(list, 'trigger list', 'trigger list --organization acme');
 
-  command('show', 'show a trigger, with the templates that it uses').action(
+  const show = command('show', 'Show a trigger with its templates').action(
     answer(
       (services, id: string) =>
         withNames(
@@ -132,18 +155,21 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
       ({ trigger }) => trigger,
     ),
   );
+  examples(show, 'trigger show trg_…');
 
   for (const [name, past, description] of [
-    ['enable', 'Enabled', 'start again; "delivery replay" brings in what came meanwhile'],
-    ['disable', 'Disabled', 'make no posts until it is enabled'],
+    ['enable', 'Enabled', 'Enable a trigger. For earlier events, replay their deliveries.'],
+    ['disable', 'Disabled', 'Disable a trigger'],
   ] as const) {
     const switchOne = (services: Services, id: string) => switchTrigger(services, id, name === 'enable');
-    command(name, description).action(answer(switchOne, ({ id }) => `${past}: ${id}`));
+    const set = command(name, description).action(answer(switchOne, ({ id }) => `${past}: ${id}`));
+    examples(set, `trigger ${name} trg_…`);
   }
 
-  command('delete', 'delete a trigger for good; its posts stay').action(
+  const remove = command('delete', 'Delete a trigger for good. Its posts stay.').action(
     answer(done('deleted', deleteTrigger), ({ id }) => `Deleted: ${id}`),
   );
+  examples(remove, 'trigger delete trg_…');
 
   addRunCommands(group, context);
 }
@@ -161,32 +187,32 @@ async function withNames(services: Services, trigger: Promise<Trigger>): Promise
 const filterHelp = {
   branch: [
     '<pattern...>',
-    'only these branches; * stands for anything (default: the default branch; of releases, every branch)',
+    'Only these branches; * matches anything (default: the default branch; for releases, every branch)',
   ],
-  label: ['<name...>', 'only with one of these labels'],
-  tag: ['<pattern...>', 'only releases with such tags; * stands for anything'],
-  team: ['<name...>', "only of these teams: a team's key, name or id"],
-  project: ['<name...>', "only of these projects: a project's name or id"],
+  label: ['<name...>', 'Only with one of these labels'],
+  tag: ['<pattern...>', 'Only releases with these tags; * matches anything'],
+  team: ['<name...>', 'Only these teams, by key, name or id'],
+  project: ['<name...>', 'Only these projects, by name or id'],
 } as const;
 
 /** `canRemove`: with the options that remove filters and templates. */
 function addRuleOptions(command: Command, canRemove: boolean): Command {
   for (const [name, [argument, help]] of Object.entries(filterHelp)) {
     command.option(`--${name} ${argument}`, help);
-    if (canRemove) command.option(`--no-${name}`, `without the filter ${name}`);
+    if (canRemove) command.option(`--no-${name}`, `Remove the ${name} filter`);
   }
-  const yesOrNo = new Option('--prereleases <yes|no>', 'whether pre-releases count (default: yes)');
+  const yesOrNo = new Option('--prereleases <yes|no>', 'Include pre-releases (default: yes)');
   command
     .addOption(yesOrNo.choices(['yes', 'no']))
-    .option('--title <liquid>', 'the template of the title (default: the built-in one)')
-    .option('--template <file>', 'the file that holds the template of the body (default: the built-in one)');
+    .option('--title <liquid>', 'Template of the title (default: built in)')
+    .option('--template <file>', 'File with the template of the body (default: built in)');
   if (canRemove) {
-    command.option('--no-title', 'the built-in title').option('--no-template', 'the built-in body');
+    command.option('--no-title', 'Use the built-in title').option('--no-template', 'Use the built-in body');
   }
   return command;
 }
 
-/** The part of the rule that the flags are about; given filters stand over the current ones. */
+/** The part of the rule that the flags change. Given filters replace current ones. */
 async function changesOf(flags: RuleFlags, current: TriggerFilters = {}): Promise<TriggerChanges> {
   const { contentType, publish, title, template, prereleases } = flags;
   const filters: Record<string, unknown> = { ...current };
@@ -206,39 +232,42 @@ async function changesOf(flags: RuleFlags, current: TriggerFilters = {}): Promis
 }
 
 function contentTypeOption(): Option {
-  return new Option('--content-type <type>', 'what to make').choices(contentTypes);
+  return new Option('--content-type <type>', 'Content type of the posts').choices(contentTypes);
 }
 
-function row(trigger: Trigger): string[] {
+function row(trigger: Trigger): Cell[] {
   const { id, event, action, contentType, publish, filters, enabled, integrationId } = trigger;
   const posts = publish ? `${contentType}, published` : contentType;
-  const status = enabled ? 'enabled' : 'disabled';
-  return [id, `${event} ${action}`, posts, describeFilters(filters), status, integrationId];
+  const state = status(enabled ? 'enabled' : 'disabled');
+  return [id, `${event} ${action}`, posts, describeFilters(filters), state, integrationId];
 }
 
-function describe({ trigger, names }: NamedTrigger): string {
+function describe({ trigger, names }: NamedTrigger) {
   const { id, event, action, contentType, publish, filters, enabled, repositoryId } = trigger;
-  const origin = (template: string | null) => (template === null ? 'built in' : 'your own');
+  const origin = (template: string | null) => (template === null ? 'built in' : 'custom');
   return fields({
     Trigger: id,
     Event: `${event} ${action}`,
-    Makes: `a ${contentType}, ${publish ? 'published at once' : 'as a draft'}`,
+    Creates: `${contentType}, ${publish ? 'published at once' : 'as a draft'}`,
     Filters: describeFilters(filters),
     Templates: `title ${origin(trigger.titleTemplate)}, body ${origin(trigger.bodyTemplate)}`,
     Integration: `${trigger.integrationId} (${trigger.integrationType})`,
     ...(repositoryId !== null && { Repository: names.get(repositoryId) ?? repositoryId }),
-    Status: enabled ? 'enabled' : 'disabled',
+    Status: status(enabled ? 'enabled' : 'disabled'),
   });
 }
 
 function describeLast(requested: number, disabled = false): string {
-  if (requested === 0) return '\n\nPast releases: none known that match the filters.';
-  const drafts = requested === 1 ? '1 draft' : `${requested} drafts`;
-  return `\n\nPast releases: ${drafts} queued${disabled ? ' until the trigger is enabled' : ''}.`;
+  if (requested === 0) return 'Past releases: none match the filters.';
+  return `Past releases: ${count(requested, 'draft')} queued${disabled ? ' until the trigger is enabled' : ''}.`;
 }
 
-function describeWhole(named: NamedTrigger): string {
+function describeWhole(named: NamedTrigger): Text {
   const { event, contentType, titleTemplate, bodyTemplate } = named.trigger;
   const builtIn = builtInTemplates(event, contentType);
-  return `${describe(named)}\n\nTitle:\n${titleTemplate ?? builtIn.title}\n\nBody:\n${bodyTemplate ?? builtIn.body}`;
+  return [
+    describe(named),
+    `Title:\n${titleTemplate ?? builtIn.title}`,
+    `Body:\n${bodyTemplate ?? builtIn.body}`,
+  ];
 }

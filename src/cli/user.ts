@@ -12,21 +12,25 @@ import {
 } from '../users/accounts.ts';
 import { createPasswordLink } from '../users/links.ts';
 import { type Account, Role } from '../users/model.ts';
-import { answering } from './command.ts';
+import { answering, ofOrganization } from './command.ts';
 import type { CliContext } from './context.ts';
-import { fields, oneLine, table } from './output.ts';
+import { examples } from './help.ts';
+import { type Cell, fields, status, type Text, table } from './output.ts';
 
 const roles = Role.anyOf.map((choice) => choice.const);
 
 export function addUserCommands(program: Command, context: CliContext): void {
   const answer = answering(context);
-  const group = program.command('user').description('manage the accounts of people who use the dashboard');
+  const group = program.command('user').description('Manage accounts for the dashboard');
+  examples(group, 'user create --email ann@acme.example --organization acme', 'user list');
+  const command = (name: string, description: string) =>
+    group.command(name).description(description).argument('<email>', 'Email address of the account');
 
-  group
+  const create = group
     .command('create')
-    .description('create an account, and a link to choose its password')
-    .requiredOption('--email <address>', 'the email address of the account')
-    .option('--organization <id>', 'the organization that the person becomes an owner of')
+    .description('Create an account, and a link to choose its password')
+    .requiredOption('--email <address>', 'Email address of the account')
+    .option('--organization <id>', 'Organization that the person will own')
     .action(
       answer(async (services, { email, organization }: { email: string; organization?: string }) => {
         if (organization !== undefined) await services.db.read((tx) => getOrganization(tx, organization));
@@ -34,33 +38,33 @@ export function addUserCommands(program: Command, context: CliContext): void {
         return createLink(services, { email });
       }, describeLink),
     );
+  examples(create, 'user create --email ann@acme.example --organization acme');
 
-  group
+  const reset = group
     .command('reset-password')
-    .description('create a link to choose a new password')
-    .requiredOption('--email <address>', 'the email address of the account')
+    .description('Create a link to choose a new password')
+    .requiredOption('--email <address>', 'Email address of the account')
     .action(answer(createLink, describeLink));
+  examples(reset, 'user reset-password --email ann@acme.example');
 
-  group
+  const list = group
     .command('list')
-    .description('list accounts with their organizations')
-    .option('--organization <id>', 'only people of this organization')
+    .description('List accounts with their organizations')
+    .addOption(ofOrganization)
     .action(
       answer(
         (services, { organization }: { organization?: string }) => listAccounts(services, organization),
         (all) =>
           all.length === 0
             ? `No accounts yet. Create one: ${tidings} user create --email EMAIL --organization ID`
-            : table(['EMAIL', 'STATUS', 'CREATED', 'ORGANIZATIONS'], all.map(row)),
+            : table(['EMAIL', 'STATUS', 'CREATED', 'ORGANIZATIONS'], all.map(row), ['ORGANIZATIONS']),
       ),
     );
+  examples(list, 'user list', 'user list --organization acme');
 
-  group
-    .command('add')
-    .description('add a person to an organization, or make a member an owner')
-    .argument('<email>', 'the account')
-    .requiredOption('--organization <id>', 'the organization')
-    .addOption(new Option('--role <role>', 'what they may do').choices(roles).default('member'))
+  const add = command('add', 'Add a person to an organization, or make a member an owner')
+    .requiredOption('--organization <id>', 'Organization')
+    .addOption(new Option('--role <role>', 'Role in the organization').choices(roles).default('member'))
     .action(
       answer(
         (services, email: string, { organization, role }: { organization: string; role: Role }) =>
@@ -68,25 +72,24 @@ export function addUserCommands(program: Command, context: CliContext): void {
         (account, _, { organization }) => `Added: ${account.email} to ${organization}`,
       ),
     );
+  examples(
+    add,
+    'user add ben@acme.example --organization acme',
+    'user add ben@acme.example --organization acme --role owner',
+  );
 
-  group
-    .command('disable')
-    .description('sign a person out everywhere, and refuse further sign-ins')
-    .argument('<email>', 'the account')
-    .option('--force', 'even if they are the last owner of an organization')
+  const disable = command('disable', 'Disable an account and end its sessions')
+    .option(...force)
     .action(answer(disableAccount, ({ email }) => `Disabled: ${email}`));
+  examples(disable, 'user disable ben@acme.example');
 
-  group
-    .command('enable')
-    .description('let a disabled person sign in again')
-    .argument('<email>', 'the account')
-    .action(answer(enableAccount, ({ email }) => `Enabled: ${email}`));
+  const enable = command('enable', 'Enable a disabled account').action(
+    answer(enableAccount, ({ email }) => `Enabled: ${email}`),
+  );
+  examples(enable, 'user enable ben@acme.example');
 
-  group
-    .command('delete')
-    .description('delete an account for good; what the person wrote stays')
-    .argument('<email>', 'the account')
-    .option('--force', 'even if they are the last owner of an organization')
+  const remove = command('delete', 'Delete an account for good. Its posts stay.')
+    .option(...force)
     .action(
       answer(
         async (services, account: string, options: { force?: boolean }) => {
@@ -96,18 +99,25 @@ export function addUserCommands(program: Command, context: CliContext): void {
         ({ email }) => `Deleted: ${email}`,
       ),
     );
+  examples(remove, 'user delete ben@acme.example');
 }
+
+const force = ['--force', 'Even if it is the last owner of an organization'] as const;
 
 async function createLink(services: Services, { email: address }: { email: string }) {
   const { user, path } = await createPasswordLink(services, address);
   return { id: user.id, email: user.email, url: `${services.publicUrl()}${path}` };
 }
 
-function row({ email, disabledAt, createdAt, organizations }: Account): string[] {
+function row({ email, disabledAt, createdAt, organizations }: Account): Cell[] {
   const places = organizations.map(({ organizationId, role }) => `${organizationId} (${role})`).join(', ');
-  return [oneLine(email), disabledAt === null ? 'active' : 'disabled', createdAt.slice(0, 10), places || '–'];
+  const state = status(disabledAt === null ? 'active' : 'disabled');
+  return [email, state, createdAt.slice(0, 10), places || '–'];
 }
 
-function describeLink({ id, email, url }: Awaited<ReturnType<typeof createLink>>): string {
-  return `${fields({ User: id, Email: email, Link: url })}\n\nGive the person this link. It works once, within a day, while the service runs.`;
+function describeLink({ id, email, url }: Awaited<ReturnType<typeof createLink>>): Text {
+  return [
+    fields({ User: id, Email: email, Link: url }),
+    'Send the link to the person. It works once and expires in 24 hours. The service must be running.',
+  ];
 }

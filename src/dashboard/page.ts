@@ -13,8 +13,6 @@ export interface DashboardDeps extends Deps {
   /** Renders long Markdown in a thread. Rejects with `AppError` when it takes too long. Absent: there is no thread. */
   readonly render?: (markdown: string) => Promise<string>;
   readonly self: Fetch;
-  /** The providers' APIs, by provider. Absent: the public ones. */
-  readonly providerUrls?: Readonly<Record<string, string>>;
   /** Absent: owners of one. */
   readonly organizationCreation?: OrganizationCreation;
   /** The IP address of the connection; null after a disconnect. */

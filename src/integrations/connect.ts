@@ -6,7 +6,7 @@ import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from '../providers/api
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { insertHooks } from './hook-store.ts';
 import { getAdministrable, makeOrUndo, newHook, urlOf } from './hooks.ts';
-import { type ConnectedPlace, MAX_PLACES, RepositoryName, recordChange } from './model.ts';
+import { type ConnectedPlace, MAX_PLACES, placeName, RepositoryName, recordChange } from './model.ts';
 import { IntegrationProblem } from './problems.ts';
 import {
   deleteIntegration,
@@ -54,7 +54,7 @@ export async function connectWithToken(
   const token = requireToken(request.token);
   await db.read((tx) => getOrganization(tx, organizationId));
   const api = await deps.openProviderApi(type, token);
-  const places = await findPlaces(api, request);
+  const places = await findPlaces(deps, api, request);
   await db.read((tx) => requireUnconnected(tx, organizationId, places));
   await requireOtherWorkspace(deps, api, organizationId, places);
 
@@ -90,10 +90,15 @@ export function newPlace(
   return { repository, hook: newHook(id, place, repository?.id ?? null, startedAt) };
 }
 
-async function findPlaces(api: ProviderApi, { type, places }: ConnectRequest): Promise<Place[]> {
+async function findPlaces(
+  deps: Pick<Deps, 'providerUrls'>,
+  api: ProviderApi,
+  { type, places }: ConnectRequest,
+): Promise<Place[]> {
   const { api: support, words } = providerOf(type);
   const all = support?.allPlaces ?? null;
-  const names = places.length === 0 && all !== null ? [all] : places;
+  const typed = places.length === 0 && all !== null ? [all] : places;
+  const names = typed.map((text) => placeName(deps, type, text));
   if (names.length === 0) {
     const { one: place, pattern } = words.place;
     throw new IntegrationProblem({ code: 'no_places', place, pattern });
@@ -133,7 +138,10 @@ async function requireOtherWorkspace(
   throw new IntegrationProblem({ code: 'place_connected', place: all.name, integrationId: connected.id });
 }
 
-type ManualNeeds = Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'actor' | 'secrets' | 'publicUrl'>;
+type ManualNeeds = Pick<
+  Deps,
+  'db' | 'clock' | 'ids' | 'log' | 'actor' | 'secrets' | 'publicUrl' | 'providerUrls'
+>;
 
 /**
  * Creates an integration whose webhooks a person sets up: one secret, and a URL for each repository. Throws `AppError`
@@ -143,9 +151,10 @@ export async function connectIntegration(
   deps: ManualNeeds,
   type: IntegrationType,
   organizationId: string,
-  names: string | readonly string[] = [],
+  given: string | readonly string[] = [],
 ) {
-  const distinct = [...new Map([names].flat().map((name) => [name.toLowerCase(), name])).values()];
+  const names = [given].flat().map((text) => placeName(deps, type, text));
+  const distinct = [...new Map(names.map((name) => [name.toLowerCase(), name])).values()];
   for (const repository of distinct) requireValid(RepositoryName, { repository });
   requireCount(distinct.length, MAX_PLACES);
   const integrationId = deps.ids.newId('int');

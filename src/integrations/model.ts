@@ -2,7 +2,8 @@ import { Type } from '@sinclair/typebox';
 import type { WriteTx } from '../../db/engine.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditContext, recordAudit } from '../audit/store.ts';
-import { type IntegrationType, providers } from '../providers/index.ts';
+import type { Deps } from '../deps.ts';
+import { type IntegrationType, providerOf, providers } from '../providers/index.ts';
 import type { Integration } from './store.ts';
 
 export type { Hook } from './hook-store.ts';
@@ -20,6 +21,15 @@ export const RepositoryName = Type.Object({
     errorMessage: 'must be OWNER/NAME, such as acme/rocket',
   }),
 });
+
+/** The name of a place that a person typed, or pasted as a URL. Throws `AppError` 400. */
+export function placeName(
+  { providerUrls }: Pick<Deps, 'providerUrls'>,
+  type: IntegrationType,
+  text: string,
+): string {
+  return providerOf(type).placeName(text, providerUrls?.[type]);
+}
 
 /** The maximum number of repositories or teams of an integration. */
 export const MAX_PLACES = 100;

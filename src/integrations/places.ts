@@ -6,7 +6,14 @@ import { providerOf } from '../providers/index.ts';
 import { newPlace, newRepository } from './connect.ts';
 import { deleteHooks, getWithHooks, type Hook, insertHooks } from './hook-store.ts';
 import { deleteWithHooks, getAdministrable, makeOrUndo, urlOf } from './hooks.ts';
-import { type ConnectedPlace, type Integration, MAX_PLACES, RepositoryName, recordChange } from './model.ts';
+import {
+  type ConnectedPlace,
+  type Integration,
+  MAX_PLACES,
+  placeName,
+  RepositoryName,
+  recordChange,
+} from './model.ts';
 import { IntegrationProblem } from './problems.ts';
 import { deleteIntegration, deleteRepository, insertRepository, requireUnconnected } from './store.ts';
 import { findApi, requireApi } from './token.ts';
@@ -20,9 +27,10 @@ export type AddedPlace = Omit<ConnectedPlace, 'hookId' | 'hasPinged'> & Partial<
  * Adds a repository or a team to an integration. With a token, creates its hook at the provider and pings it; adds
  * nothing if that fails. Throws `ProviderProblem`, `ChangeFailed`, and `AppError` 400, 404 and 409.
  */
-export async function addPlace(deps: Deps, integrationId: string, name: string): Promise<AddedPlace> {
+export async function addPlace(deps: Deps, integrationId: string, text: string): Promise<AddedPlace> {
   const { db, clock } = deps;
   const { integration, hooks } = await db.read((tx) => getWithHooks(tx, integrationId));
+  const name = placeName(deps, integration.type, text);
   const api = await findApi(deps, integration);
   if (api === null) return addByHand(deps, integration, name);
   const place = await getAdministrable(api, name);
@@ -94,7 +102,7 @@ export async function removePlace(
   { force = false }: { force?: boolean } = {},
 ): Promise<{ isLeft: boolean }> {
   const { integration, hooks } = await deps.db.read((tx) => getWithHooks(tx, integrationId));
-  const { repository, hook } = findPlace(integration, hooks, name);
+  const { repository, hook } = findPlace(integration, hooks, placeName(deps, integration.type, name));
   const place = repository?.fullName ?? hook?.placeName;
   const isLast = Math.max(hooks.length, integration.repositories.length) === 1;
   if (place === undefined || isLast) {

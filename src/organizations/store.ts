@@ -13,7 +13,7 @@ export async function insertOrganization(tx: WriteTx, organization: Organization
     .returning()
     .all();
   if (inserted.length > 0) return;
-  throw new AppError(409, `Organization ${organization.id} exists already`, {
+  throw new AppError(409, `Organization ${organization.id} already exists`, {
     code: 'organization_exists',
     details: { id: organization.id },
   });

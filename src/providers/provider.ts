@@ -23,6 +23,11 @@ export interface Provider<Id extends string = string> extends ReturnType<typeof 
   readonly sendsForms: boolean;
   /** True when it delivers to https URLs only. */
   readonly requiresHttps: boolean;
+  /**
+   * The name of a repository or a team that a person typed or pasted. Turns the URL of a repository into `owner/name`.
+   * `apiUrl`: the configured API; undefined is the public one. Throws `AppError` 400 for a URL of something else.
+   */
+  placeName(text: string, apiUrl: string | undefined): string;
   /** How its webhooks are managed with a token; null: a person sets them up. */
   readonly api: ApiSupport | null;
   /** The events that it sends and Tidings knows, by the provider's name. All others are ignored. */

@@ -30,7 +30,7 @@ export async function replayDelivery(
     if (processed === null) {
       throw new AppError(
         409,
-        `Delivery ${delivery.id} cannot be run again: it is ${delivery.status}, and holds nothing that was processed.`,
+        `Delivery ${delivery.id} (${delivery.status}) cannot be replayed: it has no processed event.`,
         { code: 'delivery_not_replayable' },
       );
     }

@@ -4,7 +4,7 @@ import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { checkTemplates } from '../drafts/check.ts';
 import { listReleases } from '../events/store.ts';
-import type { Integration } from '../integrations/model.ts';
+import { type Integration, placeName, providerNames } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { invalidField, requireValid } from '../lib/validation.ts';
@@ -20,7 +20,7 @@ import { refusal } from './words.ts';
 export interface NewTrigger
   extends Pick<Trigger, 'integrationId' | 'contentType'>,
     Partial<Pick<Trigger, 'filters' | 'titleTemplate' | 'bodyTemplate' | 'publish' | 'enabled'>> {
-  /** `owner/name` or the repository's id. Absent: every repository of the integration. */
+  /** `owner/name`, the URL or the id of the repository. Absent: every repository of the integration. */
   repository?: string | undefined;
   /** Our name of the event, or the provider's. */
   event: string;
@@ -35,7 +35,7 @@ export type TriggerChanges = Partial<
   Pick<Trigger, 'filters' | 'contentType' | 'titleTemplate' | 'bodyTemplate' | 'publish'>
 >;
 
-type Needs = AuditDeps & Pick<Deps, 'ids'>;
+type Needs = AuditDeps & Pick<Deps, 'ids' | 'providerUrls'>;
 
 /** Throws `AppError` 404 for an unknown integration or repository, 400 for invalid fields, 409 for a rule in use. */
 export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Trigger> {
@@ -52,7 +52,7 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
     enabled: true,
     ...fields,
     id: ids.newId('trg'),
-    repositoryId: repository === undefined ? null : requireRepository(integration, repository),
+    repositoryId: repository === undefined ? null : requireRepository(deps, integration, repository),
     event: kind.event,
     createdAt: now.toISOString(),
     updatedAt: now.toISOString(),
@@ -168,7 +168,8 @@ function requireKind({ type }: Integration, name: string, action: string | undef
   const possible = kindsFor(type);
   const kind = possible.find((each) => each.event === event);
   const supported = possible.map((each) => each.event);
-  if (kind === undefined) throw notApplicable('event', name, `a ${type} integration`, supported);
+  if (kind === undefined)
+    throw notApplicable('event', name, `a ${providerNames[type]} integration`, supported);
   if (action === undefined || action === kind.action) return kind;
   throw notApplicable('action', action, kind.event, [kind.action]);
 }
@@ -177,7 +178,12 @@ function notApplicable(field: string, value: string, to: string, supported: read
   return refusal(400, 'not_applicable', { field, value, to, supported });
 }
 
-function requireRepository({ id, repositories }: Integration, repository: string): string {
+function requireRepository(
+  deps: Pick<Deps, 'providerUrls'>,
+  { id, type, repositories }: Integration,
+  text: string,
+): string {
+  const repository = placeName(deps, type, text);
   const match = repositories.find(
     (each) => each.id === repository || each.fullName.toLowerCase() === repository.toLowerCase(),
   );

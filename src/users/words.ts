@@ -9,13 +9,13 @@ const failures = {
   wrong_current_password: [400, 'The current password is wrong.'],
   account_disabled: [403, 'This account is disabled. Ask the administrator of this service.'],
   address_taken: [409, 'This address has an account. Sign in first, then open the invitation again.'],
-  user_not_found: [404, ({ email }: Details) => `There is no user ${email}`],
-  user_exists: [409, ({ email }: Details) => `There is a user ${email} already`],
+  user_not_found: [404, ({ email }: Details) => `User ${email} not found`],
+  user_exists: [409, ({ email }: Details) => `User ${email} already exists`],
   user_disabled: [409, ({ email }: Details) => `${email} is disabled`],
   last_owner: [
     409,
     ({ email, organizations }: Details) =>
-      `${email} is the last owner of ${[organizations].flat().join(', ')}. Make another owner first.`,
+      `You can't remove the last owner of ${[organizations].flat().join(', ')}: ${email}. Make another owner first.`,
   ],
   member_not_found: [404, 'Member not found. They may have left.'],
   organization_gone: [404, 'This organization no longer exists.'],

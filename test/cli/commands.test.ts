@@ -101,14 +101,14 @@ describe('organization', () => {
 
   test('where there is none, a command that needs one says so', async () => {
     expect(await fails(1, 'key', 'list', '--organization', 'acme')).toBe(
-      'error: Organization acme not found; this data folder has no organizations yet. "organization create" makes one; --data-dir names another folder\n',
+      'error: Organization acme not found. This data folder has no organizations yet. "organization create" creates one. --data-dir selects another folder.\n',
     );
   });
 
   test('refusals', async () => {
     await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
     expect(await fails(1, 'organization', 'create', '--name', 'Acme', '--id', 'acme')).toBe(
-      'error: Organization acme exists already\n',
+      'error: Organization acme already exists. Choose another --id.\n',
     );
     expect(await fails(1, 'organization', 'create', '--name', ' ')).toContain('name must not be empty');
     expect(await fails(1, 'organization', 'create', '--name', 'A', '--id', 'a/b')).toContain(
@@ -177,10 +177,10 @@ describe('key', () => {
 
   test('refusals', async () => {
     const create = ['key', 'create', '--organization', 'acme', '--name', 'A'];
-    expect(await fails(1, ...create, '--expires', '2020-01-01')).toContain('expiresAt must lie ahead');
-    expect(await fails(1, ...create, '--expires', 'soon')).toContain('expiresAt must be an ISO 8601 time');
+    expect(await fails(1, ...create, '--expires', '2020-01-01')).toContain('--expires must lie ahead');
+    expect(await fails(1, ...create, '--expires', 'soon')).toContain('--expires must be an ISO 8601 time');
     expect(await fails(1, ...create, '--permission', 'a b')).toContain(
-      'permissions.0 must be 1 to 100 letters',
+      '--permission must be 1 to 100 letters',
     );
     expect(await fails(2, 'key', 'create', '--organization', 'acme')).toContain('--name');
     expect(await fails(1, 'key', 'create', '--organization', 'nobody', '--name', 'A')).toContain(
@@ -257,7 +257,7 @@ describe('post', () => {
     expect((await run(...list)).stdout).toContain('post import --organization acme');
     await importAll();
     expect((await run(...list, '--status', 'draft', '--content-type', 'linkedin_post')).stdout).toBe(
-      'No post is like that.\n',
+      'No posts match these filters.\n',
     );
     expect(await json('post', 'show', 'two')).toMatchObject({ id: 'two', content: '2', status: 'draft' });
     expect(await json('post', 'publish', 'two')).toMatchObject({ status: 'published' });
@@ -343,7 +343,7 @@ describe('post', () => {
     const binary = await write('bad.md', '');
     await Bun.write(binary, new Uint8Array([35, 32, 255, 254]));
     const importing = ['post', 'import', '--organization', 'acme'];
-    expect(await fails(1, ...importing, binary)).toContain('is not text in UTF-8');
+    expect(await fails(1, ...importing, binary)).toContain('is not UTF-8 text');
     expect(await fails(1, ...importing, join(folder.path, 'none.md'))).toContain('none.md: no such file');
     expect(await fails(2, ...importing)).toContain("missing required argument 'file'");
     expect(await fails(2, ...importing, binary, '--date', 'soon')).toContain('ISO 8601');
@@ -398,7 +398,7 @@ describe('words that are wrong', () => {
     });
     expect((await run('serve', '--help')).stdout).toContain('UNKEY_TIMEOUT_MS');
     const ofKey = (await run('key', 'create', '--help')).stdout;
-    expect(ofKey).toMatch(/--organization <id> +the organization whose posts it reads\s+\(required\)/);
+    expect(ofKey).toMatch(/--organization <id> +Organization whose posts the key reads\s+\(required\)/);
     expect(ofKey.match(/\(required\)/g)).toHaveLength(2);
   });
 });
@@ -408,7 +408,7 @@ test('a database that another process keeps busy is one line, and nothing is cha
   const writer = new Sqlite(join(folder.path, 'data', 'tidings.db'));
   writer.run('BEGIN IMMEDIATE');
   expect(await fails(1, 'organization', 'create', '--name', 'B', '--id', 'b')).toBe(
-    'error: The database is busy: another process has been writing to it for 5 seconds. Run the command again\n',
+    'error: The database is busy: another process has been writing to it for 5 seconds. Run the command again.\n',
   );
   writer.run('ROLLBACK');
   writer.close();
@@ -431,7 +431,7 @@ test.skipIf(!mayMount)(
     ]);
     expect([exitCode, stderr]).toEqual([
       1,
-      'error: The disk is full and nothing was written. Make room, and run the command again\n',
+      'error: The disk is full. Nothing was written. Make room, then run the command again.\n',
     ]);
   },
   300_000,

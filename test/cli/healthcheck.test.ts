@@ -31,7 +31,7 @@ test.each([
   const PORT = serveHttp(200, HOST);
   expect(await check({ HOST, PORT })).toEqual({
     exitCode: 0,
-    stdout: `${asked}:${PORT}/ping answers\n`,
+    stdout: `${asked}:${PORT}/ping responds.\n`,
     stderr: '',
   });
 });
@@ -71,7 +71,7 @@ test('a server that takes the connection and says nothing is exit 1, after a sec
   expect(await check({ PORT: String(silent.port) })).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: `error: http://127.0.0.1:${silent.port}/ping: not answered within 1 s\n`,
+    stderr: `error: http://127.0.0.1:${silent.port}/ping: no response within 1 s\n`,
   });
 });
 
@@ -79,7 +79,7 @@ test('the port 0 says nothing of where the service listens', async () => {
   expect(await check({ PORT: '0' })).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: 'error: PORT is 0, so the port is not known: name it with --port\n',
+    stderr: 'error: PORT is 0, so the port is unknown. Set it with --port.\n',
   });
 });
 

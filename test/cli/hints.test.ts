@@ -4,7 +4,7 @@ import { AppError, notFound } from '../../src/lib/app-error.ts';
 import { tidings } from '../../src/lib/build.ts';
 
 test.each<[string, AppError, string]>([
-  ['an unknown id', notFound('key', 'key_1'), 'Key key_1 not found; "key list" shows those there are'],
+  ['an unknown id', notFound('key', 'key_1'), 'Key key_1 not found. "key list" lists those that exist.'],
   [
     'a refusal of Unkey that may hide a missing permission',
     new AppError(502, 'Refused.', { code: 'unkey_refused', details: { status: 404 } }),

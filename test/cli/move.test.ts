@@ -140,5 +140,5 @@ test('a place that cannot be used is an error that names it, without its passwor
   }
   const { exitCode, stderr } = await cli(dataDir, ['move']);
   expect(exitCode).toBe(2);
-  expect(stderr).toContain("required option '--to <place>'");
+  expect(stderr).toContain("required option '--to <target>'");
 });

@@ -58,6 +58,31 @@ describe('integration', () => {
     expect(await fails(1, 'integration', 'list', '--organization', 'other')).toContain('other not found');
   });
 
+  test('a repository is taken as its URL too, and stored by its name', async () => {
+    const url = 'https://github.com/acme/rocket.git';
+    const words = ['integration', 'connect', 'github', '--organization', 'acme', '--repository'];
+    const { integrationId: id } = await json(...words, url);
+    expect(await json('integration', 'add', id, 'git@github.com:acme/engine.git')).toMatchObject({
+      place: 'acme/engine',
+    });
+    const trigger = ['trigger', 'create', '--integration', id, '--event', 'release', '--repository'];
+    expect(await json(...trigger, 'https://github.com/acme/engine/')).toMatchObject({
+      repositoryId: expect.stringMatching(/^repo_/),
+    });
+    await json('integration', 'remove', id, 'https://github.com/acme/engine/tree/main');
+    expect(await json('integration', 'list')).toMatchObject([
+      { repositories: [{ fullName: 'acme/rocket' }] },
+    ]);
+    expect(await fails(1, ...words, 'https://ann:token@gitlab.com/acme/rocket')).toBe(
+      'error: Repository must be OWNER/NAME or the URL of a repository at github.com\n',
+    );
+    const own = await cli(dataDir(), [...words, 'https://github.acme.test/acme/rocket', '--json'], {
+      environment: { ...environment, GITHUB_API_URL: 'https://github.acme.test/api/v3' },
+    });
+    expect(own).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await json('integration', 'list')).toHaveLength(2);
+  });
+
   test.each([
     ['https://tidings.example.com', null],
     ['http://localhost:3000', 'GitHub delivers only to public addresses, and localhost:3000 is not public'],
@@ -101,7 +126,7 @@ describe('integration', () => {
       'Organization nobody not found',
     );
     expect(await fails(1, ...github, 'acme', '--repository', 'rocket')).toContain(
-      'repository must be OWNER/NAME',
+      'Repository must be OWNER/NAME',
     );
     expect(await fails(2, ...github, 'acme')).toContain('--repository');
     expect(await json('integration', 'list')).toEqual([]);
@@ -130,7 +155,7 @@ describe('integration', () => {
       `Disconnect the integration instead: ${tidings} integration disconnect ${id}`,
     );
     expect(await fails(1, 'integration', 'remove', id, 'acme/boat')).toContain(
-      `Integration ${id} has no acme/boat; "integration list" shows what it has`,
+      `Integration ${id} has no acme/boat. "integration list" shows what it has.`,
     );
   });
 });
@@ -237,7 +262,7 @@ describe('send and delivery', () => {
         '--payload',
         path,
       ),
-    ).toContain('The delivery was refused with 400');
+    ).toContain('The service refused the delivery with status 400.');
   });
 
   test('refusals', async () => {
@@ -250,7 +275,7 @@ describe('send and delivery', () => {
       'There is no sample of gollum',
     );
     expect(await fails(1, 'send', 'linear', 'Issue', '--integration', id)).toContain(
-      'is one of github, not of linear',
+      'is for GitHub, not Linear.',
     );
     expect(await fails(2, 'send', 'gitlab', 'push')).toContain("unknown command 'gitlab'");
     expect(await fails(1, 'delivery', 'show', 'none')).toContain('Delivery none not found');

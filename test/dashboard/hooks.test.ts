@@ -296,7 +296,7 @@ describe('repositories', () => {
     const page = `/dashboard/org_b/integrations/${integrationId}`;
     const wrong = await owner(`${page}/add`, { repository: 'nothing' });
     expect(await expectRefused(wrong, 'must be OWNER/NAME')).toContain('value="nothing"');
-    const added = await owner(`${page}/add`, { repository: 'acme/second' });
+    const added = await owner(`${page}/add`, { repository: 'https://github.com/acme/second/issues' });
     expect(noticeOf(added)).toContain('acme/second is added. Set up its webhook at GitHub');
     const html = await (await owner(page)).text();
     expect(html).toContain('Webhook URL of acme/second');

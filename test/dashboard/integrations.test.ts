@@ -91,6 +91,27 @@ describe('connecting', () => {
     },
   );
 
+  test.each([['https://github.com/acme/rocket/pulls'], ['git@github.com:acme/rocket.git']])(
+    '%p connects the repository that it names',
+    async (repository) => {
+      const html = await (await visit(`${LIST}/github`, { repository })).text();
+      expect(html).toContain('acme/rocket is almost connected');
+      expect(html).toContain('href="https://github.com/acme/rocket/settings/hooks/new"');
+      expect(await app.db.read((tx) => listIntegrations(tx, 'org_a'))).toMatchObject([
+        { repositories: [{ fullName: 'acme/rocket' }] },
+      ]);
+    },
+  );
+
+  test('the URL of another site is refused, and shown again to be mended', async () => {
+    const refused = await visit(`${LIST}/github`, { repository: 'https://gitlab.com/acme/rocket' });
+    expect(refused.status).toBe(400);
+    const html = await refused.text();
+    expect(html).toContain('must be OWNER/NAME or the URL of a repository at github.com');
+    expect(html).toContain('value="https://gitlab.com/acme/rocket"');
+    expect(await app.db.read((tx) => listIntegrations(tx, 'org_a'))).toEqual([]);
+  });
+
   test('secrets are told once: in no other answer, and in no line of the log', async () => {
     await visit(`${LIST}/github`, { repository: 'acme/rocket' });
     const id = (await app.db.read((tx) => listIntegrations(tx, 'org_a')))[0]?.id as string;

@@ -185,7 +185,7 @@ describe('a member', () => {
     const refused = await remove();
     expect([refused.status, await refused.text()]).toEqual([
       409,
-      expect.stringContaining('is the last owner'),
+      expect.stringContaining('t remove the last owner'),
     ]);
     await signedIn(app, { organizationId: 'org_a', email: 'cyd@acme.example' });
     expect((await remove()).headers.get('location')).toBe('/dashboard');
@@ -251,7 +251,7 @@ describe('a role', () => {
     const refused = await visit(...role(visit.user.id, 'member'));
     expect([refused.status, await refused.text()]).toEqual([
       409,
-      expect.stringContaining('ann@acme.example is the last owner'),
+      expect.stringContaining('t remove the last owner of org_a: ann@acme.example'),
     ]);
     expect(await allRows(app.db)).toEqual(before);
   });

@@ -165,7 +165,7 @@ describe(`in ${bare.kind}`, () => {
     const PORT = new URL(server.url).port;
     expect(await run(['healthcheck'], { PORT, HOST: '0.0.0.0' })).toEqual({
       exitCode: 0,
-      stdout: `http://127.0.0.1:${PORT}/ping answers\n`,
+      stdout: `http://127.0.0.1:${PORT}/ping responds.\n`,
       stderr: '',
     });
   });

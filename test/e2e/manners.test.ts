@@ -156,7 +156,9 @@ test('a port that is taken is one line that names it and says how to choose anot
   const { port } = new URL(first.url);
   const refusal = await refusalOf(startTidings(join(folder.path, 'other'), ['--port', port]));
   expect(refusal).toContain(port);
-  expect(refusal).toContain('PORT names another port; 0 picks a free one.');
+  expect(refusal).toContain(
+    'is in use. Stop the other process, or set PORT to another port; 0 picks a free one.',
+  );
 });
 
 // Permissions do not bind root, for whom a mount stands below.

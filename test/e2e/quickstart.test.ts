@@ -27,7 +27,7 @@ async function quickstart(): Promise<ServerProcess> {
   const words = String(scripts.quickstart).split('&& bun ')[1]?.split(' ') ?? [];
   server = await startProcess([process.execPath, ...words], {
     dataDir: dataDir(),
-    until: 'Stop with Ctrl-C',
+    until: 'Set up the dashboard',
   });
   return server;
 }
@@ -38,6 +38,8 @@ test('prints an organization, a key, and curl lines that work when pasted', asyn
   expect(text).toStartWith(`Listening on ${url}\n`);
   expect(text).toMatch(/Organization +Acme Rockets \(org_demo\)/);
   expect(text).toMatch(/API key +tdk_\w{40,}/);
+  // The link that a person needs next is the last line.
+  expect(text).toMatch(/ Stop with Ctrl-C;.*\n\nSet up the dashboard: \S+\/setup\?token=\w+\n$/);
 
   const [newest, drafts, one] = curlLines(text);
   const ask = async (

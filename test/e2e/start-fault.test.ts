@@ -72,7 +72,7 @@ describe('a server that cannot write to its database exits with one line and nev
     const release = holdWriteLock();
     try {
       expect(await failedStart(() => startTidings(dataDir()))).toBe(
-        'ended with 1: error: The database is busy: another process has been writing to it for 5 seconds. Run the command again\n',
+        'ended with 1: error: The database is busy: another process has been writing to it for 5 seconds. Run the command again.\n',
       );
     } finally {
       release();

@@ -39,6 +39,16 @@ const identities = async (integrationId: string) =>
     ({ fullName, providerId }) => [fullName, providerId],
   );
 
+test('a repository can be given as its URL, wherever it is named', async () => {
+  const { integrationId } = await connect(['https://github.com/acme/rocket/tree/main']);
+  expect((await identities(integrationId)).map(([name]) => name)).toEqual(['acme/rocket']);
+  world.github.addRepository('acme/lander', { rights: { ann: 'admin' } });
+  await addPlace(world.deps, integrationId, 'git@github.com:acme/lander.git');
+  expect((await identities(integrationId)).map(([name]) => name)).toEqual(['acme/lander', 'acme/rocket']);
+  await removePlace(world.deps, integrationId, 'https://github.com/acme/lander/');
+  expect((await identities(integrationId)).map(([name]) => name)).toEqual(['acme/rocket']);
+});
+
 const NOTHING = { atGithub: [], integrations: 0, repositories: 0, hooks: 0 };
 
 describe('connecting', () => {

@@ -35,7 +35,7 @@ describe('backup --key-only', () => {
     const { exitCode, stdout } = await run(['backup', '--key-only', file()], POSTGRES);
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
-      stdout: `The secret key is in ${file()}. It opens the secrets of each backup: keep it apart from them.\n`,
+      stdout: `The secret key is in ${file()}. It decrypts the secrets of every backup: store it apart from them.\n`,
     });
     expect(readFileSync(file(), 'utf8')).toBe(`${KEY}\n`);
     expect(statSync(file()).mode & 0o777).toBe(0o600);
@@ -57,7 +57,7 @@ describe('backup --key-only', () => {
   });
 
   test.each<[string, () => string[], number, string]>([
-    ['there is no key', () => ['--key-only', file()], 1, 'There is no key to store'],
+    ['there is no key', () => ['--key-only', file()], 1, 'There is no key to back up'],
     ['the target is in a store', () => ['--key-only', 's3://bucket/key'], 1, 'is written to a path'],
     ['the target is a folder', () => ['--key-only', folder.path], 1, 'is no ordinary file'],
     [

@@ -75,13 +75,13 @@ describe('a backup', () => {
     expect(without.includes(key)).toBe(false);
     const { stdout } = await cli(dataDir(), ['backup', `${file()}-2`]);
     expect(stdout).toContain(
-      'The secret key is not in it: keep secret.key, or SECRET_KEY, somewhere else too.',
+      'The backup does not include the secret key. Store secret.key, or SECRET_KEY, in another safe place',
     );
 
     expect(await backup('--force', '--with-key')).toMatchObject({ includesKey: true });
     expect(readFileSync(file(), 'latin1').includes(key)).toBe(true);
     const withKey = await cli(dataDir(), ['backup', `${file()}-3`, '--with-key']);
-    expect(withKey.stdout).toContain('The secret key is in it: keep it as you keep the key.');
+    expect(withKey.stdout).toContain('The backup includes the secret key. Store it as safely as the key.');
   });
 
   test('replaces no file, unless it is told to', async () => {

@@ -283,7 +283,7 @@ describe('a bad record names file, line and field, and nothing of the file is wr
     ['no object', 'p.json', `[${good},\n5]`, 'p.json:2: must be a post, as a JSON object'],
     ['no array', 'p.json', '{}', 'p.json:1: must be a JSON array of posts'],
     ['broken JSON', 'p.json', `[${good},\n{"title": }]`, 'p.json:2: is not valid JSON: ValueExpected'],
-    ['nothing', 'p.json', '[]', 'p.json:1: holds no posts, read as json (see --format)'],
+    ['nothing', 'p.json', '[]', 'p.json:1: has no posts when read as json. Another format? Set --format.'],
     ['a broken line', 'p.jsonl', `${good}\n{"title"\n`, 'p.jsonl:2: is not valid JSON'],
     ['a bad line', 'p.jsonl', `${good}\n\n{"content": "x"}`, 'p.jsonl:3: title is missing'],
     ['bad front matter', 'a.md', '---\ntitle: [\n---\nx', 'a.md:1: front matter is not valid YAML'],
@@ -316,13 +316,13 @@ describe('a bad record names file, line and field, and nothing of the file is wr
       'a changelog without versions',
       'CHANGELOG.md',
       '# Changelog\n\nSoon.',
-      'CHANGELOG.md:1: holds no posts, read as changelog (see --format)',
+      'CHANGELOG.md:1: has no posts when read as changelog. Another format? Set --format.',
     ],
     [
       'a file of no known kind',
       'posts.csv',
       'a,b',
-      'posts.csv: cannot tell the format from the name; say --format json|jsonl|markdown|changelog',
+      'posts.csv: unknown format. Set --format to json, jsonl, markdown, changelog.',
     ],
   ])('%s', async (_, name, text, message) => {
     const failure = await importText(name, text).catch((error: Error) => error);

@@ -2,6 +2,7 @@ import { expect } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Terminal } from '../../src/cli/terminal.ts';
 import { runCli } from '../../src/cli.ts';
 
 export interface CliResult {
@@ -16,14 +17,11 @@ export function temporaryFolder(): { path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Runs one command in this process, on a data folder, with nothing from the real environment. */
+/** Runs one command in this process, on a data folder, with nothing from the real environment and no terminal. */
 export async function cli(
   dataDir: string,
   words: readonly string[],
-  {
-    environment = {},
-    isInteractive = false,
-  }: { environment?: Record<string, string>; isInteractive?: boolean } = {},
+  { environment = {}, ...terminal }: { environment?: Record<string, string> } & Partial<Terminal> = {},
 ): Promise<CliResult> {
   let stdout = '';
   let stderr = '';
@@ -36,7 +34,12 @@ export async function cli(
       writeError: (text) => {
         stderr += text;
       },
-      isInteractive,
+      isInteractive: false,
+      width: Number.POSITIVE_INFINITY,
+      hasColor: false,
+      errorHasColor: false,
+      hasSymbols: true,
+      ...terminal,
     },
   });
   return { exitCode, stdout, stderr };

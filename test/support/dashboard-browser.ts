@@ -26,10 +26,9 @@ export async function openDashboard(
   environment: Record<string, string> = {},
 ): Promise<OpenDashboard> {
   const folder = temporaryFolder();
-  const until = words.includes('--demo') ? 'Stop with Ctrl-C' : 'Set up the dashboard';
   const [browser, server] = await Promise.all([
     launchBrowser(),
-    startTidings(folder.path, words, { until, environment }),
+    startTidings(folder.path, words, { until: 'Set up the dashboard', environment }),
   ]);
   const close = async () => {
     await browser.close();

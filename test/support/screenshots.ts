@@ -100,7 +100,7 @@ if (import.meta.main) {
   const provider = startProviders();
   try {
     await withServer(browser, 'empty', [], 'Set up the dashboard');
-    await withServer(browser, 'full', ['--demo'], 'Stop with Ctrl-C', provider);
+    await withServer(browser, 'full', ['--demo'], 'Set up the dashboard', provider);
   } finally {
     provider.stop();
     await browser.close();

@@ -88,6 +88,7 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
       overrides.openProviderApi ??
       (() => Promise.reject(new Error('this test has no stand-in for a provider'))),
     publicUrl: overrides.publicUrl ?? (() => PUBLIC_URL),
+    ...(overrides.providerUrls === undefined ? {} : { providerUrls: overrides.providerUrls }),
   };
   const deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };
   const app = createApp(
@@ -95,7 +96,6 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
       ...deps,
       compose: async (recipe, material) => composeDraft(recipe, material),
       ...(overrides.render === undefined ? {} : { render: overrides.render }),
-      ...(overrides.providerUrls === undefined ? {} : { providerUrls: overrides.providerUrls }),
       clientIpHeader: overrides.clientIpHeader,
       organizationCreation: overrides.organizationCreation ?? 'owners',
     },

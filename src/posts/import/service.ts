@@ -219,7 +219,7 @@ function readRecords(file: SourceFile, options: ImportOptions) {
   const format = options.format ?? formatOf(file);
   const parsed = parsers[format](file);
   if (parsed.records.length === 0) {
-    throw importError(file, 1, `holds no posts, read as ${format}`, 'no_posts');
+    throw importError(file, 1, `has no posts when read as ${format}`, 'no_posts');
   }
   const source = options.source ?? sourceOf(file.name);
   const records = parsed.records.map(({ fields, key, lineOf }, index): CheckedRecord => {
@@ -256,7 +256,7 @@ function formatOf({ name, text }: SourceFile): ImportFormat {
   if (/\.(md|markdown|mdx)$/i.test(name)) {
     return isChangelogName(name) && !FRONT_MATTER.test(text) ? 'changelog' : 'markdown';
   }
-  throw new AppError(400, `${name}: cannot tell the format from the name`, { code: 'unknown_format' });
+  throw new AppError(400, `${name}: unknown format`, { code: 'unknown_format' });
 }
 
 function sourceOf(path: string): string {

@@ -1,5 +1,6 @@
 import { codeHost, gitEvents } from '../git-events.ts';
 import { type EventHandler, type Provider, parseJsonObject, signedBy } from '../provider.ts';
+import { repositoryName } from '../repository-url.ts';
 import { samples } from './samples.ts';
 
 const signing = signedBy(
@@ -28,6 +29,8 @@ const push: EventHandler = {
 export const forgejo: Provider<'forgejo'> = {
   id: 'forgejo',
   name: 'Forgejo',
+  // Tidings does not know where it runs.
+  placeName: (text) => repositoryName(text, null),
   api: null,
   ...signing,
   // Forgejo signs the payload, also when it sends the payload in a form.
@@ -47,10 +50,8 @@ export const forgejo: Provider<'forgejo'> = {
       ['Keep the method POST and the content type ', { code: 'application/json' }, '.'],
       ['Choose custom events: Push, Modification of pull requests, and Releases.'],
     ],
-    shortSteps: (
-      repository,
-    ) => `At ${repository === null ? 'each one' : repository}, under Settings, Webhooks, Add webhook, Forgejo: paste the URL and the secret, keep the
-content type application/json, and choose Push, Modification of pull requests, and Releases.`,
+    shortSteps: (repository) =>
+      `At ${repository ?? 'each repository'}, open Settings, Webhooks, Add webhook, Forgejo. Paste ${repository === null ? 'its' : 'the'} URL and the secret. Keep the content type application/json. Choose Push, Modification of pull requests, and Releases.`,
     redelivery:
       'Forgejo does not retry by itself. Its page of the webhook lists recent deliveries and can replay each.',
   },

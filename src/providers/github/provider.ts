@@ -1,12 +1,16 @@
 import { codeHost } from '../git-events.ts';
 import { type Phrase, type Provider, signedBy } from '../provider.ts';
+import { repositoryName } from '../repository-url.ts';
 import { events } from './events.ts';
 import { samples } from './samples.ts';
+import { webOf } from './site.ts';
 
 /** GitHub, and GitHub Enterprise: docs.github.com/webhooks. */
 export const github: Provider<'github'> = {
   id: 'github',
   name: 'GitHub',
+  placeName: (text, apiUrl = 'https://api.github.com') =>
+    repositoryName(text, new URL(webOf(apiUrl)).hostname),
   api: {
     async open(baseUrl, token, options) {
       const { githubApi } = await import('./api/index.ts');
@@ -17,11 +21,9 @@ export const github: Provider<'github'> = {
     words: {
       label: 'GitHub token',
       option:
-        'a token that may administer their webhooks, which are then made; - reads it from standard input',
-      list: 'list the repositories that the token can administer, and connect nothing',
-      help: `
-The token: fine-grained with the repository permission "Webhooks: read and write", or classic with the scope
-admin:repo_hook. With a token and without --repository, what it can administer is listed.`,
+        'Token that may administer webhooks, which Tidings then creates; - reads it from standard input',
+      list: 'List the repositories that the token can administer, and connect nothing',
+      help: `The token is fine-grained with the repository permission "Webhooks: read and write", or classic with the scope admin:repo_hook. Without --repository, --token lists the repositories that the token can administer.`,
       hint(baseUrl) {
         const isCloud = baseUrl === null || new URL(baseUrl).host === 'api.github.com';
         const link = (text: string, path: string): Phrase =>
@@ -73,13 +75,12 @@ admin:repo_hook. With a token and without --repository, what it can administer i
       ],
       ['Paste the URL and the secret.'],
       ['Choose the content type ', { code: 'application/json' }, '.'],
-      ['Choose the events that you want: releases, pushes and pull requests become posts.'],
+      ['Choose the events: releases, pushes and pull requests become posts.'],
     ],
     shortSteps: (repository) =>
       repository === null
-        ? `At each one, under Settings, Webhooks, Add webhook: paste its URL and the secret, choose the content type
-application/json, and the events that you want.`
-        : `At https://github.com/${repository}/settings/hooks/new: paste the URL and the secret, choose the content type
-application/json, and the events that you want.`,
+        ? 'At each repository, open Settings, Webhooks, Add webhook. Paste its URL and the secret. Choose the content type application/json and the events.'
+        : `Open https://github.com/${repository}/settings/hooks/new
+Paste the URL and the secret. Choose the content type application/json and the events.`,
   },
 };

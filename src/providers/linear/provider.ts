@@ -13,6 +13,7 @@ const MAX_AGE_MS = DAY_MS;
 export const linear: Provider<'linear'> = {
   id: 'linear',
   name: 'Linear',
+  placeName: (text) => text.trim(),
   hasRepositories: false,
   sendsForms: false,
   requiresHttps: true,
@@ -26,8 +27,8 @@ export const linear: Provider<'linear'> = {
     words: {
       label: 'Linear API key',
       option:
-        "an API key of one of the workspace's admins, with which the webhook is made; - reads it from standard input",
-      list: 'list the teams that the token can see, and connect nothing',
+        'API key of an admin of the workspace, with which Tidings creates the webhook; - reads it from standard input',
+      list: 'List the teams that the token can see, and connect nothing',
       help: '',
       hint: () => [
         { text: 'A personal API key', href: 'https://linear.app/settings/account/security' },
@@ -72,9 +73,8 @@ export const linear: Provider<'linear'> = {
       ['Paste the URL and the secret.'],
       ['Choose Issues, Projects and Project updates.'],
     ],
-    shortSteps:
-      () => `At Linear: Settings, API, New webhook. Paste the URL and the secret, and choose Issues, Projects and
-Project updates.`,
+    shortSteps: () =>
+      'At Linear, open Settings, API, New webhook. Paste the URL and the secret. Choose Issues, Projects and Project updates.',
     redelivery: 'Linear has no list of its deliveries. It retries a failed one by itself, for up to 7 hours.',
   },
 };

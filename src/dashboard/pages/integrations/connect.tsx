@@ -32,10 +32,10 @@ async function connectByHand(visit: MemberVisit, type: IntegrationType): Promise
     visit,
     RepositoryForm,
     async (fields) => {
-      const repository = providerOf(type).hasRepositories ? fields.repository.trim() : undefined;
+      const given = providerOf(type).hasRepositories ? fields.repository : undefined;
       const shown = await once(deps, form.get('mark'), async () => {
-        const connected = await connectIntegration(deps, type, organization.id, repository);
-        return showConnected(base, type, connected, repository);
+        const connected = await connectIntegration(deps, type, organization.id, given);
+        return showConnected(base, type, connected, connected.repositories[0]?.repository);
       });
       const notice =
         'This form was sent before. No other integration was created. If you did not copy the secret, open the integration and rotate it.';
@@ -201,7 +201,7 @@ async function showChoice(
             name="others"
             value={form.get('others') ?? ''}
             required={false}
-            hint="The token can see more than are listed here. Enter them as OWNER/NAME, separated by spaces."
+            hint="The token can see more than are listed here. Enter them as OWNER/NAME or URL, separated by spaces."
           />
         ) : null}
       </Form>

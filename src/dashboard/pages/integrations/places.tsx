@@ -22,7 +22,7 @@ const MAX_UNFILTERED = 8;
 
 /** A repository that is connected by its name. */
 export const RepositoryForm = Type.Object({
-  repository: Type.String({ label: 'Repository', hint: 'As OWNER/NAME, such as acme/rocket.' }),
+  repository: Type.String({ label: 'Repository', hint: 'OWNER/NAME, such as acme/rocket, or its URL.' }),
 });
 
 export const placePages: readonly Page[] = [

@@ -3,6 +3,7 @@ import { paginateRest } from '@octokit/plugin-paginate-rest';
 import { type Clock, systemClock } from '../../../lib/time.ts';
 import { ProviderProblem } from '../../api.ts';
 import { type ApiService, apiFetch, notTheApi, serviceAt } from '../../api-fetch.ts';
+import { webOf } from '../site.ts';
 import { type Context, lacksScope, problemOf, refusalOf } from './problems.ts';
 import { repositoryOf } from './responses.ts';
 import { words } from './words.ts';
@@ -147,12 +148,6 @@ export function repositoryPath(context: Context): { owner: string; repo: string 
 export function hookPath(context: Context, hookId: string) {
   if (/^\d{1,15}$/.test(hookId)) return { ...repositoryPath(context), hook_id: Number(hookId) };
   throw new ProviderProblem('hook-not-found', words.noHook(context, hookId));
-}
-
-/** The site of an API such as `https://api.github.com`, `https://HOST/api/v3` or `https://api.SUB.ghe.com`. */
-export function webOf(baseUrl: string): string {
-  const { origin, protocol, host } = new URL(baseUrl);
-  return /^api\.(github\.com|[^.]+\.ghe\.com)$/.test(host) ? `${protocol}//${host.slice(4)}` : origin;
 }
 
 /** Resolves with a JSON body, an empty one, or a status of 500 and more: a failing GitHub sends a page. */

@@ -1,0 +1,36 @@
+import { invalidField } from '../lib/validation.ts';
+
+const MAX_LENGTH = 2_000;
+
+/** `https://host/…` or `ssh://git@host:22/…`, `git@host:…`, or `host.example/owner/name` without a scheme. */
+const URL_FORMS = [
+  /^[a-z][a-z+.-]*:\/\/(?:[^@/\s]*@)?(?<host>[^/:@\s]+)(?::\d+)?(?:\/(?<path>\S*))?$/i,
+  /^[^@/:\s]+@(?<host>[^/:@\s]+):(?<path>\S*)$/,
+  /^(?<host>[\w-]+(?:\.[\w-]+)+)(?::\d+)?\/(?<path>[^/\s]+\/\S+)$/,
+];
+
+/**
+ * The name of a repository that a person typed or pasted: `owner/name` from its URL, other text as it is. `host`: the site
+ * of the repositories; null for any. Throws `AppError` 400 for a URL of another site or of no repository, and repeats
+ * nothing of it, since a URL can hold a token.
+ */
+export function repositoryName(text: string, host: string | null): string {
+  const given = text.trim();
+  const hasHostOnly = host !== null && given.toLowerCase().startsWith(`${host}/`);
+  const url = hasHostOnly ? `https://${given}` : given;
+  const parts = URL_FORMS.map((form) => form.exec(url.slice(0, MAX_LENGTH))?.groups).find(Boolean);
+  if (parts === undefined) return given;
+  const [owner, name] = (parts.path ?? '')
+    .replace(/[?#].*$/, '')
+    .split('/')
+    .filter(Boolean);
+  const repository = name?.replace(/\.git$/, '');
+  if (owner && repository && isSite(parts.host ?? '', host)) return `${owner}/${repository}`;
+  const site = host === null ? '' : ` at ${host}`;
+  throw invalidField('repository', `must be OWNER/NAME or the URL of a repository${site}`);
+}
+
+/** Some sites also use `www.` and, for SSH behind a firewall, `ssh.`. */
+function isSite(actual: string, host: string | null): boolean {
+  return host === null || actual.toLowerCase().replace(/^(?:www|ssh)\./, '') === host;
+}
