@@ -19,7 +19,9 @@ import { linkPages } from './pages/links.tsx';
 import { autosavePages } from './pages/posts/autosave.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
 import { listPages } from './pages/posts/list.tsx';
+import { selectionPages } from './pages/posts/selection.tsx';
 import { suggestionPages } from './pages/posts/suggestion.tsx';
+import { trashPages } from './pages/posts/trash.tsx';
 import { versionPages } from './pages/posts/versions.tsx';
 import { auditPages } from './pages/settings/audit.tsx';
 import { keyPages } from './pages/settings/keys.tsx';
@@ -36,9 +38,11 @@ export const pages: readonly Page[] = [
   ...accountPages,
   ...startPages,
   ...listPages,
+  ...selectionPages,
   ...editorPages,
   ...autosavePages,
   ...suggestionPages,
+  ...trashPages,
   ...versionPages,
   ...deliveryLogPages,
   ...deliveryPages,

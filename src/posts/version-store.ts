@@ -134,14 +134,6 @@ export async function findVersion(
   return (await tx.select().from(postVersions).where(isWanted).get()) ?? null;
 }
 
-/** For posts that are deleted for good. */
-export async function deleteVersions(tx: WriteTx, postIds: readonly string[]): Promise<void> {
-  await tx
-    .delete(postVersions)
-    .where(inArray(postVersions.postId, [...postIds]))
-    .run();
-}
-
 const columns = getTableColumns(postVersions);
 const { title: _title, markdown: _markdown, ...headColumns } = columns;
 

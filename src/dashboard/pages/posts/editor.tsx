@@ -4,14 +4,15 @@ import type { ComponentChildren, VNode } from 'preact';
 import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../../posts/model.ts';
-import { createPost, deletePost, editPost, plainTextFor } from '../../../posts/service.ts';
+import { createPost, editPost, plainTextFor } from '../../../posts/service.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { type FieldState, formState, readFields, submit } from '../../submission.ts';
-import { Copy, Select, Status, When } from '../../view/elements.tsx';
-import { Action, Field, FormError, TextArea } from '../../view/form.tsx';
+import { Copy, Select, When } from '../../view/elements.tsx';
+import { Field, FormError, TextArea } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { proseOf } from '../../view/prose.tsx';
-import { describeOrigin, originOf, typeNames, typeOptions } from './list.tsx';
+import { describeOrigin, originOf, typeOptions } from './origin.ts';
+import { isOfPanel, publishPages, publishPanel, publishScript } from './publish.tsx';
 import { Conflict, findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
 import { editorScripts, Toolbar } from './toolbar.tsx';
 
@@ -74,12 +75,7 @@ export const editorPages: readonly Page[] = [
     ),
   ),
 
-  post(`${POST}/delete`, 'member', async (visit) => {
-    const { id, title } = (await requirePost(visit)).post;
-    await deletePost(visit.deps, id);
-    const short = title.length > 80 ? `${title.slice(0, 79)}…` : title;
-    return redirect(`${visit.base}/posts`, `Deleted “${short.toWellFormed()}”.`);
-  }),
+  ...publishPages(showEditor),
 ];
 
 function resultOf(before: PostStatus, after: PostStatus): string {
@@ -137,8 +133,9 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const now = deps.clock.now();
   const posted = readFields(EditForm, form);
   const text = { title: posted.title ?? post.title, markdown: posted.markdown ?? post.markdown };
-  const { fields, problem } = formState(EditForm, text, error);
-  const isConflict = error?.status === 409;
+  const ofText = isOfPanel(visit) ? undefined : error;
+  const { fields, problem } = formState(EditForm, text, ofText);
+  const isConflict = error?.code === 'post_changed';
   const suggestion = isConflict ? null : await findSuggestion(deps, post);
   const isStored = text.markdown === post.markdown;
   const preview = await previewOf(deps, isStored ? post : { ...text, contentType: post.contentType });
@@ -149,17 +146,23 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
       <PageHead
         title="Edit post"
         crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
-        status={<Status status={post.status} />}
         actions={<EditorBar post={post} />}
       />
-      <Columns details={<Details post={post} path={path} source={source} now={now} />}>
+      <Columns
+        details={
+          <>
+            {await publishPanel(visit, { post, path }, error)}
+            <Details post={post} path={path} source={source} now={now} />
+          </>
+        }
+      >
         {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} now={now} />}
         <EditorForm
           action={path}
           autosave={`${path}/autosave`}
           status={post.status}
           person={user.id}
-          isUnsaved={error !== undefined}
+          isUnsaved={error !== undefined && !isOfPanel(visit)}
           problem={isConflict ? null : problem}
           conflict={isConflict ? <Conflict post={post} path={path} typed={text} /> : null}
           seen={post.updatedAt}
@@ -169,7 +172,7 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
         </EditorForm>
       </Columns>
     </div>,
-    { section: 'posts', error, scripts: editorScripts },
+    { section: 'posts', error, scripts: [...editorScripts, publishScript] },
   );
 }
 
@@ -293,23 +296,13 @@ async function previewOf(
   );
 }
 
-/** The buttons belong to the form below. Enter presses the first. */
+/** The button belongs to the form below. Enter presses it, because it comes before those of the panel. */
 function EditorBar({ post: { status, contentType } }: { post: Post }) {
-  const isDraft = status === 'draft';
   return (
     <>
       {contentType === 'linkedin_post' ? <Copy text="plain-text" label="Copy the text" /> : null}
-      <button type="submit" form="post" class={isDraft ? 'button' : 'button go'}>
+      <button type="submit" form="post" class={status === 'draft' ? 'button' : 'button go'}>
         Save
-      </button>
-      <button
-        type="submit"
-        form="post"
-        name="status"
-        value={isDraft ? 'published' : 'draft'}
-        class={isDraft ? 'button go' : 'button'}
-      >
-        {isDraft ? 'Publish' : 'Unpublish'}
       </button>
     </>
   );
@@ -333,34 +326,14 @@ function Details({ post, path, source, now }: Shown & { source: string | undefin
     </a>
   );
   return (
-    <>
-      <Facts
-        facts={[
-          ['Type', typeNames[post.contentType]],
-          ['Source', link ?? words ?? 'Written or imported by hand'],
-          ['Author', author],
-          ['Delivery', source && <a href={source}>Open delivery</a>],
-          ['Date', <When at={post.createdAt} now={now} />],
-          ['Changed', post.updatedAt === post.createdAt ? null : <When at={post.updatedAt} now={now} />],
-          ['Versions', <a href={`${path}/versions`}>Version history</a>],
-        ]}
-      />
-      <DeletePost post={post} path={path} />
-    </>
-  );
-}
-
-function DeletePost({ post, path }: Shown) {
-  const { title, status } = post;
-  return (
-    <details class="danger">
-      <summary>Delete this post</summary>
-      <p>
-        This deletes <strong>{title}</strong> for good.{' '}
-        {status === 'published' ? 'The API stops returning it at once. ' : ''}
-        {originOf(post).deliveryId === null ? '' : 'Its events do not create it again.'}
-      </p>
-      <Action to={`${path}/delete`} label="Delete for good" kind="bad" />
-    </details>
+    <Facts
+      facts={[
+        ['Source', link ?? words ?? 'Written or imported by hand'],
+        ['Author', author],
+        ['Delivery', source && <a href={source}>Open delivery</a>],
+        ['Changed', post.updatedAt === post.createdAt ? null : <When at={post.updatedAt} now={now} />],
+        ['Versions', <a href={`${path}/versions`}>Version history</a>],
+      ]}
+    />
   );
 }

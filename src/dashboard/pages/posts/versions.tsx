@@ -13,7 +13,7 @@ import { get, type MemberVisit, type Page, post, redirect, view } from '../../pa
 import { Empty, LinkButton, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { Columns, PageHead } from '../../view/layout.tsx';
-import { typeNames } from './list.tsx';
+import { typeNames } from './origin.ts';
 import { Difference, requirePost, type Shown } from './suggestion.tsx';
 
 const VERSIONS = '/dashboard/:organizationId/posts/:postId/versions';
