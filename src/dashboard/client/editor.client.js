@@ -1,6 +1,8 @@
 // Saves what a person types. A draft is saved by itself; a text that did not reach the server stays in this browser.
 
 const AUTOSAVE_MS = 1000;
+/** Somebody who types on and on is saved this often. */
+const MAX_WAIT_MS = 10_000;
 const COPY_MS = 300;
 const MAX_RETRY_MS = 30_000;
 /** Browsers send at most 64 KiB while a page closes. */
@@ -15,23 +17,29 @@ const conflict = document.getElementById('conflict');
 const note = document.getElementById('unsaved-copy');
 
 const current = () => ({ title: title.value, markdown: text.value });
-const isSame = (one, other) => one?.title === other?.title && one?.markdown === other?.markdown;
+/** The server trims titles. */
+const isSame = (one, other) => one?.title.trim() === other?.title.trim() && one?.markdown === other?.markdown;
 
 /** The newest text that the server has; null when it refused the text of this page. */
 let saved =
   form.dataset.unsaved === undefined ? { title: title.defaultValue, markdown: text.defaultValue } : null;
 /** A text that was sent, while its outcome is unknown: it is sent again first, so that it is no conflict. */
 let unanswered = null;
-let isStopped = form.querySelector('.problem') !== null || conflict.childElementCount > 0;
+let isStopped = conflict.childElementCount > 0;
 let isLeaving = false;
+let isSigningOut = false;
 let sending = null;
 let retries = 0;
 let saveTimer;
+/** When the oldest text that is not sent yet was typed; null when all was sent. */
+let waitingSince = null;
 let copyTimer;
 
 const isDirty = () => !isSame(saved, current());
 const savesItself = () => form.dataset.status !== 'published' && !isStopped;
-mark.value = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join('');
+mark.value = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+  byte.toString(16).padStart(2, '0'),
+).join('');
 
 function announce(words) {
   if (status.textContent !== words) status.textContent = words;
@@ -59,6 +67,7 @@ async function save({ isExplicit = false, isLast = false } = {}) {
 
 async function send(sent, isExplicit, isLast) {
   unanswered = sent;
+  waitingSince = null;
   // Most requests are too quick for a word about them.
   const slow = setTimeout(() => announce('Saving…'), 500);
   try {
@@ -180,7 +189,7 @@ function readCopy() {
 
 function keepCopy() {
   clearTimeout(copyTimer);
-  if (found !== null) return;
+  if (found !== null || isSigningOut) return;
   const copy = { ...current(), seen: seen.value, mark: mark.value, at: Date.now() };
   try {
     localStorage.setItem(copyKey(), JSON.stringify(copy));
@@ -242,7 +251,8 @@ form.addEventListener('input', ({ target }) => {
   copyTimer = setTimeout(keepCopy, COPY_MS);
   if (savesItself()) {
     // While the server is away, typing does not hasten the next attempt.
-    if (retries === 0) schedule(AUTOSAVE_MS);
+    waitingSince ??= Date.now();
+    if (retries === 0) schedule(Math.min(AUTOSAVE_MS, waitingSince + MAX_WAIT_MS - Date.now()));
     if (status.textContent === 'Saved') announce('');
   } else if (!isStopped) announce(isDirty() ? 'Not saved yet' : '');
 });
@@ -269,6 +279,8 @@ document.addEventListener(
       sending !== null || (isDirty() && savesItself() && (!isOwn || form.dataset.status === 'new'));
     if (!mustSave || isLeaving) {
       isLeaving = true;
+      // Signing out removes the copies of this browser: keep none while the page closes.
+      if (sent.action.endsWith('/sign-out')) isSigningOut = true;
       return;
     }
     event.preventDefault();
@@ -300,9 +312,10 @@ addEventListener('beforeunload', (event) => {
   event.preventDefault();
 });
 addEventListener('pagehide', () => {
-  if (!isDirty() || isLeaving) return;
+  if (!isDirty()) return;
+  // Also beside a form that is sent, which may not arrive. The next page removes a copy of what the server has.
   keepCopy();
-  void save({ isLast: true });
+  if (!isLeaving) void save({ isLast: true });
 });
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'hidden' && isDirty() && !isLeaving) {
@@ -311,5 +324,7 @@ document.addEventListener('visibilitychange', () => {
   }
 });
 addEventListener('pageshow', ({ persisted }) => {
-  if (persisted) isLeaving = false;
+  if (!persisted) return;
+  isLeaving = false;
+  isSigningOut = false;
 });
