@@ -2,7 +2,7 @@ import type { WriteTx } from '../../db/engine.ts';
 import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
 import { deleteExpiredAudit } from '../audit/store.ts';
 import { countExpired } from '../deliveries/count-store.ts';
-import { deleteExpiredClaims, deleteExpiredDeliveries } from '../deliveries/store.ts';
+import { deleteExpiredClaims, deleteExpiredDeliveries, deleteExpiredResults } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../integrations/sync.ts';
@@ -122,7 +122,7 @@ const BATCH = 100;
 const REST_MS = 5;
 
 /**
- * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries and audit events after their retention,
+ * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries with their results and audit events after their retention,
  * limits on guessing, and marks of forms. In small batches, each a commit of its own, with a rest between them. `signal`
  * ends it early, between two batches.
  */
@@ -133,7 +133,12 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
   const deliveryIds = await drainWith(deleteExpiredClaims);
   const logs = await drainWith(deleteExpiredDeliveries);
   // Not counted: scripts read `logs` as entries of the delivery log.
-  for (const deleteExpired of [deleteExpiredAudit, deleteExpiredThrottles, deleteExpiredFormMarks])
+  for (const deleteExpired of [
+    deleteExpiredResults,
+    deleteExpiredAudit,
+    deleteExpiredThrottles,
+    deleteExpiredFormMarks,
+  ])
     await drainWith(deleteExpired);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
 }
