@@ -124,7 +124,7 @@ export type Result = Awaited<ReturnType<typeof listResults>>[number];
 
 /** The results of log entries of one organization, at most `MAX_RESULTS` for each on average. */
 export async function listResults(tx: ReadTx, organizationId: string, deliveryIds: readonly string[]) {
-  const { title, status, contentType } = posts;
+  const { title, status } = posts;
   const { deliveryId, triggerId, scope, eventKey, outcome, error } = deliveryResults;
   return tx
     .select({
@@ -135,7 +135,7 @@ export async function listResults(tx: ReadTx, organizationId: string, deliveryId
       outcome,
       error,
       trigger: { id: triggers.id, event: triggers.event, enabled: triggers.enabled },
-      post: { id: posts.id, title, status, contentType },
+      post: { id: posts.id, title, status },
       run: { status: triggerRuns.status, attempts: triggerRuns.attempts, dueAt: triggerRuns.dueAt },
     })
     .from(deliveryResults)
