@@ -6,6 +6,7 @@ import type { DashboardDeps, Page } from './page.ts';
 import { accountPages } from './pages/account.tsx';
 import { deliveryLogPages } from './pages/deliveries/list.tsx';
 import { deliveryPages } from './pages/deliveries/one.tsx';
+import { explorerPages } from './pages/explorer/page.tsx';
 import { changePages } from './pages/integrations/changes.tsx';
 import { checkPages } from './pages/integrations/check.tsx';
 import { connectPages } from './pages/integrations/connect.tsx';
@@ -17,7 +18,9 @@ import { tokenPages } from './pages/integrations/token.tsx';
 import { linkPages } from './pages/links.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
 import { listPages } from './pages/posts/list.tsx';
+import { selectionPages } from './pages/posts/selection.tsx';
 import { suggestionPages } from './pages/posts/suggestion.tsx';
+import { trashPages } from './pages/posts/trash.tsx';
 import { auditPages } from './pages/settings/audit.tsx';
 import { keyPages } from './pages/settings/keys.tsx';
 import { memberPages } from './pages/settings/members.tsx';
@@ -33,8 +36,10 @@ export const pages: readonly Page[] = [
   ...accountPages,
   ...startPages,
   ...listPages,
+  ...selectionPages,
   ...editorPages,
   ...suggestionPages,
+  ...trashPages,
   ...deliveryLogPages,
   ...deliveryPages,
   ...integrationListPages,
@@ -46,6 +51,7 @@ export const pages: readonly Page[] = [
   ...checkPages,
   ...missedPages,
   ...triggers,
+  ...explorerPages,
   ...organizationPages,
   ...keyPages,
   ...memberPages,
