@@ -17,8 +17,6 @@ export async function findProgress(tx: ReadTx, organizationId: string) {
   };
 }
 
-export type Progress = Awaited<ReturnType<typeof findProgress>>;
-
 const statements = prepared((db) => {
   const id = sql.placeholder('organizationId');
   const one = { one: sql`1` };
