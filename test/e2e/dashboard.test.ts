@@ -132,7 +132,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await appears(log, caused.getByRole('link', { name: 'Rocket 2.4.0: quieter engines' }));
   await log.getByRole('button', { name: 'Replay delivery' }).click();
   await log.getByText('Delivery replayed.').waitFor();
-  await log.getByRole('navigation').getByRole('link', { name: 'Deliveries' }).click();
+  await log.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link').click();
   await log.getByRole('row', { name: /Release v2\.4\.0 published.*replay/ }).waitFor();
   expect(await row.count()).toBe(2);
   await log.close();
