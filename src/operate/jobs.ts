@@ -2,7 +2,7 @@ import type { WriteTx } from '../../db/engine.ts';
 import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
 import { deleteExpiredAudit } from '../audit/store.ts';
 import { countExpired } from '../deliveries/count-store.ts';
-import { deleteExpiredClaims, deleteExpiredDeliveries } from '../deliveries/store.ts';
+import { deleteExpiredClaims, deleteExpiredDeliveries, deleteExpiredResults } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../integrations/sync.ts';
@@ -130,9 +130,9 @@ const BATCH = 100;
 const REST_MS = 5;
 
 /**
- * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries and audit events after their retention,
- * limits on guessing, marks of forms, and posts in the trash after 30 days. In small batches, each a commit of its own, with a rest between them. `signal`
- * ends it early, between two batches.
+ * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries with their results and audit events after
+ * their retention, limits on guessing, marks of forms, and posts in the trash after 30 days. In small batches, each a
+ * commit of its own, with a rest between them. `signal` ends it early, between two batches.
  */
 export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal) {
   // With a key, because deliveries go on meanwhile.
@@ -141,7 +141,13 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
   const deliveryIds = await drainWith(deleteExpiredClaims);
   const logs = await drainWith(deleteExpiredDeliveries);
   // Not counted: scripts read `logs` as entries of the delivery log.
-  const others = [deleteExpiredAudit, deleteExpiredThrottles, deleteExpiredFormMarks, deleteExpiredTrash];
+  const others = [
+    deleteExpiredResults,
+    deleteExpiredAudit,
+    deleteExpiredThrottles,
+    deleteExpiredFormMarks,
+    deleteExpiredTrash,
+  ];
   for (const deleteExpired of others) await drainWith(deleteExpired);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
 }

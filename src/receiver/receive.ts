@@ -172,7 +172,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
       }
       if (repository !== null && learned !== null) await learnRepository(tx, repository.id, learned);
       if (action !== null && event !== null && known !== null)
-        await handOver(tx, { integrationId, repositoryId, action }, event, known, now);
+        await handOver(tx, { integrationId, repositoryId, action }, entry, event, known, now);
       const status = result.outcome === 'ignored' ? 'ignored' : 'processed';
       const logged = {
         ...entry,

@@ -35,7 +35,10 @@ export async function replayDelivery(
       );
     }
     const event = toEvent(processed);
-    if (event !== null) await handOver(tx, processed, event, await readHandOver(tx, processed, event), now);
+    if (event !== null) {
+      const known = await readHandOver(tx, processed, event);
+      await handOver(tx, processed, entry, event, known, now);
+    }
     await insertDelivery(tx, { ...entry, bodyHash: null }, now);
   });
   return entry;

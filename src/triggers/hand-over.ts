@@ -10,6 +10,7 @@ import { branchScope } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
+import { insertResult, type ResultEntry } from './results-store.ts';
 
 /** The rows that `handOver` needs, in one round trip. */
 export async function readHandOver(tx: ReadTx, source: EventSource, event: Event) {
@@ -22,12 +23,13 @@ export async function readHandOver(tx: ReadTx, source: EventSource, event: Event
 }
 
 /**
- * In the delivery's transaction, so that an acknowledged delivery becomes a draft. A repeat changes nothing. `known` was
- * read in the same transaction.
+ * In the delivery's transaction, so that an acknowledged delivery becomes a draft. A repeat changes nothing. `entry` is
+ * its log entry. The last argument but `now` was read in the same transaction.
  */
 export async function handOver(
   tx: WriteTx,
   delivery: EventSource & { action: string },
+  entry: ResultEntry,
   event: Event,
   { previous, triggers }: Awaited<ReturnType<typeof readHandOver>>,
   now: Date,
@@ -41,19 +43,30 @@ export async function handOver(
   for (const trigger of triggers) {
     const { id: triggerId, filters } = trigger;
     const kind = kinds[trigger.event];
-    if (kind.content.includes(event.type)) {
+    const isContent = kind.content.includes(event.type);
+    if (isContent) {
       const isMatch = kind.matches(filters, newest);
       const key = { triggerId, repositoryId, type: event.type, key: event.key };
       // An edit makes no post, but it may make an event match that arrived before.
       if (!isEdit(delivery, event)) await recordArrival(tx, { ...key, isMatch, draftOnly: false });
       else if (isMatch) await recordMatch(tx, key);
     }
-    const scopes = new Set(versions.map((each) => kind.scopeOf(filters, each, repositoryId)));
-    for (const scope of [...scopes].sort()) {
-      if (scope !== null) await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
+    const scopes = versions.map((each) => kind.scopeOf(filters, each, repositoryId)).filter(isScope);
+    const [scope] = scopes;
+    // An event that matched before may leave its draft.
+    const isMatch = [newest, ...versions].some((each) => kind.matches(filters, each));
+    if (scope !== undefined || isContent) {
+      const outcome = scope === undefined || (isContent && !isMatch) ? 'filtered' : 'queued';
+      const eventKey = `${event.type} ${event.key}`;
+      await insertResult(tx, entry, { triggerId, scope: scope ?? '', eventKey, outcome }, now);
+    }
+    for (const each of [...new Set(scopes)].sort()) {
+      await queueRun(tx, { triggerId, scope: each, since, deliveryId }, now);
     }
   }
 }
+
+const isScope = (scope: string | null): scope is string => scope !== null;
 
 /** An edit changes something that was shipped before, such as the notes of a release. */
 function isEdit({ action }: { action: string }, { type }: Event): boolean {

@@ -89,10 +89,11 @@ export async function listDueRuns(
   return rows.map(({ run }) => run).filter((run) => !isUnderWay(run));
 }
 
-/** Removes the run, unless an event queued it again since. */
-export async function finishRun(tx: WriteTx, run: DueRun): Promise<void> {
+/** Removes the run. False when an event queued it again since, or its trigger was deleted. */
+export async function finishRun(tx: WriteTx, run: DueRun): Promise<boolean> {
   const isDone = and(isRun(run), eq(triggerRuns.revision, run.revision));
-  await tx.delete(triggerRuns).where(isDone).run();
+  const finished = tx.delete(triggerRuns).where(isDone).returning({ scope: triggerRuns.scope });
+  return (await finished.all()).length > 0;
 }
 
 /** Counts a failed attempt, and retries the run at `dueAt`. */

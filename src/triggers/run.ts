@@ -11,14 +11,15 @@ import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText, Recipe } from '../drafts/model.ts';
 import { readScope } from '../drafts/store.ts';
-import { type Written, writeDraft } from '../drafts/write.ts';
+import { type Outcome, writeDraft } from '../drafts/write.ts';
 import { eventReader } from '../events/store.ts';
 import { messageOf } from '../lib/app-error.ts';
 import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
-import { OPEN, type PlannedDraft } from './kinds/kind.ts';
+import { keysOf, OPEN, type PlannedDraft } from './kinds/kind.ts';
 import { backOffMs, type Trigger } from './model.ts';
 import { type DueRun, delayRun, finishRun, giveUpRun, listDueRuns, postponeRun } from './queue-store.ts';
+import { failResults, settleRest, settleResults } from './results-store.ts';
 import { findTrigger } from './store.ts';
 
 // A run makes the drafts of one scope: read the events, plan the drafts, compose each, write it. A process holds a lease
@@ -195,19 +196,21 @@ async function* doRun(
   const { db, clock, log } = deps;
   const write = <Result>(work: (tx: WriteTx) => Promise<Result>) => db.write(work, { key: keyOf(run) });
   const failures: unknown[] = [];
+  let last: Awaited<ReturnType<typeof planRun>> = null;
   try {
     let isClosed = true;
     for (let plans = 0; isClosed && plans < MAX_PLANS; plans++) {
       isClosed = false;
       const planned = await db.read((tx) => planRun(tx, run));
       if (planned === null) break;
+      last = planned;
       const { trigger, drafts } = planned;
       for (const draft of drafts) {
         if (signal?.aborted === true) return;
         try {
           const text = draft.material === null ? null : await compose(recipeOf(trigger), draft.material);
-          const written = await write((tx) => writePlanned(tx, deps, trigger, run.scope, draft, text));
-          isClosed ||= written === 'closed';
+          const outcome = await write((tx) => writePlanned(tx, deps, trigger, run.scope, draft, text));
+          isClosed ||= outcome === 'closed';
         } catch (error) {
           if (endsRun(error)) throw error;
           failures.push(error);
@@ -223,17 +226,30 @@ async function* doRun(
   // An aborted run stays queued.
   if (signal?.aborted === true) return;
   const [failure] = failures;
-  if (failure === undefined) return write((tx) => finishRun(tx, run));
+  if (failure === undefined) {
+    return write(async (tx) => {
+      // An event that arrived since is the next run's.
+      if ((await finishRun(tx, run)) && last !== null) {
+        await settleRest(tx, run, kinds[last.trigger.event], last.closedKeys, clock.now());
+      }
+    });
+  }
   const waitMs = backOffMs[run.attempts];
   const { triggerId, scope, attempts } = run;
   const context = { triggerId, scope, attempts: attempts + 1, err: failure };
+  const fail = (change: (tx: WriteTx, error: string) => Promise<void>) =>
+    write(async (tx) => {
+      const error = shortMessageOf(failure);
+      await change(tx, error);
+      await failResults(tx, run, error, clock.now());
+    });
   if (waitMs === undefined) {
     log.error(context, 'a trigger run failed for the last time and was given up');
-    return write((tx) => giveUpRun(tx, run, shortMessageOf(failure)));
+    return fail((tx, error) => giveUpRun(tx, run, error));
   }
   const dueAt = new Date(clock.now().getTime() + waitMs);
   log.warn({ ...context, nextAttemptAt: dueAt.toISOString() }, 'a trigger run failed; retrying later');
-  return write((tx) => postponeRun(tx, run, shortMessageOf(failure), dueAt));
+  return fail((tx, error) => postponeRun(tx, run, error, dueAt));
 }
 
 /** The run failed through no fault of its own. */
@@ -250,22 +266,23 @@ async function planRun(tx: ReadTx, { triggerId, scope, since }: DueRun) {
   const repositoryId = kind.isOfBranch ? repositoryOf(scope) : null;
   const events = eventReader(tx, { integrationId, repositoryId, triggerId });
   const drafts = await readScope(tx, { integrationId, repositoryId }, { triggerId, scope });
-  return { trigger, drafts: await kind.plan({ filters, scope, since, events, drafts }) };
+  const planned = await kind.plan({ filters, scope, since, events, drafts });
+  return { trigger, drafts: planned, closedKeys: drafts.closedKeys };
 }
 
-/** Writes nothing when the trigger was deleted meanwhile. */
+/** Writes a draft and the results of its events; nothing when the trigger was deleted meanwhile. */
 async function writePlanned(
   tx: WriteTx,
   deps: Needs,
   { id: triggerId, organizationId, contentType, publish, event }: Trigger,
   scope: string,
-  { subject, eventKeys, until, draftOnly }: PlannedDraft,
+  { subject, material, eventKeys, until, draftOnly }: PlannedDraft,
   text: DraftText | null,
-): Promise<Written> {
+): Promise<Outcome> {
   if ((await findTrigger(tx, triggerId)) === null) return 'unchanged';
   const name = event.replaceAll('_', ' ');
   const asTrigger = { ...deps, actor: { type: 'trigger', id: triggerId, name, address: null } } as const;
-  return writeDraft(tx, asTrigger, {
+  const { outcome, ...written } = await writeDraft(tx, asTrigger, {
     name: { triggerId, scope, subject },
     organizationId,
     contentType,
@@ -277,6 +294,13 @@ async function writePlanned(
     isOpen: subject === OPEN,
     releaseOf: event === 'release' ? repositoryOf(scope) : null,
   });
+  if (outcome === 'closed') return outcome;
+  // A release without notes consists of changes that it has no keys of.
+  const changes = [...(material?.pushes ?? []), ...(material?.pullRequests ?? [])].flatMap(keysOf);
+  const { postId } = written;
+  const keys = [...written.eventKeys, ...changes];
+  await settleResults(tx, { triggerId, scope }, keys, { outcome, postId }, deps.clock.now());
+  return outcome;
 }
 
 export function recipeOf(trigger: Trigger): Recipe {

@@ -13,6 +13,7 @@ import { kinds, kindsFor } from './kinds/index.ts';
 import type { TriggerKind } from './kinds/kind.ts';
 import { MAX_LAST, type Trigger, TriggerFilters } from './model.ts';
 import { forgetUnmatched, queueRun, recordArrival, retryRuns } from './queue-store.ts';
+import { queuePastResult } from './results-store.ts';
 import * as store from './store.ts';
 import { refusal } from './words.ts';
 
@@ -87,6 +88,8 @@ async function requestReleases(
     await recordArrival(tx, { ...event, isMatch: true, draftOnly: true });
     const scope = branchScope(release.repositoryId, branch);
     await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
+    const past = { integrationId, referenceId: deliveryId };
+    await queuePastResult(tx, past, { triggerId, scope, eventKey: `release ${tag}` }, now);
   }
 }
 

@@ -68,7 +68,7 @@ test('without scripts everything can be done', async () => {
   await follow(page, 'acme/lander');
   await page.getByLabel('Event', { exact: true }).selectOption('release');
   await press(page, 'Send test event');
-  await page.getByText('The test event was sent.').waitFor();
+  await page.getByText('Test event sent.').waitFor();
   const draft = page.getByRole('region', { name: 'Result' }).getByRole('link');
   await until(
     () => page.reload().then(() => draft.count()),

@@ -118,21 +118,21 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await link('acme/rocket').click();
   await page.getByLabel('Event', { exact: true }).selectOption('release');
   await button('Send test event').click();
-  await page.getByText('The test event was sent.').waitFor();
+  await page.getByText('Test event sent.').waitFor();
   const entry = page.url();
   const row = log.getByRole('row', { name: 'Release v2.4.0 published' });
   await row.waitFor();
   expect(await log.getByRole('status').filter({ hasText: '1 new delivery' }).count()).toBe(1);
   expect(await live.getAttribute('aria-pressed')).toBe('true');
 
-  await row.getByRole('link').click();
+  await row.getByRole('link', { name: 'Release v2.4.0 published' }).click();
   await log.waitForURL(entry);
   expect(await log.getByRole('region', { name: 'Payload' }).textContent()).toContain('Quiet mode');
   const caused = log.getByRole('region', { name: 'Result' });
   await appears(log, caused.getByRole('link', { name: 'Rocket 2.4.0: quieter engines' }));
   await log.getByRole('button', { name: 'Replay delivery' }).click();
   await log.getByText('Delivery replayed.').waitFor();
-  await log.getByRole('navigation').getByRole('link', { name: 'Deliveries' }).click();
+  await log.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link').click();
   await log.getByRole('row', { name: /Release v2\.4\.0 published.*replay/ }).waitFor();
   expect(await row.count()).toBe(2);
   await log.close();

@@ -134,49 +134,6 @@ document.addEventListener('keydown', (event) => {
   menu.querySelector('summary').focus();
 });
 
-/** While "Live" is on, new log entries appear and are announced. */
-const live = document.querySelector('button[data-live]');
-const news = document.getElementById('live-news');
-const log = document.getElementById('log');
-if (live !== null && news !== null && log !== null) {
-  let timer;
-  const look = async () => {
-    clearTimeout(timer);
-    if (live.getAttribute('aria-pressed') !== 'true') return;
-    const body = log.querySelector('tbody');
-    const url = new URL(live.dataset.live, location.href);
-    // In an empty log, every entry is new.
-    url.searchParams.set('after', body.rows[0]?.dataset.at ?? `${live.dataset.since}_-`);
-    try {
-      const response = document.hidden ? null : await fetch(url);
-      if (response?.ok && !response.redirected) show(body, await response.text());
-      else if (response !== null) throw new Error(`answered with ${response.status}`);
-    } catch {
-      live.setAttribute('aria-pressed', 'false');
-      news.textContent =
-        'The connection was lost, so new deliveries no longer appear. Reload to see the newest.';
-    }
-    timer = setTimeout(look, 2000);
-  };
-  const show = (body, html) => {
-    const template = document.createElement('template');
-    template.innerHTML = html;
-    const rows = [...template.content.children].filter((row) => document.getElementById(row.id) === null);
-    if (rows.length === 0) return;
-    body.prepend(...rows);
-    log.hidden = false;
-    document.getElementById('log-empty')?.remove();
-    for (const row of rows) row.classList.add('new');
-    news.textContent = rows.length === 1 ? '1 new delivery' : `${rows.length} new deliveries`;
-  };
-  live.addEventListener('click', () => {
-    const isOn = live.getAttribute('aria-pressed') !== 'true';
-    live.setAttribute('aria-pressed', String(isOn));
-    news.textContent = isOn ? 'New deliveries appear as they arrive.' : '';
-    if (isOn) void look();
-  });
-}
-
 /** Shows the buttons that need this script; those that copy only where the browser has a clipboard. */
 for (const element of document.querySelectorAll('[data-script]')) {
   element.hidden = element.dataset.copy !== undefined && navigator.clipboard === undefined;

@@ -42,6 +42,8 @@ export interface View {
   headers?: Readonly<Record<string, string>>;
   /** Modules of this page, beside the script of all pages. */
   scripts?: readonly Asset[];
+  /** Where a browser without scripts goes by itself. */
+  refresh?: { seconds: number; to: string };
 }
 
 /** A piece of a page, which the script inserts. */
@@ -57,7 +59,9 @@ export function view(
   {
     error,
     ...more
-  }: Pick<View, 'section' | 'status' | 'headers' | 'scripts'> & { error?: AppError | null | undefined } = {},
+  }: Pick<View, 'section' | 'status' | 'headers' | 'scripts' | 'refresh'> & {
+    error?: AppError | null | undefined;
+  } = {},
 ): View {
   const ofError = error && { status: error.status, headers: error.headers };
   return { kind: 'view', title, body, ...ofError, ...more };
@@ -83,7 +87,7 @@ export interface Notice {
 
 /** A page as HTML. Without a frame it is a sheet in the middle. */
 export function renderPage(
-  { title, body, section, scripts = [] }: View,
+  { title, body, section, scripts = [], refresh }: View,
   frame: Frame | null,
   notice: Notice | null,
 ) {
@@ -106,6 +110,11 @@ export function renderPage(
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
+        {refresh === undefined ? null : (
+          <noscript>
+            <meta http-equiv="refresh" content={`${refresh.seconds}; url=${refresh.to}`} />
+          </noscript>
+        )}
         <title>{`${title} · Tidings`}</title>
         <link rel="stylesheet" href={styleSheet.path} />
         <link rel="icon" href="data:," />

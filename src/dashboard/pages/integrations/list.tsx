@@ -9,6 +9,7 @@ import { get, type MemberVisit, type Page, type View, view } from '../../page.ts
 import { formState } from '../../submission.ts';
 import { Status } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
+import { LocalAddressNote } from './local-address.tsx';
 import { Overview, readOverview } from './one.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
 import { RepositoryForm } from './places.tsx';
@@ -50,6 +51,7 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
           ? `Connect ${listProviders('or')}: Tidings then drafts posts about what your team ships.`
           : 'Each integration has its own webhook URL and secret.'}
       </p>
+      <LocalAddressNote url={deps.publicUrl()} />
       {cards.map(({ pause, ...overview }) => {
         const { id, type, enabled, repositories } = overview.integration;
         const path = `${base}/integrations/${id}`;
