@@ -6,10 +6,10 @@ import { readMembers, removeMember, roleNoun, setRole, withdrawInvitations } fro
 import { type Member, Role } from '../../../users/model.ts';
 import { failure } from '../../../users/words.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { formState, once, postForm } from '../../submission.ts';
+import { type FieldState, formState, once, postForm } from '../../submission.ts';
 import { SettingsHead } from '../../view/document.tsx';
 import { counted, Status, Table, ToCopy } from '../../view/elements.tsx';
-import { Action, Choice, Danger, Form, FormError } from '../../view/form.tsx';
+import { Action, Choice, Danger, Form, FormError, type Problem } from '../../view/form.tsx';
 
 const PATH = '/dashboard/:organizationId/settings/members';
 
@@ -90,7 +90,8 @@ function showInvitation(visit: MemberVisit, role: Role, link: string) {
 async function showMembers(visit: MemberVisit, error?: AppError) {
   const { deps, organization, role, user } = visit;
   const { people, invitations } = await readMembers(deps, organization.id);
-  const { fields } = formState(RoleForm, {}, error);
+  const { fields, problem } = formState(RoleForm, {}, error);
+  const isOfInvitation = fields.role.error !== null;
   return view(
     'Members',
     <>
@@ -99,7 +100,7 @@ async function showMembers(visit: MemberVisit, error?: AppError) {
         {people.length === 1 ? 'One person works' : `${people.length} people work`} on {organization.name}.
         {role === 'owner' ? '' : ' Owners invite others.'}
       </p>
-      <FormError error={fields.role.error ?? error?.message} />
+      <FormError error={isOfInvitation ? null : error?.message} />
       <Table
         caption="Members"
         rows={people}
@@ -133,21 +134,42 @@ async function showMembers(visit: MemberVisit, error?: AppError) {
             : null,
         ]}
       />
-      {role === 'owner' ? <Invitations base={visit.base} count={invitations} /> : null}
+      {role === 'owner' ? (
+        <Invitations
+          base={visit.base}
+          count={invitations}
+          field={fields.role}
+          problem={isOfInvitation ? problem : null}
+        />
+      ) : null}
     </>,
     { section: 'settings', error },
   );
 }
 
-function Invitations({ base, count }: { base: string; count: number }) {
+function Invitations({
+  base,
+  count,
+  field,
+  problem,
+}: {
+  base: string;
+  count: number;
+  field: FieldState;
+  problem: Problem | null;
+}) {
   return (
     <>
       <h2>Invite a person</h2>
       <p>Tidings sends no email. You get a link and send it to the person. It works once, within 7 days.</p>
-      <Form to={`${base}/settings/members/invitations`} problem={null} button="Create invitation link" isOnce>
+      <Form
+        to={`${base}/settings/members/invitations`}
+        problem={problem}
+        button="Create invitation link"
+        isOnce
+      >
         <Choice
-          label="Role"
-          name="role"
+          {...field}
           value="member"
           options={[
             { value: 'member', label: 'Member', hint: permissions.member },
