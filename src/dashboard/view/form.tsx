@@ -99,6 +99,8 @@ interface Labels {
   name: string;
   hint?: ComponentChildren;
   error?: string | null | undefined;
+  /** Below the error. */
+  detail?: ComponentChildren;
   id?: string | undefined;
   kind?: string | undefined;
 }
@@ -109,6 +111,7 @@ function Labeled({
   name,
   hint,
   error,
+  detail,
   id = `field-${name}`,
   kind,
   children,
@@ -125,6 +128,7 @@ function Labeled({
         </p>
       ) : null}
       <FieldError id={`${id}-error`} error={error} />
+      {detail}
     </div>
   );
 }
@@ -162,7 +166,16 @@ export function TextArea({
   ...labels
 }: Labels & {
   value?: string;
-  more?: { class?: string; rows?: number; placeholder?: string; 'data-preview'?: string };
+  more?: {
+    class?: string;
+    rows?: number;
+    placeholder?: string;
+    spellcheck?: boolean;
+    'data-preview'?: string;
+    /** Where its error is, for the script to put the caret there. */
+    'data-line'?: number;
+    'data-column'?: number;
+  };
 }) {
   return (
     <Labeled {...labels}>
@@ -227,11 +240,13 @@ function FieldError({ id, error }: { id: string; error?: string | null | undefin
   ) : null;
 }
 
+const FOCUS = { tabIndex: -1, autoFocus: true };
+
 /** The summary at the top of a refused form, which takes the focus. Its links lead to the fields. */
 export function FormError({ error }: { error: Problem | null | undefined }) {
   if (!error || error.length === 0) return null;
   return (
-    <div class="problem" tabIndex={-1} autoFocus data-problem role="alert">
+    <div class="problem" {...FOCUS} data-problem role="alert">
       {typeof error === 'string' ? (
         error
       ) : (
