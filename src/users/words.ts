@@ -12,6 +12,12 @@ const failures = {
   user_not_found: [404, ({ email }: Details) => `There is no user ${email}`],
   user_exists: [409, ({ email }: Details) => `There is a user ${email} already`],
   user_disabled: [409, ({ email }: Details) => `${email} is disabled`],
+  shared_account: [
+    409,
+    ({ email }: Details) =>
+      `${email} is in another organization too, so an owner of one may not reset the password. Ask the administrator of this service.`,
+  ],
+  own_password_link: [409, 'Change your own password under your account.'],
   last_owner: [
     409,
     ({ email, organizations }: Details) =>
