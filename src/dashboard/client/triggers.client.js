@@ -7,7 +7,7 @@ const body = document.getElementById('field-bodyTemplate');
 const type = document.getElementById('field-contentType');
 const starters = document.getElementById('field-starter');
 const result = help.querySelector('[data-preview-result]');
-const status = help.querySelector('[data-preview-status]');
+const statusLine = help.querySelector('[data-preview-status]');
 
 /** Replaces the selection, so that the browser can undo it. */
 function insert(area, text) {
@@ -93,7 +93,7 @@ function mark() {
   }
   const first = result.querySelector('.problem a, .problem p');
   const news = first === null ? '' : first.textContent;
-  if (status.textContent !== news) status.textContent = news;
+  if (statusLine.textContent !== news) statusLine.textContent = news;
   number();
 }
 
@@ -113,7 +113,7 @@ async function refresh() {
     result.innerHTML = html;
     mark();
   } catch {
-    if (mine === newest) status.textContent = 'The preview could not be updated.';
+    if (mine === newest) statusLine.textContent = 'The preview could not be updated.';
   }
 }
 function refreshSoon() {
