@@ -28,7 +28,7 @@ afterAll(() => dashboard.close());
 const BODY = 'Body template';
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const result = (page: Page) => page.locator('[data-preview-result]');
-const valueOf = (page: Page, label: string) => page.getByLabel(label).inputValue();
+const typedIn = (page: Page, label: string) => page.getByLabel(label).inputValue();
 
 test('the preview follows what is typed, and an error leads to its place', async () => {
   const page = await dashboard.person.newPage();
@@ -71,17 +71,17 @@ test('a chosen template and a variable go into the fields, and can be undone', a
   await page.goto(path);
   await page.getByLabel('Template', { exact: true }).selectOption('linkedin_post');
   await button(page, 'Use template').click();
-  expect(await valueOf(page, 'Post type')).toBe('linkedin_post');
-  expect(await valueOf(page, 'Title template')).toBe('{{ release.name }}');
+  expect(await typedIn(page, 'Post type')).toBe('linkedin_post');
+  expect(await typedIn(page, 'Title template')).toBe('{{ release.name }}');
   await result(page).locator('.prose.plain').waitFor();
 
   await page.getByText('Show variables').click();
   await page.getByLabel('Title template').focus();
   await page.keyboard.press('End');
   await button(page, 'Insert release.version').click();
-  expect(await valueOf(page, 'Title template')).toBe('{{ release.name }}{{ release.version }}');
+  expect(await typedIn(page, 'Title template')).toBe('{{ release.name }}{{ release.version }}');
   await page.keyboard.press('Control+z');
-  expect(await valueOf(page, 'Title template')).toBe('{{ release.name }}');
+  expect(await typedIn(page, 'Title template')).toBe('{{ release.name }}');
   expect(page.url()).toBe(path);
   await page.close();
 }, 300_000);
@@ -95,12 +95,12 @@ test('without script, buttons preview, fill in and save', async () => {
   await page.getByLabel(BODY).fill('Plain {{ release.tag }}');
   await button(page, 'Preview template').click();
   await result(page).locator('.prose', { hasText: 'Plain v2.4.0' }).waitFor();
-  expect(await valueOf(page, BODY)).toBe('Plain {{ release.tag }}');
+  expect(await typedIn(page, BODY)).toBe('Plain {{ release.tag }}');
 
   await page.getByLabel('Template', { exact: true }).selectOption('list');
   await button(page, 'Use template').click();
   await page.waitForLoadState();
-  expect(await valueOf(page, BODY)).toStartWith('{% for change in changes %}');
+  expect(await typedIn(page, BODY)).toStartWith('{% for change in changes %}');
 
   await page.getByLabel(BODY).fill('{{ no.such }}');
   // Enter presses the button that saves, not one of those beside the form.
@@ -110,7 +110,7 @@ test('without script, buttons preview, fill in and save', async () => {
   await page.getByLabel(BODY).fill('Saved {{ release.tag }}');
   await button(page, 'Save trigger').click();
   await page.getByText('Trigger saved.').waitFor();
-  expect(await valueOf(page, BODY)).toBe('Saved {{ release.tag }}');
+  expect(await typedIn(page, BODY)).toBe('Saved {{ release.tag }}');
   await plain.close();
   expect(trouble).toEqual([]);
 }, 300_000);
