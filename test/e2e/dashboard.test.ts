@@ -103,7 +103,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await link('acme/rocket').click();
 
   await page.getByLabel('Create posts from').selectOption({ label: 'Published releases' });
-  await button('New trigger…').click();
+  await button('Add trigger').click();
   await button('Create trigger').click();
   await page.getByText('Trigger created.').waitFor();
   const trigger = page.url();
@@ -178,7 +178,7 @@ test('from a draft to a published post, and to the newer text that is suggested 
   await button('Save').click();
   await page.getByText('Saved.').waitFor();
   expect(await published()).toMatchObject({ posts: [] });
-  await button('Publish').click();
+  await button('Publish now').click();
   await page.getByText('Published. The API returns it from now on.').waitFor();
   expect(await published()).toMatchObject({
     posts: [{ title: 'Lander, at last', markdown: 'It *lands* now.', status: 'published' }],

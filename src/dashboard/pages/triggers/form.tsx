@@ -9,7 +9,7 @@ import type { TriggerChanges } from '../../../triggers/service.ts';
 import type { FieldState, formState } from '../../submission.ts';
 import { Select } from '../../view/elements.tsx';
 import { Field, TextArea } from '../../view/form.tsx';
-import { typeOptions } from '../posts/list.tsx';
+import { typeOptions } from '../posts/origin.ts';
 import { Excerpt, placeOf } from './excerpt.tsx';
 
 // The form of a new trigger and of one that is changed.

@@ -8,7 +8,7 @@ import type { TriggerRun } from '../../../triggers/queue-store.ts';
 import { describeFilters } from '../../../triggers/words.ts';
 import { Select, Status, Table, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { typeNames, typeOptions } from '../posts/list.tsx';
+import { typeNames, typeOptions } from '../posts/origin.ts';
 
 // The triggers of an integration on its page, and their failed runs.
 
@@ -79,7 +79,7 @@ export function TriggerList({
           />
           <Select label="Post type" name="contentType" options={typeOptions} />
           <button type="submit" class="button">
-            Create trigger
+            Add trigger
           </button>
         </form>
       ) : null}

@@ -22,7 +22,7 @@ import { counted, exactly, type Option, Select, Status, When } from '../../view/
 import { FormError } from '../../view/form.tsx';
 import { Prose } from '../../view/prose.tsx';
 import { findEntry } from '../deliveries/one.tsx';
-import { typeNames } from '../posts/list.tsx';
+import { typeNames } from '../posts/origin.ts';
 import { Excerpt, placeOf } from './excerpt.tsx';
 import { ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import type { FoundTrigger } from './one.tsx';
