@@ -5,6 +5,7 @@ import { createApp } from './app.ts';
 import { type Actor, SERVER } from './audit/model.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
+import { checkWith } from './drafts/check.ts';
 import { threadedComposer } from './drafts/thread.ts';
 import { pathOf } from './http/request.ts';
 import { errorJson } from './http/respond.ts';
@@ -166,6 +167,7 @@ export async function startServer(services: Services, config: Config) {
     publicUrl,
     compose: rehearsals.compose,
     render: rehearsals.render,
+    check: checkWith(rehearsals),
     whyNotReady,
     extendTimeout: (request) => server.timeout(request, PROVIDER_TIMEOUT_S),
     peerAddress: (request) => server.requestIP(request)?.address ?? null,

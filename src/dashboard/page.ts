@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts';
+import type { CheckTemplates } from '../drafts/check.ts';
 import type { Compose } from '../drafts/model.ts';
 import type { Fetch, UploadBudget } from '../http/request.ts';
 import type { Organization, OrganizationCreation } from '../organizations/model.ts';
@@ -12,6 +13,8 @@ export interface DashboardDeps extends Deps {
   readonly compose: Compose;
   /** Renders long Markdown in a thread. Rejects with `AppError` when it takes too long. Absent: there is no thread. */
   readonly render?: (markdown: string) => Promise<string>;
+  /** Checks templates in a thread that is kept. Absent: in one of its own. */
+  readonly check?: CheckTemplates;
   readonly self: Fetch;
   /** Absent: owners of one. */
   readonly organizationCreation?: OrganizationCreation;

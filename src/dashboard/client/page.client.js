@@ -13,6 +13,9 @@ document.addEventListener('click', async (event) => {
   }, 1500);
 });
 
+/** A browser skips the autofocus of a refused form where the address names a place of the page. */
+document.querySelector('[data-problem]')?.focus();
+
 /** Updates the preview while a person types. */
 const source = document.querySelector('textarea[data-preview]');
 const preview = document.getElementById('preview');

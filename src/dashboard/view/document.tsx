@@ -8,18 +8,28 @@ import type { MemberVisit } from '../page.ts';
 import baseStyle from '../style/base.css' with { type: 'text' };
 import deliveryStyle from '../style/deliveries.css' with { type: 'text' };
 import explorerStyle from '../style/explorer.css' with { type: 'text' };
+import formStyle from '../style/forms.css' with { type: 'text' };
 import integrationStyle from '../style/integrations.css' with { type: 'text' };
 import postStyle from '../style/posts.css' with { type: 'text' };
 import settingsStyle from '../style/settings.css' with { type: 'text' };
+import triggerStyle from '../style/triggers.css' with { type: 'text' };
 import { type Asset, scriptAsset, styleAsset } from './assets.ts';
 import { counted } from './elements.tsx';
 import { Action, Form, Hidden } from './form.tsx';
 
 const styleSheet = styleAsset(
   'style.css',
-  [baseStyle, postStyle, deliveryStyle, settingsStyle, integrationStyle, samplesStyle, explorerStyle].join(
-    '\n',
-  ),
+  [
+    baseStyle,
+    postStyle,
+    deliveryStyle,
+    settingsStyle,
+    integrationStyle,
+    formStyle,
+    triggerStyle,
+    samplesStyle,
+    explorerStyle,
+  ].join('\n'),
 );
 const clientScript = scriptAsset('client.js', script);
 
@@ -52,7 +62,7 @@ export interface Fragment {
   body: VNode | VNode[];
 }
 
-/** `error`: the failure that the page shows, which sets the status and headers. */
+/** `error`: the failure that the page shows, which sets the status and headers. A refused form is named in the title. */
 export function view(
   title: string,
   body: VNode,
@@ -63,9 +73,11 @@ export function view(
     error?: AppError | null | undefined;
   } = {},
 ): View {
-  const ofError = error && { status: error.status, headers: error.headers };
-  return { kind: 'view', title, body, ...ofError, ...more };
+  const page: View = { kind: 'view', title, body, ...(error && statusOf(error)), ...more };
+  return (page.status ?? 200) < 400 ? page : { ...page, title: `Error: ${title}` };
 }
+
+const statusOf = ({ status, headers }: AppError) => ({ status, headers });
 
 export function fragment(body: VNode | VNode[]): Fragment {
   return { kind: 'fragment', body };
@@ -249,7 +261,7 @@ export function SettingsHead(props: {
 
 export function troublePage(status: number, message: string, headers: View['headers'] = {}): View {
   const isMissing = status === 404;
-  return view(
+  return troubleView(
     isMissing ? 'Not found' : 'That did not work',
     <>
       <h1>{isMissing ? 'Nothing here' : 'That did not work'}</h1>
@@ -264,11 +276,16 @@ export function troublePage(status: number, message: string, headers: View['head
   );
 }
 
+/** A page that is about the failure alone, so its title needs no prefix. */
+function troubleView(title: string, body: VNode, more: Pick<View, 'status' | 'headers'>): View {
+  return { kind: 'view', title, body, ...more };
+}
+
 /** While the database is away. A page that was asked for tries again by itself; a form that was sent must not. */
 export function databaseAwayPage(method: string, { status, headers }: AppError): View {
   const isForm = method === 'POST';
   const seconds = headers['retry-after'] ?? '5';
-  return view(
+  return troubleView(
     'One moment',
     <>
       <h1>One moment, please</h1>
@@ -297,7 +314,7 @@ export function signedOutPage(path: string, form: URLSearchParams | null): View 
       sign in in another tab
     </a>
   );
-  return view(
+  return troubleView(
     'You are signed out',
     <>
       <h1>You are signed out</h1>
