@@ -2,7 +2,7 @@ export type { AuditEvent } from './store.ts';
 
 /** All recorded actions, by the groups that people filter by. */
 export const auditGroups = {
-  posts: ['post.published', 'post.unpublished', 'post.deleted', 'post.imported'],
+  posts: ['post.published', 'post.unpublished', 'post.deleted', 'post.imported', 'image.deleted'],
   keys: ['key.created', 'key.revoked', 'key.deleted'],
   integrations: [
     'integration.connected',

@@ -1,6 +1,6 @@
 import type { Actor } from '../audit/model.ts';
 import { clientAddress as addressOf, requestIdOf } from '../http/request.ts';
-import { page as pageResponse, seeOther } from '../http/respond.ts';
+import { pageData, page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { countDrafts } from '../posts/store.ts';
 import type { Guard } from '../users/guard.ts';
@@ -77,7 +77,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         if ('kind' in admitted) answer = admitted;
         else {
           visit = admitted;
-          if (page.method === 'POST') {
+          if (page.method === 'POST' && page.isUpload !== true) {
             visit.form = await readBody(page.access === 'anyone' ? 'anyone' : 'user', visit);
           }
           if (page.path.includes('/integrations/')) deps.extendTimeout?.(request);
@@ -96,6 +96,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
       } catch (error) {
         answer = troubleAbout(deps, request, error);
       }
+      if (answer.kind === 'data') return pageData(answer.value, answer.status, cookies.changes());
       if (answer.kind === 'fragment') return pageResponse(renderFragment(answer), 200, cookies.changes());
       if (notice !== null) cookies.set('notice', '', 0);
       let html: string;
@@ -125,7 +126,7 @@ async function admit(page: Page, visit: Visit): Promise<Visit | MemberVisit | Vi
   const { user, url, params, memberships } = visit;
   if (page.access === 'anyone') return visit;
   if (user === null) {
-    if (page.method === 'POST') return askToSignIn(visit);
+    if (page.method === 'POST' && page.isUpload !== true) return askToSignIn(visit);
     return redirect(`/dashboard/~/sign-in?to=${encodeURIComponent(url.pathname + url.search)}`);
   }
   const userVisit: UserVisit = { ...visit, user };

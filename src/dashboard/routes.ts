@@ -15,6 +15,8 @@ import { integrationPages } from './pages/integrations/one.tsx';
 import { placePages } from './pages/integrations/places.tsx';
 import { tokenPages } from './pages/integrations/token.tsx';
 import { linkPages } from './pages/links.tsx';
+import { imageListPages } from './pages/media/list.tsx';
+import { imagePages } from './pages/media/one.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
 import { listPages } from './pages/posts/list.tsx';
 import { suggestionPages } from './pages/posts/suggestion.tsx';
@@ -35,6 +37,8 @@ export const pages: readonly Page[] = [
   ...listPages,
   ...editorPages,
   ...suggestionPages,
+  ...imageListPages,
+  ...imagePages,
   ...deliveryLogPages,
   ...deliveryPages,
   ...integrationListPages,

@@ -50,7 +50,7 @@ export function documented(documentation: Documentation) {
 const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema });
 const always = (description: string, schema?: object) => ({ ...header(description, schema), required: true });
 
-const etagHeader = {
+export const etagHeader = {
   ETag: always('The tag of this representation. `If-None-Match` with it gets a 304 while nothing changed.'),
 };
 

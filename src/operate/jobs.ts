@@ -6,6 +6,7 @@ import { deleteExpiredClaims, deleteExpiredDeliveries } from '../deliveries/stor
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../integrations/sync.ts';
+import { sweepFiles } from '../media/service.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { createTriggerWorker, type TriggerDeps } from '../triggers/run.ts';
 import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
@@ -46,6 +47,7 @@ export function leaderJobs(deps: Deps): Job[] {
   return [
     { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
+    { name: 'sweep-images', every: '17 * * * *', run: (signal) => sweepFiles(deps, signal) },
     {
       name: 'sweep',
       every: '*/5 * * * *',

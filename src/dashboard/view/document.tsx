@@ -7,6 +7,7 @@ import type { MemberVisit } from '../page.ts';
 import baseStyle from '../style/base.css' with { type: 'text' };
 import deliveryStyle from '../style/deliveries.css' with { type: 'text' };
 import integrationStyle from '../style/integrations.css' with { type: 'text' };
+import mediaStyle from '../style/media.css' with { type: 'text' };
 import postStyle from '../style/posts.css' with { type: 'text' };
 import settingsStyle from '../style/settings.css' with { type: 'text' };
 import { type Asset, scriptAsset, styleAsset } from './assets.ts';
@@ -15,7 +16,7 @@ import { Action, Form, Hidden } from './form.tsx';
 
 const styleSheet = styleAsset(
   'style.css',
-  [baseStyle, postStyle, deliveryStyle, settingsStyle, integrationStyle].join('\n'),
+  [baseStyle, postStyle, mediaStyle, deliveryStyle, settingsStyle, integrationStyle].join('\n'),
 );
 const clientScript = scriptAsset('client.js', script);
 

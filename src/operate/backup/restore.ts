@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../../db/sqlite/lock.ts';
 import { migrations } from '../../../db/sqlite/migrate.ts';
 import { forgetKey, inspectDatabase, isOpenElsewhere, settle } from '../../../db/sqlite/snapshot.ts';
-import type { S3Access } from '../../config.ts';
+import type { S3Access } from '../../lib/bucket.ts';
 import { bringToDisk, freeBytes, megabytes } from '../../lib/disk.ts';
 import { keyFingerprint } from '../../lib/secret-box.ts';
 import { databaseFile, litestreamFolder, lockFile } from '../data-folder.ts';

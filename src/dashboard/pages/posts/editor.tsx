@@ -10,6 +10,7 @@ import { type FieldState, formState, readFields, submit } from '../../submission
 import { Copy, Select, Status, When } from '../../view/elements.tsx';
 import { Action, Field, Form, FormError, TextArea } from '../../view/form.tsx';
 import { proseOf } from '../../view/prose.tsx';
+import { InsertImage, imageScript } from '../media/insert.tsx';
 import { describeOrigin, originOf, typeNames, typeOptions } from './list.tsx';
 import { Conflict, findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
 
@@ -97,18 +98,18 @@ async function showNew(visit: MemberVisit, error?: AppError) {
       <h1>New post</h1>
       <p class="lede">It becomes a draft. Publish it when you are ready.</p>
       <Form to={`${base}/posts/~/new`} problem={problem} layout="post" button="Save draft">
-        <TextFields base={base} fields={fields} preview={await previewOf(deps, values)} autoFocus>
+        <TextFields visit={visit} fields={fields} preview={await previewOf(deps, values)} autoFocus>
           <Select {...fields.contentType} options={typeOptions} />
         </TextFields>
       </Form>
     </>,
-    { section: 'posts', error },
+    { section: 'posts', error, scripts: [imageScript] },
   );
 }
 
 /** Shows the post or, with an error, the posted text. */
 async function showEditor(visit: MemberVisit, error?: AppError) {
-  const { base, deps, form } = visit;
+  const { deps, form } = visit;
   const { post, path } = await requirePost(visit);
   const now = deps.clock.now();
   const posted = readFields(EditForm, form);
@@ -130,23 +131,23 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
         <FormError error={isConflict ? null : problem} />
         <input type="hidden" name="seen" value={post.updatedAt} />
         <input type="hidden" name="contentType" value={post.contentType} />
-        <TextFields base={base} fields={fields} preview={preview} />
+        <TextFields visit={visit} fields={fields} preview={preview} />
       </form>
       <DeletePost post={post} path={path} />
     </>,
-    { section: 'posts', error },
+    { section: 'posts', error, scripts: [imageScript] },
   );
 }
 
 /** The title and the Markdown beside the preview, which the script keeps up to date. */
 function TextFields({
-  base,
+  visit,
   fields,
   preview,
   autoFocus = false,
   children,
 }: {
-  base: string;
+  visit: MemberVisit;
   fields: Record<'title' | 'markdown', FieldState>;
   preview: VNode;
   autoFocus?: boolean;
@@ -157,7 +158,7 @@ function TextFields({
       <Field {...fields.title} kind="title-field" autoFocus={autoFocus} />
       {children}
       <div class="editor">
-        <TextArea {...fields.markdown} more={{ 'data-preview': `${base}/posts/~/preview` }} />
+        <TextArea {...fields.markdown} more={{ 'data-preview': `${visit.base}/posts/~/preview` }} />
         <section aria-labelledby="preview-label">
           <h2 class="label" id="preview-label">
             Preview
@@ -167,6 +168,7 @@ function TextFields({
           </div>
         </section>
       </div>
+      <InsertImage visit={visit} />
     </>
   );
 }
