@@ -12,6 +12,7 @@ import { createTriggerWorker, type TriggerDeps } from '../triggers/run.ts';
 import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
 import { deleteExpiredThrottles } from '../users/throttle-store.ts';
+import { mediaAddressJob } from './media-addresses.ts';
 import { BEAT_MS, type Uptime } from './uptime.ts';
 
 /** Something that the server does by itself. */
@@ -47,6 +48,7 @@ export function leaderJobs(deps: Deps): Job[] {
   return [
     { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
+    mediaAddressJob(deps),
     { name: 'sweep-images', every: '17 * * * *', run: (signal) => sweepFiles(deps, signal) },
     {
       name: 'sweep',

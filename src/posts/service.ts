@@ -2,10 +2,12 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { Storage, WriteTx } from '../../db/engine.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
-import { ID_PATTERN, ID_RULE, type Ids } from '../lib/text.ts';
+import { ID_PATTERN, ID_RULE } from '../lib/text.ts';
 import { parseTime } from '../lib/time.ts';
 import { findProblem, invalidField, type Problem } from '../lib/validation.ts';
+import { withAbsoluteMedia } from '../markdown/media.ts';
 import { toPlainText } from '../markdown/plain-text.ts';
 import { ContentType, type OwnedPost, type Post, PostStatus } from './model.ts';
 import { getPost, readPost } from './store.ts';
@@ -21,7 +23,11 @@ interface PostEdit {
 }
 
 /** Throws `AppError` 400 with the invalid field, 404, and 409 `post_changed` when the text changed since `seen`. */
-export function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promise<Post> {
+export function editPost(
+  deps: AuditDeps & Pick<Deps, 'publicUrl'>,
+  postId: string,
+  edit: PostEdit,
+): Promise<Post> {
   const hasText = edit.title !== undefined || edit.markdown !== undefined;
   return deps.db.write(async (tx) => {
     // A status alone wins over an import in progress, even if the post has it already.
@@ -29,7 +35,7 @@ export function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promi
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
     const { title = post.title, markdown = post.markdown, status = post.status } = edit;
-    const text = hasText ? checkText({ title, markdown }) : { title, markdown };
+    const text = hasText ? checkText(deps, { title, markdown }) : { title, markdown };
     const isEdited = text.title !== post.title || text.markdown !== post.markdown;
     if (isEdited && edit.seen !== undefined && edit.seen !== post.updatedAt) {
       throw new AppError(409, 'The post was changed meanwhile', { code: 'post_changed' });
@@ -51,12 +57,12 @@ export function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promi
 
 /** A draft by a person. Throws `AppError` 400 with the invalid field. */
 export function createPost(
-  { db, clock, ids }: Pick<AuditDeps, 'db' | 'clock'> & { ids: Ids },
+  { db, clock, ids, publicUrl }: Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl'>,
   organizationId: string,
   given: Pick<Post, 'title' | 'markdown' | 'contentType'>,
 ): Promise<Post> {
   const { contentType } = given;
-  const text = checkText(given);
+  const text = checkText({ publicUrl }, given);
   const createdAt = clock.now().toISOString();
   const post: Post = {
     id: ids.newId('post'),
@@ -106,9 +112,10 @@ export async function savePosts(db: Storage, posts: readonly Omit<OwnedPost, 'is
   });
 }
 
-/** Normalizes and checks a person's text. Browsers end the lines of a form with CRLF. */
-function checkText(given: { title: string; markdown: string }) {
-  const text = { title: given.title.trim(), markdown: given.markdown.replaceAll('\r\n', '\n') };
+/** Normalizes and checks a person's text. Browsers end the lines of a form with CRLF; sites need whole addresses. */
+function checkText({ publicUrl }: Pick<Deps, 'publicUrl'>, given: { title: string; markdown: string }) {
+  const markdown = withAbsoluteMedia(given.markdown.replaceAll('\r\n', '\n'), publicUrl());
+  const text = { title: given.title.trim(), markdown };
   const checked = checkRecord(text);
   if ('problem' in checked) throw invalidField(checked.problem.field, checked.problem.message);
   return text;
