@@ -49,3 +49,14 @@ export function imagesIn(markdown: string, limit: number): string[] {
 
 /** The rewriter gives attributes as they are written. */
 const decodeAttribute = (text: string | null) => text?.replaceAll('&amp;', '&').replaceAll('&quot;', '"');
+
+/** Replaces an address wherever the text names it whole, in Markdown or HTML. */
+export function replaceAddress(text: string, from: string, to: string): string {
+  const spellings = new Set([from, from.replaceAll('&', '&amp;')]);
+  let current = text;
+  for (const spelling of spellings) {
+    const whole = new RegExp(`${RegExp.escape(spelling)}(?=[\\s)>"'\\]]|$)`, 'g');
+    current = current.replaceAll(whole, () => to);
+  }
+  return current;
+}
