@@ -117,7 +117,7 @@ export const settings = {
       maxLength: 2048,
     }),
     expected: 'host names without ports, separated by commas, such as unkey.internal,minio',
-    help: 'hosts that Unkey, GitHub and S3 may be reached at over plain http; this machine always may',
+    help: 'hosts that Unkey, GitHub, S3 and images may be reached at over plain http; this machine always may, except for images',
   },
   BACKUP_DIR: {
     flag: '--backup-dir <folder>',
@@ -402,6 +402,8 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
       github: readServiceUrl('GITHUB_API_URL'),
       linear: readServiceUrl('LINEAR_API_URL'),
     }),
+    /** Hosts that may be asked over plain http. */
+    plainHosts,
     backups: dir === undefined ? undefined : usable({ dir, ...backups }),
     s3,
     /** Images of posts. */

@@ -233,7 +233,7 @@ export async function startServer(services: Services, config: Config) {
     await beginRun(services, uptime);
     jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime), services);
     leadership = startLeader(services, (db) => [
-      ...leaderJobs({ ...services, publicUrl, db }),
+      ...leaderJobs({ ...services, publicUrl, db }, config),
       ...backupJobs(config, services),
     ]);
   } catch (error) {

@@ -6,6 +6,8 @@ import { deleteExpiredClaims, deleteExpiredDeliveries } from '../deliveries/stor
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../integrations/sync.ts';
+import { imageAccess } from '../integrations/token.ts';
+import { copyImages } from '../media/copies.ts';
 import { sweepFiles } from '../media/service.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { createTriggerWorker, type TriggerDeps } from '../triggers/run.ts';
@@ -43,12 +45,26 @@ export function processJobs(
 }
 
 /** The jobs of the leader. The leader makes the scheduled backups too. */
-export function leaderJobs(deps: Deps): Job[] {
+export function leaderJobs(
+  deps: Deps,
+  {
+    providerApis = {},
+    plainHosts,
+  }: { providerApis?: Readonly<Record<string, string>>; plainHosts?: ReadonlySet<string> } = {},
+): Job[] {
   const { clock, log } = deps;
   return [
     { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
     mediaAddressJob(deps),
+    {
+      name: 'copy-images',
+      every: 500,
+      run: (signal) => {
+        const accessOf = (integrationId: string) => imageAccess(deps, providerApis, integrationId);
+        return copyImages(deps, { accessOf, ...(plainHosts && { plainHosts }) }, signal);
+      },
+    },
     { name: 'sweep-images', every: '17 * * * *', run: (signal) => sweepFiles(deps, signal) },
     {
       name: 'sweep',

@@ -10,7 +10,7 @@ import { type FieldState, formState, readFields, submit } from '../../submission
 import { Copy, Select, Status, When } from '../../view/elements.tsx';
 import { Action, Field, Form, FormError, TextArea } from '../../view/form.tsx';
 import { proseOf } from '../../view/prose.tsx';
-import { InsertImage, imageScript } from '../media/insert.tsx';
+import { copyProblems, InsertImage, imageScript } from '../media/insert.tsx';
 import { describeOrigin, originOf, typeNames, typeOptions } from './list.tsx';
 import { Conflict, findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
 
@@ -126,6 +126,7 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
       <EditorBar post={post} />
       <OriginLine post={post} source={await findSource(visit, post)} now={now} />
       {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} now={now} />}
+      {await copyProblems(deps, post)}
       {isConflict ? <Conflict post={post} path={path} typed={text} /> : null}
       <form method="post" action={path} id="post" class="post">
         <FormError error={isConflict ? null : problem} />
