@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { readConfig } from '../config.ts';
 import { tidings } from '../lib/build.ts';
+import { openFileStore } from '../lib/file-store.ts';
 import { systemClock } from '../lib/time.ts';
 import { type Backup, BackupError } from '../operate/backup/archive.ts';
 import { exportKey, makeBackup } from '../operate/backup/make.ts';
@@ -27,7 +28,7 @@ export function addBackupCommands(program: Command, context: CliContext): void {
       new Option('--key-only', 'write the secret key alone; works with PostgreSQL too').conflicts('withKey'),
     )
     .action(async (file: string, { force = false, withKey = false, keyOnly = false }, command: Command) => {
-      const { dataDir, secretKey, s3, database } = configOf(context, command);
+      const { dataDir, secretKey, s3, database, media } = configOf(context, command);
       if (database !== undefined && !keyOnly) {
         throw new BackupError(
           `This command backs up ${EMBEDDED} pg_dump or point-in-time recovery (docs/postgresql.md). "${tidings} backup --key-only FILE" writes the secret key, which belongs to the backup`,
@@ -44,7 +45,8 @@ export function addBackupCommands(program: Command, context: CliContext): void {
         print(context.terminal, command, { file: resolve(file) }, describeKey);
         return;
       }
-      const backup = await makeBackup({ dataDir, createdAt: systemClock.now(), key }, file, { force, s3 });
+      const source = { dataDir, createdAt: systemClock.now(), key, media: media.dir };
+      const backup = await makeBackup(source, file, { force, s3 });
       print(context.terminal, command, backup, describeBackup);
     });
 
@@ -55,14 +57,15 @@ export function addBackupCommands(program: Command, context: CliContext): void {
     .option('--force', 'put it in the place of the database that is there, which is kept beside it')
     .option('--new-key', 'go on without the key of the backup; every integration then needs a new secret')
     .action(async (file: string, { force = false, newKey = false }, command: Command) => {
-      const { dataDir, secretKey, s3, database } = configOf(context, command);
+      const { dataDir, secretKey, s3, database, media } = configOf(context, command);
       if (database !== undefined) {
         throw new BackupError(
           `This command restores ${EMBEDDED} pg_restore or point-in-time recovery (docs/postgresql.md)`,
         );
       }
       process.umask(0o077);
-      const target = { dataDir, file, secretKey, s3, now: systemClock.now() };
+      const files = media.dir === undefined ? undefined : openFileStore(media.dir, media.s3);
+      const target = { dataDir, file, secretKey, s3, media: files, now: systemClock.now() };
       const restored = await restoreBackup({ ...target, force, newKey });
       print(context.terminal, command, restored, describeRestored);
     });
@@ -100,8 +103,20 @@ function describeRestored({ dataDir, keptAs, key, ...contents }: Restored): stri
 }
 
 /** Counts rows as people do: those of the search's own tables are made from the others. */
-function factsOf({ schema, tables, createdAt }: Pick<Backup, 'schema' | 'tables' | 'createdAt'>) {
+function factsOf({
+  schema,
+  tables,
+  createdAt,
+  images,
+}: Pick<Backup, 'schema' | 'tables' | 'createdAt' | 'images'>) {
   const counts = Object.entries(tables).filter(([name]) => !name.startsWith('post_search'));
   const rows = counts.reduce((total, [, count]) => total + count, 0);
-  return { Schema: String(schema), Rows: String(rows), Made: createdAt };
+  return { Schema: String(schema), Rows: String(rows), Images: imagesIn(images), Made: createdAt };
+}
+
+/** Null for a backup without images. */
+function imagesIn({ stored, missing, place }: Backup['images']): string | null {
+  if (place !== null) return `not included: they are in ${place}`;
+  if (stored + missing === 0) return null;
+  return missing === 0 ? String(stored) : `${stored}, and ${missing} whose file is missing`;
 }
