@@ -98,7 +98,7 @@ export async function openServices(
 }
 
 /** Processes that share a database need a place that all of them reach. */
-export function mediaPlaceOf({
+function mediaPlaceOf({
   media,
   dataDir,
   database,

@@ -2,6 +2,8 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import type { Progress } from '../../db/move.ts';
 import { readConfig } from '../config.ts';
+import { openFileStore } from '../lib/file-store.ts';
+import { count } from '../lib/text.ts';
 import type { Moved } from '../operate/move.ts';
 import { type CliContext, flagsOf } from './context.ts';
 import { print, progressBar, type Terminal } from './output.ts';
@@ -19,7 +21,7 @@ export function addMoveCommand(program: Command, context: CliContext): void {
       '\nIt compares all rows of both sides before it succeeds, and leaves the source as it was. A move that was\ninterrupted continues when the same command runs again.',
     )
     .action(async ({ to }: { to: string }, command: Command) => {
-      const { dataDir, secretKey, database } = readConfig(
+      const { dataDir, secretKey, database, media } = readConfig(
         { DATA_DIR: flagsOf(command).DATA_DIR },
         context.environment,
       );
@@ -32,6 +34,7 @@ export function addMoveCommand(program: Command, context: CliContext): void {
         databaseUrl: database?.url,
         secretKey,
         to,
+        media: media.dir === undefined ? undefined : openFileStore(media.dir, media.s3),
         report: (step) => progress?.show(step),
       }).finally(() => progress?.done());
       print(context.terminal, command, moved, (done) => describe(done, secretKey));
@@ -63,7 +66,7 @@ function showProgress(terminal: Terminal) {
   };
 }
 
-function describe({ from, to, rows, seconds }: Moved, secretKey: string | undefined): string {
+function describe({ from, to, rows, seconds, images }: Moved, secretKey: string | undefined): string {
   const key =
     secretKey === undefined
       ? `the text of ${join(dirname(from), 'secret.key')}`
@@ -71,5 +74,13 @@ function describe({ from, to, rows, seconds }: Moved, secretKey: string | undefi
   const next = to.startsWith('postgres:')
     ? `Next: start every process with DATABASE_URL set to the new database, and SECRET_KEY set to ${key}.`
     : `Next: unset DATABASE_URL, and set DATA_DIR to ${dirname(to)}. Its secret.key holds the key.`;
-  return `Moved ${rows} rows from ${from} to ${to} in ${seconds} s. Both sides are the same.\n${next}\nThe source was not changed. Keep it until the target has proved itself.`;
+  return `Moved ${rows} rows from ${from} to ${to} in ${seconds} s. Both sides are the same.\n${describeImages(images, to)}${next}\nThe source was not changed. Keep it until the target has proved itself.`;
+}
+
+function describeImages({ copied, left, place }: Moved['images'], to: string): string {
+  if (copied > 0) return `Copied ${count(copied, 'image')} to ${place}.\n`;
+  if (left === 0) return '';
+  return to.startsWith('postgres:')
+    ? `${count(left, 'image')} in ${place} ${left === 1 ? 'was' : 'were'} not moved. Copy the files to a bucket, and set MEDIA_DIR to s3://bucket/prefix.\n`
+    : '';
 }

@@ -1,5 +1,5 @@
 /** The types of images, and the endings of their files. */
-export const extensions = {
+const extensions = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
   'image/gif': 'gif',

@@ -159,5 +159,6 @@ function megabytesOf(bytes: number): string {
     ['MB', 1024 ** 2],
     ['KB', 1024],
   ].find(([, least]) => bytes >= Number(least)) ?? ['KB', 1024];
-  return `${Number((bytes / Number(size)).toFixed(1))} ${unit}`;
+  const amount = Math.max(bytes / Number(size), 1);
+  return `${Number(amount.toFixed(unit === 'KB' ? 0 : 1))} ${unit}`;
 }
