@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
-import { documented, etagHeader, notModified, refusal } from '../http/openapi.ts';
+import { always, documented, refusal } from '../http/openapi.ts';
 import { fileResponse, matchesEtag, notModifiedFile } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { ByteRange } from '../lib/bucket.ts';
@@ -38,7 +38,7 @@ export function media({ media: { files } }: Pick<Deps, 'media'>) {
         responses: {
           200: imageResponse('The image.'),
           206: imageResponse('The part that `Range` asks for.'),
-          304: notModified,
+          304: { description: 'The image is still what `If-None-Match` names.', headers: cachingHeaders },
           404: refusal('There is no such image.', ['Not found']),
           416: refusal('The image is shorter than what `Range` asks for.', ['Range not satisfiable']),
         },
@@ -54,9 +54,17 @@ async function* blank(size: number): AsyncGenerator<Uint8Array> {
   for (let left = size; left > 0; left -= BLANK.length) yield BLANK.subarray(0, Math.min(left, BLANK.length));
 }
 
+const cachingHeaders = {
+  ETag: always('The version of the image. It never changes.'),
+  'Cache-Control': always('Keep the image for as long as you like.', {
+    type: 'string',
+    const: 'public, max-age=31536000, immutable',
+  }),
+};
+
 const imageResponse = (description: string) => ({
   description,
-  headers: etagHeader,
+  headers: cachingHeaders,
   content: Object.fromEntries(
     imageTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
   ),

@@ -2,10 +2,12 @@
 import { h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import type { AppError } from '../../lib/app-error.ts';
+import samplesStyle from '../../reference/samples/samples.css' with { type: 'text' };
 import script from '../client/page.client.js' with { type: 'text' };
 import type { MemberVisit } from '../page.ts';
 import baseStyle from '../style/base.css' with { type: 'text' };
 import deliveryStyle from '../style/deliveries.css' with { type: 'text' };
+import explorerStyle from '../style/explorer.css' with { type: 'text' };
 import integrationStyle from '../style/integrations.css' with { type: 'text' };
 import mediaStyle from '../style/media.css' with { type: 'text' };
 import postStyle from '../style/posts.css' with { type: 'text' };
@@ -16,11 +18,21 @@ import { Action, Form, Hidden } from './form.tsx';
 
 const styleSheet = styleAsset(
   'style.css',
-  [baseStyle, postStyle, mediaStyle, deliveryStyle, settingsStyle, integrationStyle].join('\n'),
+  [baseStyle, postStyle, mediaStyle, deliveryStyle, settingsStyle, integrationStyle, samplesStyle, explorerStyle].join(
+    '\n',
+  ),
 );
 const clientScript = scriptAsset('client.js', script);
 
-type Section = 'posts' | 'integrations' | 'deliveries' | 'triggers' | 'keys' | 'settings' | 'account';
+type Section =
+  | 'posts'
+  | 'integrations'
+  | 'deliveries'
+  | 'triggers'
+  | 'keys'
+  | 'explorer'
+  | 'settings'
+  | 'account';
 
 export interface View {
   kind: 'view';
