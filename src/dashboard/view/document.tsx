@@ -18,9 +18,16 @@ import { Action, Form, Hidden } from './form.tsx';
 
 const styleSheet = styleAsset(
   'style.css',
-  [baseStyle, postStyle, mediaStyle, deliveryStyle, settingsStyle, integrationStyle, samplesStyle, explorerStyle].join(
-    '\n',
-  ),
+  [
+    baseStyle,
+    postStyle,
+    mediaStyle,
+    deliveryStyle,
+    settingsStyle,
+    integrationStyle,
+    samplesStyle,
+    explorerStyle,
+  ].join('\n'),
 );
 const clientScript = scriptAsset('client.js', script);
 
