@@ -30,7 +30,7 @@ export function media({ media: { files } }: Pick<Deps, 'media'>) {
     {
       detail: documented({
         operationId: 'getImage',
-        tags: ['Content'],
+        tags: ['Posts'],
         summary: 'An image of a post',
         description:
           'The images that the Markdown of posts shows. Needs no key. The content of an address never changes, so caches may keep it.',
