@@ -126,7 +126,7 @@ async function admit(page: Page, visit: Visit): Promise<Visit | MemberVisit | Vi
   const { user, url, params, memberships } = visit;
   if (page.access === 'anyone') return visit;
   if (user === null) {
-    if (page.method === 'POST' && page.isUpload !== true) return askToSignIn(visit);
+    if (page.method === 'POST') return askToSignIn(visit);
     return redirect(`/dashboard/~/sign-in?to=${encodeURIComponent(url.pathname + url.search)}`);
   }
   const userVisit: UserVisit = { ...visit, user };
@@ -144,7 +144,8 @@ async function admit(page: Page, visit: Visit): Promise<Visit | MemberVisit | Vi
 /** Signing in leads back to a GET, which would lose the form. */
 async function askToSignIn(visit: Visit): Promise<View> {
   const form = await readBody('anyone', visit).catch((error) => {
-    if (error instanceof AppError && error.status === 413) return null;
+    // Too large, or a file.
+    if (error instanceof AppError && (error.status === 413 || error.status === 415)) return null;
     throw error;
   });
   return signedOutPage(visit.url.pathname + visit.url.search, form);

@@ -81,7 +81,9 @@ function connect(tools, text) {
         body,
         headers: { accept: 'application/json' },
       });
-      if (response.redirected) throw new Error('You are signed out. Sign in in another tab, then try again.');
+      if (response.status === 401) {
+        throw new Error('You are signed out. Sign in in another tab, then try again.');
+      }
       const isJson = response.headers.get('content-type')?.startsWith('application/json');
       const answer = isJson ? await response.json() : {};
       if (!response.ok) throw new Error(answer.error ?? 'The upload failed. Try again.');
