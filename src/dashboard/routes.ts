@@ -20,7 +20,9 @@ import { imageListPages } from './pages/media/list.tsx';
 import { imagePages } from './pages/media/one.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
 import { listPages } from './pages/posts/list.tsx';
+import { selectionPages } from './pages/posts/selection.tsx';
 import { suggestionPages } from './pages/posts/suggestion.tsx';
+import { trashPages } from './pages/posts/trash.tsx';
 import { auditPages } from './pages/settings/audit.tsx';
 import { keyPages } from './pages/settings/keys.tsx';
 import { memberPages } from './pages/settings/members.tsx';
@@ -36,10 +38,12 @@ export const pages: readonly Page[] = [
   ...accountPages,
   ...startPages,
   ...listPages,
+  ...selectionPages,
   ...editorPages,
   ...suggestionPages,
   ...imageListPages,
   ...imagePages,
+  ...trashPages,
   ...deliveryLogPages,
   ...deliveryPages,
   ...integrationListPages,
