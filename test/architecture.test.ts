@@ -55,6 +55,7 @@ const rooms = [
   'config',
   'deps',
   'http',
+  'media',
   'posts',
   'deliveries',
   'integrations',

@@ -57,7 +57,14 @@ export interface MemberVisit extends UserVisit {
   base: string;
 }
 
-export type Answer = View | Fragment | Redirect;
+/** JSON for a script. */
+export interface Data {
+  kind: 'data';
+  value: unknown;
+  status: number;
+}
+
+export type Answer = View | Fragment | Redirect | Data;
 
 export interface Redirect {
   kind: 'redirect';
@@ -85,6 +92,8 @@ export interface Page {
   path: string;
   access: keyof Visitors;
   handle: (visit: never) => Promise<Answer>;
+  /** The handler reads the body itself, which holds a file. */
+  isUpload?: boolean;
 }
 
 const pageOf =
@@ -97,6 +106,13 @@ const pageOf =
 
 export const get = pageOf('GET');
 export const post = pageOf('POST');
+
+/** A form with a file, which the handler reads. */
+export const upload: typeof post = (...page) => ({ ...post(...page), isUpload: true });
+
+export function data(value: unknown, status = 200): Data {
+  return { kind: 'data', value, status };
+}
 
 /** 303: the browser opens the page with a GET, so a reload posts nothing again. */
 export function redirect(to: string, done?: string, undo?: string): Redirect {

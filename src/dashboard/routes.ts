@@ -16,6 +16,8 @@ import { integrationPages } from './pages/integrations/one.tsx';
 import { placePages } from './pages/integrations/places.tsx';
 import { tokenPages } from './pages/integrations/token.tsx';
 import { linkPages } from './pages/links.tsx';
+import { imageListPages } from './pages/media/list.tsx';
+import { imagePages } from './pages/media/one.tsx';
 import { autosavePages } from './pages/posts/autosave.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
 import { listPages } from './pages/posts/list.tsx';
@@ -42,6 +44,8 @@ export const pages: readonly Page[] = [
   ...editorPages,
   ...autosavePages,
   ...suggestionPages,
+  ...imageListPages,
+  ...imagePages,
   ...trashPages,
   ...versionPages,
   ...deliveryLogPages,

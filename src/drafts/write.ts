@@ -1,6 +1,7 @@
 import type { WriteTx } from '../../db/engine.ts';
 import type { AuditContext } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
+import { withoutMediaOrigin } from '../markdown/media.ts';
 import type { ContentType, OwnedPost, Post } from '../posts/model.ts';
 import { recordPost, removePost } from '../posts/service.ts';
 import { readPost } from '../posts/store.ts';
@@ -123,7 +124,9 @@ function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: str
 export const settled = { suggestion: null, suggestedAt: null };
 
 export function hashOf({ title, markdown, content }: Pick<Post, 'title' | 'markdown' | 'content'>): string {
-  return Bun.SHA256.hash(JSON.stringify([title, markdown, content]), 'base64');
+  // A new PUBLIC_URL changes the addresses of images, which is no edit.
+  const text = withoutMediaOrigin(JSON.stringify([title, markdown, content]));
+  return Bun.SHA256.hash(text, 'base64');
 }
 
 /** Turns the rolling draft into the one of the release that closes it, when they share events. */

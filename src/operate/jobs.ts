@@ -6,6 +6,9 @@ import { deleteExpiredClaims, deleteExpiredDeliveries, deleteExpiredResults } fr
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../integrations/sync.ts';
+import { imageAccess } from '../integrations/token.ts';
+import { copyImages } from '../media/copies.ts';
+import { sweepFiles } from '../media/service.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { publishDuePosts } from '../posts/schedule.ts';
 import { deleteExpiredTrash } from '../posts/trash-store.ts';
@@ -13,6 +16,7 @@ import { createTriggerWorker, type TriggerDeps } from '../triggers/run.ts';
 import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
 import { deleteExpiredThrottles } from '../users/throttle-store.ts';
+import { mediaAddressJob } from './media-addresses.ts';
 import { BEAT_MS, type Uptime } from './uptime.ts';
 
 /** Something that the server does by itself. */
@@ -43,7 +47,13 @@ export function processJobs(
 }
 
 /** The jobs of the leader. The leader makes the scheduled backups too. */
-export function leaderJobs(deps: Deps): Job[] {
+export function leaderJobs(
+  deps: Deps,
+  {
+    providerApis = {},
+    plainHosts,
+  }: { providerApis?: Readonly<Record<string, string>>; plainHosts?: ReadonlySet<string> } = {},
+): Job[] {
   const { clock, log } = deps;
   const runningSince = clock.now();
   return [
@@ -54,6 +64,16 @@ export function leaderJobs(deps: Deps): Job[] {
     },
     { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
+    mediaAddressJob(deps),
+    {
+      name: 'copy-images',
+      every: 500,
+      run: (signal) => {
+        const accessOf = (integrationId: string) => imageAccess(deps, providerApis, integrationId);
+        return copyImages(deps, { accessOf, ...(plainHosts && { plainHosts }) }, signal);
+      },
+    },
+    { name: 'sweep-images', every: '17 * * * *', run: (signal) => sweepFiles(deps, signal) },
     {
       name: 'sweep',
       every: '*/5 * * * *',

@@ -1,10 +1,12 @@
 import type { Storage, WriteTx } from '../../db/engine.ts';
 import { type AuditAction, describeActor, quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
-import { cutLine, derivedId, type Ids } from '../lib/text.ts';
+import { cutLine, derivedId } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { invalidField } from '../lib/validation.ts';
+import { withAbsoluteMedia } from '../markdown/media.ts';
 import { toPlainText } from '../markdown/plain-text.ts';
 import { checkRecord, MAX_TITLE } from './fields.ts';
 import type { ContentType, OwnedPost, Post, PostStatus } from './model.ts';
@@ -27,7 +29,7 @@ interface PostEdit {
 }
 
 /** For services that change texts, and record each version. */
-type WritingDeps = AuditDeps & { readonly ids: Ids };
+type WritingDeps = AuditDeps & Pick<Deps, 'ids' | 'publicUrl'>;
 
 /**
  * Throws `AppError` 400 with the invalid field, 404, 409 `post_changed` when the text changed since `seen`, and 409
@@ -41,7 +43,7 @@ export function editPost(deps: WritingDeps, postId: string, edit: PostEdit): Pro
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
     const { title = post.title, markdown = post.markdown } = edit;
-    const text = hasText ? checkText({ title, markdown }) : { title, markdown };
+    const text = hasText ? checkText(deps, { title, markdown }) : { title, markdown };
     const isEdited = text.title !== post.title || text.markdown !== post.markdown;
     if (isEdited && edit.seen !== undefined && edit.seen !== post.updatedAt) {
       throw new AppError(409, 'The post was changed meanwhile', { code: 'post_changed' });
@@ -97,7 +99,7 @@ export function createPost(
   given: Pick<Post, 'title' | 'markdown' | 'contentType'>,
   mark?: string,
 ): Promise<Post> {
-  const text = checkText(given);
+  const text = checkText(deps, given);
   const content = plainTextFor(given.contentType, text.markdown);
   const { contentType } = given;
   const id = mark ? derivedId('post', organizationId, deps.actor.id ?? '', mark) : deps.ids.newId('post');
@@ -265,9 +267,10 @@ export async function savePosts(db: Storage, posts: readonly Omit<OwnedPost, 'is
   });
 }
 
-/** Normalizes and checks a person's text. Browsers end the lines of a form with CRLF. */
-function checkText(given: { title: string; markdown: string }) {
-  const text = { title: given.title.trim(), markdown: given.markdown.replaceAll('\r\n', '\n') };
+/** Normalizes and checks a person's text. Browsers end the lines of a form with CRLF; sites need whole addresses. */
+function checkText({ publicUrl }: Pick<Deps, 'publicUrl'>, given: { title: string; markdown: string }) {
+  const markdown = withAbsoluteMedia(given.markdown.replaceAll('\r\n', '\n'), publicUrl());
+  const text = { title: given.title.trim(), markdown };
   const checked = checkRecord(text);
   if ('problem' in checked) throw invalidField(checked.problem.field, checked.problem.message);
   return text;

@@ -6,6 +6,7 @@ import type { Event, EventSource } from '../events/model.ts';
 import { findEvent, recordEvent } from '../events/store.ts';
 import type { Repository } from '../integrations/model.ts';
 import { toEvent } from '../providers/index.ts';
+import { queueImages } from './images.ts';
 import { branchScope } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
@@ -28,7 +29,8 @@ export async function readHandOver(tx: ReadTx, source: EventSource, event: Event
  */
 export async function handOver(
   tx: WriteTx,
-  delivery: EventSource & { action: string },
+  /** `copiesFor`: the organization for which images are copied; null where there is no place for them. */
+  delivery: EventSource & { action: string; copiesFor: string | null },
   entry: ResultEntry,
   event: Event,
   { previous, triggers }: Awaited<ReturnType<typeof readHandOver>>,
@@ -39,6 +41,7 @@ export async function handOver(
   const newest = await recordEvent(tx, delivery, event, previous);
   const versions = previous === null ? [event] : [event, previous];
   const since = versions.map(({ occurredAt }) => occurredAt).sort()[0] ?? event.occurredAt;
+  let isUsed = false;
   // In the order of triggers and scopes: deliveries that queue the same runs at a time must not wait for each other.
   for (const trigger of triggers) {
     const { id: triggerId, filters } = trigger;
@@ -46,6 +49,7 @@ export async function handOver(
     const isContent = kind.content.includes(event.type);
     if (isContent) {
       const isMatch = kind.matches(filters, newest);
+      isUsed ||= isMatch;
       const key = { triggerId, repositoryId, type: event.type, key: event.key };
       // An edit makes no post, but it may make an event match that arrived before.
       if (!isEdit(delivery, event)) await recordArrival(tx, { ...key, isMatch, draftOnly: false });
@@ -64,6 +68,9 @@ export async function handOver(
       await queueRun(tx, { triggerId, scope: each, since, deliveryId }, now);
     }
   }
+  const { copiesFor: organizationId, integrationId } = delivery;
+  if (isUsed && organizationId !== null)
+    await queueImages(tx, { integrationId, organizationId }, newest, now);
 }
 
 const isScope = (scope: string | null): scope is string => scope !== null;

@@ -110,6 +110,11 @@ export async function giveUpRun(tx: WriteTx, run: DueRun, error: string): Promis
   await tx.update(triggerRuns).set({ error, status, attempts }).where(isRun(run)).run();
 }
 
+/** Delays a run that is not ready. */
+export async function holdRun(tx: WriteTx, run: DueRun, dueAt: Date): Promise<void> {
+  await tx.update(triggerRuns).set({ dueAt: dueAt.getTime() }).where(isRun(run)).run();
+}
+
 /** Delays the run after a failure of the system, which does not count as an attempt. */
 export async function delayRun(tx: WriteTx, run: DueRun, error: string, dueAt: Date): Promise<void> {
   await tx.update(triggerRuns).set({ error, dueAt: dueAt.getTime() }).where(isRun(run)).run();

@@ -14,11 +14,20 @@ import { readScope } from '../drafts/store.ts';
 import { type Outcome, writeDraft } from '../drafts/write.ts';
 import { eventReader } from '../events/store.ts';
 import { messageOf } from '../lib/app-error.ts';
+import { readCopies, withCopies } from './images.ts';
 import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf, OPEN, type PlannedDraft } from './kinds/kind.ts';
 import { backOffMs, type Trigger } from './model.ts';
-import { type DueRun, delayRun, finishRun, giveUpRun, listDueRuns, postponeRun } from './queue-store.ts';
+import {
+  type DueRun,
+  delayRun,
+  finishRun,
+  giveUpRun,
+  holdRun,
+  listDueRuns,
+  postponeRun,
+} from './queue-store.ts';
 import { failResults, settleRest, settleResults } from './results-store.ts';
 import { findTrigger } from './store.ts';
 
@@ -34,13 +43,17 @@ const MAX_ERROR_LENGTH = 500;
 /** How long a run waits after the system failed, such as a full disk or a locked database, in milliseconds. */
 const SYSTEM_WAIT_MS = 10_000;
 
+/** How often a run looks for the copies of its images, in milliseconds. */
+const COPY_WAIT_MS = 500;
+
 /** How many due runs to choose from: other processes may be at work on the first ones. */
 const MAX_CANDIDATES = 20;
 
-export type TriggerDeps = AuditDeps & Pick<Deps, 'ids'> & { db: Storage & Pick<Database, 'lease'> };
+export type TriggerDeps = AuditDeps &
+  Pick<Deps, 'ids' | 'publicUrl'> & { db: Storage & Pick<Database, 'lease'> };
 
 /** `db` writes only while the run is this process's own. */
-type Needs = AuditDeps & Pick<Deps, 'ids'>;
+type Needs = AuditDeps & Pick<Deps, 'ids' | 'publicUrl'>;
 
 /** For the server's job: rests after a failure for which not even a delay could be written. Logs each once. */
 export function createTriggerWorker(deps: TriggerDeps, compose: Compose) {
@@ -201,14 +214,19 @@ async function* doRun(
     let isClosed = true;
     for (let plans = 0; isClosed && plans < MAX_PLANS; plans++) {
       isClosed = false;
-      const planned = await db.read((tx) => planRun(tx, run));
+      const planned = await db.read((tx) => planRun(tx, run, clock.now()));
       if (planned === null) break;
       last = planned;
-      const { trigger, drafts } = planned;
+      const { trigger, drafts, copies } = planned;
+      if (copies === null) {
+        const dueAt = new Date(clock.now().getTime() + COPY_WAIT_MS);
+        return await write((tx) => holdRun(tx, run, dueAt));
+      }
       for (const draft of drafts) {
         if (signal?.aborted === true) return;
         try {
-          const text = draft.material === null ? null : await compose(recipeOf(trigger), draft.material);
+          const material = draft.material && withCopies(draft.material, copies, deps.publicUrl());
+          const text = material === null ? null : await compose(recipeOf(trigger), material);
           const outcome = await write((tx) => writePlanned(tx, deps, trigger, run.scope, draft, text));
           isClosed ||= outcome === 'closed';
         } catch (error) {
@@ -258,16 +276,17 @@ function endsRun(error: unknown): boolean {
 }
 
 /** Null when the trigger was deleted. */
-async function planRun(tx: ReadTx, { triggerId, scope, since }: DueRun) {
+async function planRun(tx: ReadTx, { triggerId, scope, since }: DueRun, now: Date) {
   const trigger = await findTrigger(tx, triggerId);
   if (trigger === null) return null;
   const { integrationId, filters } = trigger;
   const kind = kinds[trigger.event];
   const repositoryId = kind.isOfBranch ? repositoryOf(scope) : null;
   const events = eventReader(tx, { integrationId, repositoryId, triggerId });
-  const drafts = await readScope(tx, { integrationId, repositoryId }, { triggerId, scope });
-  const planned = await kind.plan({ filters, scope, since, events, drafts });
-  return { trigger, drafts: planned, closedKeys: drafts.closedKeys };
+  const known = await readScope(tx, { integrationId, repositoryId }, { triggerId, scope });
+  const drafts = await kind.plan({ filters, scope, since, events, drafts: known });
+  const copies = await readCopies(tx, integrationId, drafts, now);
+  return { trigger, drafts, closedKeys: known.closedKeys, copies };
 }
 
 /** Writes a draft and the results of its events; nothing when the trigger was deleted meanwhile. */

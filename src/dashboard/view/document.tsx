@@ -10,6 +10,7 @@ import deliveryStyle from '../style/deliveries.css' with { type: 'text' };
 import explorerStyle from '../style/explorer.css' with { type: 'text' };
 import formStyle from '../style/forms.css' with { type: 'text' };
 import integrationStyle from '../style/integrations.css' with { type: 'text' };
+import mediaStyle from '../style/media.css' with { type: 'text' };
 import postStyle from '../style/posts.css' with { type: 'text' };
 import settingsStyle from '../style/settings.css' with { type: 'text' };
 import triggerStyle from '../style/triggers.css' with { type: 'text' };
@@ -22,6 +23,7 @@ const styleSheet = styleAsset(
   [
     baseStyle,
     postStyle,
+    mediaStyle,
     deliveryStyle,
     settingsStyle,
     integrationStyle,

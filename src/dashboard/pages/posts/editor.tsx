@@ -11,6 +11,7 @@ import { Copy, Select, When } from '../../view/elements.tsx';
 import { Field, FormError, TextArea } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { proseOf } from '../../view/prose.tsx';
+import { copyProblems, InsertImage, imageScript } from '../media/insert.tsx';
 import { describeOrigin, originOf, typeOptions } from './origin.ts';
 import { isOfPanel, publishPages, publishPanel, publishScript } from './publish.tsx';
 import { Conflict, findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
@@ -118,11 +119,11 @@ async function showNew(visit: MemberVisit, error?: AppError) {
           isUnsaved={error !== undefined}
           problem={problem}
         >
-          <TextFields base={base} fields={fields} preview={await previewOf(deps, values)} autoFocus />
+          <TextFields visit={visit} fields={fields} preview={await previewOf(deps, values)} autoFocus />
         </EditorForm>
       </Columns>
     </div>,
-    { section: 'posts', error, scripts: editorScripts },
+    { section: 'posts', error, scripts: [...editorScripts, imageScript] },
   );
 }
 
@@ -156,6 +157,7 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
           </>
         }
       >
+        {await copyProblems(deps, post)}
         {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} now={now} />}
         <EditorForm
           action={path}
@@ -168,11 +170,11 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
           seen={post.updatedAt}
         >
           <input type="hidden" name="contentType" value={post.contentType} />
-          <TextFields base={base} fields={fields} preview={preview} />
+          <TextFields visit={visit} fields={fields} preview={preview} />
         </EditorForm>
       </Columns>
     </div>,
-    { section: 'posts', error, scripts: [...editorScripts, publishScript] },
+    { section: 'posts', error, scripts: [...editorScripts, publishScript, imageScript] },
   );
 }
 
@@ -194,7 +196,7 @@ function EditorForm({
   person: string;
   /** The fields hold a text that was refused. */
   isUnsaved: boolean;
-  problem: string | null;
+  problem: ReturnType<typeof formState>['problem'];
   conflict?: VNode | null;
   seen?: string;
   children: ComponentChildren;
@@ -243,12 +245,12 @@ function UnsavedCopy() {
 
 /** The title, and the Markdown beside the preview, which the script keeps up to date. */
 function TextFields({
-  base,
+  visit,
   fields,
   preview,
   autoFocus = false,
 }: {
-  base: string;
+  visit: MemberVisit;
   fields: Record<'title' | 'markdown', FieldState>;
   preview: VNode;
   autoFocus?: boolean;
@@ -258,7 +260,7 @@ function TextFields({
       <Field {...fields.title} kind="title-field" placeholder="Title" autoFocus={autoFocus} />
       <Toolbar textArea="field-markdown" />
       <div class="editor">
-        <TextArea {...fields.markdown} more={{ 'data-preview': `${base}/posts/~/preview` }} />
+        <TextArea {...fields.markdown} more={{ 'data-preview': `${visit.base}/posts/~/preview` }} />
         <section aria-labelledby="preview-label" class="preview-pane">
           <h2 class="label" id="preview-label">
             Preview
@@ -270,6 +272,7 @@ function TextFields({
         </section>
       </div>
       <p class="hint" id="text-count" data-script hidden />
+      <InsertImage visit={visit} />
     </>
   );
 }
