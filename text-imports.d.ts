@@ -14,3 +14,10 @@ declare module '*.client.js' {
   const text: string;
   export default text;
 }
+
+// Files that are imported as paths.
+
+declare module '*.woff2' {
+  const path: string;
+  export default path;
+}

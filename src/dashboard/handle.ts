@@ -1,8 +1,12 @@
 import type { Actor } from '../audit/model.ts';
+import { countSuggestions } from '../drafts/store.ts';
 import { clientAddress as addressOf, requestIdOf } from '../http/request.ts';
 import { page as pageResponse, seeOther } from '../http/respond.ts';
+import { isConnected } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
-import { countDrafts } from '../posts/store.ts';
+import { DAY_MS } from '../lib/time.ts';
+import { contentTypes, postStatuses } from '../posts/model.ts';
+import { countDrafts, tallyPosts } from '../posts/store.ts';
 import type { Guard } from '../users/guard.ts';
 import {
   BROWSER_MS,
@@ -24,17 +28,11 @@ import {
   type UserVisit,
   type Visit,
 } from './page.ts';
+import { readPreferences, writePreferences } from './preferences.ts';
 import { readBody, requireSameOrigin } from './submission.ts';
-import {
-  databaseAwayPage,
-  type Frame,
-  type Notice,
-  renderFragment,
-  renderPage,
-  signedOutPage,
-  troublePage,
-  type View,
-} from './view/document.tsx';
+import { type Notice, renderFragment, renderPage, type View } from './view/document.tsx';
+import type { Frame } from './view/side.tsx';
+import { databaseAwayPage, signedOutPage, troublePage } from './view/trouble.tsx';
 
 const MAX_USER_AGENT_LENGTH = 200;
 
@@ -61,6 +59,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         memberships: [],
         sessionHash: '',
         knownBrowser: cookies.get('browser'),
+        look: readPreferences(cookies.get('look'), cookies.get('zone')),
       };
       let answer: Answer;
       try {
@@ -90,21 +89,23 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
             : remember && (await rememberBrowser(deps, remember));
           if (session !== undefined) cookies.set('session', session ?? '', session === null ? 0 : SESSION_MS);
           if (browser) cookies.set('browser', browser, BROWSER_MS);
+          if (answer.preferences) cookies.set('look', writePreferences(answer.preferences), LOOK_MS);
           if (answer.done !== undefined) cookies.set('notice', writeNotice(answer), NOTICE_MS);
           return seeOther(to, cookies.changes());
         }
       } catch (error) {
         answer = troubleAbout(deps, request, error);
       }
-      if (answer.kind === 'fragment') return pageResponse(renderFragment(answer), 200, cookies.changes());
+      if (answer.kind === 'fragment')
+        return pageResponse(renderFragment(answer, visit.look), 200, cookies.changes());
       if (notice !== null) cookies.set('notice', '', 0);
       let html: string;
       try {
-        html = renderPage(answer, await frameOf(visit), notice);
+        html = renderPage(answer, await frameOf(visit), notice, visit.look);
       } catch (error) {
         // Without the navigation, which may be what failed.
         answer = troubleAbout(deps, request, error);
-        html = renderPage(answer, null, notice);
+        html = renderPage(answer, null, notice, visit.look);
       }
       return pageResponse(html, answer.status ?? 200, cookies.changes(), answer.headers);
     };
@@ -152,10 +153,24 @@ async function askToSignIn(visit: Visit): Promise<View> {
 async function frameOf(visit: Visit): Promise<Frame | null> {
   if (!('organization' in visit)) return null;
   const member = visit as MemberVisit;
-  const { deps, organization, memberships } = member;
-  const drafts = await deps.db.read((tx) => countDrafts(tx, organization.id));
-  const mayCreate = mayCreateOrganization(deps.organizationCreation, memberships);
-  return { ...member, mayCreateOrganization: mayCreate, drafts };
+  const { deps, organization, memberships, request, url } = member;
+  const [drafts, posts, suggestions, connected] = await deps.db.read((tx) =>
+    Promise.all([
+      countDrafts(tx, organization.id),
+      tallyPosts(tx, organization.id, { statuses: [...postStatuses], contentTypes: [...contentTypes] }),
+      countSuggestions(tx, organization.id),
+      isConnected(tx, organization.id),
+    ]),
+  );
+  return {
+    ...member,
+    mayCreateOrganization: mayCreateOrganization(deps.organizationCreation, memberships),
+    drafts,
+    suggestions,
+    isSetUp: connected && posts.totalItems > 0,
+    // The address of a form may have no page.
+    path: request.method === 'POST' ? member.base : url.pathname + url.search,
+  };
 }
 
 /** A page about a failure. Failures of Tidings are logged in full, and the page has only the id of the log line. */
@@ -171,6 +186,7 @@ function troubleAbout({ log }: Pick<DashboardDeps, 'log'>, request: Request, err
 
 const MAX_NOTICE_LENGTH = 300;
 const NOTICE_MS = 60_000;
+const LOOK_MS = 400 * DAY_MS;
 
 /** The sentence, and after a line break the path that takes it back. */
 function writeNotice({ done = '', undo }: Redirect): string {
@@ -187,8 +203,9 @@ function readNotice(cookie: string | null): Notice | null {
 /** Browsers take a `__Host-` cookie from this host over https alone, never from a subdomain or over http. */
 function cookiesOf(request: Request, isSecure: boolean) {
   const cookies = new Bun.CookieMap(request.headers.get('cookie') ?? '');
-  type Name = 'session' | 'browser' | 'notice';
-  const fullName = (name: Name) => `${isSecure ? '__Host-' : ''}tidings_${name}`;
+  type Name = 'session' | 'browser' | 'notice' | 'look' | 'zone';
+  // The script sets the zone.
+  const fullName = (name: Name) => `${isSecure && name !== 'zone' ? '__Host-' : ''}tidings_${name}`;
   return {
     get: (name: Name) => cookies.get(fullName(name)),
     set(name: Name, value: string, maxAgeMs: number): void {

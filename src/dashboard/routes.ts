@@ -14,6 +14,7 @@ import { missedPages } from './pages/integrations/missed.tsx';
 import { integrationPages } from './pages/integrations/one.tsx';
 import { placePages } from './pages/integrations/places.tsx';
 import { tokenPages } from './pages/integrations/token.tsx';
+import { jumpPages } from './pages/jump.tsx';
 import { linkPages } from './pages/links.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
 import { listPages } from './pages/posts/list.tsx';
@@ -31,6 +32,7 @@ export const pages: readonly Page[] = [
   ...signInPages,
   ...linkPages,
   ...accountPages,
+  ...jumpPages,
   ...startPages,
   ...listPages,
   ...editorPages,

@@ -54,6 +54,13 @@ export async function listIntegrations(tx: ReadTx, organizationId?: string): Pro
   );
 }
 
+export async function isConnected(tx: ReadTx, organizationId: string): Promise<boolean> {
+  const isOwn = eq(integrations.organizationId, organizationId);
+  return (
+    (await tx.select({ id: integrations.id }).from(integrations).where(isOwn).limit(1).get()) !== undefined
+  );
+}
+
 /** Throws `IntegrationProblem` `integration_not_found`. */
 export async function getIntegration(tx: ReadTx, id: string): Promise<Integration> {
   const [integration] = await select(tx, eq(integrations.id, id));

@@ -140,6 +140,7 @@ const columns = (base: string, integrations: readonly Integration[], now: Date):
   { title: 'Status', cell: ({ status }) => <Status status={status} /> },
   {
     title: 'Event',
+    fullText: ({ title }) => title,
     cell: ({ id, title, count, payload, replayOf, durationMs }) => (
       <>
         <a href={`${base}/deliveries/${id}`}>{title || 'Untitled'}</a>

@@ -178,6 +178,7 @@ function Posts({ base, filter, found, now }: { base: string; filter: Filter; fou
           { title: 'Status', class: 'short', cell: ({ status }) => <Status status={status} /> },
           {
             title: 'Title',
+            fullText: ({ title }) => title,
             cell: ({ id, title, contentType }) => (
               <>
                 <a href={`${base}/posts/${id}`}>{title}</a>
