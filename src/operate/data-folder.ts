@@ -202,14 +202,14 @@ function requireRightKey(db: SqliteDatabase, folder: string, secretKey: string |
   const source = secretKey === undefined ? 'secret.key in it' : 'SECRET_KEY';
   if (key === null) {
     throw new Error(
-      'its secret.key is missing, and SECRET_KEY is not set. Put back the key that its secrets were encrypted with. If that is lost, docs/operating.md says what can be done ("When the key is lost")',
+      'its secret.key is missing, and SECRET_KEY is not set. Put back the key that its secrets were encrypted with. If it is lost, see "When the key is lost" in docs/backups.md',
     );
   }
   const fingerprint = keyFingerprint(key);
   if (expected === null) writeKeyFingerprint(db, fingerprint);
   else if (expected !== fingerprint) {
     throw new Error(
-      `${source} is not the key that its secrets were encrypted with. Put back that one, as SECRET_KEY or as secret.key. If it is lost, docs/operating.md says what can be done ("When the key is lost")`,
+      `${source} is not the key that its secrets were encrypted with. Put back that one, as SECRET_KEY or as secret.key. If it is lost, see "When the key is lost" in docs/backups.md`,
     );
   }
   return key;
