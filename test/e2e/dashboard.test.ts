@@ -74,7 +74,8 @@ test('from the printed link to a first call, and a key that is revoked', async (
 
   await page.goto(`${dashboard.base}/start`);
   await appears(page, page.getByRole('listitem').filter({ hasText: 'One of your keys has been used.' }));
-  await go('API keys');
+  await go('Settings');
+  await link('API Keys').click();
   await page.getByText('Revoke Website').click();
   await button('Revoke this key').click();
   await page.getByText('“Website” is revoked').waitFor();
@@ -132,7 +133,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await appears(log, caused.getByRole('link', { name: 'Rocket 2.4.0: quieter engines' }));
   await log.getByRole('button', { name: 'Replay delivery' }).click();
   await log.getByText('Delivery replayed.').waitFor();
-  await log.getByRole('navigation').getByRole('link', { name: 'Deliveries' }).click();
+  await log.getByRole('navigation', { name: 'Dashboard' }).getByRole('link', { name: 'Deliveries' }).click();
   await log.getByRole('row', { name: /Release v2\.4\.0 published.*replay/ }).waitFor();
   expect(await row.count()).toBe(2);
   await log.close();

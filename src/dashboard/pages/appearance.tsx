@@ -68,8 +68,13 @@ export function Appearance({
   return (
     <section aria-labelledby="appearance">
       <h2 id="appearance">Appearance</h2>
-      <p class="hint">Applies to this browser.</p>
-      <Form to={to} problem={problem} button="Save appearance" kind="">
+      <p>These settings apply to this browser.</p>
+      <Form
+        to={to}
+        problem={problem ?? fields.theme.error ?? fields.density.error}
+        button="Save appearance"
+        kind=""
+      >
         <Choice {...fields.theme} options={options(themes, themeWords)} />
         <Choice {...fields.density} options={options(densities, densityWords)} />
         <Field {...fields.zone} required={false} placeholder={`Automatic: ${look.zone}`} />

@@ -24,7 +24,7 @@ export function Bars({
   const width = columns.length * (BAR + GAP) - GAP;
   const values = columns.map((parts, index) => describe(parts, names?.[index]));
   return (
-    <figure class="chart" data-chart aria-label={label}>
+    <figure class={heights.some(Boolean) ? 'chart' : 'chart none'} data-chart aria-label={label}>
       <svg viewBox={`0 0 ${width} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         {columns.map((parts, index) => (
           <Column parts={parts} x={index * (BAR + GAP)} scale={scale} value={values[index] ?? ''} />
@@ -65,19 +65,21 @@ function Values(props: { parts: readonly Part[][]; names: readonly string[] | un
   const { parts, names, label } = props;
   if (names === undefined) return null;
   return (
-    <table class="hidden">
-      <caption>{label}</caption>
-      <tbody>
-        {parts.map((each, index) =>
-          each.length === 0 ? null : (
-            <tr>
-              <th scope="row">{names[index]}</th>
-              <td>{words(each)}</td>
-            </tr>
-          ),
-        )}
-      </tbody>
-    </table>
+    <div class="hidden">
+      <table>
+        <caption>{label}</caption>
+        <tbody>
+          {parts.map((each, index) =>
+            each.length === 0 ? null : (
+              <tr>
+                <th scope="row">{names[index]}</th>
+                <td>{words(each)}</td>
+              </tr>
+            ),
+          )}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
