@@ -199,9 +199,10 @@ export function SettingsHead(props: {
   current: keyof typeof tabs;
 }) {
   const { base, role } = props.visit;
+  const crumbs = [{ to: `${base}/settings`, label: 'Settings' }];
   return (
     <>
-      <PageHead title={props.title} crumbs={[{ to: `${base}/settings`, label: 'Settings' }]} />
+      <PageHead title={props.title} crumbs={props.current === 'settings' ? [] : crumbs} />
       <nav class="tabs" aria-label="Settings">
         {Object.entries(tabs).map(([path, name]) =>
           path === 'settings/audit' && role !== 'owner' ? null : (
