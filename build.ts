@@ -33,10 +33,10 @@ const command = new Command('build')
   .option('--all', 'for every target')
   .addOption(new Option('--target <target...>', 'for these').choices(targets))
   .option('--outdir <folder>', 'where it goes', join(root, 'dist'))
-  .option('--commit <id>', 'what --version tells, where git does not know it', readCommit)
-  .action(async ({ all, target, outdir, commit: told }: Options) => {
+  .option('--commit <id>', 'the commit that --version prints, where git has none', readCommit)
+  .action(async ({ all, target, outdir, commit: given }: Options) => {
     // A container's build passes an empty one when it was given none.
-    const commit = told || commitHere();
+    const commit = given || commitHere();
     const wanted = all ? targets : (target ?? [null]);
     const failed: string[] = [];
     for (const one of wanted) {

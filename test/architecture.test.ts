@@ -143,12 +143,16 @@ test('only data names a provider outside of src/providers', () => {
   ]);
 });
 
+/** They write code that does these things. */
+const deliver = 'src/reference/samples/deliver.ts';
+const samples = [deliver, 'src/reference/samples/read.ts'];
+
 test.each([
-  ['the environment is read', /\b(Bun|process|import\.meta)\.env\b/, ['src/config.ts']],
-  ['the time is asked', /\bDate\.now\(\)|\bnew Date\(\)/, ['src/lib/time.ts', 'src/main.ts']],
+  ['the environment is read', /\b(Bun|process|import\.meta)\.env\b/, ['src/config.ts', ...samples]],
+  ['the time is asked', /\bDate\.now\(\)|\bnew Date\(\)/, ['src/lib/time.ts', 'src/main.ts', deliver]],
   ['random ids are made', /\brandomUUID/, ['src/http/request.ts', 'src/lib/text.ts']],
   ['passwords are hashed', /\bBun\.password\b/, ['src/users/passwords.ts']],
-  ['the console is used', /\bconsole\./, []],
+  ['the console is used', /\bconsole\./, samples],
   [
     'a command of ours is named as only the binary has it',
     /\btidings (?!run )[a-z-]+ (?:[a-z-]+ )?(?:--|ID\b)|"tidings /,

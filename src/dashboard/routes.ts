@@ -6,6 +6,7 @@ import type { DashboardDeps, Page } from './page.ts';
 import { accountPages } from './pages/account.tsx';
 import { deliveryLogPages } from './pages/deliveries/list.tsx';
 import { deliveryPages } from './pages/deliveries/one.tsx';
+import { explorerPages } from './pages/explorer/page.tsx';
 import { changePages } from './pages/integrations/changes.tsx';
 import { checkPages } from './pages/integrations/check.tsx';
 import { connectPages } from './pages/integrations/connect.tsx';
@@ -48,6 +49,7 @@ export const pages: readonly Page[] = [
   ...checkPages,
   ...missedPages,
   ...triggers,
+  ...explorerPages,
   ...organizationPages,
   ...keyPages,
   ...memberPages,

@@ -51,11 +51,11 @@ export function isReplayable({ status, payload, replayOf }: Delivery): boolean {
 export const WebhookReceived = Type.Object(
   {
     received: Type.Literal(true),
-    message: Type.String({ description: 'What was done, in words.' }),
+    message: Type.String({ description: 'A summary of the result.' }),
     data: Type.Optional(
       Type.Object(
         {
-          event: Type.String({ description: "The event's name, such as `push` or `ping`." }),
+          event: Type.String({ description: 'The event, such as `push` or `ping`.' }),
           delivery: Type.String({ description: 'The delivery id.' }),
           processed: Type.Optional(
             Type.Object(
@@ -63,7 +63,7 @@ export const WebhookReceived = Type.Object(
                 type: Type.String({ description: 'Such as `release`.' }),
                 action: Type.String({ description: 'Such as `published`.' }),
                 data: Type.Record(Type.String(), Type.Unknown(), {
-                  description: 'What the event says, in short.',
+                  description: 'The main facts of the event.',
                 }),
               },
               { description: 'Present for processed events.', additionalProperties: false },
@@ -82,7 +82,7 @@ export const WebhookReceived = Type.Object(
   },
   {
     additionalProperties: false,
-    description: 'A delivery that was taken: processed, ignored, or a duplicate.',
+    description: 'The delivery was accepted: processed, ignored, or a duplicate.',
     examples: [
       {
         received: true,

@@ -7,12 +7,12 @@ import { providers } from '../providers/index.ts';
 
 const OPENAPI_VERSION = '3.1.1';
 
-/** The form of every refusal (section 7 of the spec). */
+/** The body of every error (section 7 of the spec). */
 export const ErrorBody = Type.Object(
-  { error: Type.String({ description: 'What is wrong, in words.' }) },
+  { error: Type.String({ description: 'The cause in plain words.' }) },
   {
     additionalProperties: false,
-    description: 'Why a request was refused.',
+    description: 'The body of every error.',
     examples: [{ error: 'Not found' }],
   },
 );
@@ -20,7 +20,10 @@ export const ErrorBody = Type.Object(
 interface ResponseDocumentation {
   description: string;
   headers?: Record<string, { description: string; schema: unknown; required?: boolean }>;
-  content?: Record<string, { schema: unknown; examples?: Record<string, { value: unknown }> }>;
+  content?: Record<
+    string,
+    { schema: unknown; example?: unknown; examples?: Record<string, { value: unknown }> }
+  >;
 }
 
 /** A route's documentation. A response is the name of a shared schema, a schema of its own, or a full description. */
@@ -35,6 +38,8 @@ export interface Documentation {
   /** By content type. */
   body?: Record<string, TSchema>;
   responses: Record<number, string | TSchema | ResponseDocumentation>;
+  /** The body of a success, where the example of its schema does not fit. */
+  example?: unknown;
   /** Absent: a Bearer key. */
   security?: Record<string, string[]>[];
 }
@@ -50,11 +55,17 @@ export function documented(documentation: Documentation) {
 const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema });
 const always = (description: string, schema?: object) => ({ ...header(description, schema), required: true });
 
-const etagHeader = {
-  ETag: always('The tag of this representation. `If-None-Match` with it gets a 304 while nothing changed.'),
+const cachingHeaders = {
+  ETag: always(
+    'The version of this representation. Send it in `If-None-Match` to get a 304 while the content is the same.',
+  ),
+  'Cache-Control': always('Keep the response, and revalidate it before each use.', {
+    type: 'string',
+    const: 'private, no-cache',
+  }),
 };
 
-const requestId = 'The id of the request in the log: the `X-Request-Id` that it came with, or a new one.';
+const requestId = 'The id of the request in the log: its own `X-Request-Id`, or a new one.';
 
 /** A 401 names the scheme (RFC 9110 section 11.6.1). */
 export const bearerChallenge = {
@@ -62,8 +73,8 @@ export const bearerChallenge = {
 };
 
 export const notModified: ResponseDocumentation = {
-  description: 'The content is still what `If-None-Match` names.',
-  headers: etagHeader,
+  description: 'The content is the same as in the response that `If-None-Match` names.',
+  headers: cachingHeaders,
 };
 
 const wholeNumber = { type: 'integer', minimum: 0 };
@@ -71,9 +82,9 @@ const wholeNumber = { type: 'integer', minimum: 0 };
 /** Section 8 of the spec. */
 const limitHeaders = {
   'Retry-After': header('Seconds to wait.', wholeNumber),
-  'X-RateLimit-Limit': header('Requests that Unkey allows in a window.', wholeNumber),
-  'X-RateLimit-Remaining': header('Requests or credits that are left at Unkey.', wholeNumber),
-  'X-RateLimit-Reset': header('When the window ends, in Unix seconds.', wholeNumber),
+  'X-RateLimit-Limit': header('Requests that Unkey allows in one window.', wholeNumber),
+  'X-RateLimit-Remaining': header('Requests or credits left at Unkey.', wholeNumber),
+  'X-RateLimit-Reset': header('The end of the window in Unix seconds.', wholeNumber),
 };
 
 /** The refusals of every content endpoint, with all messages; `badRequest` is the endpoint's own. */
@@ -90,13 +101,13 @@ export function refusals(badRequest: string): Record<number, ResponseDocumentati
       'Forbidden: organization access denied',
     ]),
     429: refusal(
-      'The key ran into a limit at Unkey. Tidings has no limits of its own.',
+      'The key reached a limit at Unkey. Tidings itself limits no authenticated request.',
       ['RATE_LIMITED', 'USAGE_EXCEEDED'],
       limitHeaders,
     ),
-    500: internalError('Tidings failed. The log has the cause under the `X-Request-Id` of the response.'),
+    500: internalError('Tidings failed. Find the cause in the log by the `X-Request-Id` of the response.'),
     503: refusal(
-      'Keys or posts cannot be read right now. Try again after 1, 2 and 4 seconds.',
+      'Keys or posts are not available right now. Retry after 1, 2 and 4 seconds.',
       ['Authentication service unavailable', 'The database is busy', 'The database is not available'],
       { ...limitHeaders, 'X-Request-Id': header(requestId) },
     ),
@@ -111,20 +122,20 @@ export const webhookRefusals: Record<number, ResponseDocumentation> = {
     'Malformed payload: release.tag_name is missing',
     'Upload aborted',
   ]),
-  401: refusal("The signature was not made with the integration's secret.", ['Invalid webhook signature']),
+  401: refusal("The signature does not match the integration's secret.", ['Invalid webhook signature']),
   403: refusal('The integration is disabled, or has no such repository.', [
     'Integration is disabled',
     'Repository does not belong to the integration',
   ]),
-  404: refusal('There is no such integration or repository.', [
+  404: refusal('The integration or the repository does not exist.', [
     'Integration not found',
     'Repository not found',
   ]),
   408: refusal('The body took more than 15 seconds to arrive.', ['Upload timed out']),
   413: refusal('The body has more than 25 MiB.', ['Payload too large']),
-  500: internalError('It could not be processed. Nothing was claimed: a redelivery is processed.'),
+  500: internalError('Tidings failed and did not claim the delivery id. It processes a redelivery.'),
   503: refusal(
-    'Unfinished uploads fill the memory for unverified senders, or the database is busy or away. Try again after `Retry-After`.',
+    'Too many unfinished uploads, or the database is not available. Retry after `Retry-After` seconds.',
     ['Too many uploads', 'The database is busy', 'The database is not available'],
     { 'Retry-After': always('Seconds to wait.', wholeNumber), 'X-Request-Id': header(requestId) },
   ),
@@ -158,12 +169,12 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
   const routes = app.routes.flatMap((route) => {
     if (route.hooks?.detail?.operationId === undefined) return [];
     const documentation = route.hooks.detail as unknown as Documentation;
-    const { params, query, headers, body, responses, ...operation } = documentation;
+    const { params, query, headers, body, responses, example, ...operation } = documentation;
     const content = body && mapValues(body, (schema) => ({ schema: jsonSchema(schema) }));
     const detail = {
       ...operation,
       ...(content && { requestBody: { required: true, content } }),
-      responses: describeResponses(responses),
+      responses: describeResponses(responses, example),
     };
     return [{ ...route, hooks: { detail, ...mapValues({ params, query, headers }, jsonSchema) } }];
   });
@@ -183,17 +194,24 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
     info: {
       title: 'Tidings',
       version,
-      summary: "Read an organization's posts, and receive webhooks.",
+      summary: "Read an organization's posts and receive webhooks.",
       description:
-        'A small, read-only API for what a team ships. Call it from a server: everybody can read a key in a browser. Retry a 5xx after 1, 2 and 4 seconds; do not retry a 4xx.',
+        "A small, read-only API for an organization's posts. Call it from a server: everybody can read a key in a browser.",
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: serverUrl }],
     security: [{ apiKey: [] }],
     tags: [
-      { name: 'Posts', description: 'What the team published.' },
-      { name: 'Webhooks', description: 'What providers deliver.' },
-      { name: 'Health', description: 'Whether the service is up.' },
+      {
+        name: 'Posts',
+        description: 'Read posts. Every request needs an API key with the permission `api.read`.',
+      },
+      {
+        name: 'Webhooks',
+        description:
+          'Endpoints for providers. A signature authenticates each delivery; no API key is needed.',
+      },
+      { name: 'Health', description: 'Endpoints for load balancers and monitoring. They need no API key.' },
     ],
     paths,
     components: {
@@ -210,11 +228,15 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
 }
 
 /** A route that can respond with 304 has an `ETag`. */
-function describeResponses(responses: Documentation['responses']): Record<string, ResponseDocumentation> {
+function describeResponses(
+  responses: Documentation['responses'],
+  example: unknown,
+): Record<string, ResponseDocumentation> {
   return mapValues(responses, (response) => {
     if (typeof response === 'string') {
-      const content = { 'application/json': { schema: reference(response) } };
-      return { description: 'OK', ...(304 in responses && { headers: etagHeader }), content };
+      const body = { schema: reference(response), ...(example !== undefined && { example }) };
+      const content = { 'application/json': body };
+      return { description: 'OK', ...(304 in responses && { headers: cachingHeaders }), content };
     }
     if (!(Kind in response)) return response as ResponseDocumentation;
     const content = { 'text/plain': { schema: jsonSchema(response) } };

@@ -9,7 +9,7 @@ export const ping = new Elysia({ name: 'ping' }).get('/ping', () => plainText('p
     operationId: 'ping',
     tags: ['Health'],
     summary: 'Health check',
-    description: 'Answers `pong` while the process serves. Needs no key.',
+    description: 'Returns `pong` while the process runs. Needs no key.',
     security: [],
     responses: { 200: Type.Literal('pong', { description: 'The service is up.' }) },
   }),

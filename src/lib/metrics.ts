@@ -148,7 +148,7 @@ export function createMetrics(providerIds: readonly string[] = []) {
   const registry = createRegistry();
   const deliveries = registry.counter(
     'tidings_deliveries_total',
-    'Deliveries that reached a known integration, by what became of them.',
+    'Deliveries to a known integration, by outcome.',
     ['provider', 'outcome'],
   );
   for (const provider of providerIds) {

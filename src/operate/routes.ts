@@ -23,7 +23,7 @@ export function ready(whyNot: () => Promise<string | null>) {
         tags: ['Health'],
         summary: 'Readiness',
         description:
-          'Whether requests should be sent here: the database takes writes, there is room on the disk, deliveries do not fail, the triggers work, and the server is not stopping. `/ping` answers as long as the process lives.',
+          'For load balancers: 200 while the server should get requests. The database accepts writes, the disk has room, deliveries and triggers work, and the server is not stopping. `/ping` responds as long as the process runs.',
         security: [],
         responses: {
           200: {
@@ -34,7 +34,10 @@ export function ready(whyNot: () => Promise<string | null>) {
               },
             },
           },
-          503: refusal('It is not, for this reason.', ['The server is stopping', 'The disk is full']),
+          503: refusal('The service is not ready. The error has the reason.', [
+            'The server is stopping',
+            'The disk is full',
+          ]),
         },
       }),
     },
@@ -108,12 +111,16 @@ export function metrics(
         tags: ['Health'],
         summary: 'Metrics for Prometheus',
         description:
-          'Counts and measures in the text format 0.0.4. Without `METRICS_TOKEN` only clients on the same machine are answered, and no proxy; with it whoever sends it as a Bearer token.',
+          'Returns metrics in the Prometheus text format 0.0.4. If `METRICS_TOKEN` is set, send it as a Bearer token. Otherwise only clients on the same machine have access, without a proxy.',
         security: [],
         responses: {
-          200: Type.String({ description: 'Every metric, a line for each set of labels.' }),
-          401: refusal('`METRICS_TOKEN` is set, and was not sent.', [NO_TOKEN], bearerChallenge),
-          403: refusal('The client is on another machine, or behind a proxy.', [NOT_LOCAL]),
+          200: Type.String({ description: 'All metrics, one line for each set of labels.' }),
+          401: refusal(
+            '`METRICS_TOKEN` is set, and the request does not have it.',
+            [NO_TOKEN],
+            bearerChallenge,
+          ),
+          403: refusal('The client is on another machine or behind a proxy.', [NOT_LOCAL]),
         },
       }),
     },

@@ -33,13 +33,14 @@ const Timestamp = (description: string) =>
 
 export const Post = Type.Object(
   {
-    id: Type.String({ pattern: ID_PATTERN }),
-    title: Type.String(),
+    id: Type.String({ pattern: ID_PATTERN, description: 'Post id.' }),
+    title: Type.String({ description: 'The title as plain text.' }),
     content: Type.String({ description: 'The body as plain text.' }),
     markdown: Type.String({ description: 'The body as Markdown.' }),
     contentType: ContentType,
     sourceMetadata: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
-      description: 'Where the post came from, as a free-form object (author, version, platform, …), or null.',
+      description:
+        'Where the post came from: a free-form object, such as author, version and platform, or null.',
     }),
     status: PostStatus,
     createdAt: Timestamp('ISO 8601, UTC, with milliseconds.'),
@@ -47,7 +48,7 @@ export const Post = Type.Object(
   },
   {
     additionalProperties: false,
-    description: 'What a team published, or is about to.',
+    description: 'A post of an organization.',
     examples: [examplePost],
   },
 );
@@ -68,12 +69,12 @@ const neighbor = (description: string) =>
 
 export const Pagination = Type.Object(
   {
-    limit: Type.Integer({ minimum: 1, maximum: 100, description: 'Page size in effect.' }),
-    currentPage: count(1, 'The page returned.'),
-    nextPage: neighbor('Number of the next page. Null on the last page and past it.'),
-    previousPage: neighbor('Number of the previous page. Null on the first page.'),
-    totalPages: count(1, 'At least 1.'),
-    totalItems: count(0, 'How many posts match the filters.'),
+    limit: Type.Integer({ minimum: 1, maximum: 100, description: 'The page size.' }),
+    currentPage: count(1, 'The number of this page.'),
+    nextPage: neighbor('The number of the next page. Null on the last page and past it.'),
+    previousPage: neighbor('The number of the previous page. Null on the first page.'),
+    totalPages: count(1, 'The number of pages, at least 1.'),
+    totalItems: count(0, 'The number of posts that match the filters.'),
   },
   { additionalProperties: false },
 );
@@ -104,7 +105,7 @@ export const PostResult = Type.Object(
   { post: Type.Union([Type.Ref('Post'), Type.Null()], { description: 'Null when no post matches.' }) },
   {
     additionalProperties: false,
-    description: 'The post, or null.',
+    description: 'One post, or null.',
     examples: [{ post: examplePost }, { post: null }],
   },
 );
@@ -114,12 +115,12 @@ export const PostFilter = Type.Object({
     Type.Array(PostStatus, {
       default: ['published'],
       description:
-        'Repeat the parameter for several values: `status=draft&status=published` gives every post.',
+        'Repeat the parameter for several values: `status=draft&status=published` returns every post.',
     }),
   ),
   contentType: Type.Optional(
     Type.Array(ContentType, {
-      description: 'Repeat the parameter for several values. All types when absent.',
+      description: 'Repeat the parameter for several values. Default: all types.',
     }),
   ),
 });
@@ -139,7 +140,7 @@ export const ListQuery = Type.Composite([
       Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
         default: 'desc',
         description:
-          'Order by creation date; `desc` puts the most recent first. Equal dates are ordered by id.',
+          'Order by creation date. `desc` puts the newest first. Posts of the same date are ordered by id.',
       }),
     ),
   }),

@@ -4,32 +4,35 @@ import { Elysia } from 'elysia';
 import type { Storage } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import { documented, notModified, refusals } from '../http/openapi.ts';
-import { requireApiKey } from '../http/request.ts';
 import { privateJson } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { ID_PATTERN, isId } from '../lib/text.ts';
+import { createAdmission } from './admission.ts';
 import { contentTypes, ListQuery, PostFilter, type PostSelection } from './model.ts';
 import { createPages, renderPost } from './pages.ts';
 
 const OrganizationId = Type.String({
   pattern: ID_PATTERN,
-  description: 'Organization identifier; the key must belong to this organization.',
+  description: 'Organization id. The key must belong to this organization.',
   examples: ['org_3Qv8rT5kWn2LxYbZ7cJd4M'],
 });
 const requestHeaders = Type.Object({
   'If-None-Match': Type.Optional(
-    Type.String({ description: 'The `ETag` of an earlier response: 304 while the content is the same.' }),
+    Type.String({
+      description: 'The `ETag` of an earlier response. The response is 304 while the content is the same.',
+    }),
   ),
   'X-Request-Id': Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9_.:-]{8,128}$',
-      description: 'Your id for this request in the log. Tidings replaces a malformed one.',
+      description:
+        'Your id for this request in the log, 8 to 128 characters. Tidings replaces a malformed one.',
     }),
   ),
 });
 const PostId = Type.String({
   pattern: ID_PATTERN,
-  description: 'Post identifier.',
+  description: 'Post id.',
   examples: ['post_3Qv8rT5kWn2LxYbZ7cJd4M'],
 });
 
@@ -47,7 +50,7 @@ export function posts(deps: Pick<Deps, 'keys' | 'metrics'> & { readonly db: Pick
     .get(
       '/v1/:organizationId/posts',
       async ({ request, params: { organizationId } }) => {
-        const list = readAs(request.headers, organizationId, () => {
+        const list = readAs(request, organizationId, () => {
           const { limit = 10, page = 1, sort = 'desc', ...filter } = readListQuery(request.url);
           return renderPage(organizationId, { ...selectionOf(filter), limit, page, sort });
         });
@@ -59,7 +62,7 @@ export function posts(deps: Pick<Deps, 'keys' | 'metrics'> & { readonly db: Pick
           tags: ['Posts'],
           summary: 'List posts',
           description:
-            "One page of the organization's posts, published ones unless `status` says otherwise. A filter that nothing matches, or a page past the end, gives an empty list. A parameter name in another spelling, such as `status[]` or `Limit`, is refused; unrelated names are ignored.",
+            "Returns one page of the organization's posts, newest first. Without `status`, the list holds published posts only. An empty page is an empty list, not an error. Misspelled parameter names, such as `status[]` or `Limit`, are a 400; unrelated names are ignored.",
           params: Type.Object({ organizationId: OrganizationId }),
           query: ListQuery,
           headers: requestHeaders,
@@ -70,7 +73,7 @@ export function posts(deps: Pick<Deps, 'keys' | 'metrics'> & { readonly db: Pick
     .get(
       '/v1/:organizationId/posts/:postId',
       async ({ request, params: { organizationId, postId } }) => {
-        const post = readAs(request.headers, organizationId, () => {
+        const post = readAs(request, organizationId, () => {
           const filter = readPostQuery(request.url);
           if (!isId(postId)) throw new AppError(400, INVALID_POST);
           return renderPost(deps.db, organizationId, postId, selectionOf(filter));
@@ -83,7 +86,7 @@ export function posts(deps: Pick<Deps, 'keys' | 'metrics'> & { readonly db: Pick
           tags: ['Posts'],
           summary: 'Get one post',
           description:
-            'The post, or null with status 200 (never 404) when it does not exist, belongs to another organization, or does not match the filters: a draft is found only with `status=draft`. A parameter name in another spelling, such as `status[]` or `contenttype`, is refused; unrelated names are ignored.',
+            'Returns the post, or null with status 200 (never 404) if it does not exist, belongs to another organization, or does not match the filters. Send `status=draft` to get a draft. Misspelled parameter names, such as `status[]` or `contenttype`, are a 400; unrelated names are ignored.',
           params: Type.Object({ organizationId: OrganizationId, postId: PostId }),
           query: PostFilter,
           headers: requestHeaders,
@@ -91,41 +94,6 @@ export function posts(deps: Pick<Deps, 'keys' | 'metrics'> & { readonly db: Pick
         }),
       },
     );
-}
-
-/** Keys that are remembered as admitted. */
-const MAX_ADMITTED = 1_000;
-
-/**
- * Returns a function that reads for the holder of a key, and rejects with the refusal of the key before any error of
- * `read`. It reads while it checks a key that was admitted before, so that both cost one round trip to the database. A
- * stranger causes no read, and learns nothing from the time that a refusal takes.
- */
-function createAdmission(deps: Parameters<typeof requireApiKey>[0]) {
-  /** Hashes of keys and their organizations, the oldest first. */
-  const admitted = new Set<number | bigint>();
-
-  return async function readAs<Result>(
-    headers: Headers,
-    organizationId: string,
-    read: () => Promise<Result>,
-  ): Promise<Result> {
-    const reader = Bun.hash(`${organizationId} ${headers.get('authorization')}`);
-    const checked = requireApiKey(deps, headers, organizationId, 'api.read');
-    const early = admitted.has(reader) ? Promise.try(read) : null;
-    early?.catch(() => undefined);
-    try {
-      await checked;
-    } catch (error) {
-      admitted.delete(reader);
-      throw error;
-    }
-    if (early !== null) return early;
-    admitted.add(reader);
-    const [oldest] = admitted;
-    if (admitted.size > MAX_ADMITTED && oldest !== undefined) admitted.delete(oldest);
-    return read();
-  };
 }
 
 function selectionOf(filter: Static<typeof PostFilter>): PostSelection {

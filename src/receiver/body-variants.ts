@@ -3,15 +3,15 @@
 
 /** The changes on the way from the signer to the receiver, in words. */
 export const bodyChanges = {
-  'json-rewritten': 'its JSON was written anew',
-  'form-to-json': 'its JSON was taken out of a form',
-  'json-to-form': 'its JSON was put into a form',
-  'form-rewritten': 'its form was encoded anew',
-  'line-ends': 'its line ends were changed',
-  'line-end-added': 'a line end was added to it',
-  'line-end-removed': 'the line end at its end was taken away',
-  'bom-added': 'a byte order mark was put before it',
-  'bom-removed': 'the byte order mark before it was taken away',
+  'json-rewritten': 'the JSON was reformatted',
+  'form-to-json': 'the JSON was extracted from a form',
+  'json-to-form': 'the JSON was wrapped in a form',
+  'form-rewritten': 'the form was encoded again',
+  'line-ends': 'the line endings were changed',
+  'line-end-added': 'a line ending was added at the end',
+  'line-end-removed': 'the last line ending was removed',
+  'bom-added': 'a byte order mark was added',
+  'bom-removed': 'the byte order mark was removed',
 };
 
 export type BodyChange = keyof typeof bodyChanges;

@@ -66,8 +66,7 @@ export const refusals = {
     status: 503,
     message: 'Too many uploads',
     headers: { 'retry-after': '5' },
-    reason:
-      'Unverified senders held too many bytes in unfinished uploads. A redelivery is taken once they end.',
+    reason: 'Unverified senders held too many bytes in unfinished uploads. Redeliver it once they end.',
   },
   disabled: { status: 403, message: 'Integration is disabled', reason: 'The integration is disabled' },
   unknownRepository: (id: string) => ({
@@ -83,7 +82,7 @@ export const refusals = {
   missingHeader: ({ name }: Provider, header: string) => ({
     status: 400,
     message: `Missing or invalid header: ${header}`,
-    reason: `A delivery of ${name} carries the header ${header}`,
+    reason: `A ${name} delivery must have the header ${header}`,
   }),
   wrongSignature(provider: Provider, finding: SignatureFinding) {
     const other = finding.cause === 'other-integration' ? { integrationId: finding.other.id } : {};
@@ -127,29 +126,29 @@ const MAX_NAME_LENGTH = 200;
 
 /** The likely cause of a wrong signature, and the fix. */
 function signatureReason(finding: SignatureFinding, { name, sendsForms }: Provider): string {
-  const wrong = 'The signature was not made with the secret of this integration';
-  const again = `Set the secret at ${name} anew, or rotate it and set the new one.`;
+  const wrong = 'The signature was made with another secret than that of this integration';
+  const again = `Set the secret again at ${name}, or rotate it and set the new one.`;
   switch (finding.cause) {
     case 'previous-secret':
-      return `It was signed with the previous secret of this integration, which no longer works since a rotation. Set the present secret at ${name}; if nobody has it any more, rotate it and set the new one.`;
+      return `The delivery was signed with the secret before the last rotation, which no longer works. Set the current secret at ${name}. If nobody has it, rotate the secret and set the new one.`;
     case 'other-integration':
-      return `It was signed with the secret of another integration of this organization: ${nameOf(finding.other)}. The webhook's URL and its secret belong to different integrations. Set the URL and the secret of the same one at ${name}.`;
+      return `The delivery was signed with the secret of another integration of this organization: ${nameOf(finding.other)}. Set the URL and the secret of the same integration at ${name}.`;
     case 'whitespace':
-      return `It was signed with the secret of this integration and ${finding.extra}. Set the secret at ${name} again, with nothing before or behind it.`;
+      return `The delivery was signed with the secret of this integration and ${finding.extra}. Set the secret again at ${name}, with nothing before or after it.`;
     case 'body-altered':
     case 'form': {
       const isForm = finding.cause === 'form' && sendsForms;
       const choose = isForm ? `, and choose the content type application/json at ${name}` : '';
-      return `It was signed with the secret of this integration, but the body was changed on its way: ${bodyChanges[finding.change]}. Whatever stands between ${name} and Tidings, such as a proxy or a function, must pass the bytes through as they are${choose}.`;
+      return `The delivery was signed with the secret of this integration, but something between ${name} and Tidings changed the body: ${bodyChanges[finding.change]}. Make proxies and functions pass the bytes through unchanged${choose}.`;
     }
     case 'too-large':
-      return `${wrong}. The body has more than ${MAX_EXAMINED_BYTES / 1024} KiB, so the cause was not looked for; a smaller delivery will tell. ${again}`;
+      return `${wrong}. The body has more than ${MAX_EXAMINED_BYTES / 1024} KiB, so Tidings did not look for the cause. A smaller delivery may show it. ${again}`;
     case 'not-examined':
-      return `${wrong}. The cause was not looked for again: enough refused deliveries were examined in this minute. The other entries of this minute say what was found.`;
+      return `${wrong}. Tidings did not look for the cause again, because it examined enough rejected deliveries in this minute. See the other entries of this minute.`;
     case 'unknown':
       return finding.tried === null
-        ? `${wrong}. The search for the cause failed; the log of the server says why. ${again}`
-        : `${wrong}, and none of the usual causes was found. ${triedWords(finding.tried)} ${again}`;
+        ? `${wrong}. The search for the cause failed. The server's log has the error. ${again}`
+        : `${wrong}, and Tidings found none of the usual causes. ${triedWords(finding.tried)} ${again}`;
   }
 }
 
@@ -160,10 +159,10 @@ function triedWords({ hasPrevious, others, hasMore }: Tried): string {
   const words = [
     ...(hasPrevious ? ['its previous secret'] : []),
     ...(others === 0 ? [] : [`the secrets of ${integrations} of this organization`]),
-    'white space and quotation marks around its secret',
-    'JSON that was written anew',
-    'line ends and byte order marks that were changed',
-    'a form in place of JSON and JSON in place of a form',
+    'white space and quotation marks around the secret',
+    'reformatted JSON',
+    'changed line endings and byte order marks',
+    'a form instead of JSON, and JSON instead of a form',
   ];
   return `Tried: ${words.join('; ')}.`;
 }
@@ -208,7 +207,7 @@ export async function recordFailure(
   try {
     await db.write(write, { key: `delivery ${isVerified ? entry.id : counted.id}`, giveUpMs });
   } catch (err) {
-    log.error({ err, integrationId: entry.integrationId }, 'a refused delivery could not be logged');
+    log.error({ err, integrationId: entry.integrationId }, 'a rejected delivery could not be logged');
   }
 }
 

@@ -13,14 +13,15 @@ import { ID_PATTERN } from '../lib/text.ts';
 import type { Provider } from '../providers/provider.ts';
 import { type Arrival, createReceiver, type ReceiverDeps } from './receive.ts';
 
-const Id = (description: string) => Type.String({ pattern: ID_PATTERN, description });
+const Id = (description: string, example: string) =>
+  Type.String({ pattern: ID_PATTERN, description, examples: [example] });
 
 const ProviderId = (...ids: string[]) =>
   Type.Unsafe<string>({ type: 'string', enum: ids, description: 'The provider that sends the delivery.' });
 
 const path = {
-  organizationId: Id('Organization identifier.'),
-  integrationId: Id('Identifier of the connected integration.'),
+  organizationId: Id('Organization id.', 'org_3Qv8rT5kWn2LxYbZ7cJd4M'),
+  integrationId: Id('Integration id.', 'int_7hB2mQx9RkPz4TnVw6LcGy'),
 };
 
 function headersOf({ name, headerNames, exampleEvent }: Provider) {
@@ -29,12 +30,12 @@ function headersOf({ name, headerNames, exampleEvent }: Provider) {
   return Type.Object({
     [event]: Type.Optional(Type.String({ description: `${name}: the event, such as \`${exampleEvent}\`.` })),
     [delivery]: Type.Optional(
-      Type.String({ description: `${name}: the delivery id, remembered for 24 hours.` }),
+      Type.String({ description: `${name}: the delivery id. Tidings remembers it for 24 hours.` }),
     ),
     [signature]: Type.Optional(
       Type.String({
         pattern: `^${prefix}[0-9a-f]{64}$`,
-        description: `${name}: ${hex} of the raw body under the integration's secret, in hex.`,
+        description: `${name}: ${hex} of the raw body in hex, with the integration's secret as the key.`,
       }),
     ),
   });
@@ -45,7 +46,7 @@ const namesOf = (some: readonly Provider[]) => some.map(({ name }) => name).join
 const documentation = {
   tags: ['Webhooks'],
   description:
-    "Takes a provider's delivery: verifies its signature over the raw body, never processes an id twice within 24 hours, and answers when it is on the disk. Events that mean nothing here are taken and ignored. The URL is made when an integration is connected.",
+    'Receives a delivery of a provider. Tidings verifies the signature of the raw body, processes each delivery id once in 24 hours, and responds when the delivery is on disk. It accepts and ignores events that it does not use. Connecting an integration creates the URL.',
   security: [],
 };
 
@@ -75,11 +76,11 @@ export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], bud
         detail: documented({
           ...documentation,
           operationId: 'receiveWebhook',
-          summary: 'Receive a delivery about a repository',
+          summary: 'Receive a delivery',
           params: Type.Object({
             provider: ProviderId(...providers.map(({ id }) => id)),
             ...path,
-            repositoryId: Id(`Identifier of the repository; \`-\` for ${namesOf(trackers)}.`),
+            repositoryId: Id(`Repository id; \`-\` for ${namesOf(trackers)}.`, 'repo_5sN8dKf3HjWq2YtXb9MzRe'),
           }),
           headers: Type.Composite(providers.map(headersOf)),
           body: {
@@ -101,10 +102,11 @@ export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], bud
         detail: documented({
           ...documentation,
           operationId: 'receiveWebhookWithoutRepository',
-          summary: 'Receive a delivery of an issue tracker',
+          summary: 'Receive a delivery without a repository',
           params: Type.Object({ provider: ProviderId(...trackers.map(({ id }) => id)), ...path }),
           headers: trackers.length === 1 ? Type.Required(trackerHeaders) : trackerHeaders,
           body: { 'application/json': payload },
+          example: { received: true, message: 'Ignored: The event Comment means nothing to Tidings' },
           responses: {
             200: 'WebhookReceived',
             ...webhookRefusals,
@@ -115,7 +117,7 @@ export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], bud
               'Upload aborted',
             ]),
             403: refusal('The integration is disabled.', ['Integration is disabled']),
-            404: refusal('There is no such integration.', ['Integration not found']),
+            404: refusal('The integration does not exist.', ['Integration not found']),
           },
         }),
       },

@@ -2,19 +2,22 @@ import { Elysia } from 'elysia';
 import { WebhookReceived } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { buildOpenApi, type DocumentedApp, ErrorBody } from '../http/openapi.ts';
-import { publicContent, redirect, rendered } from '../http/respond.ts';
+import { asset, publicContent, redirect, rendered } from '../http/respond.ts';
 import { Pagination, Post, PostList, PostResult } from '../posts/model.ts';
-import { renderReference, styleHash } from './page.tsx';
+import { providers } from '../providers/index.ts';
+import { renderReference, script, scriptPath, styleHash } from './page.tsx';
 
 const models = { Post, Pagination, PostList, PostResult, WebhookReceived, Error: ErrorBody };
 
-const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** `GET /openapi.json`, and `GET /docs` for people. Both are built at the first request and kept. */
 export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, app: () => DocumentedApp) {
   const document = once(() => buildOpenApi(app(), models, publicUrl()));
   const json = once(() => rendered(Buffer.from(JSON.stringify(document(), null, 2))));
-  const page = once(() => rendered(Buffer.from(renderReference(document()))));
+  const page = once(() => rendered(Buffer.from(renderReference(document(), providers))));
+
+  const scriptFile = rendered(Buffer.from(script), undefined, 9);
 
   return new Elysia({ name: 'docs' })
     .get('/', () => redirect('/dashboard'))
@@ -26,7 +29,8 @@ export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, app: () => Document
         'content-type': 'text/html; charset=utf-8',
         'content-security-policy': PAGE_POLICY,
       }),
-    );
+    )
+    .get(scriptPath, ({ request }) => asset(request, scriptFile, 'text/javascript; charset=utf-8'));
 }
 
 function once<Value extends object>(make: () => Value): () => Value {

@@ -6,6 +6,7 @@ export interface Schema {
   $ref?: string;
   type?: string | string[];
   enum?: unknown[];
+  const?: unknown;
   anyOf?: Schema[];
   items?: Schema;
   properties?: Record<string, Schema>;
@@ -17,28 +18,45 @@ export interface Schema {
   examples?: unknown[];
 }
 
-export function Field({ name, schema, note }: { name: string; schema: Schema; note: string }) {
+/** A parameter, header or field. `about`: what it belongs to, for the search. */
+export function Field({
+  id,
+  name,
+  schema,
+  note,
+  about,
+}: {
+  id: string;
+  name: string;
+  schema: Schema;
+  note?: string | undefined;
+  about: string;
+}) {
   return (
-    <>
+    <div id={id} data-find={about} data-title={name}>
       <dt>
-        <code>{name}</code>
-        {note === '' ? null : <small>{note}</small>}
+        <a class="name" href={`#${id}`}>
+          <code>{name}</code>
+        </a>
+        {note ? <small>{note}</small> : null}
       </dt>
       <dd>
         <TypeName schema={schema} />
         {bounds(schema)}
         {schema.description === undefined ? null : <p>{words(schema.description)}</p>}
       </dd>
-    </>
+    </div>
   );
 }
 
 export const nameOf = ($ref: string) => $ref.slice($ref.lastIndexOf('/') + 1);
 
 /** The type in words. That of a shared schema links to it. */
-export function TypeName({ schema: { $ref, enum: choices, anyOf, items, type } }: { schema: Schema }) {
+export function TypeName({ schema }: { schema: Schema }) {
+  const { $ref, enum: choices, anyOf, items, type } = schema;
   if ($ref !== undefined) return <a href={`#schema-${nameOf($ref)}`}>{nameOf($ref)}</a>;
   if (choices !== undefined) return <>{joined(choices.map(inCode), ' or ')}</>;
+  if ('const' in schema) return inCode(JSON.stringify(schema.const));
   const types = anyOf?.map((each) => <TypeName schema={each} />);
   if (types !== undefined) return <>{joined(types, ' or ')}</>;
   if (items === undefined) return <>{[type ?? 'anything'].flat().join(' or ')}</>;
@@ -51,7 +69,7 @@ export function TypeName({ schema: { $ref, enum: choices, anyOf, items, type } }
 
 export const inCode = (text: unknown) => <code>{String(text)}</code>;
 
-export function joined(parts: readonly ComponentChild[], separator: string): ComponentChild[] {
+function joined(parts: readonly ComponentChild[], separator: string): ComponentChild[] {
   return parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part]));
 }
 

@@ -4,7 +4,7 @@ type Details = Readonly<Record<string, unknown>>;
 
 /** The status and the sentence of each failure of accounts, links, sessions and members. */
 const failures = {
-  bad_link: [404, 'This link does not work: it was used, has expired, or was not copied whole.'],
+  bad_link: [404, 'This link does not work. It was used, has expired, or is incomplete.'],
   wrong_credentials: [401, 'The email address or the password is wrong.'],
   wrong_current_password: [400, 'The current password is wrong.'],
   account_disabled: [403, 'This account is disabled. Ask the administrator of this service.'],
@@ -17,15 +17,15 @@ const failures = {
     ({ email, organizations }: Details) =>
       `${email} is the last owner of ${[organizations].flat().join(', ')}. Make another owner first.`,
   ],
-  member_not_found: [404, 'There is no such member. They may have left.'],
-  organization_gone: [404, 'This organization is gone.'],
+  member_not_found: [404, 'Member not found. They may have left.'],
+  organization_gone: [404, 'This organization no longer exists.'],
   may_not_create_organization: [
     403,
     'You may not create an organization. Ask the administrator of this service.',
   ],
   too_many_organizations: [
     400,
-    ({ limit }: Details) => `You are in ${limit} organizations already, which is as many as there can be.`,
+    ({ limit }: Details) => `You belong to ${limit} organizations, which is the limit.`,
   ],
   too_many_attempts: [
     429,

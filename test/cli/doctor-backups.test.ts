@@ -72,14 +72,14 @@ describe('backups', () => {
       {},
       async () => undefined,
       'warning',
-      'There is none yet, and none is made by itself',
+      'There is no backup yet, and no schedule is set',
     ],
-    ['none yet', scheduled, async () => undefined, 'ok', 'the next is due by 0 3 * * *'],
-    ['one of today', scheduled, () => record(0.2), 'ok', 'The last good one is of'],
-    ['none for three days', scheduled, () => record(3), 'warning', 'another was due at'],
+    ['none yet', scheduled, async () => undefined, 'ok', 'the next follows the schedule 0 3 * * *'],
+    ['one of today', scheduled, () => record(0.2), 'ok', 'The last good backup is from'],
+    ['none for three days', scheduled, () => record(3), 'warning', 'one was due at'],
     ['one whose file is gone', scheduled, () => record(0.2, false), 'failed', 'a.backup, is gone'],
-    ['one by hand', {}, () => record(20), 'ok', 'The last good one is of'],
-    ['an old one by hand', {}, () => record(40), 'warning', 'none is made by itself'],
+    ['one by hand', {}, () => record(20), 'ok', 'The last good backup is from'],
+    ['an old one by hand', {}, () => record(40), 'warning', 'no schedule is set'],
     [
       'one that failed after one that did not',
       scheduled,
@@ -88,7 +88,7 @@ describe('backups', () => {
         await recordFailure(folder.path, world.clock.now(), '/backups/b.backup', 'the disk is full');
       },
       'failed',
-      'was not made: the disk is full. The last good one is of',
+      'failed: the disk is full. The last good backup is from',
     ],
   ])('%s', async (_, environment, prepare, status, words) => {
     await prepare();
@@ -124,7 +124,7 @@ describe('providers', () => {
     const before = await allRows(world.db);
     expect(await look(contentChecks.providers, patient())).toMatchObject({
       status: 'ok',
-      message: 'The webhooks of 1 integration are as they should be',
+      message: 'The webhooks of 1 integration are correct',
     });
     expect(await allRows(world.db)).toEqual(before);
     world.rocket.hooks.splice(0);

@@ -136,7 +136,7 @@ test.each([
   [
     'UPDATE tidings SET schema = schema + 1, oldest_compatible = schema + 1',
     'failed',
-    'A newer Tidings upgraded the database (schema 2; this one knows 1), and this version cannot use it',
+    "A newer Tidings upgraded the database (schema 2; this one knows 1), and this version can't use it",
   ],
   ['CREATE TABLE unfinished_move ()', 'failed', 'The database holds an unfinished move'],
 ])('the schema after %s is %s', async (statement, status, message) => {
@@ -152,7 +152,7 @@ test.each<[string, string, Record<string, string>, string, string, string]>([
     { SECRET_KEY: OTHER_KEY },
     'secret key',
     'failed',
-    'SECRET_KEY is not the key that the secrets were encrypted with: no process starts with it',
+    'The secrets were encrypted with another key than SECRET_KEY. No process starts with it',
   ],
   [
     'synchronous_commit=off',
@@ -248,7 +248,7 @@ test('a read replica is measured', async () => {
     expect(await replica()).toMatchObject({
       status: 'warning',
       message: 'The read replica is more than 10 seconds behind',
-      advice: 'The content API reads from the primary meanwhile',
+      advice: 'Until it works, the content API reads from the primary',
     });
   } finally {
     await standby.stop();

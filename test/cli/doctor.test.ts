@@ -105,7 +105,7 @@ test('people get a line for each check, with a mark, and how to mend what is not
     environment: { PORT: '0', ...PUBLIC },
   });
   expect(exitCode).toBe(0);
-  expect(stdout).toContain('✓ settings: Every setting has a value that can be used\n✓ public url');
+  expect(stdout).toContain('✓ settings: All settings are valid\n✓ public url');
   expect(stdout).toContain(
     `! data folder: ${dataDir()} can be read or written by others (mode 755)\n    chmod 700 ${dataDir()}\n`,
   );
@@ -215,7 +215,7 @@ describe('files', () => {
 
   test('a file where the folder should be', async () => {
     writeFileSync(dataDir(), '');
-    expect((await examine()).named('data folder')?.message).toBe(`${dataDir()} is no folder`);
+    expect((await examine()).named('data folder')?.message).toBe(`${dataDir()} is not a folder`);
   });
 });
 
@@ -271,7 +271,9 @@ describe('the database', () => {
     await healthy();
     tamper('PRAGMA foreign_keys = OFF');
     tamper("DELETE FROM organizations WHERE id = 'acme'");
-    expect((await examine()).named('integrity')?.message).toMatch(/^\d+ rows of the database refer to rows/);
+    expect((await examine()).named('integrity')?.message).toMatch(
+      /^\d+ rows in the database refer to missing rows/,
+    );
   });
 
   test.each([
@@ -508,7 +510,7 @@ describe('Unkey', () => {
   test.each([
     ['answers 500', 'it answered 500'],
     ['answers 502 with a page', 'it answered 502'],
-    ['answers broken JSON', 'Unkey could not be asked'],
+    ['answers broken JSON', 'Unkey failed to'],
     ['answers 403: the root key may not verify', 'The root key may not verify keys'],
   ] as const)('that %s', async (fault, message) => {
     using unkey = startUnkeyServer({ clock: systemClock });
@@ -521,7 +523,7 @@ describe('Unkey', () => {
   test('that is not there', async () => {
     using dead = await holdDeadAddress();
     const { named, statusOf } = await examine(settings(dead.url));
-    expect(named('unkey')?.message).toStartWith('Unkey could not be asked to verify keys');
+    expect(named('unkey')?.message).toStartWith('Unkey failed to verify keys');
     expect(statusOf('clock and others')).toBe('ok');
   });
 });
@@ -534,13 +536,13 @@ describe('work', () => {
     addDelivery(integrationId, 'dlv_2', 'processed', ago(HOUR_MS), ago(2 * HOUR_MS).getTime());
     const { named } = await examine();
     expect(named('sweep')?.status).toBe('warning');
-    expect(named('sweep')?.message).toStartWith('0 delivery ids, 1 log entries and 0 sessions expired');
+    expect(named('sweep')?.message).toStartWith('0 delivery IDs, 1 log entries, and 0 sessions expired');
   });
 
   test.each([
-    ['queued', 0, 'ok', '1 draft to make'],
-    ['queued', HOUR_MS, 'warning', '1 draft to make, the oldest since'],
-    ['failed', 0, 'warning', '1 draft was given up after several failures'],
+    ['queued', 0, 'ok', '1 draft in the queue'],
+    ['queued', HOUR_MS, 'warning', '1 draft in the queue, the oldest since'],
+    ['failed', 0, 'warning', '1 draft was failed for good after several attempts'],
   ])('a draft that is %s since %i ms', async (state, ageMs, status, message) => {
     const { integrationId } = await healthy();
     const { id } = await json(

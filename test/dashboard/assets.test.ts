@@ -22,6 +22,8 @@ test.each(assets.filter((each) => !isFont(each)))(
     expect(await plain.text()).toBe(body);
 
     const zipped = await app.request(path, { headers: { 'accept-encoding': 'br, gzip' } });
+    // A small file fits in one packet as it is.
+    if (content.body.byteLength < 1_400) return;
     expect(zipped.headers.get('content-encoding')).toBe('gzip');
     expect(zipped.headers.get('vary')).toBe('accept-encoding');
     const bytes = await zipped.bytes();

@@ -292,7 +292,9 @@ test('a refused signature says why, and leads to the integrations that are meant
     `<a href="/dashboard/org_a/integrations/${integrationId}">Open the integration ${name}</a>`;
 
   const mixedUp = await entryOf(other.secret);
-  expect(mixedUp).toContain('It was signed with the secret of another integration of this organization');
+  expect(mixedUp).toContain(
+    'The delivery was signed with the secret of another integration of this organization',
+  );
   expect(mixedUp).toContain(`GitHub, acme/pad (${other.integrationId})`);
   expect(mixedUp).toContain(linkTo(connected, 'acme/rocket'));
   expect(mixedUp).toContain(linkTo(other, 'acme/pad'));

@@ -49,6 +49,7 @@ test.each([
   'integrations',
   'integrations/:integration',
   'jump',
+  'explorer?send=1',
   'settings',
   'settings/keys',
   'settings/members',

@@ -127,8 +127,8 @@ test('headers that clients act upon are documented where they are sent', () => {
   const limits = ['Retry-After', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
   for (const path of ['/v1/{organizationId}/posts', '/v1/{organizationId}/posts/{postId}']) {
     expect(headersOf(path)).toEqual({
-      200: ['ETag'],
-      304: ['ETag'],
+      200: ['ETag', 'Cache-Control'],
+      304: ['ETag', 'Cache-Control'],
       400: [],
       401: ['WWW-Authenticate'],
       403: [],

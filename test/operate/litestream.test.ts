@@ -52,7 +52,7 @@ test('Litestream that has replicated every transaction is fine, however long ago
     name: 'litestream',
     status: 'ok',
     message:
-      'Litestream is up to date with the database. Its newest transaction is of 2026-11-22T12:09:00.000Z',
+      'Litestream is up to date with the database. Its newest transaction is from 2026-11-22T12:09:00.000Z',
   });
   // A transaction of the last minutes may be on its way.
   setDatabaseTime(14);
@@ -66,8 +66,8 @@ test('a database that changes while Litestream stands still is a warning', async
     name: 'litestream',
     status: 'warning',
     message:
-      'Litestream is 20 minutes behind the database. Its newest transaction is of 2026-11-22T12:09:00.000Z',
-    advice: `Start Litestream and look at its log. If you no longer use it, remove ${litestream()}`,
+      'Litestream is 20 minutes behind the database. Its newest transaction is from 2026-11-22T12:09:00.000Z',
+    advice: `Start Litestream and check its log. If you no longer use it, remove ${litestream()}`,
   });
 });
 
@@ -100,6 +100,6 @@ test('a folder of Litestream without a transaction is a warning', async () => {
   mkdirSync(litestream());
   expect(await examine()).toMatchObject({
     status: 'warning',
-    message: 'Litestream has a folder beside the database, and no transaction in it',
+    message: 'The folder of Litestream beside the database has no transactions',
   });
 });

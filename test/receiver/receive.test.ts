@@ -214,35 +214,35 @@ describe('a refused delivery', () => {
       () => githubRequest(connected, ping, { secret: 'x', headers: { 'x-github-event': undefined } }),
       400,
       'Missing or invalid header: X-GitHub-Event',
-      'A delivery of GitHub carries the header X-GitHub-Event',
+      'A GitHub delivery must have the header X-GitHub-Event',
     ],
     [
       'a missing delivery id',
       () => githubRequest(connected, ping, { secret: 'x', headers: { 'x-github-delivery': undefined } }),
       400,
       'Missing or invalid header: X-GitHub-Delivery',
-      'A delivery of GitHub carries the header X-GitHub-Delivery',
+      'A GitHub delivery must have the header X-GitHub-Delivery',
     ],
     [
       'an odd delivery id',
       () => githubRequest(connected, ping, { delivery: 'a b' }),
       400,
       'Missing or invalid header: X-GitHub-Delivery',
-      'A delivery of GitHub carries the header X-GitHub-Delivery',
+      'A GitHub delivery must have the header X-GitHub-Delivery',
     ],
     [
       'a missing signature',
       () => unsigned(githubRequest(connected, ping)),
       400,
       'Missing or invalid header: X-Hub-Signature-256',
-      'A delivery of GitHub carries the header X-Hub-Signature-256',
+      'A GitHub delivery must have the header X-Hub-Signature-256',
     ],
     [
       'a wrong signature',
       () => githubRequest(connected, 'no JSON', { secret: 'x' }),
       401,
       'Invalid webhook signature',
-      'The signature was not made with the secret of this integration, and none of the usual causes was found. Tried: white space and quotation marks around its secret; JSON that was written anew; line ends and byte order marks that were changed; a form in place of JSON and JSON in place of a form. Set the secret at GitHub anew, or rotate it and set the new one.',
+      'The signature was made with another secret than that of this integration, and Tidings found none of the usual causes. Tried: white space and quotation marks around the secret; reformatted JSON; changed line endings and byte order marks; a form instead of JSON, and JSON instead of a form. Set the secret again at GitHub, or rotate it and set the new one.',
     ],
     [
       'no JSON',
@@ -364,9 +364,9 @@ describe('the log of deliveries from a sender without the secret', () => {
       ({ statusCode, count, reason }) => `${statusCode} ${count} ${reason}`,
     );
     expect(told.sort()).toEqual([
-      '400 1 A delivery of GitHub carries the header X-GitHub-Event',
-      '400 1 A delivery of GitHub carries the header X-Hub-Signature-256',
-      '400 2 A delivery of GitHub carries the header X-GitHub-Delivery',
+      '400 1 A GitHub delivery must have the header X-GitHub-Event',
+      '400 1 A GitHub delivery must have the header X-Hub-Signature-256',
+      '400 2 A GitHub delivery must have the header X-GitHub-Delivery',
       '400 3 The connection closed before the whole body arrived',
       "404 2 The webhook's URL names a repository that is not connected: repo_x",
     ]);
@@ -615,7 +615,7 @@ describe('while another process locks the database', () => {
     expect(response.status).toBe(500);
     expect(time).toBeGreaterThan(3_000);
     expect(time).toBeLessThan(4_000);
-    expect(app.logged.map(({ msg }) => msg)).toContain('a refused delivery could not be logged');
+    expect(app.logged.map(({ msg }) => msg)).toContain('a rejected delivery could not be logged');
     expect(await logOf(app)).toEqual([]);
     expect(await claimCount(app)).toBe(0);
     // Readiness measures itself how long another process writes.

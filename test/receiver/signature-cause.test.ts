@@ -116,7 +116,7 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
     body = JSON.stringify(sender.payload());
     expect(await send({ secret })).toEqual({
       signature: 'previous-secret',
-      reason: `It was signed with the previous secret of this integration, which no longer works since a rotation. Set the present secret at ${name}; if nobody has it any more, rotate it and set the new one.`,
+      reason: `The delivery was signed with the secret before the last rotation, which no longer works. Set the current secret at ${name}. If nobody has it, rotate the secret and set the new one.`,
     });
     await rotateSecret(app.deps, integrationId);
     expect(await send({ secret })).toMatchObject({ signature: 'unknown' });
@@ -125,7 +125,7 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
   test('with the secret of another integration of the organization', async () => {
     const { integrationId, secret } = await connectGithub(app, 'org_a', 'acme/pad');
     const reason = (named: string) =>
-      `It was signed with the secret of another integration of this organization: ${named}. The webhook's URL and its secret belong to different integrations. Set the URL and the secret of the same one at ${name}.`;
+      `The delivery was signed with the secret of another integration of this organization: ${named}. Set the URL and the secret of the same integration at ${name}.`;
     const told = {
       signature: 'other-integration',
       integrationId,
@@ -170,7 +170,7 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
   ])('with the secret and %j', async (_, surround, detail) => {
     expect(await send({ secret: surround(connected.secret) })).toEqual({
       signature: 'whitespace',
-      reason: `It was signed with the secret of this integration and ${detail}. Set the secret at ${name} again, with nothing before or behind it.`,
+      reason: `The delivery was signed with the secret of this integration and ${detail}. Set the secret again at ${name}, with nothing before or after it.`,
     });
   });
 
@@ -181,51 +181,44 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
   const same = (text: string) => text;
 
   test.each<[string, (body: string) => string, (body: string) => string, string]>([
-    ['compact, came indented', same, pretty, 'its JSON was written anew'],
+    ['compact, came indented', same, pretty, 'the JSON was reformatted'],
     [
       'compact, came with tabs',
       same,
       (text) => JSON.stringify(JSON.parse(text), null, '\t'),
-      'its JSON was written anew',
+      'the JSON was reformatted',
     ],
-    ['compact, came spaced', same, spaced, 'its JSON was written anew'],
-    ['compact, came in ASCII', same, inAscii, 'its JSON was written anew'],
-    ['compact, came in ASCII and spaced', same, (text) => spaced(inAscii(text)), 'its JSON was written anew'],
-    ['compact, came with \\/', same, (text) => text.replaceAll('/', '\\/'), 'its JSON was written anew'],
+    ['compact, came spaced', same, spaced, 'the JSON was reformatted'],
+    ['compact, came in ASCII', same, inAscii, 'the JSON was reformatted'],
+    ['compact, came in ASCII and spaced', same, (text) => spaced(inAscii(text)), 'the JSON was reformatted'],
+    ['compact, came with \\/', same, (text) => text.replaceAll('/', '\\/'), 'the JSON was reformatted'],
     [
       'with a number that JavaScript cannot hold, came indented',
       (text) => text.replace('{', '{"id":12345678901234567890,"pad":1.0,'),
       (text) => text.replace('{', '{\n  "id": 12345678901234567890,\n  "pad": 1.0, '),
-      'its JSON was written anew',
+      'the JSON was reformatted',
     ],
-    ['indented, came compact', pretty, same, 'its JSON was written anew'],
+    ['indented, came compact', pretty, same, 'the JSON was reformatted'],
     [
       'indented with a line end, came compact',
       (text) => `${pretty(text)}\n`,
       same,
-      'its JSON was written anew',
+      'the JSON was reformatted',
     ],
     ['with LF, came with CRLF', pretty, (text) => pretty(text).replaceAll('\n', '\r\n'), ''],
     ['with CRLF, came with LF', (text) => pretty(text).replaceAll('\n', '\r\n'), pretty, ''],
-    ['with a line end, came without', (text) => `${text}\n`, same, 'the line end at its end was taken away'],
-    ['with CRLF, came without', (text) => `${text}\r\n`, same, 'the line end at its end was taken away'],
+    ['with a line end, came without', (text) => `${text}\n`, same, 'the last line ending was removed'],
+    ['with CRLF, came without', (text) => `${text}\r\n`, same, 'the last line ending was removed'],
     ['without a line end, came with one', same, (text) => `${text}\n`, ''],
     ['without a line end, came with CRLF', same, (text) => `${text}\r\n`, ''],
-    ['without a BOM, came with one', same, (text) => `\uFEFF${text}`, 'a byte order mark was put before it'],
-    [
-      'with a BOM, came without',
-      (text) => `\uFEFF${text}`,
-      same,
-      'the byte order mark before it was taken away',
-    ],
+    ['without a BOM, came with one', same, (text) => `\uFEFF${text}`, 'a byte order mark was added'],
+    ['with a BOM, came without', (text) => `\uFEFF${text}`, same, 'the byte order mark was removed'],
   ])('%s', async (_, signed, arrived, detail) => {
     const told = await send({ signed: signed(body), arrived: arrived(body) });
     expect(told.reason).toStartWith(
-      `It was signed with the secret of this integration, but the body was changed on its way: ${detail}`,
+      `The delivery was signed with the secret of this integration, but something between ${name} and Tidings changed the body: ${detail}`,
     );
-    expect(told.reason).toEndWith(
-      `. Whatever stands between ${name} and Tidings, such as a proxy or a function, must pass the bytes through as they are.`,
-    );
+    expect(told.reason).toEndWith(`. Make proxies and functions pass the bytes through unchanged.`);
     expect(told).toMatchObject({ signature: 'body-altered' });
   });
 
@@ -247,7 +240,7 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
   test.each(forms)('as a form of %s, came as JSON', async (_, pack) => {
     const told = await send({ signed: pack(body), arrived: body });
     expect(told).toMatchObject({ signature: 'form' });
-    expect(told.reason).toContain('its JSON was taken out of a form. Whatever stands between');
+    expect(told.reason).toContain('the JSON was extracted from a form. Make proxies');
     const choose = 'choose the content type application/json at GitHub';
     expect(told.reason.includes(choose)).toBe(name === 'GitHub');
   });
@@ -255,14 +248,14 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
   test.each(forms)('as JSON, came as a form of %s', async (_, pack) => {
     const told = await send({ arrived: pack(body), type: FORM });
     expect(told).toMatchObject({ signature: 'form' });
-    expect(told.reason).toContain('its JSON was put into a form');
+    expect(told.reason).toContain('the JSON was wrapped in a form');
   });
 
   test('as one form, came as another', async () => {
     const [first, second] = forms.map(([, pack]) => pack(body));
     const told = await send({ signed: first ?? '', arrived: second ?? '', type: FORM });
     expect(told).toMatchObject({ signature: 'body-altered' });
-    expect(told.reason).toContain('its form was encoded anew');
+    expect(told.reason).toContain('the form was encoded again');
   });
 
   test('as JSON that speaks of a form is not taken for one', async () => {
@@ -273,7 +266,7 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
   test('with another secret is unknown, and the log lists the causes that were tried', async () => {
     expect(await send({ secret: 'another' })).toEqual({
       signature: 'unknown',
-      reason: `The signature was not made with the secret of this integration, and none of the usual causes was found. Tried: white space and quotation marks around its secret; JSON that was written anew; line ends and byte order marks that were changed; a form in place of JSON and JSON in place of a form. Set the secret at ${name} anew, or rotate it and set the new one.`,
+      reason: `The signature was made with another secret than that of this integration, and Tidings found none of the usual causes. Tried: white space and quotation marks around the secret; reformatted JSON; changed line endings and byte order marks; a form instead of JSON, and JSON instead of a form. Set the secret again at ${name}, or rotate it and set the new one.`,
     });
     await senders[other].connect();
     const { reason } = await send({ secret: 'another' });

@@ -15,8 +15,8 @@ interface Documented {
 /** Paths that the document leaves out: its own, that of the reference page, and what leads there. */
 const UNDOCUMENTED = ['/', '/openapi.json', '/docs'];
 
-/** The dashboard is for people; its tests say what it answers. */
-const isDashboard = (pathname: string) => /^\/(dashboard|setup)(\/|$)/.test(pathname);
+/** Pages for people and their files have tests of their own. */
+const isForPeople = (pathname: string) => /^\/(dashboard|setup)(\/|$)|^\/docs\//.test(pathname);
 
 const perApp = new WeakMap<
   Fetch,
@@ -40,7 +40,7 @@ function createChecker(fetch: Fetch) {
   return {
     async check(method: string, path: string, response: Response): Promise<void> {
       const pathname = path.split('?')[0] ?? '';
-      if (isDashboard(pathname)) return;
+      if (isForPeople(pathname)) return;
       const { document, ajv } = await ready;
       const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
       const [template] = Object.entries(document.paths).find(([each]) => matches(each, pathname)) ?? [];

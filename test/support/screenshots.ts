@@ -27,6 +27,8 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'jump' },
   { path: 'integrations', follow: 'integrations/int_' },
   { path: 'deliveries', follow: 'deliveries/dlv_' },
+  { path: 'explorer?send=1' },
+  { path: 'explorer?operation=getPost' },
   { path: 'settings' },
   { path: 'settings/keys' },
   { path: 'settings/members' },
@@ -62,7 +64,7 @@ async function shootAll(
   const base = await setUp(page, server);
   for (const { path, follow } of pages) {
     await page.goto(`${base}/${path}`);
-    const name = path.replaceAll(/[~/]+/g, '-');
+    const name = path.replaceAll(/[~/?=&]+/g, '-');
     await shoot(page, `${kind}-${name}`);
     if (follow !== undefined && (await followFirst(page, follow))) await shoot(page, `${kind}-${name}-one`);
   }

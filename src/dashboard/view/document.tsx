@@ -2,6 +2,7 @@
 import { h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import type { AppError } from '../../lib/app-error.ts';
+import samplesStyle from '../../reference/samples/samples.css' with { type: 'text' };
 import dialogScript from '../client/dialogs.client.js' with { type: 'text' };
 import keyboardScript from '../client/keyboard.client.js' with { type: 'text' };
 import pageScript from '../client/page.client.js' with { type: 'text' };
@@ -14,6 +15,7 @@ import { defaultLook, type Look } from '../preferences.ts';
 import baseStyle from '../style/base.css' with { type: 'text' };
 import controlStyle from '../style/controls.css' with { type: 'text' };
 import deliveryStyle from '../style/deliveries.css' with { type: 'text' };
+import explorerStyle from '../style/explorer.css' with { type: 'text' };
 import frameStyle from '../style/frame.css' with { type: 'text' };
 import integrationStyle from '../style/integrations.css' with { type: 'text' };
 import listStyle from '../style/lists.css' with { type: 'text' };
@@ -40,6 +42,8 @@ const styleSheet = styleAsset(
     deliveryStyle,
     settingsStyle,
     integrationStyle,
+    samplesStyle,
+    explorerStyle,
   ].join('\n'),
   {
     'inter.woff2': interFont,

@@ -47,7 +47,7 @@ const MAX_ASKED = 20;
 /** A backup by hand is worth a reminder after so long. */
 const OLD_MS = 30 * DAY_MS;
 
-const BACKUP_ADVICE = `Mend what it says, and try: ${tidings} backup FILE`;
+const BACKUP_ADVICE = `Fix the cause, then run: ${tidings} backup FILE`;
 
 /** Checks of the work that the database records, and of the other services. */
 export const contentChecks = {
@@ -67,10 +67,10 @@ export const contentChecks = {
     const then = new Date(clock.now().getTime() - UNSWEPT_MS);
     const { deliveryIds, logs, sessions } = await planSweep({ db }, then);
     return deliveryIds + logs + sessions === 0
-      ? ok('What has expired is removed')
+      ? ok('Expired rows are removed')
       : warning(
-          `${deliveryIds} delivery ids, ${logs} log entries and ${sessions} sessions expired over an hour ago and are still there`,
-          `The server removes them when it runs; "${tidings} sweep" does at once`,
+          `${deliveryIds} delivery IDs, ${logs} log entries, and ${sessions} sessions expired over an hour ago and were not removed`,
+          `Start the server, which removes them, or run "${tidings} sweep"`,
         );
   }),
 
@@ -78,17 +78,17 @@ export const contentChecks = {
     const { queued, failed, oldest } = await db.read(measureQueue);
     if (failed > 0) {
       return warning(
-        `${counted(failed, 'draft was', 'drafts were')} given up after several failures`,
-        `"${tidings} trigger runs" says why; "${tidings} trigger retry" tries again`,
+        `${counted(failed, 'draft was', 'drafts were')} failed for good after several attempts`,
+        `Run "${tidings} trigger runs" for the reasons, and "${tidings} trigger retry" to try again`,
       );
     }
     const waitedMs = oldest === null ? 0 : clock.now().getTime() - Date.parse(oldest);
     return waitedMs > LATE_MS
       ? warning(
-          `${counted(queued, 'draft')} to make, the oldest since ${oldest}`,
-          `Start the server, which makes them; "${tidings} trigger runs" says what is in the way`,
+          `${counted(queued, 'draft')} in the queue, the oldest since ${oldest}`,
+          `Start the server, which writes them. "${tidings} trigger runs" shows errors`,
         )
-      : ok(queued === 0 ? 'No draft is waiting to be made' : `${counted(queued, 'draft')} to make`);
+      : ok(queued === 0 ? 'No draft is in the queue' : `${counted(queued, 'draft')} in the queue`);
   }),
 
   deliveries: inDatabase(async ({ db, clock }) => {
@@ -98,11 +98,13 @@ export const contentChecks = {
       return { integrations, troubled: troubles.filter((trouble) => trouble !== null) };
     });
     if (troubled.length === 0)
-      return ok(`Nothing is odd about the deliveries (${counted(integrations.length, 'integration')})`);
+      return ok(
+        `No integration has trouble with deliveries (${counted(integrations.length, 'integration')})`,
+      );
     const more = troubled.length > MAX_NAMED ? `; and ${troubled.length - MAX_NAMED} more` : '';
     return warning(
       troubled.slice(0, MAX_NAMED).join('; ') + more,
-      `"${tidings} delivery list" says what came; look at the webhook's page at the provider for its URL and secret`,
+      `Run "${tidings} delivery list", and check the webhook's URL and secret at the provider`,
     );
   }),
 
@@ -128,39 +130,39 @@ export const contentChecks = {
       }
     }
     const asked = counted(Math.min(kept.length, MAX_ASKED), 'integration');
-    if (troubled.size === 0) return ok(`The webhooks of ${asked} are as they should be`);
+    if (troubled.size === 0) return ok(`The webhooks of ${asked} are correct`);
     return failed(
       Array.from(troubled, ([message, ids]) => `${ids.join(', ')}: ${message}`).join('; '),
-      `"${tidings} integration doctor ID" tells more, and what to do`,
+      `Run "${tidings} integration doctor ID" for details and advice`,
     );
   }),
 
   backups: inDatabaseFile(async ({ folder, config: { backups }, clock }) => {
     if (backups === null) return unchecked('a BACKUP_* setting');
     const { success, failure } = await lastBackup(folder);
-    const made = success === null ? 'There is none yet' : `The last good one is of ${success.at}`;
+    const made = success === null ? 'There is no backup yet' : `The last good backup is from ${success.at}`;
     if (failure !== null) {
-      return failed(`The backup of ${failure.at} was not made: ${failure.error}. ${made}`, BACKUP_ADVICE);
+      return failed(`The backup of ${failure.at} failed: ${failure.error}. ${made}`, BACKUP_ADVICE);
     }
     if (success !== null && !isStore(success.file) && !existsSync(success.file)) {
       return failed(
         `The last good backup, ${success.file}, is gone`,
-        `Find out who removed it, and make another: ${tidings} backup FILE`,
+        `Make another backup: ${tidings} backup FILE`,
       );
     }
     if (backups !== undefined) {
-      if (success === null) return ok(`${made}; the next is due by ${backups.schedule} (UTC)`);
+      if (success === null) return ok(`${made}; the next follows the schedule ${backups.schedule} (UTC)`);
       const due = Bun.cron.parse(backups.schedule, new Date(success.at));
       const isLate = due !== null && clock.now().getTime() - due.getTime() > DAY_MS;
       return isLate
-        ? warning(`${made}, and another was due at ${due.toISOString()}`, 'Look whether the server ran then')
+        ? warning(`${made}; one was due at ${due.toISOString()}`, 'Check whether the server was running then')
         : ok(made);
     }
     const isOld = success === null || clock.now().getTime() - Date.parse(success.at) > OLD_MS;
     return isOld
       ? warning(
-          `${made}, and none is made by itself`,
-          `Set BACKUP_DIR, or run "${tidings} backup FILE" now and then`,
+          `${made}, and no schedule is set`,
+          `Set BACKUP_DIR, or run "${tidings} backup FILE" regularly`,
         )
       : ok(made);
   }),
@@ -182,5 +184,5 @@ async function findTrouble(
   }
   const isTaken = last.some(({ status }) => status !== 'failed' && status !== 'rejected');
   if (isTaken || last.length < IN_A_ROW) return null;
-  return `${id} (${type}): the last ${IN_A_ROW} were not taken (${newest.reason ?? newest.status})`;
+  return `${id} (${type}): the last ${IN_A_ROW} were not accepted (${newest.reason ?? newest.status})`;
 }

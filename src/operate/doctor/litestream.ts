@@ -19,25 +19,25 @@ export const examineLitestream = inFolder(({ folder }): Finding | null => {
   const newest = times.at(-1);
   if (newest === undefined) {
     return warning(
-      'Litestream has a folder beside the database, and no transaction in it',
-      'Start Litestream and look at its log. Remove the folder if you no longer use it',
+      'The folder of Litestream beside the database has no transactions',
+      'Start Litestream and check its log. If you no longer use it, remove the folder',
     );
   }
   const stillMs = changedAt(databaseFile(folder)) - newest;
   if (stillMs > STILL_MS) {
     return warning(
-      `Litestream is ${counted(Math.floor(stillMs / 60_000), 'minute')} behind the database. Its newest transaction is of ${iso(newest)}`,
-      `Start Litestream and look at its log. If you no longer use it, remove ${litestreamFolder(folder)}`,
+      `Litestream is ${counted(Math.floor(stillMs / 60_000), 'minute')} behind the database. Its newest transaction is from ${iso(newest)}`,
+      `Start Litestream and check its log. If you no longer use it, remove ${litestreamFolder(folder)}`,
     );
   }
   const oldest = times[0] ?? newest;
   if (times.length > 1 && newest - oldest > KEPT_MS) {
     return warning(
       `Litestream has not uploaded its transactions since ${iso(oldest)}, or l0-retention is longer than 15 minutes`,
-      'Look at its log: it may be unable to reach the replica or to write there',
+      'Check its log: it may be unable to reach the replica or to write to it',
     );
   }
-  return ok(`Litestream is up to date with the database. Its newest transaction is of ${iso(newest)}`);
+  return ok(`Litestream is up to date with the database. Its newest transaction is from ${iso(newest)}`);
 });
 
 /** When each transaction that is still here was copied, in milliseconds since 1970, the oldest first. */

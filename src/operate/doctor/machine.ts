@@ -38,14 +38,14 @@ const MAX_OFF_MS = 60_000;
 const HARDLY_OFF_MS = 10_000;
 const TIMEOUT_MS = 3_000;
 
-const CLOCK_ADVICE = 'Let the system set the clock by itself (NTP): signatures and expiry go by it';
+const CLOCK_ADVICE = 'Run an NTP client: signatures and expiry depend on the clock';
 
 /** Checks of the settings, the data folder, the database file, the key and the clock. */
 export const machineChecks = {
   settings: ({ wrongSettings }) =>
     wrongSettings.length === 0
-      ? ok('Every setting has a value that can be used')
-      : failed(wrongSettings.join('; '), 'Set it right, or leave it out: the server does not start so'),
+      ? ok('All settings are valid')
+      : failed(wrongSettings.join('; '), 'Correct or unset it. The server does not start with it'),
 
   'public url': inDatabase(async ({ config, db }) => {
     const { publicUrl, port } = config;
@@ -55,15 +55,15 @@ export const machineChecks = {
     if ((await db.read((tx) => listIntegrations(tx))).length === 0) return ok(`Links begin with ${shown}`);
     if (set === null || isLocal(set)) {
       return warning(
-        `Webhook URLs begin with ${shown}: providers on the internet cannot reach that`,
-        'Set PUBLIC_URL to the https address under which the internet reaches this server',
+        `Webhook URLs begin with ${shown}: providers on the internet can't reach it`,
+        'Set PUBLIC_URL to the public https address of this server',
       );
     }
     return set.startsWith('https:')
       ? ok(`Links and webhook URLs begin with ${shown}`)
       : warning(
-          `Webhook URLs begin with ${shown}: without https, anybody on the way reads what is delivered`,
-          'Put a reverse proxy with a certificate before the server, and set PUBLIC_URL to its https address',
+          `Webhook URLs begin with ${shown}: without https, anyone on the network can read deliveries`,
+          'Put a proxy with a certificate in front of the server, and set PUBLIC_URL to its https address',
         );
   }),
 
@@ -72,11 +72,11 @@ export const machineChecks = {
     if (stats === undefined) {
       return failed(
         `There is no folder ${folder}`,
-        `DATA_DIR or --data-dir names the folder; "${tidings} serve" makes it`,
+        `Set DATA_DIR or --data-dir, or create the folder with "${tidings} serve"`,
       );
     }
-    if (!stats.isDirectory()) return failed(`${folder} is no folder`, 'DATA_DIR must name a folder');
-    return inOrder(folder, stats, `chmod 700 ${folder}`, `${folder} belongs to this user alone`);
+    if (!stats.isDirectory()) return failed(`${folder} is not a folder`, 'DATA_DIR must name a folder');
+    return inOrder(folder, stats, `chmod 700 ${folder}`, `Only this user can access ${folder}`);
   }),
 
   'database file': inFolder(({ folder }) => {
@@ -84,9 +84,9 @@ export const machineChecks = {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined) {
       if (!existsSync(folder)) return null;
-      return failed(`There is no ${path}`, `"${tidings} serve" makes it; or restore a backup of it`);
+      return failed(`There is no ${path}`, `Create it with "${tidings} serve", or restore a backup`);
     }
-    const well = `${path} is ${megabytes(stats.size)}, and readable by this user alone`;
+    const well = `${path} has ${megabytes(stats.size)}, and only this user can read it`;
     return inOrder(path, stats, `chmod 600 ${path}*`, well);
   }),
 
@@ -97,7 +97,7 @@ export const machineChecks = {
     const bytes = leftovers.reduce((sum, each) => sum + each.bytes, 0);
     const names = leftovers.map(({ path }) => basename(path)).join(', ');
     return warning(
-      `An upgrade or a restore did not finish and left ${megabytes(bytes)}: ${names}`,
+      `An unfinished upgrade or restore left ${megabytes(bytes)}: ${names}`,
       'The next start of the server removes them',
     );
   }),
@@ -110,7 +110,7 @@ export const machineChecks = {
     if (modeForOthers(stats) !== null) return failed(openToOthers(path, stats), `chmod 600 ${path}`);
     if (config.secretKey === null) return unchecked('SECRET_KEY');
     const isUsed = config.secretKey === undefined;
-    const well = isUsed ? 'is readable by this user alone' : 'is there, and SECRET_KEY used instead';
+    const well = isUsed ? 'can be read by this user only' : 'is present, but SECRET_KEY is used instead';
     return trouble(path, stats) ?? ok(`secret.key ${well}`);
   }),
 
@@ -118,10 +118,10 @@ export const machineChecks = {
     const free = freeBytes(folder);
     if (free === null) return null;
     const database = statSync(join(folder, 'tidings.db'), { throwIfNoEntry: false })?.size ?? 0;
-    const said = `${megabytes(free)} are free; the database has ${megabytes(database)}`;
-    const advice = 'Make room on the disk, or move the data folder to a larger one';
-    if (free < MIN_FREE_BYTES) return failed(said, advice);
-    return free < database * 2 ? warning(`${said}: a copy of it hardly fits`, advice) : ok(said);
+    const summary = `${megabytes(free)} are free; the database has ${megabytes(database)}`;
+    const advice = 'Free up disk space, or move the data folder to a larger disk';
+    if (free < MIN_FREE_BYTES) return failed(summary, advice);
+    return free < database * 2 ? warning(`${summary}: too little for a copy`, advice) : ok(summary);
   }),
 
   // Only where it could not be opened: why that is.
@@ -139,11 +139,11 @@ export const machineChecks = {
   integrity: inDatabaseFile(({ db, isFull }) => {
     const { damage, orphans } = findDamage(db, MAX_DAMAGE, isFull);
     if (damage.length > 0) return failed(`The database is damaged: ${damage.join('; ')}`, RESTORE);
-    if (orphans > 0) return failed(`${orphans} rows of the database refer to rows that are gone`, RESTORE);
+    if (orphans > 0) return failed(`${orphans} rows in the database refer to missing rows`, RESTORE);
     const extent = isFull
       ? ', every index included'
-      : ' by the quick check; --full compares each index with its table too';
-    return ok(`The database is whole${extent}`);
+      : ' (quick check; --full also compares each index with its table)';
+    return ok(`The database is intact${extent}`);
   }),
 
   schema: inDatabaseFile(({ db }) => {
@@ -157,7 +157,7 @@ export const machineChecks = {
         )
       : warning(
           `The database has schema ${version}, and this version ${known}`,
-          'The next start of the server brings it up to date; make a backup first',
+          'Make a backup. The next start of the server upgrades it',
         );
   }),
 
@@ -170,45 +170,42 @@ export const machineChecks = {
     const integrations = counted(stored.length, 'integration');
     if (secrets === null) {
       return stored.length === 0
-        ? ok('No secret is stored; the key for them is made at the next start')
+        ? ok('No secret is stored. The next start creates the key')
         : failed(
             `The secrets of ${integrations} cannot be read: there is no usable secret.key, and no SECRET_KEY`,
-            'Put secret.key back from a backup, or set SECRET_KEY; do not start the server before',
+            'Restore secret.key, or set SECRET_KEY, before you start the server',
           );
     }
     const closed = stored
       .filter(({ sealed }) => sealed !== null && !secretsOpen({ secrets, clock }, sealed))
       .map(({ id }) => id);
     return closed.length === 0
-      ? ok(`The secrets of ${integrations} open with this key`)
+      ? ok(`This key decrypts the secrets of ${integrations}`)
       : failed(
-          `The secrets of ${closed.slice(0, 5).join(', ')} do not open: they were encrypted with another key`,
-          `Put back the secret.key or SECRET_KEY of before; or "${tidings} integration rotate-secret" and give the provider the new one`,
+          `The secrets of ${closed.slice(0, 5).join(', ')} were encrypted with another key`,
+          `Restore the former secret.key or SECRET_KEY, or run "${tidings} integration rotate-secret" and set the new secret at the provider`,
         );
   }),
 
   'clock and log': inDatabase(async ({ db, clock }) => {
     const at = await db.read((tx) => findNewestDeliveryTime(tx));
-    if (at === null) return ok('The log is empty: nothing to hold the clock against');
+    if (at === null) return ok('The log is empty, so the clock was not compared');
     const newest = at.toISOString();
     const ahead = at.getTime() - clock.now().getTime();
     return ahead > MAX_OFF_MS
-      ? failed(
-          `The newest delivery is from ${newest}, which is still to come: the clock went back`,
-          CLOCK_ADVICE,
-        )
-      : ok(`The clock is past the newest delivery, of ${newest}`);
+      ? failed(`The newest delivery is from ${newest}, in the future: the clock was set back`, CLOCK_ADVICE)
+      : ok(`The clock is later than the newest delivery (${newest})`);
   }),
 
   'clock and others': async (patient) => {
     const url = otherServer(patient);
     if (typeof url !== 'string') return url;
     const { date = Number.NaN } = (await ask(patient, url, 'HEAD')) ?? {};
-    if (Number.isNaN(date)) return ok(`${url} did not tell the time; the clock was not compared`);
+    if (Number.isNaN(date)) return ok(`${url} sent no time, so the clock was not compared`);
     const off = Math.abs(patient.clock.now().getTime() - date);
-    const said = `The clock differs from that of ${url} by ${Math.round(off / 1000)} s`;
-    if (off > MAX_OFF_MS) return failed(said, CLOCK_ADVICE);
-    return off > HARDLY_OFF_MS ? warning(said, CLOCK_ADVICE) : ok(`The clock agrees with that of ${url}`);
+    const summary = `The clock differs from that of ${url} by ${Math.round(off / 1000)} s`;
+    if (off > MAX_OFF_MS) return failed(summary, CLOCK_ADVICE);
+    return off > HARDLY_OFF_MS ? warning(summary, CLOCK_ADVICE) : ok(`The clock agrees with that of ${url}`);
   },
 } satisfies Record<string, Check>;
 
@@ -232,7 +229,7 @@ function trouble(path: string, { uid }: Stats): Finding | null {
   if (uid === user) return null;
   return warning(
     `${path} belongs to user ${uid}, and this is user ${user}`,
-    "Run commands as the server's user: what another one makes, the server may not be able to write",
+    "Run commands as the server's user. The server may be unable to write files of another user",
   );
 }
 
@@ -254,26 +251,23 @@ export const serverChecks = {
     if (host === null || port === null) return unchecked('HOST or PORT');
     const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
     const url = `http://${own.includes(':') ? `[${own}]` : own}:${port}`;
-    if (port === 0) return ok('PORT is 0: the port of the server is not known, and was not asked');
+    if (port === 0) return ok('PORT is 0, so the server could not be checked');
     const pong = await ask(patient, `${url}/ping`);
     if (pong === null) {
       return warning(
-        `Nothing answers at ${url}`,
-        `Start it with "${tidings} serve"; if it runs, give this command the same HOST and PORT`,
+        `No server responds at ${url}`,
+        `Start it with "${tidings} serve". If it runs, use the same HOST and PORT for this command`,
       );
     }
     if (pong.status !== 200 || pong.text !== 'pong') {
-      return failed(
-        `What answers at ${url} is not Tidings`,
-        'Choose another PORT, or stop the other program',
-      );
+      return failed(`The server at ${url} is not Tidings`, 'Choose another PORT, or stop the other program');
     }
     const ready = await ask(patient, `${url}/ready`);
     if (ready?.status === 200) return ok(`The server at ${url} is ready`);
-    const reason = /"error":"([^"]*)"/.exec(ready?.text ?? '')?.[1] ?? 'it did not say why';
+    const reason = /"error":"([^"]*)"/.exec(ready?.text ?? '')?.[1] ?? 'it gave no reason';
     return failed(
-      `The server at ${url} is not ready: ${ready === null ? 'no answer' : reason}`,
-      'Look at its log',
+      `The server at ${url} is not ready: ${ready === null ? 'no response' : reason}`,
+      'Check its log',
     );
   },
 } satisfies Record<string, Check>;

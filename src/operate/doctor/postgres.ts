@@ -32,7 +32,7 @@ export const postgresChecks = {
     if (config.database === null) return unchecked('a DATABASE_* setting');
     if (postgres === null) return null;
     if (postgres instanceof Error) {
-      return failed(postgres.message, 'Until it answers, requests that need the database get 503');
+      return failed(postgres.message, 'Requests that need the database get 503 until it responds');
     }
     const { facts, db } = postgres;
     const server = `PostgreSQL ${facts.version} at ${db.address.name}`;
@@ -52,7 +52,7 @@ export const postgresChecks = {
       );
     }
     return facts.major > NEWEST_TRIED
-      ? warning(`${server} is newer than ${NEWEST_TRIED}, the newest that Tidings was tried on`)
+      ? warning(`${server} is newer than ${NEWEST_TRIED}, the newest version that Tidings was tested with`)
       : ok(`${server} answers`);
   },
 
@@ -74,7 +74,10 @@ export const postgresChecks = {
     const known = migrations.length;
     if (facts.tidings === null) {
       return facts.tables > 0
-        ? failed('The database has tables of another program', 'Set DATABASE_URL to a database of its own')
+        ? failed(
+            'The database has tables of another program',
+            'Set DATABASE_URL to a database that only Tidings uses',
+          )
         : warning('The database is empty', `"${tidings} serve" creates the tables`);
     }
     if (facts.holdsUnfinishedMove) {
@@ -88,12 +91,12 @@ export const postgresChecks = {
     if (schema < known) {
       return warning(
         `The database has schema ${schema}, and this version ${known}`,
-        'The next start of this version upgrades it; make a backup first',
+        'Make a backup. The next start of this version upgrades it',
       );
     }
     const newer = `A newer Tidings upgraded the database (schema ${schema}; this one knows ${known})`;
     return oldestCompatible > known
-      ? failed(`${newer}, and this version cannot use it`, 'Start that version, or a newer one')
+      ? failed(`${newer}, and this version can't use it`, 'Start that version, or a newer one')
       : warning(`${newer}. This version still works with it`, 'Finish the upgrade of all processes');
   }),
 
@@ -102,10 +105,10 @@ export const postgresChecks = {
     const expected = facts.tidings?.keyFingerprint ?? null;
     if (expected === null) return null;
     return keyFingerprint(Buffer.from(config.secretKey, 'base64')) === expected
-      ? ok('SECRET_KEY is the key that the secrets were encrypted with')
+      ? ok('SECRET_KEY matches the stored secrets')
       : failed(
-          'SECRET_KEY is not the key that the secrets were encrypted with: no process starts with it',
-          'Give every process that key',
+          'The secrets were encrypted with another key than SECRET_KEY. No process starts with it',
+          'Set SECRET_KEY of every process to that key',
         );
   }),
 
@@ -134,20 +137,20 @@ export const postgresChecks = {
     const processes = runs.filter(({ aliveAt }) => Date.parse(aliveAt) >= since).length;
     const use = `${counted(processes, 'process', 'processes')} with up to ${counted(size, 'connection')} each`;
     if (!postgres.db.isDirect) {
-      return ok(`${use}, through a pooler such as PgBouncer: its own limits count, not those of the server`);
+      return ok(`${use}, through a pooler such as PgBouncer: its limits apply, not those of the server`);
     }
-    const said = `${use}; the server allows ${facts.maxConnections} and has ${facts.openConnections} open`;
+    const summary = `${use}; the server allows ${facts.maxConnections} and has ${facts.openConnections} open`;
     return processes * size + RESERVE > facts.maxConnections
-      ? warning(said, 'Raise max_connections, lower DATABASE_POOL, or put PgBouncer in between')
-      : ok(said);
+      ? warning(summary, 'Raise max_connections, lower DATABASE_POOL, or add PgBouncer')
+      : ok(summary);
   }),
 
   'clock and database': onPostgres(({ postgres: { clockOffMs } }) => {
-    const said = `The clock differs from that of the database server by ${(clockOffMs / 1000).toFixed(1)} s`;
-    const advice = 'Let both systems set the clock by themselves (NTP)';
-    if (clockOffMs > MAX_OFF_MS) return failed(said, advice);
+    const summary = `The clock differs from that of the database server by ${(clockOffMs / 1000).toFixed(1)} s`;
+    const advice = 'Run an NTP client on both systems';
+    if (clockOffMs > MAX_OFF_MS) return failed(summary, advice);
     return clockOffMs > HARDLY_OFF_MS
-      ? warning(said, advice)
+      ? warning(summary, advice)
       : ok('The clock agrees with that of the database server');
   }),
 
@@ -165,14 +168,14 @@ export const postgresChecks = {
     if (dead <= MAX_DEAD_ROWS) return null;
     return warning(
       `post_counts has ${dead} dead rows, which slow down every list`,
-      'Look in pg_stat_activity for a transaction that stays open, and run VACUUM post_counts',
+      'Find long transactions in pg_stat_activity, and run VACUUM post_counts',
     );
   }),
 
   'read replica': onPostgres(async ({ config, postgres: { db } }) => {
     const url = config.database?.readUrl;
     if (url === undefined) return null;
-    const advice = 'The content API reads from the primary meanwhile';
+    const advice = 'Until it works, the content API reads from the primary';
     try {
       const { inspectReplica } = await import('../../../db/postgres/inspect.ts');
       const behindMs = await inspectReplica(db, url, REPLICA_LIMIT_MS);

@@ -41,7 +41,7 @@ export async function examineUnkey(
   if (badKey !== null) return badKey;
   if (apiId === undefined) {
     return warning(
-      'Unkey answers. UNKEY_API_ID is not set, so keys can be verified and neither made nor listed',
+      'Unkey responds. UNKEY_API_ID is not set, so Tidings can verify keys but not create or list them',
       'Set UNKEY_API_ID to the id of the Unkey API that the keys belong to',
     );
   }
@@ -55,8 +55,8 @@ export async function examineUnkey(
   }
   return key === undefined
     ? ok(
-        `Unkey answers, and the root key may list the keys of ${apiId}. Whether it may verify them shows only with a key`,
-        `When good keys are refused: ${tidings} doctor --key KEY, with one that should work`,
+        `Unkey responds, and the root key can list the keys of ${apiId}. To check that it can verify them, pass a key`,
+        `If valid keys are rejected, run ${tidings} doctor --key KEY with one of them`,
       )
     : ok('Unkey verifies the given key: VALID. The API accepts it');
 
@@ -70,7 +70,7 @@ export async function examineUnkey(
     if (found.status === 404) {
       return failed(
         `Unkey has no API ${id} in the root key's workspace`,
-        'Set UNKEY_API_ID to the id of one',
+        'Set UNKEY_API_ID to the ID of an API there',
       );
     }
     if (found.status !== 403) return refused('look up the API', found);
@@ -87,7 +87,7 @@ export async function examineUnkey(
     if (outcome !== 'valid') {
       return failed(
         `Unkey answers ${data.code} for the given key, so the API answers ${ANSWERS[outcome]}`,
-        ADVICE[data.code] ?? 'Look at the key at Unkey',
+        ADVICE[data.code] ?? 'Check the key at Unkey',
       );
     }
     const organizationId = data.identity?.externalId;
@@ -97,7 +97,7 @@ export async function examineUnkey(
     if (!isBound) {
       return failed(
         `The given key has ${organizationId === undefined ? 'no external id' : `the external id ${organizationId}, which is no organization here`}, so the API answers 403`,
-        `Make a key for an organization: ${tidings} key create`,
+        `Create a key for an organization: ${tidings} key create`,
       );
     }
     if (apiId === undefined || data.keyId === undefined) return null;
@@ -112,7 +112,7 @@ export async function examineUnkey(
     const known = await attempt(unkey.keys.whoami({ key: value }));
     if (known.isDone) {
       return failed(
-        'Unkey knows the given key and answers NOT_FOUND when it verifies it: the root key lacks verify_key, so the API refuses every key',
+        'Unkey knows the given key and answers NOT_FOUND when it verifies it: the root key lacks verify_key, so the API rejects every key',
         grant,
       );
     }
@@ -121,7 +121,7 @@ export async function examineUnkey(
     return known.status === 404
       ? warning(
           `Unkey does not know the given key, so the API answers 401${doubt}`,
-          `Give one that "${tidings} key list" shows`,
+          `Use a key that "${tidings} key list" shows`,
         )
       : refused('look up a key', known);
   }
@@ -148,8 +148,8 @@ export async function examineUnkey(
     if (status === 403) return failed(`The root key may not ${what}`, grant);
     const seen = status === null ? reason : `it answered ${status}`;
     return failed(
-      `Unkey could not be asked to ${what} (${seen})`,
-      'While that is so, the API answers 503. Look at the network, UNKEY_BASE_URL, and status.unkey.com',
+      `Unkey failed to ${what} (${seen})`,
+      'Until it responds, the API answers 503. Check the network, UNKEY_BASE_URL, and status.unkey.com',
     );
   }
 }
@@ -158,12 +158,12 @@ export async function examineUnkey(
 const ANSWERS = { invalid: '401 INVALID_KEY', forbidden: '403 Forbidden', limited: '429' } as const;
 
 const ADVICE: Readonly<Record<string, string>> = {
-  DISABLED: 'Enable the key at Unkey, or make another one',
-  EXPIRED: 'Make another key',
-  USAGE_EXCEEDED: 'Add credits to the key at Unkey, or make another one',
+  DISABLED: 'Enable the key at Unkey, or create another one',
+  EXPIRED: 'Create another key',
+  USAGE_EXCEEDED: 'Add credits to the key at Unkey, or create another one',
   RATE_LIMITED: "Wait, or raise the key's rate limit at Unkey",
   INSUFFICIENT_PERMISSIONS: `Give the key the permission ${READ_PERMISSION} at Unkey`,
-  FORBIDDEN: "Look at the key's IP allowlist and at the workspace at Unkey",
+  FORBIDDEN: "Check the key's IP allowlist and the workspace at Unkey",
 };
 
 type Failure = Extract<Awaited<ReturnType<typeof attempt>>, { isDone: false }>;

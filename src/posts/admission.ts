@@ -1,0 +1,56 @@
+import { requireApiKey } from '../http/request.ts';
+import { READ_PERMISSION } from '../keys/model.ts';
+import { AppError } from '../lib/app-error.ts';
+
+// Who may read the posts of an organization: the holder of one of its keys, or a request that the server itself made.
+
+/** Requests that need no key, each with the one organization whose posts it may read. */
+const keyless = new WeakMap<Request, string>();
+
+/**
+ * Lets this request read the posts of one organization without a key. The caller must have checked that the person may
+ * see them. The permission belongs to the object, not to its content, so no client can send or repeat it.
+ */
+export function allowReading(request: Request, organizationId: string): Request {
+  keyless.set(request, organizationId);
+  return request;
+}
+
+/** Keys that are remembered as admitted. */
+const MAX_ADMITTED = 1_000;
+
+/**
+ * Returns a function that reads for the holder of a key, and rejects with the refusal of the key before any error of
+ * `read`. It reads while it checks a key that was admitted before, so that both cost one round trip to the database. A
+ * stranger causes no read, and learns nothing from the time that a refusal takes.
+ */
+export function createAdmission(deps: Parameters<typeof requireApiKey>[0]) {
+  /** Hashes of keys and their organizations, the oldest first. */
+  const admitted = new Set<number | bigint>();
+
+  return async function readAs<Result>(
+    request: Request,
+    organizationId: string,
+    read: () => Promise<Result>,
+  ): Promise<Result> {
+    const ownOrganization = keyless.get(request);
+    if (ownOrganization === organizationId) return read();
+    if (ownOrganization !== undefined) throw new AppError(403, 'Forbidden: organization access denied');
+    const { headers } = request;
+    const reader = Bun.hash(`${organizationId} ${headers.get('authorization')}`);
+    const checked = requireApiKey(deps, headers, organizationId, READ_PERMISSION);
+    const early = admitted.has(reader) ? Promise.try(read) : null;
+    early?.catch(() => undefined);
+    try {
+      await checked;
+    } catch (error) {
+      admitted.delete(reader);
+      throw error;
+    }
+    if (early !== null) return early;
+    admitted.add(reader);
+    const [oldest] = admitted;
+    if (admitted.size > MAX_ADMITTED && oldest !== undefined) admitted.delete(oldest);
+    return read();
+  };
+}
