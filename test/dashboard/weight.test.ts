@@ -49,7 +49,7 @@ test.each([
   'integrations',
   'integrations/:integration',
   'jump',
-  'explorer?send=1',
+  'explorer',
   'settings',
   'settings/keys',
   'settings/members',

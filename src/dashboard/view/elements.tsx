@@ -276,16 +276,6 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   );
 }
 
-/** Several lines of code with a button that copies them. */
-export function CodeBlock({ text, label = 'Copy' }: { text: string; label?: string }) {
-  return (
-    <div class="code">
-      <pre>{text}</pre>
-      <Copy text={text} label={label} />
-    </div>
-  );
-}
-
 export function ToCopy(props: Parameters<typeof Copy>[0]) {
   return (
     <div class="once">

@@ -98,7 +98,7 @@ async function showLog(visit: MemberVisit) {
       <p role="status" class="hint" id="live-news" />
       {entries.length === 0 ? (
         <div id="log-empty">
-          <Empty>
+          <Empty drawing={isFiltered ? 'search' : 'deliveries'}>
             <p>{text}</p>
             <LinkButton to={to} label={label} kind={isFiltered ? undefined : 'go'} />
           </Empty>

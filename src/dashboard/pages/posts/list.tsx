@@ -158,7 +158,7 @@ function Posts({ base, filter, found, now }: { base: string; filter: Filter; fou
   const { page } = filter;
   if (totalItems === 0) {
     return (
-      <Empty>
+      <Empty drawing="search">
         <p>No posts match.</p>
         <a class="button" href={`${base}/posts`}>
           Show all posts
@@ -204,7 +204,7 @@ function Posts({ base, filter, found, now }: { base: string; filter: Filter; fou
 
 function NoPosts({ base, organizationId }: { base: string; organizationId: string }) {
   return (
-    <Empty>
+    <Empty drawing="posts">
       <p>
         No posts yet. Connect a repository or an issue tracker, choose the events to write about, and the next
         release is your first draft.
