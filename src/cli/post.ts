@@ -8,13 +8,22 @@ import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import type { SourceFile } from '../posts/import/files.ts';
 import { type ImportResult, importFile, importFormats, MAX_FILE_BYTES } from '../posts/import/service.ts';
-import { contentTypes, type PageSelection, type Post, postStatuses } from '../posts/model.ts';
-import { deletePost, editPost } from '../posts/service.ts';
+import { contentTypes, type PageSelection, postStatuses } from '../posts/model.ts';
+import { findSchedule } from '../posts/schedule-store.ts';
+import { editPost } from '../posts/service.ts';
 import { getPost, listPostPage, parsePost } from '../posts/store.ts';
 import { aboutOne, answering, done, limitTo, pageNumber } from './command.ts';
 import { type CliContext, isoTime, withServices } from './context.ts';
 import { explain } from './hints.ts';
 import { fields, oneLine, print, progressBar, table } from './output.ts';
+import {
+  addPublishCommands,
+  describeTrash,
+  type ListedPost,
+  readTrash,
+  withSchedule,
+  withSchedules,
+} from './post-publish.ts';
 
 type ImportFlags = Pick<
   Parameters<typeof importFile>[2],
@@ -29,7 +38,7 @@ interface Selection extends Pick<PageSelection, 'sort'> {
   contentType?: PageSelection['contentTypes'];
 }
 
-type ListOptions = Selection & Pick<PageSelection, 'limit' | 'page'>;
+type ListOptions = Selection & Pick<PageSelection, 'limit' | 'page'> & { trash?: true };
 
 export function addPostCommands(program: Command, context: CliContext): void {
   const group = program.command('post').description('import, list, edit, publish and export posts');
@@ -69,23 +78,22 @@ export function addPostCommands(program: Command, context: CliContext): void {
   selecting(group.command('list').description('list posts, newest first'))
     .addOption(limitTo('posts per page'))
     .addOption(pageNumber)
+    .option('--trash', 'List deleted posts instead')
     .action(
       answer(
-        ({ db }, options: ListOptions) =>
-          db.read(async (tx) => {
-            await getOrganization(tx, options.organization);
-            const page = await listPostPage(tx, options.organization, selectionOf(options));
-            return { ...page, posts: page.posts.map(parsePost) };
-          }),
-        describePage,
-        ({ posts }) => posts,
+        (services, options: ListOptions) =>
+          options.trash ? readTrash(services, options) : readPage(services, options),
+        (page, options) => ('posts' in page ? describePage(page, options) : describeTrash(page, options)),
+        (page): unknown => ('posts' in page ? page.posts : page.deleted),
       ),
     );
 
   command('show', 'show a post, drafts included').action(
     answer(
       async (services, id: string) => ({
-        post: await services.db.read((tx) => getPost(tx, id)),
+        post: await services.db.read(async (tx) =>
+          withSchedule(await getPost(tx, id), await findSchedule(tx, id)),
+        ),
         hasSuggestion: await hasSuggestionFor(services, id),
       }),
       ({ post, hasSuggestion }, id) =>
@@ -115,25 +123,21 @@ export function addPostCommands(program: Command, context: CliContext): void {
 
   addSuggestionCommands(group, context);
 
-  for (const [name, status, past, description] of [
-    ['publish', 'published', 'Published', 'let the API return a post'],
-    ['unpublish', 'draft', 'Back to a draft', 'make a post a draft again'],
-  ] as const) {
-    const setStatus = (services: Services, id: string) => editPost(services, id, { status });
-    command(name, description).action(
-      answer(setStatus, ({ id, title }) => `${past}: ${oneLine(title)} (${id})`),
-    );
-  }
-
-  command('delete', 'delete a post for good').action(
-    answer(done('deleted', deletePost), ({ id }) => `Deleted: ${id}`),
-  );
+  addPublishCommands(group, context);
 
   selecting(group.command('export').description('print posts as a JSON array that "post import" reads'))
     .option('--jsonl', 'as JSON Lines, a post on each line')
     .action(async (options: Selection & { jsonl?: true }, command: Command) => {
       await withServices(context, command, (services) => exportPosts(services, context, options));
     });
+}
+
+function readPage({ db }: Services, options: ListOptions) {
+  return db.read(async (tx) => {
+    await getOrganization(tx, options.organization);
+    const page = await listPostPage(tx, options.organization, selectionOf(options));
+    return { ...page, posts: await withSchedules(tx, page.posts.map(parsePost)) };
+  });
 }
 
 /** About the newer text that an event has for a post which a person has edited or published. */
@@ -243,7 +247,7 @@ function describeImport({ file, created, updated, unchanged, reassignedIds, skip
 }
 
 function describePage(
-  { posts, totalItems }: { posts: Post[]; totalItems: number },
+  { posts, totalItems }: { posts: ListedPost[]; totalItems: number },
   { organization, status, contentType, page, limit }: ListOptions,
 ): string {
   if (totalItems === 0) {
@@ -252,19 +256,22 @@ function describePage(
       : `No posts yet. Import some: ${tidings} post import --organization ${organization} CHANGELOG.md`;
   }
   const rows = posts.map((post) => {
-    const day = post.createdAt.slice(0, 10);
-    return [post.id, post.status, post.contentType, day, oneLine(post.title)];
+    const { scheduledFor } = post;
+    const day = (scheduledFor ?? post.createdAt).slice(0, 10);
+    const status = scheduledFor === null ? post.status : 'scheduled';
+    return [post.id, status, post.contentType, day, oneLine(post.title)];
   });
   const more = totalItems > page * limit ? ` --page ${page + 1} shows more.` : '';
   return `${table(['ID', 'STATUS', 'TYPE', 'CREATED', 'TITLE'], rows)}\n\n${posts.length} of ${totalItems}.${more}`;
 }
 
-function describePost(post: Post): string {
+function describePost(post: ListedPost): string {
   const description = fields({
     Post: post.id,
     Title: oneLine(post.title, 100),
     Type: post.contentType,
     Status: post.status,
+    Scheduled: post.scheduledFor,
     Created: post.createdAt,
     Updated: post.updatedAt,
     Source: post.sourceMetadata === null ? null : JSON.stringify(post.sourceMetadata),

@@ -1,12 +1,12 @@
 import type { Actor } from '../audit/model.ts';
-import { countSuggestions } from '../drafts/store.ts';
 import { clientAddress as addressOf, requestIdOf } from '../http/request.ts';
 import { page as pageResponse, seeOther } from '../http/respond.ts';
 import { isConnected } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
+import { countDraftsToReview, countSuggestions } from '../posts/list-store.ts';
 import { contentTypes, postStatuses } from '../posts/model.ts';
-import { countDrafts, tallyPosts } from '../posts/store.ts';
+import { tallyPosts } from '../posts/store.ts';
 import type { Guard } from '../users/guard.ts';
 import {
   BROWSER_MS,
@@ -156,7 +156,7 @@ async function frameOf(visit: Visit): Promise<Frame | null> {
   const { deps, organization, memberships, request, url } = member;
   const [drafts, posts, suggestions, connected] = await deps.db.read((tx) =>
     Promise.all([
-      countDrafts(tx, organization.id),
+      countDraftsToReview(tx, organization.id),
       tallyPosts(tx, organization.id, { statuses: [...postStatuses], contentTypes: [...contentTypes] }),
       countSuggestions(tx, organization.id),
       isConnected(tx, organization.id),

@@ -19,7 +19,9 @@ import { jumpPages } from './pages/jump.tsx';
 import { linkPages } from './pages/links.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
 import { listPages } from './pages/posts/list.tsx';
+import { selectionPages } from './pages/posts/selection.tsx';
 import { suggestionPages } from './pages/posts/suggestion.tsx';
+import { trashPages } from './pages/posts/trash.tsx';
 import { auditPages } from './pages/settings/audit.tsx';
 import { keyPages } from './pages/settings/keys.tsx';
 import { memberPages } from './pages/settings/members.tsx';
@@ -36,8 +38,10 @@ export const pages: readonly Page[] = [
   ...jumpPages,
   ...startPages,
   ...listPages,
+  ...selectionPages,
   ...editorPages,
   ...suggestionPages,
+  ...trashPages,
   ...deliveryLogPages,
   ...deliveryPages,
   ...integrationListPages,

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, inArray, isNotNull, like, lt, min, or, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, inArray, like, lt, min, or, sql } from 'drizzle-orm';
 import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { events } from '../../db/schema/integrations.ts';
 import { posts } from '../../db/schema/posts.ts';
@@ -29,17 +29,6 @@ export async function findDraftOfRepository(
   const isOfRepository = and(gte(drafts.scope, `${repositoryId} `), lt(drafts.scope, `${repositoryId}!`));
   const isSame = and(eq(drafts.triggerId, triggerId), eq(drafts.subject, subject));
   return (await tx.select().from(drafts).where(and(isSame, isOfRepository)).get()) ?? null;
-}
-
-/** Counts the posts of an organization with a suggestion that waits for a person. */
-export async function countSuggestions(tx: ReadTx, organizationId: string): Promise<number> {
-  const row = await tx
-    .select({ count: sql<number>`count(distinct ${drafts.postId})` })
-    .from(drafts)
-    .innerJoin(posts, eq(posts.id, drafts.postId))
-    .where(and(isNotNull(drafts.suggestion), eq(posts.organizationId, organizationId)))
-    .get();
-  return Number(row?.count ?? 0);
 }
 
 /** Inserts the draft, or replaces its state. */

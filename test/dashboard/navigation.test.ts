@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { countSuggestions, saveDraft } from '../../src/drafts/store.ts';
+import { saveDraft } from '../../src/drafts/store.ts';
+import { countSuggestions } from '../../src/posts/list-store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { connectGithub } from '../support/deliveries.ts';

@@ -65,7 +65,7 @@ document.addEventListener('click', (event) => {
 /** A time lies above the link of its row, to show its title. It opens the row too. */
 document.addEventListener('click', (event) => {
   const time = event.target instanceof Element && event.target.closest('.list tr > td time');
-  if (time) time.closest('tr').querySelector('td.main > a')?.click();
+  if (time) time.closest('tr').querySelector('td:is(.main, .title) > a')?.click();
 });
 
 /** A notice is announced when it is put into its live region. One without "Undo" closes by itself. */
