@@ -21,8 +21,7 @@ beforeEach(async () => {
   await page.goto(`${dashboard.base}/posts`);
 });
 
-const selected = () =>
-  page.getByRole('dialog', { name: 'Search' }).getByRole('option', { selected: true });
+const selected = () => page.getByRole('dialog', { name: 'Search' }).getByRole('option', { selected: true });
 
 describe('keys', () => {
   test('/ focuses the search, and typing there is only text', async () => {
