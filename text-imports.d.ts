@@ -24,3 +24,10 @@ declare module '@github/paste-markdown/dist/bundle.js' {
   const text: string;
   export default text;
 }
+
+// Files that are imported as paths.
+
+declare module '*.woff2' {
+  const path: string;
+  export default path;
+}

@@ -2,7 +2,9 @@ import type { Actor } from '../audit/model.ts';
 import { clientAddress as addressOf, requestIdOf } from '../http/request.ts';
 import { pageData, page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
+import { DAY_MS } from '../lib/time.ts';
 import { countDraftsToReview, countSuggestions } from '../posts/list-store.ts';
+import { findProgress } from '../triggers/progress-store.ts';
 import type { Guard } from '../users/guard.ts';
 import {
   BROWSER_MS,
@@ -24,17 +26,11 @@ import {
   type UserVisit,
   type Visit,
 } from './page.ts';
+import { readPreferences, writePreferences } from './preferences.ts';
 import { readBody, requireSameOrigin } from './submission.ts';
-import {
-  databaseAwayPage,
-  type Frame,
-  type Notice,
-  renderFragment,
-  renderPage,
-  signedOutPage,
-  troublePage,
-  type View,
-} from './view/document.tsx';
+import { type Notice, renderFragment, renderPage, type View } from './view/document.tsx';
+import type { Frame } from './view/side.tsx';
+import { databaseAwayPage, signedOutPage, troublePage } from './view/trouble.tsx';
 
 const MAX_USER_AGENT_LENGTH = 200;
 
@@ -61,6 +57,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         memberships: [],
         sessionHash: '',
         knownBrowser: cookies.get('browser'),
+        look: readPreferences(cookies.get('look'), cookies.get('zone')),
       };
       let answer: Answer;
       try {
@@ -90,6 +87,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
             : remember && (await rememberBrowser(deps, remember));
           if (session !== undefined) cookies.set('session', session ?? '', session === null ? 0 : SESSION_MS);
           if (browser) cookies.set('browser', browser, BROWSER_MS);
+          if (answer.preferences) cookies.set('look', writePreferences(answer.preferences), LOOK_MS);
           if (answer.done !== undefined) cookies.set('notice', writeNotice(answer), NOTICE_MS);
           return seeOther(to, cookies.changes());
         }
@@ -97,15 +95,17 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         answer = troubleAbout(deps, request, error);
       }
       if (answer.kind === 'data') return pageData(answer.value, answer.status, cookies.changes());
-      if (answer.kind === 'fragment') return pageResponse(renderFragment(answer), 200, cookies.changes());
+      if (answer.kind === 'fragment') {
+        return pageResponse(renderFragment(answer, visit.look), 200, cookies.changes());
+      }
       if (notice !== null) cookies.set('notice', '', 0);
       let html: string;
       try {
-        html = renderPage(answer, await frameOf(visit), notice);
+        html = renderPage(answer, await frameOf(visit), notice, visit.look);
       } catch (error) {
         // Without the navigation, which may be what failed.
         answer = troubleAbout(deps, request, error);
-        html = renderPage(answer, null, notice);
+        html = renderPage(answer, null, notice, visit.look);
       }
       return pageResponse(html, answer.status ?? 200, cookies.changes(), answer.headers);
     };
@@ -154,12 +154,24 @@ async function askToSignIn(visit: Visit): Promise<View> {
 async function frameOf(visit: Visit): Promise<Frame | null> {
   if (!('organization' in visit)) return null;
   const member = visit as MemberVisit;
-  const { deps, organization, memberships } = member;
-  const [drafts, suggestions] = await deps.db.read((tx) =>
-    Promise.all([countDraftsToReview(tx, organization.id), countSuggestions(tx, organization.id)]),
+  const { deps, organization, memberships, request, url } = member;
+  const [drafts, suggestions, progress] = await deps.db.read((tx) =>
+    Promise.all([
+      countDraftsToReview(tx, organization.id),
+      countSuggestions(tx, organization.id),
+      findProgress(tx, organization.id),
+    ]),
   );
-  const mayCreate = mayCreateOrganization(deps.organizationCreation, memberships);
-  return { ...member, mayCreateOrganization: mayCreate, drafts, suggestions };
+  return {
+    ...member,
+    mayCreateOrganization: mayCreateOrganization(deps.organizationCreation, memberships),
+    drafts,
+    suggestions,
+    // Keys do not count: Unkey may have them, and every page would have to ask it.
+    hasUnfinishedSteps: Object.values(progress).includes(false),
+    // The address of a form may have no page.
+    path: request.method === 'POST' ? member.base : url.pathname + url.search,
+  };
 }
 
 /** A page about a failure. Failures of Tidings are logged in full, and the page has only the id of the log line. */
@@ -175,6 +187,7 @@ function troubleAbout({ log }: Pick<DashboardDeps, 'log'>, request: Request, err
 
 const MAX_NOTICE_LENGTH = 300;
 const NOTICE_MS = 60_000;
+const LOOK_MS = 400 * DAY_MS;
 
 /** The sentence, and after a line break the path that takes it back. */
 function writeNotice({ done = '', undo }: Redirect): string {
@@ -191,8 +204,9 @@ function readNotice(cookie: string | null): Notice | null {
 /** Browsers take a `__Host-` cookie from this host over https alone, never from a subdomain or over http. */
 function cookiesOf(request: Request, isSecure: boolean) {
   const cookies = new Bun.CookieMap(request.headers.get('cookie') ?? '');
-  type Name = 'session' | 'browser' | 'notice';
-  const fullName = (name: Name) => `${isSecure ? '__Host-' : ''}tidings_${name}`;
+  type Name = 'session' | 'browser' | 'notice' | 'look' | 'zone';
+  // The script sets the zone.
+  const fullName = (name: Name) => `${isSecure && name !== 'zone' ? '__Host-' : ''}tidings_${name}`;
   return {
     get: (name: Name) => cookies.get(fullName(name)),
     set(name: Name, value: string, maxAgeMs: number): void {

@@ -5,6 +5,7 @@ import type { Fetch, UploadBudget } from '../http/request.ts';
 import type { Organization, OrganizationCreation } from '../organizations/model.ts';
 import type { Guard } from '../users/guard.ts';
 import type { Membership, Role, User } from '../users/model.ts';
+import type { Look, Preferences } from './preferences.ts';
 import type { Fragment, View } from './view/document.tsx';
 
 export { type Fragment, fragment, type View, view } from './view/document.tsx';
@@ -45,6 +46,7 @@ export interface Visit {
   sessionHash: string;
   /** The token of a browser that has signed in before. */
   knownBrowser: string | null;
+  look: Look;
 }
 
 export interface UserVisit extends Visit {
@@ -75,6 +77,8 @@ export interface Redirect {
   undo?: string | undefined;
   /** The token of a session to begin; null ends the session. */
   session?: string | null;
+  /** How the dashboard looks in this browser from now on. */
+  preferences?: Preferences;
   /** The person whose known browser this becomes. Beginning a session does that too. */
   remember?: User;
 }

@@ -15,6 +15,7 @@ import { missedPages } from './pages/integrations/missed.tsx';
 import { integrationPages } from './pages/integrations/one.tsx';
 import { placePages } from './pages/integrations/places.tsx';
 import { tokenPages } from './pages/integrations/token.tsx';
+import { jumpPages } from './pages/jump.tsx';
 import { linkPages } from './pages/links.tsx';
 import { imageListPages } from './pages/media/list.tsx';
 import { imagePages } from './pages/media/one.tsx';
@@ -38,6 +39,7 @@ export const pages: readonly Page[] = [
   ...signInPages,
   ...linkPages,
   ...accountPages,
+  ...jumpPages,
   ...startPages,
   ...listPages,
   ...selectionPages,

@@ -74,7 +74,10 @@ export function publicContent(
 
 /** A file whose name contains its hash, so that browsers keep it forever. */
 export function asset(request: Request, content: Rendered, type: string): Response | Promise<Response> {
-  return negotiated(request, content, { 'content-type': type }, 'public, max-age=31536000, immutable');
+  const headers = { 'content-type': type };
+  const caching = 'public, max-age=31536000, immutable';
+  // WOFF2 is compressed already.
+  return negotiated(request, content, headers, caching, undefined, type !== 'font/woff2');
 }
 
 /** A file that everybody may read and caches may keep: its address names one content. */
@@ -117,11 +120,12 @@ function negotiated(
   headers: Record<string, string>,
   cacheControl: string,
   vary = 'accept-encoding',
+  mayZip = true,
 ): Response | Promise<Response> {
   const caching = { 'cache-control': cacheControl, vary };
   const preference = gzipPreference(request.headers.get('accept-encoding'));
-  const isZipped =
-    preference === 'required' || (preference === 'accepted' && content.body.byteLength >= MIN_GZIP_BYTES);
+  const isSmaller = mayZip && content.body.byteLength >= MIN_GZIP_BYTES;
+  const isZipped = preference === 'required' || (preference === 'accepted' && isSmaller);
   // A 304 carries the tag that a 200 would (RFC 9110 section 15.4.5).
   const etag = isZipped ? gzipEtag(content.etag) : content.etag;
   if (matchesEtag(request.headers.get('if-none-match'), content.etag)) {
@@ -193,13 +197,14 @@ export function errorJson(status: number, message: string, headers: Record<strin
   });
 }
 
-/** Allows a dashboard page its own style sheet, script and forms. */
+/** Allows a dashboard page its own style sheet, scripts, typefaces and forms. */
 const pagePolicy = [
   "default-src 'none'",
   "style-src 'self'",
   "script-src 'self'",
   "connect-src 'self'",
   "img-src 'self' data:",
+  "font-src 'self'",
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",

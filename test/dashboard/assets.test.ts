@@ -1,10 +1,15 @@
 import { expect, test } from 'bun:test';
+import { join } from 'node:path';
 import '../../src/dashboard/routes.ts';
 import { assets } from '../../src/dashboard/view/assets.ts';
+import { iconShapes } from '../../src/dashboard/view/icon-shapes.ts';
 import { signedIn } from '../support/dashboard.ts';
+import { fontFolder, makeFonts, readIcons } from '../support/embedded-assets.ts';
 import { appWithOrganization, createTestApp } from '../support/test-app.ts';
 
-test.each(assets)(
+const isFont = ({ type }: { type: string }) => type === 'font/woff2';
+
+test.each(assets.filter((each) => !isFont(each)))(
   '$path is kept for good, and sent in gzip to who takes it',
   async ({ path, type, content }) => {
     const body = new TextDecoder().decode(content.body);
@@ -26,6 +31,28 @@ test.each(assets)(
     expect(new TextDecoder().decode(Bun.gunzipSync(bytes))).toBe(body);
   },
 );
+
+test.each(assets.filter(isFont))('$path is kept for good, and sent as it is', async ({ path, content }) => {
+  const response = await createTestApp().request(path, { headers: { 'accept-encoding': 'br, gzip' } });
+  expect(response.headers.get('content-type')).toBe('font/woff2');
+  expect(response.headers.get('cache-control')).toContain('immutable');
+  expect(response.headers.get('content-encoding')).toBeNull();
+  expect(await response.bytes()).toEqual(new Uint8Array(content.body));
+});
+
+const KB = 1_000;
+
+test('all typefaces together weigh 90 KB at most, and are those of the packages', async () => {
+  const made = await makeFonts();
+  expect(made.reduce((sum, [, bytes]) => sum + bytes.byteLength, 0)).toBeLessThanOrEqual(90 * KB);
+  for (const [name, bytes] of made) {
+    expect(Bun.hash(bytes), name).toBe(Bun.hash(await Bun.file(join(fontFolder, name)).bytes()));
+  }
+});
+
+test('the icons are those of the package', () => {
+  expect<Record<string, string>>(iconShapes).toEqual(readIcons());
+});
 
 test('a page, which holds secrets beside text of others, is never compressed', async () => {
   const app = await appWithOrganization();

@@ -1,8 +1,13 @@
 import { expect, test } from 'bun:test';
+import { h } from 'preact';
 import { render } from 'preact-render-to-string';
-import { When } from '../../src/dashboard/view/elements.tsx';
+import { defaultLook } from '../../src/dashboard/preferences.ts';
+import { LookContext, When } from '../../src/dashboard/view/time.tsx';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
+
+const shown = (at: string, zone = 'UTC') =>
+  render(h(LookContext.Provider, { value: { ...defaultLook, zone } }, h(When, { at, now })));
 
 test.each([
   ['2026-11-20T12:00:00.000Z', 'just now'],
@@ -21,12 +26,18 @@ test.each([
   ['2026-11-23T12:00:00.000Z', 'in 3 days'],
   ['2027-02-01T00:00:00.000Z', '1 Feb 2027'],
 ])('%s is "%s"', (at, words) => {
-  expect(render(When({ at, now }))).toContain(`>${words}</time>`);
+  expect(shown(at)).toContain(`>${words}</time>`);
 });
 
 test('the exact time stands beside it, and what is no time is shown as it is', () => {
-  expect(render(When({ at: '2026-11-16T17:02:11.482Z', now }))).toBe(
+  expect(shown('2026-11-16T17:02:11.482Z')).toBe(
     '<time datetime="2026-11-16T17:02:11.482Z" title="16 Nov 2026, 17:02:11 UTC">16 Nov 2026</time>',
   );
-  expect(render(When({ at: '<b>', now }))).toBe('<span>&lt;b></span>');
+  expect(shown('<b>')).toBe('<span>&lt;b></span>');
+});
+
+test("in the person's zone, the day is theirs, and UTC stands beside the exact time", () => {
+  expect(shown('2026-11-16T23:30:00.000Z', 'Europe/Berlin')).toBe(
+    '<time datetime="2026-11-16T23:30:00.000Z" title="17 Nov 2026, 00:30:00 CET (16 Nov 2026, 23:30:00 UTC)">17 Nov 2026</time>',
+  );
 });

@@ -34,7 +34,8 @@ test('without scripts everything can be done', async () => {
   const { context, page, trouble } = await newBrowser({ javaScriptEnabled: false });
   await signInAnew(page);
 
-  await follow(page, 'API keys');
+  await follow(page, 'Settings');
+  await follow(page, 'API Keys');
   await page.getByText('Create New API Key').click();
   await page.getByLabel('Name').fill('By hand');
   await page.getByLabel('Expires').selectOption('90');
@@ -76,7 +77,7 @@ test('without scripts everything can be done', async () => {
   );
   await press(page, 'Replay delivery');
   await page.getByText('Delivery replayed.').waitFor();
-  await page.getByRole('navigation').getByRole('link', { name: 'Deliveries' }).click();
+  await page.getByRole('navigation', { name: 'Dashboard' }).getByRole('link', { name: 'Deliveries' }).click();
   expect(await page.getByRole('row', { name: /acme\/lander/ }).count()).toBe(2);
   expect(await page.getByRole('row', { name: /replay.*acme\/lander/ }).count()).toBe(1);
   expect(trouble).toEqual([]);

@@ -74,7 +74,8 @@ test('from the printed link to a first call, and a key that is revoked', async (
 
   await page.goto(`${dashboard.base}/start`);
   await appears(page, page.getByRole('listitem').filter({ hasText: 'One of your keys has been used.' }));
-  await go('API keys');
+  await go('Settings');
+  await link('API Keys').click();
   await page.getByText('Revoke Website').click();
   await button('Revoke key').click();
   await page.getByText('“Website” is revoked').waitFor();

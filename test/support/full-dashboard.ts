@@ -23,7 +23,10 @@ ${'code '.repeat(60)}
 `;
 
 /** Adds what the demo has none of: long words, what was refused, what failed, and a newer text beside an edited one. */
-export async function fillDashboard({ dataDir, server }: OpenDashboard): Promise<{ failing: string }> {
+export async function fillDashboard({
+  dataDir,
+  server,
+}: Pick<OpenDashboard, 'dataDir' | 'server'>): Promise<{ failing: string }> {
   const json = (...words: string[]) => cliJson(dataDir, words);
   const write = async (name: string, text: string) => {
     const path = join(dataDir, name);

@@ -35,8 +35,12 @@ async function look(): Promise<string[]> {
   const { violations } = await checker.run({ resultTypes: ['violations'] });
   for (const { id, nodes } of violations) wrong.push(`${id}: ${nodes.map(({ html }) => html).join(' ')}`);
   if (innerWidth < 500) {
-    const targets = every('button, .button, summary, select, textarea, nav a, label.check, input');
-    for (const target of targets.filter((each) => !each.matches('.check input, .prose input'))) {
+    const targets = every(
+      'button, .button, summary, select, textarea, nav a, label.check, label.toggle, input',
+    );
+    for (const target of targets.filter(
+      (each) => !each.matches('.check input, .toggle input, .prose input'),
+    )) {
       const { width, height } = target.getBoundingClientRect();
       if (width > 0 && height < 44) wrong.push(`${height} px high: ${target.outerHTML.slice(0, 150)}`);
     }

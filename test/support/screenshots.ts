@@ -2,8 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
-import { temporaryFolder } from './cli.ts';
+import { cliJson, temporaryFolder } from './cli.ts';
 import { setUp } from './dashboard-browser.ts';
+import { fillDashboard } from './full-dashboard.ts';
 import { openProviderPages, type Providers, startProviders } from './provider-pages.ts';
 import { root, type ServerProcess, startTidings } from './server.ts';
 
@@ -24,6 +25,7 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'start' },
   { path: 'posts', follow: 'posts/post_' },
   { path: 'posts/~/new' },
+  { path: 'jump' },
   { path: 'posts/~/trash' },
   { path: 'integrations', follow: 'integrations/int_' },
   { path: 'deliveries', follow: 'deliveries/dlv_' },
@@ -82,16 +84,39 @@ async function withServer(
   words: string[],
   until: string,
   provider: Providers | null = null,
+  fill: (open: { dataDir: string; server: ServerProcess }) => Promise<unknown> = async () => undefined,
 ): Promise<void> {
   const data = temporaryFolder();
   const environment = provider?.environment ?? {};
   const server = await startTidings(data.path, words, { until, environment });
   try {
+    await fill({ dataDir: data.path, server });
     await shootAll(await browser.newContext(), server, kind, data.path, provider);
   } finally {
     await server.stop();
     data.remove();
   }
+}
+
+/** Long titles, titles without spaces, from right to left, in other scripts, and more posts than a page holds. */
+async function addAwkward({ dataDir, server }: { dataDir: string; server: ServerProcess }): Promise<void> {
+  await fillDashboard({ dataDir, server });
+  const titles = [
+    'A title of ninety characters, which is about as long as the longest that people really write',
+    'صواريخ أكمي: محركات أكثر هدوءًا وعودة أسرع إلى الأرض',
+    '火箭二点四：更安静的发动机，以及一半的加油时间',
+    `https://example.com/${'unbroken'.repeat(12)}`,
+    'Short',
+  ];
+  const posts = Array.from({ length: 200 }, (_, at) => ({
+    id: `awkward_${at}`,
+    title: titles[at % titles.length],
+    markdown: '- One line',
+    status: at % 3 === 0 ? 'draft' : 'published',
+  }));
+  const path = join(dataDir, 'awkward.json');
+  await Bun.write(path, JSON.stringify(posts));
+  await cliJson(dataDir, ['post', 'import', path, '--organization', 'org_demo']);
 }
 
 if (import.meta.main) {
@@ -101,6 +126,7 @@ if (import.meta.main) {
   try {
     await withServer(browser, 'empty', [], 'Set up the dashboard');
     await withServer(browser, 'full', ['--demo'], 'Set up the dashboard', provider);
+    await withServer(browser, 'awkward', ['--demo'], 'Set up the dashboard', null, addAwkward);
   } finally {
     provider.stop();
     await browser.close();

@@ -6,10 +6,11 @@ document.addEventListener('click', async (event) => {
   if (button === null) return;
   const { copy } = button.dataset;
   await navigator.clipboard.writeText(document.getElementById(copy)?.textContent ?? copy);
-  const label = button.textContent;
-  button.textContent = 'Copied';
+  const label = button.querySelector('span') ?? button;
+  const text = label.textContent;
+  label.textContent = 'Copied';
   setTimeout(() => {
-    button.textContent = label;
+    label.textContent = text;
   }, 1500);
 });
 
@@ -123,19 +124,6 @@ for (const bar of document.querySelectorAll('form[data-selection]')) {
   // A browser keeps the boxes when a person comes back.
   addEventListener('pageshow', refresh);
 }
-
-/** Closes an open menu on Escape, and when the person clicks elsewhere. */
-document.addEventListener('click', (event) => {
-  for (const menu of document.querySelectorAll('details.dropdown[open]')) {
-    if (!menu.contains(event.target)) menu.open = false;
-  }
-});
-document.addEventListener('keydown', (event) => {
-  const menu = event.key === 'Escape' && document.querySelector('details.dropdown[open]');
-  if (!menu) return;
-  menu.open = false;
-  menu.querySelector('summary').focus();
-});
 
 /** Shows the buttons that need this script; those that copy only where the browser has a clipboard. */
 for (const element of document.querySelectorAll('[data-script]')) {

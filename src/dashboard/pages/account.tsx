@@ -6,9 +6,12 @@ import { createOwnOrganization } from '../../users/members.ts';
 import { endAllSessions, endSession, mayCreateOrganization } from '../../users/sessions.ts';
 import { listSessions, type Session } from '../../users/store.ts';
 import { get, type Page, post, redirect, type UserVisit, view } from '../page.ts';
-import { formState, newPasswordField, postForm } from '../submission.ts';
+import { formState, newPasswordField, postForm, readFields } from '../submission.ts';
 import { When } from '../view/elements.tsx';
 import { Action, Field, Form } from '../view/form.tsx';
+import { PageHead } from '../view/layout.tsx';
+import { Appearance, AppearanceForm, readAppearance, ThemeForm } from './appearance.tsx';
+import { wayBack } from './sign-in.tsx';
 
 const PATH = '/dashboard/~/account';
 const SIGN_IN = '/dashboard/~/sign-in';
@@ -68,6 +71,20 @@ export const accountPages: readonly Page[] = [
     },
   ),
 
+  postForm(
+    `${PATH}/appearance`,
+    'user',
+    AppearanceForm,
+    (visit, error) => showAccount(visit, { appearance: error }),
+    async (visit) => ({ ...redirect(PATH, 'Appearance saved.'), preferences: readAppearance(visit) }),
+  ),
+
+  // The switch beside every page.
+  post(`${PATH}/theme`, 'user', async ({ form, look }) => {
+    const { theme, to } = readFields(ThemeForm, form);
+    return { ...redirect(wayBack(to)), preferences: { ...look, theme } };
+  }),
+
   post(`${PATH}/sessions/end`, 'user', async ({ deps, user, form, sessionHash }) => {
     const hash = form.get('session') ?? '';
     await endSession(deps, user, hash);
@@ -106,7 +123,10 @@ function showNoOrganization(visit: UserVisit) {
   );
 }
 
-async function showAccount(visit: UserVisit, errors: { password?: AppError; organization?: AppError } = {}) {
+async function showAccount(
+  visit: UserVisit,
+  errors: { password?: AppError; organization?: AppError; appearance?: AppError } = {},
+) {
   const { deps, user, form, sessionHash } = visit;
   const now = deps.clock.now();
   const sessions = await deps.db.read((tx) => listSessions(tx, user.id, sessionHash, now, MAX_SESSIONS));
@@ -114,20 +134,21 @@ async function showAccount(visit: UserVisit, errors: { password?: AppError; orga
   return view(
     'Your account',
     <>
-      <h1>Your account</h1>
-      <p class="lede">You are signed in as {user.email}.</p>
+      <PageHead
+        title="Your account"
+        crumbs={[{ to: '/dashboard', label: 'Dashboard' }]}
+        facts={`You are signed in as ${user.email}.`}
+      />
       <Organizations visit={visit} error={errors.organization} />
+      <Appearance visit={visit} to={`${PATH}/appearance`} error={errors.appearance} />
       <h2>Change your password</h2>
       <Form to={`${PATH}/password`} problem={problem} button="Change password" kind="">
         <Field {...fields.current} />
         <Field {...fields.password} />
       </Form>
       <Sessions sessions={sessions} current={sessionHash} now={now} />
-      <p class="after">
-        <a href="/dashboard">Back to the dashboard</a>
-      </p>
     </>,
-    { section: 'account', error: errors.password ?? errors.organization },
+    { isWide: true, error: errors.password ?? errors.organization ?? errors.appearance },
   );
 }
 

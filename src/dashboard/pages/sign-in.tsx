@@ -67,7 +67,7 @@ async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
 }
 
 /** The page to return to. Only pages of the dashboard: another address could lead to another site. */
-function wayBack(to: string): string {
+export function wayBack(to: string): string {
   const here = 'http://localhost';
   const url = to.length > 2_000 ? null : URL.parse(to, here);
   if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';

@@ -71,18 +71,6 @@ interface Step {
   done: ComponentChildren;
 }
 
-/** Something is left on the way to a published post. One read: every page may ask. Keys do not count: Unkey has them. */
-export async function hasUnfinishedSteps({
-  deps,
-  organization,
-}: {
-  deps: Pick<Deps, 'db'>;
-  organization: Pick<Organization, 'id'>;
-}) {
-  const progress = await deps.db.read((tx) => findProgress(tx, organization.id), { single: true });
-  return Object.values(progress).includes(false);
-}
-
 async function readSteps({ base, deps, organization: { id } }: MemberVisit): Promise<Step[]> {
   const keys = await deps.keys.listKeys(id).catch((error: unknown): ApiKey[] | null => {
     if (!(error instanceof AppError)) throw error;

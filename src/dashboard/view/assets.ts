@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { type Rendered, rendered } from '../../http/respond.ts';
 
 // Files that pages load. Their names change with their content, so browsers keep them forever.
@@ -11,23 +12,33 @@ export interface Asset {
 /** All of them, for the routes. */
 export const assets: Asset[] = [];
 
-function asset(name: string, type: string, body: string): Asset {
+function asset(name: string, type: string, body: Buffer<ArrayBuffer>): Asset {
   const made = {
     path: `/dashboard/~/${Bun.hash(body).toString(36)}-${name}`,
     type,
-    content: rendered(Buffer.from(body), undefined, 9),
+    content: rendered(body, undefined, 9),
   };
   assets.push(made);
   return made;
 }
 
-export const styleAsset = (name: string, css: string) => asset(name, 'text/css; charset=utf-8', css);
+/** `file`: a path, which an import gives with `{ type: 'file' }`; also in the binary. */
+export const fontAsset = (name: string, file: string) => asset(name, 'font/woff2', readFileSync(file));
 
-/** `imports`: other scripts by the names under which this one imports them. */
-export function scriptAsset(name: string, script: string, imports: Readonly<Record<string, Asset>> = {}) {
-  const body = Object.entries(imports).reduce(
-    (text, [specifier, { path }]) => text.replaceAll(`'${specifier}'`, `'${path}'`),
-    script,
+type Imports = Readonly<Record<string, Asset>>;
+
+/** `imports`: other files by the names under which the style sheet uses them, in quotes. */
+export const styleAsset = (name: string, css: string, imports: Imports = {}) =>
+  asset(name, 'text/css; charset=utf-8', Buffer.from(resolve(css, imports)));
+
+/** `imports`: other scripts by the names under which this one imports them, in quotes. */
+export const scriptAsset = (name: string, script: string, imports: Imports = {}) =>
+  asset(name, 'text/javascript; charset=utf-8', Buffer.from(resolve(script, imports)));
+
+function resolve(text: string, imports: Imports): string {
+  return Object.entries(imports).reduce(
+    (resolved, [specifier, { path }]) =>
+      resolved.replaceAll(`'${specifier}'`, `'${path}'`).replaceAll(`"${specifier}"`, `"${path}"`),
+    text,
   );
-  return asset(name, 'text/javascript; charset=utf-8', body);
 }

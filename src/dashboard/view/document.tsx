@@ -3,47 +3,66 @@ import { h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import type { AppError } from '../../lib/app-error.ts';
 import samplesStyle from '../../reference/samples/samples.css' with { type: 'text' };
-import script from '../client/page.client.js' with { type: 'text' };
+import dialogScript from '../client/dialogs.client.js' with { type: 'text' };
+import keyboardScript from '../client/keyboard.client.js' with { type: 'text' };
+import pageScript from '../client/page.client.js' with { type: 'text' };
+import inter from '../fonts/inter.woff2' with { type: 'file' };
+import mono from '../fonts/jetbrains-mono.woff2' with { type: 'file' };
+import serif from '../fonts/source-serif-4.woff2' with { type: 'file' };
+import serifItalic from '../fonts/source-serif-4-italic.woff2' with { type: 'file' };
 import type { MemberVisit } from '../page.ts';
+import { defaultLook, type Look } from '../preferences.ts';
 import baseStyle from '../style/base.css' with { type: 'text' };
+import controlStyle from '../style/controls.css' with { type: 'text' };
 import deliveryStyle from '../style/deliveries.css' with { type: 'text' };
 import explorerStyle from '../style/explorer.css' with { type: 'text' };
 import formStyle from '../style/forms.css' with { type: 'text' };
+import frameStyle from '../style/frame.css' with { type: 'text' };
 import integrationStyle from '../style/integrations.css' with { type: 'text' };
+import listStyle from '../style/lists.css' with { type: 'text' };
 import mediaStyle from '../style/media.css' with { type: 'text' };
 import postStyle from '../style/posts.css' with { type: 'text' };
 import settingsStyle from '../style/settings.css' with { type: 'text' };
+import tokenStyle from '../style/tokens.css' with { type: 'text' };
 import triggerStyle from '../style/triggers.css' with { type: 'text' };
-import { type Asset, scriptAsset, styleAsset } from './assets.ts';
-import { counted } from './elements.tsx';
-import { Action, Form, Hidden } from './form.tsx';
+import { type Asset, fontAsset, scriptAsset, styleAsset } from './assets.ts';
+import { Action } from './form.tsx';
+import { Icon } from './icon.tsx';
+import { PageHead } from './layout.tsx';
+import { type Frame, type Section, Side } from './side.tsx';
+import { LookContext } from './time.tsx';
 
+const interFont = fontAsset('inter.woff2', inter);
 const styleSheet = styleAsset(
   'style.css',
   [
+    tokenStyle,
     baseStyle,
+    frameStyle,
+    controlStyle,
+    listStyle,
+    formStyle,
     postStyle,
     mediaStyle,
     deliveryStyle,
     settingsStyle,
     integrationStyle,
-    formStyle,
     triggerStyle,
     samplesStyle,
     explorerStyle,
   ].join('\n'),
+  {
+    'inter.woff2': interFont,
+    'source-serif-4.woff2': fontAsset('source-serif-4.woff2', serif),
+    'source-serif-4-italic.woff2': fontAsset('source-serif-4-italic.woff2', serifItalic),
+    'jetbrains-mono.woff2': fontAsset('jetbrains-mono.woff2', mono),
+  },
 );
-const clientScript = scriptAsset('client.js', script);
-
-type Section =
-  | 'posts'
-  | 'integrations'
-  | 'deliveries'
-  | 'triggers'
-  | 'keys'
-  | 'explorer'
-  | 'settings'
-  | 'account';
+// One request. The keyboard's script uses `openDialog`.
+const clientScript = scriptAsset(
+  'client.js',
+  [pageScript, `${dialogScript}\n${keyboardScript}`].map((text) => `{\n${text}}\n`).join(''),
+);
 
 export interface View {
   kind: 'view';
@@ -56,6 +75,8 @@ export interface View {
   scripts?: readonly Asset[];
   /** Where a browser without scripts goes by itself. */
   refresh?: { seconds: number; to: string };
+  /** For a page outside an organization with more than one form. */
+  isWide?: boolean;
 }
 
 /** A piece of a page, which the script inserts. */
@@ -71,7 +92,7 @@ export function view(
   {
     error,
     ...more
-  }: Pick<View, 'section' | 'status' | 'headers' | 'scripts' | 'refresh'> & {
+  }: Pick<View, 'section' | 'status' | 'headers' | 'scripts' | 'refresh' | 'isWide'> & {
     error?: AppError | null | undefined;
   } = {},
 ): View {
@@ -85,14 +106,6 @@ export function fragment(body: VNode | VNode[]): Fragment {
   return { kind: 'fragment', body };
 }
 
-export interface Frame extends Pick<MemberVisit, 'user' | 'organization' | 'memberships' | 'base'> {
-  mayCreateOrganization: boolean;
-  /** Without scheduled ones. */
-  drafts: number;
-  /** Posts with a newer version that waits. */
-  suggestions: number;
-}
-
 /** What the last form did. `undo`: a path of the dashboard to post to. */
 export interface Notice {
   text: string;
@@ -101,25 +114,26 @@ export interface Notice {
 
 /** A page as HTML. Without a frame it is a sheet in the middle. */
 export function renderPage(
-  { title, body, section, scripts = [], refresh }: View,
+  { title, body, section, scripts = [], refresh, isWide = false }: View,
   frame: Frame | null,
   notice: Notice | null,
+  look: Look = defaultLook,
 ) {
   const content = (
-    <main id="main">
+    <main id="main" tabIndex={-1}>
       <div role="status" class="notices">
-        {notice === null ? null : (
-          <div class="notice">
-            {notice.text}
-            {notice.undo === null ? null : <Action to={notice.undo} label="Undo" kind="link" />}
-          </div>
-        )}
+        {notice === null ? null : <NoticeLine notice={notice} />}
       </div>
       {body}
     </main>
   );
   return `<!doctype html>${toHtml(
-    <html lang="en">
+    <html
+      lang="en"
+      data-theme={look.theme === 'system' ? undefined : look.theme}
+      data-density={look.density === 'dense' ? 'dense' : undefined}
+      data-shortcuts={look.hasShortcuts ? undefined : 'off'}
+    >
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -130,6 +144,7 @@ export function renderPage(
           </noscript>
         )}
         <title>{`${title} · Tidings`}</title>
+        <link rel="preload" href={interFont.path} as="font" type="font/woff2" crossorigin="anonymous" />
         <link rel="stylesheet" href={styleSheet.path} />
         <link rel="icon" href="data:," />
         <script src={clientScript.path} defer />
@@ -142,7 +157,7 @@ export function renderPage(
           Skip to content
         </a>
         {frame === null ? (
-          <div class="alone">
+          <div class={isWide ? 'alone wide' : 'alone'}>
             <header>
               <a class="mark" href="/dashboard">
                 Tidings
@@ -158,83 +173,41 @@ export function renderPage(
         )}
       </body>
     </html>,
+    look,
   )}`;
 }
 
-export function renderFragment({ body }: Fragment): string {
-  return toHtml(h(Pieces, {}, body));
+/** The script shows the button that closes it, and closes one without "Undo" after a while. */
+function NoticeLine({ notice: { text, undo } }: { notice: Notice }) {
+  return (
+    <div class="notice" data-notice={undo === null ? 'brief' : 'lasting'}>
+      <Icon name="check" />
+      <span class="grow">{text}</span>
+      {undo === null ? null : <Action to={undo} label="Undo" kind="link" />}
+      <button type="button" class="close" aria-label="Close" data-close data-script hidden>
+        <Icon name="x" />
+      </button>
+    </div>
+  );
+}
+
+export function renderFragment({ body }: Fragment, look: Look = defaultLook): string {
+  return toHtml(h(Pieces, {}, body), look);
 }
 
 /**
  * HTML without bidirectional overrides, embeddings and isolates, which reorder the text outside their element. Forms
  * keep every character that they hold.
  */
-function toHtml(node: VNode): string {
+function toHtml(node: VNode, look: Look): string {
   const reordering = /<textarea\b[^>]*>[^<]*|\bvalue="[^"]*"|[\u202a-\u202e\u2066-\u2069]/g;
-  return render(node).replaceAll(reordering, (each) => (each.length > 1 ? each : ''));
-}
-
-const entries: [section: Section, path: string, name: string][] = [
-  ['posts', 'posts', 'Posts'],
-  ['integrations', 'integrations', 'Integrations'],
-  ['deliveries', 'deliveries', 'Deliveries'],
-  ['keys', 'settings/keys', 'API keys'],
-  ['settings', 'settings', 'Settings'],
-];
-
-const current = (is: boolean) => (is ? 'page' : undefined);
-
-function Side({ frame, section }: { frame: Frame; section: Section | undefined }) {
-  const { user, organization, memberships, mayCreateOrganization, base, drafts } = frame;
-  const others = memberships.filter((each) => each.organization.id !== organization.id);
-  return (
-    <header class="side">
-      <a class="mark" href={base}>
-        Tidings
-      </a>
-      <details class="menu">
-        <summary>Menu</summary>
-        <div class="menu-body">
-          <details class="organization">
-            <summary>{organization.name}</summary>
-            <ul>
-              {others.map(({ organization: { id, name } }) => (
-                <li>
-                  <a href={`/dashboard/${id}`}>{name}</a>
-                </li>
-              ))}
-              {mayCreateOrganization ? (
-                <li>
-                  <a class="dim" href="/dashboard/~/account#new-organization">
-                    Another organization
-                  </a>
-                </li>
-              ) : null}
-            </ul>
-          </details>
-          <nav aria-label="Dashboard">
-            {entries.map(([each, path, name]) => (
-              <a href={`${base}/${path}`} aria-current={current(each === section)}>
-                <span>{name}</span>
-                {each === 'posts' && drafts > 0 ? <small>{counted(drafts, 'draft')}</small> : null}
-              </a>
-            ))}
-          </nav>
-          <div class="me">
-            <a href="/dashboard/~/account" aria-current={current(section === 'account')}>
-              {user.email}
-            </a>
-            <Form to="/dashboard/~/sign-out" problem={null} button="Sign out" kind="link" layout="" />
-          </div>
-        </div>
-      </details>
-    </header>
-  );
+  const html = render(<LookContext.Provider value={look}>{node}</LookContext.Provider>);
+  return html.replaceAll(reordering, (each) => (each.length > 1 ? each : ''));
 }
 
 const tabs = {
   settings: 'Organization',
-  'settings/keys': 'API keys',
+  'settings/keys': 'API Keys',
   'settings/members': 'Members',
   'settings/audit': 'Audit log',
 };
@@ -245,100 +218,23 @@ export function SettingsHead(props: {
   current: keyof typeof tabs;
 }) {
   const { base, role } = props.visit;
+  const crumbs = [{ to: `${base}/settings`, label: 'Settings' }];
   return (
     <>
-      <h1>{props.title}</h1>
+      <PageHead title={props.title} crumbs={props.current === 'settings' ? [] : crumbs} />
       <nav class="tabs" aria-label="Settings">
         {Object.entries(tabs).map(([path, name]) =>
           path === 'settings/audit' && role !== 'owner' ? null : (
-            <a class="tab" href={`${base}/${path}`} aria-current={current(path === props.current)}>
+            <a
+              class="tab"
+              href={`${base}/${path}`}
+              aria-current={path === props.current ? 'page' : undefined}
+            >
               {name}
             </a>
           ),
         )}
       </nav>
     </>
-  );
-}
-
-export function troublePage(status: number, message: string, headers: View['headers'] = {}): View {
-  const isMissing = status === 404;
-  return troubleView(
-    isMissing ? 'Not found' : 'That did not work',
-    <>
-      <h1>{isMissing ? 'Nothing here' : 'That did not work'}</h1>
-      <p class="lede">{message}</p>
-      <p>
-        <a class="button" href="/dashboard">
-          To the dashboard
-        </a>
-      </p>
-    </>,
-    { status, headers },
-  );
-}
-
-/** A page that is about the failure alone, so its title needs no prefix. */
-function troubleView(title: string, body: VNode, more: Pick<View, 'status' | 'headers'>): View {
-  return { kind: 'view', title, body, ...more };
-}
-
-/** While the database is away. A page that was asked for tries again by itself; a form that was sent must not. */
-export function databaseAwayPage(method: string, { status, headers }: AppError): View {
-  const isForm = method === 'POST';
-  const seconds = headers['retry-after'] ?? '5';
-  return troubleView(
-    'One moment',
-    <>
-      <h1>One moment, please</h1>
-      <p class="lede">
-        The database cannot be reached right now. What you saved before is safe.
-        {isForm && ' What you just sent may not be saved.'}
-      </p>
-      <p class="muted">
-        {isForm
-          ? 'Reload this page in a moment. When your browser asks, confirm that it sends the form again.'
-          : `This page tries again every ${seconds} seconds.`}
-      </p>
-    </>,
-    { status, headers: isForm ? headers : { ...headers, refresh: seconds } },
-  );
-}
-
-/** Fields that no page repeats, even to send a form again. */
-const SECRETS = new Set(['password', 'current', 'apiToken']);
-
-/** For a form whose session had ended. The page carries its fields; null: it is too large to read without a session. */
-export function signedOutPage(path: string, form: URLSearchParams | null): View {
-  const isSecret = form !== null && [...form.keys()].some((name) => SECRETS.has(name));
-  const elsewhere = (
-    <a href="/dashboard/~/sign-in" target="_blank" rel="noopener">
-      sign in in another tab
-    </a>
-  );
-  return troubleView(
-    'You are signed out',
-    <>
-      <h1>You are signed out</h1>
-      <p class="lede">Your session has ended, so Tidings did not process the form.</p>
-      {form === null ? (
-        <p>
-          Your text is too long to keep on this page, but your browser still has it: {elsewhere}, come back
-          here, and reload this page. When your browser asks, confirm that it sends the form again.
-        </p>
-      ) : isSecret ? (
-        <p>
-          <a class="button go" href="/dashboard/~/sign-in">
-            Sign in
-          </a>
-        </p>
-      ) : (
-        <Form to={path} problem={null} button="Send it again" layout="">
-          <p>Your text is not lost: {elsewhere}, come back here, and send it again.</p>
-          <Hidden values={[...form]} />
-        </Form>
-      )}
-    </>,
-    { status: 401 },
   );
 }

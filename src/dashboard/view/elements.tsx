@@ -1,6 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { ComponentChildren, VNode } from 'preact';
-import { DAY_MS } from '../../lib/time.ts';
+import type { ComponentChildren } from 'preact';
+import { Drawing, type DrawingName, Icon } from './icon.tsx';
+
+export { Exactly, exactly, When } from './time.tsx';
 
 export interface Column<Row> {
   title: string;
@@ -9,6 +11,11 @@ export interface Column<Row> {
   /** Repeats the title in the cell on a narrow screen. */
   isLabeled?: boolean;
   class?: string;
+  /**
+   * Makes this the main cell: its first link covers the row, and its lines are cut where the room ends. The text shows
+   * in full when a person points at it.
+   */
+  fullText?: (row: Row) => string;
   /** Null: an empty cell, which a narrow screen leaves out. */
   cell: (row: Row) => ComponentChildren;
 }
@@ -86,9 +93,14 @@ export function Rows<Row>({
               />
             </td>
           )}
-          {present.map(({ title, isLabeled, class: kind, cell }) => {
+          {present.map(({ title, isLabeled, class: kind, fullText, cell }) => {
             const content = cell(row);
-            const about = { class: kind, 'data-label': isLabeled ? title : undefined };
+            const classes = [fullText && 'main', kind].filter(Boolean).join(' ') || undefined;
+            const about = {
+              class: classes,
+              title: fullText?.(row),
+              'data-label': isLabeled ? title : undefined,
+            };
             return <td {...(content !== null && about)}>{content}</td>;
           })}
         </tr>
@@ -97,9 +109,14 @@ export function Rows<Row>({
   );
 }
 
-/** In place of a table without rows. */
-export function Empty({ children }: { children: ComponentChildren }) {
-  return <div class="card empty">{children}</div>;
+/** In place of a table without rows: a drawing, a sentence, and one button. */
+export function Empty({ drawing, children }: { drawing?: DrawingName; children: ComponentChildren }) {
+  return (
+    <div class="card empty">
+      {drawing && <Drawing name={drawing} />}
+      {children}
+    </div>
+  );
 }
 
 /** A link that looks like a button. */
@@ -126,6 +143,44 @@ export function Pager(props: { back: PageLink; next: PageLink; children?: Compon
       <span class="dim">{props.children}</span>
       <span>{linkTo(props.next, 'next')}</span>
     </nav>
+  );
+}
+
+/** A field that searches a list. `/` focuses it. `clearTo`: the list without the search. */
+export function SearchField({
+  label,
+  name,
+  value,
+  clearTo,
+}: {
+  label: string;
+  name: string;
+  value: string;
+  clearTo: string;
+}) {
+  return (
+    <div class="field grow search search-field">
+      <Icon name="search" />
+      <input
+        id={`field-${name}`}
+        name={name}
+        type="search"
+        value={value}
+        placeholder={label}
+        aria-label={label}
+        maxlength={200}
+        data-search
+      />
+      {value === '' ? (
+        <span class="kbd" aria-hidden="true" data-script hidden>
+          /
+        </span>
+      ) : (
+        <a class="close" href={clearTo} aria-label="Clear search" title="Clear search">
+          <Icon name="x" />
+        </a>
+      )}
+    </div>
   );
 }
 
@@ -214,11 +269,12 @@ export function counted(count: number, one: string, several = `${one}s`): string
   return `${count.toLocaleString('en')} ${count === 1 ? one : several}`;
 }
 
-/** Copies a text. The script shows the button. */
+/** Copies a text, or the text of the element with the id `text`. The script shows the button. */
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
   return (
     <button type="button" class="button" data-copy={text} data-script hidden>
-      {label}
+      <Icon name="copy" />
+      <span>{label}</span>
     </button>
   );
 }
@@ -232,72 +288,4 @@ export function ToCopy(props: Parameters<typeof Copy>[0]) {
   );
 }
 
-const BAR = 10;
-const GAP = 4;
-const HEIGHT = 48;
-
-/** Columns of stacked parts, each with its class and amount. `label` describes the picture. */
-export function Bars({ columns, label }: { columns: [kind: string, amount: number][][]; label: string }) {
-  const heights = columns.map((parts) => parts.reduce((sum, [, amount]) => sum + amount, 0));
-  const scale = (HEIGHT - 2) / Math.max(...heights, 1);
-  return (
-    <svg
-      class="spark"
-      viewBox={`0 0 ${columns.length * (BAR + GAP) - GAP} ${HEIGHT}`}
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={label}
-    >
-      {columns.map((parts, index) => {
-        const x = index * (BAR + GAP);
-        if (parts.length === 0) return <rect class="none" x={x} y={HEIGHT - 1} width={BAR} height={1} />;
-        let top = HEIGHT;
-        return parts.map(([kind, amount]) => {
-          // Keep one part among hundreds visible.
-          const height = Math.max(amount * scale, 1.5);
-          top -= height;
-          const y = Math.max(top, 0).toFixed(1);
-          return <rect class={kind} x={x} y={y} width={BAR} height={height.toFixed(1)} />;
-        });
-      })}
-    </svg>
-  );
-}
-
-/** Units of times within a day, each up to the next. */
-const units: readonly [name: string, ms: number, belowMs: number][] = [
-  ['s', 1_000, 60_000],
-  ['min', 60_000, 3_600_000],
-  ['h', 3_600_000, DAY_MS],
-];
-
-const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
-
-/** A time such as "12 s ago", "yesterday", "18 Nov 2026" or "in 3 days", with the exact time as its title. */
-export function When({ at, now }: { at: string; now: Date }): VNode {
-  const time = new Date(at);
-  if (Number.isNaN(time.getTime())) return <span>{at}</span>;
-  return (
-    <time datetime={time.toISOString()} title={exactly(time)}>
-      {relative(time, now)}
-    </time>
-  );
-}
-
-/** A time to the second, such as "18 Nov 2026, 17:02:11 UTC". */
-export function exactly(time: Date): string {
-  return `${day.format(time)}, ${time.toISOString().slice(11, 19)} UTC`;
-}
-
-function relative(time: Date, now: Date): string {
-  const ms = now.getTime() - time.getTime();
-  const distance = Math.abs(ms);
-  if (distance < 1_000) return 'just now';
-  const [name, unitMs = 1] = units.find(([, , belowMs]) => distance < belowMs) ?? [];
-  const amount = `${Math.floor(distance / unitMs)} ${name}`;
-  if (name !== undefined) return ms > 0 ? `${amount} ago` : `in ${amount}`;
-  const days = Math.round(distance / DAY_MS);
-  if (ms > 0) return distance < 2 * DAY_MS ? 'yesterday' : day.format(time);
-  if (days > 30) return day.format(time);
-  return days === 1 ? 'tomorrow' : `in ${days} days`;
-}
+export { Bars } from './chart.tsx';

@@ -62,7 +62,7 @@ export function Action({
   );
 }
 
-/** Explains an action before its button. `about` tells a screen reader which of several it is. */
+/** Explains an action before its button, in a dialog where scripts run. `about` tells a screen reader which of several it is. */
 export function Danger({
   label,
   about,
@@ -78,7 +78,8 @@ export function Danger({
   children: ComponentChildren;
 }) {
   return (
-    <details class={isMild ? 'danger mild' : 'danger'}>
+    // The script shows it as a dialog.
+    <details class={isMild ? 'danger mild' : 'danger'} data-confirm={button}>
       <summary>
         {label}
         {about ? <span class="hidden"> {about}</span> : null}
@@ -231,6 +232,30 @@ export function Choice<Value extends string>({
       ))}
       {children}
     </fieldset>
+  );
+}
+
+/** Something that is on or off. */
+export function Toggle({
+  label,
+  name,
+  isOn,
+  hint,
+}: {
+  label: string;
+  name: string;
+  isOn: boolean;
+  hint?: ComponentChildren;
+}) {
+  return (
+    <label class="toggle">
+      {/* biome-ignore lint/a11y/useAriaPropsForRole: a native checkbox says itself whether it is checked. */}
+      <input type="checkbox" role="switch" name={name} value="on" checked={isOn} />
+      <span>
+        {label}
+        {hint ? <span class="hint">{hint}</span> : null}
+      </span>
+    </label>
   );
 }
 

@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
+import { Icon } from './icon.tsx';
 
 // The parts that pages share above their content.
 
@@ -47,7 +48,7 @@ export function PageHead({
           {more ? <Menu label="More actions">{more}</Menu> : null}
         </div>
       </div>
-      {facts ? <p class="lede">{facts}</p> : null}
+      {facts ? <div class="lede">{facts}</div> : null}
     </header>
   );
 }
@@ -56,8 +57,8 @@ export function PageHead({
 export function Menu({ label, children }: { label: string; children: ComponentChildren }) {
   return (
     <details class="dropdown">
-      <summary class="button icon" aria-label={label} title={label}>
-        <span aria-hidden="true">⋯</span>
+      <summary class="button square" aria-label={label} title={label}>
+        <Icon name="ellipsis" />
       </summary>
       <div class="dropdown-body">{children}</div>
     </details>

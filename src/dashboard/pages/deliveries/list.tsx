@@ -235,6 +235,7 @@ const columns = ({ base, integrations, results, now }: Shown): Column<Delivery>[
   { title: 'Status', cell: ({ status }) => <Status status={status} /> },
   {
     title: 'Event',
+    fullText: ({ title }) => title,
     cell: ({ id, title, count, payload, replayOf, durationMs }) => (
       <>
         <a href={`${base}/deliveries/${id}`}>{title || 'Untitled'}</a>

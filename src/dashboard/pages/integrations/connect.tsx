@@ -9,6 +9,7 @@ import { type Answer, type MemberVisit, type Page, post, redirect, type View, vi
 import { once, submit } from '../../submission.ts';
 import { LinkButton, ToCopy } from '../../view/elements.tsx';
 import { Choice, Field, Form } from '../../view/form.tsx';
+import { PageHead } from '../../view/layout.tsx';
 import { showIntegrations } from './list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findConnected, Places, RepositoryForm } from './places.tsx';
@@ -165,10 +166,7 @@ async function showChoice(
   return view(
     `Connect ${name}`,
     <>
-      <p class="crumbs">
-        <a href={`${base}/integrations`}>Integrations</a>
-      </p>
-      <h1>Which {many}?</h1>
+      <PageHead title={`Which ${many}?`} crumbs={[{ to: `${base}/integrations`, label: 'Integrations' }]} />
       <p class="lede">
         Tidings creates a webhook at each {one}, sets its secret, and keeps its events up to date. You do not
         have to copy anything.

@@ -9,6 +9,7 @@ import { get, type MemberVisit, type Page, type View, view } from '../../page.ts
 import { formState } from '../../submission.ts';
 import { Status } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
+import { PageHead } from '../../view/layout.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { Overview, readOverview } from './one.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
@@ -45,12 +46,14 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
   return view(
     'Integrations',
     <>
-      <h1>Integrations</h1>
-      <p class="lede">
-        {all.length === 0
-          ? `Connect ${listProviders('or')}: Tidings then drafts posts about what your team ships.`
-          : 'Each integration has its own webhook URL and secret.'}
-      </p>
+      <PageHead
+        title="Integrations"
+        facts={
+          all.length === 0
+            ? `Connect ${listProviders('or')}: Tidings then drafts posts about what your team ships.`
+            : 'Each integration has its own webhook URL and secret.'
+        }
+      />
       <LocalAddressNote url={deps.publicUrl()} />
       {cards.map(({ pause, ...overview }) => {
         const { id, type, enabled, repositories } = overview.integration;

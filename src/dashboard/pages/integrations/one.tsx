@@ -16,8 +16,19 @@ import { providerOf, sampleEvents } from '../../../providers/index.ts';
 import { listRuns } from '../../../triggers/queue-store.ts';
 import { listTriggers } from '../../../triggers/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { Bars, counted, LinkButton, Select, Status, Table, ToCopy, When } from '../../view/elements.tsx';
+import {
+  Bars,
+  counted,
+  Exactly,
+  LinkButton,
+  Select,
+  Status,
+  Table,
+  ToCopy,
+  When,
+} from '../../view/elements.tsx';
 import { Action, Form, FormError } from '../../view/form.tsx';
+import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
@@ -73,61 +84,76 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
   return view(
     name,
     <>
-      <p class="crumbs">
-        <a href={`${base}/integrations`}>Integrations</a>
-      </p>
-      <h1 class="any">{name}</h1>
-      <p class="bar">
-        <Status status={enabled ? 'active' : 'disabled'} />
-        <span class="dim">
-          {provider.name}, connected <When at={integration.createdAt} now={now} />
-        </span>
-      </p>
+      <PageHead
+        title={name}
+        crumbs={[{ to: `${base}/integrations`, label: 'Integrations' }]}
+        status={<Status status={enabled ? 'active' : 'disabled'} />}
+        facts={
+          <>
+            {provider.name}, connected <When at={integration.createdAt} now={now} />
+          </>
+        }
+      />
       {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
       <LocalAddressNote url={deps.publicUrl()} type={type} />
       <div class="card pad">
         <Overview {...overview} visit={visit} />
       </div>
-      <Runs runs={runs} triggers={triggers} path={path} now={now} />
-      <section aria-labelledby="hooks">
-        <h2 id="hooks">Webhooks</h2>
-        <FormError error={errorOf('hooks')} />
-        {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' ? (
-          <div class="bar">
-            <Action
-              to={`${path}/remove`}
-              label={`Remove ${placeName(integration, hooks, form.get('place'))} anyway`}
-              kind="bad"
-              fields={{ place: form.get('place') ?? '', force: 'yes' }}
+      <Columns
+        details={
+          <>
+            <Facts
+              facts={[
+                ['Provider', provider.name],
+                ['Connected', <Exactly at={integration.createdAt} />],
+                ['Webhooks', hasToken ? 'Managed with a token' : 'Set up by hand'],
+                ['ID', <code>{id}</code>],
+              ]}
             />
-            <span class="dim">Its webhook stays at {provider.name} until somebody deletes it there.</span>
-          </div>
-        ) : null}
-        <Hooks {...props} />
-      </section>
-      <TriggerList integration={integration} triggers={triggers} base={base} isOwner={isOwner} />
-      {isOwner ? (
-        <>
-          <TestEvent {...props} />
-          <section aria-labelledby="changes">
-            <h2 id="changes">Settings</h2>
+            {isOwner ? (
+              <>
+                <TestEvent {...props} />
+                <section aria-labelledby="changes">
+                  <h2 id="changes">Settings</h2>
+                  <div class="bar">
+                    <Action
+                      to={`${path}/${enabled ? 'disable' : 'enable'}`}
+                      label={enabled ? 'Disable' : 'Enable'}
+                      kind={enabled ? '' : 'go'}
+                    />
+                    <span class="dim">
+                      {enabled ? 'A disabled integration refuses deliveries.' : 'It refuses deliveries now.'}
+                    </span>
+                  </div>
+                  <RotateSecret {...props} error={errorOf('secret')} />
+                  <Disconnect {...props} error={errorOf('disconnect')} />
+                </section>
+              </>
+            ) : (
+              <p class="hint">Owners can send test events, create triggers, and change the integration.</p>
+            )}
+          </>
+        }
+      >
+        <Runs runs={runs} triggers={triggers} path={path} now={now} />
+        <section aria-labelledby="hooks">
+          <h2 id="hooks">Webhooks</h2>
+          <FormError error={errorOf('hooks')} />
+          {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' ? (
             <div class="bar">
               <Action
-                to={`${path}/${enabled ? 'disable' : 'enable'}`}
-                label={enabled ? 'Disable' : 'Enable'}
-                kind={enabled ? '' : 'go'}
+                to={`${path}/remove`}
+                label={`Remove ${placeName(integration, hooks, form.get('place'))} anyway`}
+                kind="bad"
+                fields={{ place: form.get('place') ?? '', force: 'yes' }}
               />
-              <span class="dim">
-                {enabled ? 'A disabled integration refuses deliveries.' : 'It refuses deliveries now.'}
-              </span>
+              <span class="dim">Its webhook stays at {provider.name} until somebody deletes it there.</span>
             </div>
-            <RotateSecret {...props} error={errorOf('secret')} />
-            <Disconnect {...props} error={errorOf('disconnect')} />
-          </section>
-        </>
-      ) : (
-        <p class="hint">Owners can send test events, create triggers, and change the integration.</p>
-      )}
+          ) : null}
+          <Hooks {...props} />
+        </section>
+        <TriggerList integration={integration} triggers={triggers} base={base} isOwner={isOwner} />
+      </Columns>
     </>,
     { section: 'integrations', ...(failure && { status: 400 }) },
   );
@@ -157,7 +183,11 @@ export function Overview({
   ));
   return (
     <>
-      <Bars columns={days.map((day) => countByStatus([day]))} label={words} />
+      <Bars
+        columns={days.map((day) => countByStatus([day]))}
+        label={words}
+        names={days.map(({ day }) => dayName.format(new Date(day)))}
+      />
       <p class="hint">
         {words}.{' '}
         {last === null ? (
@@ -176,6 +206,9 @@ export function Overview({
     </>
   );
 }
+
+/** Days are counted in UTC. */
+const dayName = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
 

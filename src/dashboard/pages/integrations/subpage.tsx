@@ -12,6 +12,7 @@ import {
   view,
 } from '../../page.ts';
 import { once } from '../../submission.ts';
+import { PageHead } from '../../view/layout.tsx';
 import { PATH, requireIntegration } from './one.tsx';
 
 // Pages and forms below the page of an integration. All are for owners.
@@ -58,10 +59,13 @@ export function subpage(
   return view(
     title,
     <>
-      <p class="crumbs">
-        <a href={`${base}/integrations`}>Integrations</a> / <a href={path}>{integrationName(integration)}</a>
-      </p>
-      <h1>{heading}</h1>
+      <PageHead
+        title={heading}
+        crumbs={[
+          { to: `${base}/integrations`, label: 'Integrations' },
+          { to: path, label: integrationName(integration) },
+        ]}
+      />
       {body}
     </>,
     { section: 'integrations', ...(isRefused && { status: 400 }) },

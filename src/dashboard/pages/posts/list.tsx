@@ -104,7 +104,7 @@ function Posts({
   const { page, q, contentType } = filter;
   if (totalItems === 0) {
     return (
-      <Empty>
+      <Empty drawing="search">
         <p>{q || contentType ? 'No posts match.' : emptyTexts[currentOf(filter)]}</p>
         <a class="button" href={`${base}/posts`}>
           Show all posts
@@ -188,7 +188,7 @@ function Title({ post: { id, title, hasSuggestion }, base }: { post: ListedPost;
 
 function NoPosts({ base, organizationId }: { base: string; organizationId: string }) {
   return (
-    <Empty>
+    <Empty drawing="posts">
       <p>
         No posts yet. Connect a repository or an issue tracker, choose the events to write about, and the next
         release is your first draft.

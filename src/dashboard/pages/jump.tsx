@@ -1,0 +1,140 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { integrationName } from '../../integrations/model.ts';
+import { listIntegrations } from '../../integrations/store.ts';
+import { contentTypes, postStatuses } from '../../posts/model.ts';
+import { searchPosts } from '../../posts/search.ts';
+import { fragment, get, type MemberVisit, type Page, view } from '../page.ts';
+import { Empty, SearchField } from '../view/elements.tsx';
+import { Icon, type IconName } from '../view/icon.tsx';
+import { PageHead } from '../view/layout.tsx';
+
+/** Search over pages, actions, integrations and posts: a page, and for the script's palette its list alone. */
+export const jumpPages: readonly Page[] = [
+  get('/dashboard/:organizationId/jump', 'member', async (visit) => {
+    const query = visit.url.searchParams.get('q')?.trim().slice(0, MAX_QUERY_LENGTH) ?? '';
+    const found = await findJumps(visit, query);
+    if (visit.url.searchParams.has('list')) return fragment(found.map((jump) => <JumpItem {...jump} />));
+    const path = `${visit.base}/jump`;
+    return view(
+      'Search',
+      <>
+        <PageHead title="Search" />
+        <search>
+          <form method="get" action={path} class="bar filters">
+            <SearchField label="Search posts, pages and actions" name="q" value={query} clearTo={path} />
+            <button type="submit" class="button">
+              Search
+            </button>
+          </form>
+        </search>
+        {found.length === 0 ? (
+          <Empty drawing="search">
+            <p>Nothing matches “{query}”.</p>
+          </Empty>
+        ) : (
+          <ul class="card jumps">
+            {found.map((jump) => (
+              <JumpItem {...jump} />
+            ))}
+          </ul>
+        )}
+      </>,
+    );
+  }),
+];
+
+const MAX_QUERY_LENGTH = 200;
+const MAX_POSTS = 8;
+const MAX_INTEGRATIONS = 5;
+
+interface Jump {
+  to: string;
+  label: string;
+  kind: string;
+  icon: IconName;
+}
+
+function JumpItem({ to, label, kind, icon }: Jump) {
+  return (
+    <li>
+      <a href={to}>
+        <Icon name={icon} />
+        <span>{label}</span>
+        <small>{kind}</small>
+      </a>
+    </li>
+  );
+}
+
+interface Place {
+  path: string;
+  label: string;
+  icon: IconName;
+  /** Other words for it. */
+  words?: string;
+  isForOwners?: boolean;
+}
+
+const actions: readonly Place[] = [
+  { path: 'posts/~/new', label: 'New post', icon: 'plus', words: 'write create draft' },
+  { path: 'integrations', label: 'Connect an integration', icon: 'plus', words: 'add', isForOwners: true },
+  { path: 'settings/keys', label: 'Create New API Key', icon: 'plus', words: 'token', isForOwners: true },
+];
+
+const pages: readonly Place[] = [
+  { path: 'posts', label: 'Posts', icon: 'file-text', words: 'drafts' },
+  { path: 'deliveries', label: 'Deliveries', icon: 'inbox', words: 'log webhooks' },
+  { path: 'integrations', label: 'Integrations', icon: 'plug', words: 'triggers' },
+  { path: 'start', label: 'First steps', icon: 'list-checks', words: 'setup' },
+  { path: 'explorer', label: 'API explorer', icon: 'terminal' },
+  { path: '/docs', label: 'API reference', icon: 'book-open', words: 'docs' },
+  { path: 'settings', label: 'Settings', icon: 'settings', words: 'organization plan' },
+  { path: 'settings/keys', label: 'API Keys', icon: 'settings', words: 'tokens' },
+  { path: 'settings/members', label: 'Members', icon: 'settings', words: 'people invite' },
+  { path: 'settings/audit', label: 'Audit log', icon: 'settings', words: 'history', isForOwners: true },
+  { path: '/dashboard/~/account', label: 'Your account', icon: 'circle-user', words: 'password theme zone' },
+];
+
+async function findJumps({ deps, organization, base, role }: MemberVisit, query: string): Promise<Jump[]> {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  /** Every word of the query begins a word of the text. */
+  const matches = (text: string) => {
+    const own = text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+    return words.every((word) => own.some((each) => each.startsWith(word)));
+  };
+  const toJumps = (places: readonly Place[], kind: string) =>
+    places
+      .filter((place) => role === 'owner' || !place.isForOwners)
+      .filter(({ label, words: others = '' }) => matches(`${label} ${others}`))
+      .map(({ path, label, icon }) => ({
+        to: path.startsWith('/') ? path : `${base}/${path}`,
+        label,
+        kind,
+        icon,
+      }));
+  const selection = {
+    statuses: [...postStatuses],
+    contentTypes: [...contentTypes],
+    limit: MAX_POSTS,
+    page: 1,
+  };
+  const { posts, integrations } = await deps.db.read(async (tx) => ({
+    posts: (await searchPosts(tx, organization.id, query, selection)).posts,
+    integrations: await listIntegrations(tx, organization.id),
+  }));
+  const named = integrations.map((each) => ({ id: each.id, name: integrationName(each) }));
+  return [
+    ...posts.map(({ id, title, status }): Jump => {
+      const kind = status === 'draft' ? 'Draft' : 'Post';
+      return { to: `${base}/posts/${id}`, label: title, kind, icon: 'file-text' };
+    }),
+    ...toJumps(actions, 'Action'),
+    ...toJumps(pages, 'Page'),
+    ...named
+      .filter(({ name }) => matches(name))
+      .slice(0, MAX_INTEGRATIONS)
+      .map(({ id, name }): Jump => {
+        return { to: `${base}/integrations/${id}`, label: name, kind: 'Integration', icon: 'plug' };
+      }),
+  ];
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'bun:test';
+import { saveDraft } from '../../src/drafts/store.ts';
+import { countSuggestions } from '../../src/posts/list-store.ts';
+import { createTrigger } from '../../src/triggers/service.ts';
+import { signedIn } from '../support/dashboard.ts';
+import { connectGithub } from '../support/deliveries.ts';
+import { appWithOrganization } from '../support/test-app.ts';
+
+async function setUp() {
+  const app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
+  const visit = await signedIn(app, { organizationId: 'org_a' });
+  const navigation = async () => {
+    const html = await (await visit('/dashboard/org_a/settings')).text();
+    return /<nav aria-label="Dashboard">(.*?)<\/nav>/s.exec(html)?.[1] ?? '';
+  };
+  return { app, navigation };
+}
+
+test('first steps stay in the navigation until something is connected and a post exists', async () => {
+  const { app, navigation } = await setUp();
+  expect(await navigation()).toContain('First steps');
+  await connectGithub(app, 'org_a');
+  expect(await navigation()).toContain('First steps');
+  await app.addPosts('org_a', { status: 'draft' });
+  expect(await navigation()).not.toContain('First steps');
+  expect(await navigation()).toContain('1 draft');
+});
+
+test('the navigation counts new versions that wait, of this organization alone', async () => {
+  const { app, navigation } = await setUp();
+  const newVersion = async (organizationId: string) => {
+    const { integrationId } = await connectGithub(app, organizationId);
+    const trigger = await createTrigger(app.deps, {
+      integrationId,
+      event: 'release',
+      contentType: 'changelog',
+    });
+    const [post] = await app.addPosts(organizationId, { id: `post_${organizationId}` });
+    const suggestion = { title: 'New', markdown: '', content: '', eventKeys: [], until: '2026-01-01' };
+    await app.db.write((tx) =>
+      saveDraft(tx, {
+        triggerId: trigger.id,
+        scope: 'x',
+        subject: 'v1',
+        postId: post?.id ?? '',
+        writtenHash: '',
+        eventKeys: [],
+        until: '2026-01-01',
+        suggestion,
+        suggestedAt: '2026-01-01T00:00:00.000Z',
+        dismissedHash: null,
+      }),
+    );
+  };
+  await newVersion('org_b');
+  expect(await navigation()).not.toContain('1 new');
+  await newVersion('org_a');
+  expect(await navigation()).toContain('1 new');
+  expect(await app.db.read((tx) => countSuggestions(tx, 'org_a'))).toBe(1);
+});

@@ -1,0 +1,98 @@
+import { join } from 'node:path';
+import { icons as lucide } from '@iconify-json/lucide/icons.json';
+import subsetFont from 'subset-font';
+import { root } from './server.ts';
+
+// Makes the typefaces and icons that the dashboard embeds, from npm packages that only development needs.
+// `bun run assets` writes them; a test compares them with the packages.
+
+const range = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => String.fromCodePoint(from + index)).join('');
+
+const ascii = range(0x20, 0x7e);
+const latin = ascii + range(0xa0, 0xff);
+const punctuation = '–—‘’‚“”„†•…‹›€™←↑→↓−×⌘';
+
+/** `weights`: a number makes a typeface of that weight alone. */
+const faces = [
+  { name: 'inter', text: latin + punctuation, weights: { min: 400, max: 700 } },
+  { name: 'source-serif-4', text: latin + punctuation, weights: { min: 400, max: 700 } },
+  { name: 'source-serif-4', text: latin + punctuation, weights: 400, style: 'italic' },
+  { name: 'jetbrains-mono', text: ascii + punctuation, weights: { min: 400, max: 600 } },
+];
+
+/** Features that the style sheet uses, or that place marks and letters. */
+const features = ['kern', 'tnum', 'case', 'ccmp', 'locl', 'mark', 'mkmk'];
+
+/** Each typeface as the name of its file and its bytes. Other scripts fall back to typefaces of the system. */
+export function makeFonts(): Promise<[name: string, bytes: Uint8Array][]> {
+  return Promise.all(
+    faces.map(async ({ name, text, weights, style = 'normal' }): Promise<[string, Uint8Array]> => {
+      const path = join(
+        root,
+        `node_modules/@fontsource-variable/${name}/files/${name}-latin-wght-${style}.woff2`,
+      );
+      const bytes = Buffer.from(await Bun.file(path).arrayBuffer());
+      const options = {
+        targetFormat: 'woff2',
+        variationAxes: { wght: weights },
+        keepFeatures: features,
+      } as const;
+      const suffix = style === 'normal' ? '' : `-${style}`;
+      return [`${name}${suffix}.woff2`, await subsetFont(bytes, text, options)];
+    }),
+  );
+}
+
+/** The icons of the dashboard: names of Lucide. */
+const iconNames = [
+  'arrow-left',
+  'arrow-right',
+  'book-open',
+  'check',
+  'chevron-down',
+  'chevron-right',
+  'chevrons-up-down',
+  'circle-user',
+  'copy',
+  'ellipsis',
+  'file-text',
+  'inbox',
+  'info',
+  'keyboard',
+  'list-checks',
+  'log-out',
+  'menu',
+  'monitor',
+  'moon',
+  'plug',
+  'plus',
+  'search',
+  'settings',
+  'sun',
+  'terminal',
+  'triangle-alert',
+  'x',
+] as const;
+
+/** The content of each icon's `<svg>`. The component sets the stroke. */
+export function readIcons(): Record<string, string> {
+  return Object.fromEntries(
+    iconNames.map((name) => {
+      const unwrapped = lucide[name].body.replace(/^<g [^>]*>(.*)<\/g>$/, '$1');
+      return [name, unwrapped.replace(/ fill="none" stroke=.*?stroke-width="2"/g, '')];
+    }),
+  );
+}
+
+export const fontFolder = join(root, 'src/dashboard/fonts');
+const iconModule = join(root, 'src/dashboard/view/icon-shapes.ts');
+
+if (import.meta.main) {
+  for (const [name, bytes] of await makeFonts()) await Bun.write(join(fontFolder, name), bytes);
+  const head = '// Icons of Lucide (ISC License, lucide.dev), made by `bun run assets`.';
+  await Bun.write(
+    iconModule,
+    `${head}\n\nexport const iconShapes = ${JSON.stringify(readIcons())} as const;\n`,
+  );
+}
