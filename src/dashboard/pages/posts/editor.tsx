@@ -122,7 +122,7 @@ async function showNew(visit: MemberVisit, error?: AppError) {
         </EditorForm>
       </Columns>
     </div>,
-    { section: 'posts', error, scripts: editorScripts },
+    { section: 'posts', error, scripts: [...editorScripts, publishScript] },
   );
 }
 
