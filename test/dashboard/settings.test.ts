@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { hasUnfinishedSteps } from '../../src/dashboard/pages/start.tsx';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { getOrganization } from '../../src/organizations/store.ts';
 import { editPost } from '../../src/posts/service.ts';
@@ -187,7 +186,9 @@ describe('the first steps', () => {
     const { app, html } = await owned();
     const state = async () =>
       [...(await html(START)).matchAll(/<li class="card pad step (\w+)"/g)].map(([, each]) => each);
-    const isUnfinished = () => hasUnfinishedSteps({ deps: app.deps, organization: { id: 'org_a' } });
+    // The navigation has the steps first until all are done.
+    const isUnfinished = async () =>
+      /<nav aria-label="Dashboard">.*?<\/nav>/s.exec(await html(START))?.[0].includes('First steps');
     expect(await state()).toEqual(['next', 'later', 'later', 'later', 'later', 'later']);
     const key = await app.addKey('org_a');
     expect(await state()).toEqual(['next', 'later', 'later', 'later', 'done', 'later']);

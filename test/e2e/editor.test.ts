@@ -53,7 +53,7 @@ async function openDraft(markdown = 'one', here = page): Promise<string> {
 }
 
 async function publish(): Promise<void> {
-  await button('Publish').click();
+  await button('Publish now').click();
   await page.getByText('Published. The API returns it from now on.').waitFor();
 }
 
@@ -95,12 +95,12 @@ test('a new post becomes one draft, whose page it then is', async () => {
   await page.getByLabel('Type').selectOption('linkedin_post');
   await text().fill('Only a text');
   await page.waitForURL(/posts\/post_/);
-  await button('Publish').waitFor();
+  await button('Publish now').waitFor();
   await title().fill('Named later');
   await saved();
   await page.reload();
   expect([await title().inputValue(), await text().inputValue()]).toEqual(['Named later', 'Only a text']);
-  await page.getByText('LinkedIn post').waitFor();
+  await page.getByText('Type: LinkedIn post').waitFor();
   await page.goto(`${dashboard.base}/posts`);
   expect(await page.getByRole('link', { name: 'Named later' }).count()).toBe(1);
   expect(await page.getByRole('link', { name: 'Untitled' }).count()).toBe(0);

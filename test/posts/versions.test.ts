@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { takeSuggestion } from '../../src/drafts/suggestions.ts';
 import { importFile } from '../../src/posts/import/service.ts';
-import { createPost, deletePost, editPost } from '../../src/posts/service.ts';
+import { createPost, deletePost, editPost, removePost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
 import {
   findVersion,
@@ -233,12 +233,13 @@ describe('the history of a post', () => {
     expect(versions[0]?.markdown).toStartWith('15 ');
   });
 
-  test('goes when the post is deleted for good, and only with it', async () => {
+  test('stays with a post in the trash, and goes when a post is deleted for good', async () => {
     await editPost(as('ann'), 'p', { markdown: 'two' });
     await editPost(as('ann'), 'q', { markdown: 'two' });
     await deletePost(as('ann'), 'p');
-    expect(await versionsOf('p')).toEqual([]);
-    expect(await versionsOf('q')).toHaveLength(2);
+    await app.db.write((tx) => removePost(tx, as('ann'), 'q'));
+    expect(await versionsOf('p')).toHaveLength(2);
+    expect(await versionsOf('q')).toEqual([]);
   });
 });
 

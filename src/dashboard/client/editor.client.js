@@ -150,6 +150,7 @@ async function becomePost(path) {
     document.querySelector(selector).replaceWith(part);
   }
   document.title = page.title;
+  document.dispatchEvent(new Event('draft-created'));
 }
 
 function retry(words) {

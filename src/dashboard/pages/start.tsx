@@ -1,11 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import { listDeliveries } from '../../deliveries/log-store.ts';
-import type { Deps } from '../../deps.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import type { ApiKey } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';
-import type { Organization } from '../../organizations/model.ts';
 import { listProviders } from '../../providers/index.ts';
 import { findProgress } from '../../triggers/progress-store.ts';
 import { get, type MemberVisit, type Page, view } from '../page.ts';

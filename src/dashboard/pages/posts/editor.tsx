@@ -123,7 +123,7 @@ async function showNew(visit: MemberVisit, error?: AppError) {
         </EditorForm>
       </Columns>
     </div>,
-    { section: 'posts', error, scripts: [...editorScripts, imageScript] },
+    { section: 'posts', error, scripts: [...editorScripts, publishScript, imageScript] },
   );
 }
 
