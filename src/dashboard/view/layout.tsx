@@ -54,7 +54,7 @@ export function PageHead({
 }
 
 /** A button that opens a menu: links, and forms of one button. */
-export function Menu({ label, children }: { label: string; children: ComponentChildren }) {
+function Menu({ label, children }: { label: string; children: ComponentChildren }) {
   return (
     <details class="dropdown">
       <summary class="button square" aria-label={label} title={label}>

@@ -37,6 +37,12 @@ export const listPages: readonly Page[] = [
               New post
             </a>
           }
+          more={
+            <>
+              <a href={`${base}/media`}>Images</a>
+              <a href={`${base}/posts/~/trash`}>Trash</a>
+            </>
+          }
         />
         {all + trash === 0 ? null : (
           <PostSegments base={base} numbers={numbers} current={currentOf(filter)} more={moreOf(filter)} />
