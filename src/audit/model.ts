@@ -2,7 +2,17 @@ export type { AuditEvent } from './store.ts';
 
 /** All recorded actions, by the groups that people filter by. */
 export const auditGroups = {
-  posts: ['post.published', 'post.unpublished', 'post.deleted', 'post.imported'],
+  posts: [
+    'post.published',
+    'post.unpublished',
+    'post.scheduled',
+    'post.unscheduled',
+    'post.changed',
+    'post.deleted',
+    'post.restored',
+    'post.erased',
+    'post.imported',
+  ],
   keys: ['key.created', 'key.revoked', 'key.deleted'],
   integrations: [
     'integration.connected',
@@ -52,7 +62,10 @@ export interface Actor {
   /** `anonymous`: nobody has signed in. */
   type: 'user' | 'command_line' | 'server' | 'trigger' | 'anonymous';
   id: string | null;
-  /** A user's email address, the system user of a command, or a trigger's content type. */
+  /**
+   * A user's email address, the system user of a command, a trigger's content type, or for the server the person who
+   * scheduled what it does.
+   */
   name: string | null;
   /** The client's IP address; null where there is no client. */
   address: string | null;
@@ -68,7 +81,7 @@ export function describeActor({ type, id, name }: Omit<Actor, 'address'>): strin
     case 'command_line':
       return name === null ? 'The command line' : `${name} on the command line`;
     case 'server':
-      return 'Tidings';
+      return name === null ? 'Tidings' : `Tidings for ${name}`;
     case 'trigger':
       return name === null ? 'A trigger' : `The ${name} trigger`;
     case 'anonymous':

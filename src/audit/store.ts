@@ -139,6 +139,8 @@ export interface AuditFilter {
   actions?: readonly AuditAction[] | undefined;
   /** Of this actor type, such as `command_line`, or of the actor with this id. */
   actor?: Pick<Actor, 'type'> | { id: string } | undefined;
+  /** The id of the thing that changed. */
+  target?: string | undefined;
   since?: Date | undefined;
   /** Only events older than the one with this id. */
   before?: number | undefined;
@@ -193,10 +195,11 @@ export async function listOrganizationAudit(
   return all.sort((one, other) => other.id - one.id).slice(0, limit);
 }
 
-function matches({ actions, actor, since, before }: AuditFilter) {
+function matches({ actions, actor, target, since, before }: AuditFilter) {
   return and(
     actions === undefined ? undefined : inArray(auditEvents.action, actions),
     actor && ('type' in actor ? eq(auditEvents.actorType, actor.type) : eq(auditEvents.actorId, actor.id)),
+    target === undefined ? undefined : eq(auditEvents.targetId, target),
     since === undefined ? undefined : gte(auditEvents.createdAt, since.toISOString()),
     before === undefined ? undefined : lt(auditEvents.id, before),
   );

@@ -8,14 +8,23 @@ import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import type { SourceFile } from '../posts/import/files.ts';
 import { type ImportResult, importFile, importFormats, MAX_FILE_BYTES } from '../posts/import/service.ts';
-import { contentTypes, type PageSelection, type Post, postStatuses } from '../posts/model.ts';
-import { deletePost, editPost } from '../posts/service.ts';
+import { contentTypes, type PageSelection, postStatuses } from '../posts/model.ts';
+import { findSchedule } from '../posts/schedule-store.ts';
+import { editPost } from '../posts/service.ts';
 import { getPost, listPostPage, parsePost } from '../posts/store.ts';
 import { aboutOne, answering, done, limitTo, pageNumber } from './command.ts';
 import { type CliContext, isoTime, withServices } from './context.ts';
 import { examples, note } from './help.ts';
 import { explain } from './hints.ts';
 import { fields, lines, oneLine, painted, print, progressBar, status, type Text, table } from './output.ts';
+import {
+  addPublishCommands,
+  describeTrash,
+  type ListedPost,
+  readTrash,
+  withSchedule,
+  withSchedules,
+} from './post-publish.ts';
 
 type ImportFlags = Pick<
   Parameters<typeof importFile>[2],
@@ -30,7 +39,7 @@ interface Selection extends Pick<PageSelection, 'sort'> {
   contentType?: PageSelection['contentTypes'];
 }
 
-type ListOptions = Selection & Pick<PageSelection, 'limit' | 'page'>;
+type ListOptions = Selection & Pick<PageSelection, 'limit' | 'page'> & { trash?: true };
 
 export function addPostCommands(program: Command, context: CliContext): void {
   const group = program.command('post').description('Import, list, edit, publish and export posts');
@@ -82,16 +91,13 @@ export function addPostCommands(program: Command, context: CliContext): void {
   const list = selecting(group.command('list').description('List posts, newest first'))
     .addOption(limitTo('Posts per page'))
     .addOption(pageNumber)
+    .option('--trash', 'List deleted posts instead')
     .action(
       answer(
-        ({ db }, options: ListOptions) =>
-          db.read(async (tx) => {
-            await getOrganization(tx, options.organization);
-            const page = await listPostPage(tx, options.organization, selectionOf(options));
-            return { ...page, posts: page.posts.map(parsePost) };
-          }),
-        describePage,
-        ({ posts }) => posts,
+        (services, options: ListOptions) =>
+          options.trash ? readTrash(services, options) : readPage(services, options),
+        (page, options) => ('posts' in page ? describePage(page, options) : describeTrash(page, options)),
+        (page): unknown => ('posts' in page ? page.posts : page.deleted),
       ),
     );
   examples(list, 'post list --organization acme', 'post list --organization acme --status draft --limit 10');
@@ -99,7 +105,9 @@ export function addPostCommands(program: Command, context: CliContext): void {
   const show = command('show', 'Show a post').action(
     answer(
       async (services, id: string) => ({
-        post: await services.db.read((tx) => getPost(tx, id)),
+        post: await services.db.read(async (tx) =>
+          withSchedule(await getPost(tx, id), await findSchedule(tx, id)),
+        ),
         hasSuggestion: await hasSuggestionFor(services, id),
       }),
       ({ post, hasSuggestion }, id) => [
@@ -125,7 +133,8 @@ export function addPostCommands(program: Command, context: CliContext): void {
       answer(
         async (services, id: string, { title, markdown }: { title?: string; markdown?: string }) => {
           const text = markdown === undefined ? undefined : (await readSource(markdown)).text;
-          return editPost(services, id, { title, markdown: text });
+          const post = await editPost(services, id, { title, markdown: text });
+          return services.db.read(async (tx) => withSchedule(post, await findSchedule(tx, id)));
         },
         ({ id, title }) => `Changed: ${oneLine(title)} (${id})`,
       ),
@@ -134,21 +143,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
 
   addSuggestionCommands(group, context);
 
-  for (const [name, status, past, description] of [
-    ['publish', 'published', 'Published', 'Publish a post'],
-    ['unpublish', 'draft', 'Unpublished', 'Turn a post back into a draft'],
-  ] as const) {
-    const setStatus = (services: Services, id: string) => editPost(services, id, { status });
-    const change = command(name, description).action(
-      answer(setStatus, ({ id, title }) => `${past}: ${oneLine(title)} (${id})`),
-    );
-    examples(change, `post ${name} post_…`);
-  }
-
-  const remove = command('delete', 'Delete a post for good').action(
-    answer(done('deleted', deletePost), ({ id }) => `Deleted: ${id}`),
-  );
-  examples(remove, 'post delete post_…');
+  addPublishCommands(group, context);
 
   const exporting = selecting(
     group.command('export').description('Print posts as a JSON array that "post import" reads'),
@@ -162,6 +157,14 @@ export function addPostCommands(program: Command, context: CliContext): void {
     'post export --organization acme > posts.json',
     'post export --organization acme --status published --jsonl',
   );
+}
+
+function readPage({ db }: Services, options: ListOptions) {
+  return db.read(async (tx) => {
+    await getOrganization(tx, options.organization);
+    const page = await listPostPage(tx, options.organization, selectionOf(options));
+    return { ...page, posts: await withSchedules(tx, page.posts.map(parsePost)) };
+  });
 }
 
 /** About the newer text that an event has for a post which a person has edited or published. */
@@ -277,7 +280,7 @@ function describeImport({ file, created, updated, unchanged, reassignedIds, skip
 }
 
 function describePage(
-  { posts, totalItems }: { posts: Post[]; totalItems: number },
+  { posts, totalItems }: { posts: ListedPost[]; totalItems: number },
   { organization, status: statuses, contentType, page, limit }: ListOptions,
 ): Text {
   if (totalItems === 0) {
@@ -286,8 +289,10 @@ function describePage(
       : `No posts yet. Import some: ${tidings} post import --organization ${organization} CHANGELOG.md`;
   }
   const rows = posts.map((post) => {
-    const day = post.createdAt.slice(0, 10);
-    return [post.id, status(post.status), post.contentType, day, post.title];
+    const { scheduledFor } = post;
+    const day = (scheduledFor ?? post.createdAt).slice(0, 10);
+    const state = status(scheduledFor === null ? post.status : 'scheduled');
+    return [post.id, state, post.contentType, day, post.title];
   });
   const more = totalItems > page * limit ? ` --page ${page + 1} shows more.` : '';
   return [
@@ -296,12 +301,13 @@ function describePage(
   ];
 }
 
-function describePost(post: Post) {
+function describePost(post: ListedPost) {
   return fields({
     Post: post.id,
     Title: post.title,
     Type: post.contentType,
     Status: status(post.status),
+    Scheduled: post.scheduledFor,
     Created: post.createdAt,
     Updated: post.updatedAt,
     Source: post.sourceMetadata === null ? null : JSON.stringify(post.sourceMetadata),

@@ -2,7 +2,7 @@ import type { Actor } from '../audit/model.ts';
 import { clientAddress as addressOf, requestIdOf } from '../http/request.ts';
 import { page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
-import { countDrafts } from '../posts/store.ts';
+import { countDraftsToReview, countSuggestions } from '../posts/list-store.ts';
 import type { Guard } from '../users/guard.ts';
 import {
   BROWSER_MS,
@@ -153,9 +153,11 @@ async function frameOf(visit: Visit): Promise<Frame | null> {
   if (!('organization' in visit)) return null;
   const member = visit as MemberVisit;
   const { deps, organization, memberships } = member;
-  const drafts = await deps.db.read((tx) => countDrafts(tx, organization.id));
+  const [drafts, suggestions] = await deps.db.read((tx) =>
+    Promise.all([countDraftsToReview(tx, organization.id), countSuggestions(tx, organization.id)]),
+  );
   const mayCreate = mayCreateOrganization(deps.organizationCreation, memberships);
-  return { ...member, mayCreateOrganization: mayCreate, drafts };
+  return { ...member, mayCreateOrganization: mayCreate, drafts, suggestions };
 }
 
 /** A page about a failure. Failures of Tidings are logged in full, and the page has only the id of the log line. */

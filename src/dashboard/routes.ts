@@ -18,7 +18,9 @@ import { tokenPages } from './pages/integrations/token.tsx';
 import { linkPages } from './pages/links.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
 import { listPages } from './pages/posts/list.tsx';
+import { selectionPages } from './pages/posts/selection.tsx';
 import { suggestionPages } from './pages/posts/suggestion.tsx';
+import { trashPages } from './pages/posts/trash.tsx';
 import { auditPages } from './pages/settings/audit.tsx';
 import { keyPages } from './pages/settings/keys.tsx';
 import { memberPages } from './pages/settings/members.tsx';
@@ -34,8 +36,10 @@ export const pages: readonly Page[] = [
   ...accountPages,
   ...startPages,
   ...listPages,
+  ...selectionPages,
   ...editorPages,
   ...suggestionPages,
+  ...trashPages,
   ...deliveryLogPages,
   ...deliveryPages,
   ...integrationListPages,

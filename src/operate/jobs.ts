@@ -7,6 +7,8 @@ import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../integrations/sync.ts';
 import { recoverImport } from '../posts/import/staging.ts';
+import { publishDuePosts } from '../posts/schedule.ts';
+import { deleteExpiredTrash } from '../posts/trash-store.ts';
 import { createTriggerWorker, type TriggerDeps } from '../triggers/run.ts';
 import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
@@ -43,7 +45,13 @@ export function processJobs(
 /** The jobs of the leader. The leader makes the scheduled backups too. */
 export function leaderJobs(deps: Deps): Job[] {
   const { clock, log } = deps;
+  const runningSince = clock.now();
   return [
+    {
+      name: 'publish-scheduled',
+      every: 1_000,
+      run: (signal) => publishDuePosts(deps, { signal, runningSince }),
+    },
     { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
     {
@@ -123,7 +131,7 @@ const REST_MS = 5;
 
 /**
  * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries and audit events after their retention,
- * limits on guessing, and marks of forms. In small batches, each a commit of its own, with a rest between them. `signal`
+ * limits on guessing, marks of forms, and posts in the trash after 30 days. In small batches, each a commit of its own, with a rest between them. `signal`
  * ends it early, between two batches.
  */
 export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal) {
@@ -133,8 +141,8 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
   const deliveryIds = await drainWith(deleteExpiredClaims);
   const logs = await drainWith(deleteExpiredDeliveries);
   // Not counted: scripts read `logs` as entries of the delivery log.
-  for (const deleteExpired of [deleteExpiredAudit, deleteExpiredThrottles, deleteExpiredFormMarks])
-    await drainWith(deleteExpired);
+  const others = [deleteExpiredAudit, deleteExpiredThrottles, deleteExpiredFormMarks, deleteExpiredTrash];
+  for (const deleteExpired of others) await drainWith(deleteExpired);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
 }
 

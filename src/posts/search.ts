@@ -17,13 +17,14 @@ export type Found = Awaited<ReturnType<typeof searchPosts>>;
 /**
  * Finds posts whose title or text contains every word of the query; newest first, `selection.limit` on a page. The last
  * word may be unfinished, unless the finished words already match more than `MAX_FOUND` posts. `isCut`: more posts match;
- * they were added before these.
+ * they were added before these. `keep`: which of these posts count.
  */
 export async function searchPosts(
   tx: ReadTx,
   organizationId: string,
   query: string,
   selection: Omit<PageSelection, 'sort'>,
+  keep: (ids: string[]) => Promise<string[]> = async (ids) => ids,
 ): Promise<{ posts: Post[]; totalItems: number; isCut: boolean }> {
   const words = toWords(query);
   if (words.length === 0) return { posts: [], totalItems: 0, isCut: false };
@@ -41,11 +42,11 @@ export async function searchPosts(
   // Skip the prefix search for a common word: the engine reads all matches before it returns the first.
   const ids = whole.length > MAX_FOUND || !mayBeUnfinished(words) ? whole : await find(true);
   const isCut = ids.length > MAX_FOUND;
-  const totalItems = Math.min(ids.length, MAX_FOUND);
+  const kept = await keep(ids.slice(0, MAX_FOUND));
   const start = (selection.page - 1) * selection.limit;
-  const pageIds = ids.slice(start, Math.min(start + selection.limit, MAX_FOUND));
+  const pageIds = kept.slice(start, start + selection.limit);
   const byId = await readPosts(tx, pageIds);
-  return { posts: pageIds.flatMap((id) => byId.get(id) ?? []), totalItems, isCut };
+  return { posts: pageIds.flatMap((id) => byId.get(id) ?? []), totalItems: kept.length, isCut };
 }
 
 /** Splits a query into words, each a word of the index or several. The index has no words of symbols alone. */

@@ -1,20 +1,23 @@
-import { type Static, Type } from '@sinclair/typebox';
 import type { Storage, WriteTx } from '../../db/engine.ts';
-import { quote } from '../audit/model.ts';
+import { type AuditAction, describeActor, quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
-import { ID_PATTERN, ID_RULE, type Ids } from '../lib/text.ts';
-import { parseTime } from '../lib/time.ts';
-import { findProblem, invalidField, type Problem } from '../lib/validation.ts';
+import { cutLine, type Ids } from '../lib/text.ts';
+import { DAY_MS } from '../lib/time.ts';
+import { invalidField } from '../lib/validation.ts';
 import { toPlainText } from '../markdown/plain-text.ts';
-import { ContentType, type OwnedPost, type Post, PostStatus } from './model.ts';
+import { checkRecord, MAX_TITLE } from './fields.ts';
+import type { ContentType, OwnedPost, Post, PostStatus } from './model.ts';
+import { takeSchedule } from './schedule-store.ts';
 import { getPost, readPost } from './store.ts';
+import { insertDeletedPost } from './trash-store.ts';
 import { deletePostRow, settleStagedPost, writePost } from './write-store.ts';
 
 /** A person's change of a post; its plain text follows from the Markdown. */
 interface PostEdit {
   title?: string | undefined;
   markdown?: string | undefined;
+  /** Either value ends a schedule. */
   status?: PostStatus | undefined;
   /** The `updatedAt` of the version that the person edited. A later change of the text is not overwritten. */
   seen?: string | undefined;
@@ -28,59 +31,176 @@ export function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promi
     if (!hasText) await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
-    const { title = post.title, markdown = post.markdown, status = post.status } = edit;
+    const { title = post.title, markdown = post.markdown } = edit;
     const text = hasText ? checkText({ title, markdown }) : { title, markdown };
     const isEdited = text.title !== post.title || text.markdown !== post.markdown;
     if (isEdited && edit.seen !== undefined && edit.seen !== post.updatedAt) {
       throw new AppError(409, 'The post was changed meanwhile', { code: 'post_changed' });
     }
-    if (!isEdited && status === post.status) return getPost(tx, postId);
     const content =
       text.markdown === post.markdown ? post.content : plainTextFor(post.contentType, text.markdown);
-    const now = deps.clock.now().toISOString();
-    const isFirstPublication = status === 'published' && !post.isDateSet;
-    const date = isFirstPublication ? { createdAt: now, isDateSet: true } : {};
-    await writePost(tx, { ...post, ...text, ...date, content, status, updatedAt: now });
-    if (status !== post.status) {
-      const action = status === 'published' ? 'post.published' : 'post.unpublished';
-      await recordPost(tx, deps, action, { ...post, ...text });
-    }
+    const edited = { ...post, ...text, content };
+    const isWritten = edit.status !== undefined && (await setStatus(tx, deps, edited, edit.status));
+    if (isEdited && !isWritten) await writePost(tx, { ...edited, updatedAt: nowOf(deps) });
     return getPost(tx, postId);
   });
 }
 
+/**
+ * Publishes a post or makes it a draft again, and ends its schedule. The post is written with its other fields as given.
+ * False when nothing changes: then nothing is written.
+ */
+export async function setStatus(
+  tx: WriteTx,
+  deps: AuditContext,
+  post: OwnedPost,
+  status: PostStatus,
+): Promise<boolean> {
+  const schedule = await takeSchedule(tx, post.id);
+  if (status === post.status) {
+    if (schedule !== null && status === 'draft') await recordPost(tx, deps, 'post.unscheduled', post);
+    return false;
+  }
+  const now = nowOf(deps);
+  await writePost(tx, { ...withStatus(post, status, now), updatedAt: now });
+  await recordPost(tx, deps, status === 'published' ? 'post.published' : 'post.unpublished', post);
+  return true;
+}
+
+/** The post with this status. A first publication sets its date, unless somebody did. */
+export function withStatus(post: OwnedPost, status: PostStatus, publishedAt: string): OwnedPost {
+  const isFirstPublication = status === 'published' && !post.isDateSet;
+  return { ...post, status, ...(isFirstPublication && { createdAt: publishedAt, isDateSet: true }) };
+}
+
+type CreateDeps = Pick<AuditDeps, 'db' | 'clock'> & { ids: Ids };
+
 /** A draft by a person. Throws `AppError` 400 with the invalid field. */
 export function createPost(
-  { db, clock, ids }: Pick<AuditDeps, 'db' | 'clock'> & { ids: Ids },
+  deps: CreateDeps,
   organizationId: string,
   given: Pick<Post, 'title' | 'markdown' | 'contentType'>,
 ): Promise<Post> {
-  const { contentType } = given;
   const text = checkText(given);
-  const createdAt = clock.now().toISOString();
-  const post: Post = {
-    id: ids.newId('post'),
-    ...text,
-    content: plainTextFor(contentType, text.markdown),
-    contentType,
-    sourceMetadata: null,
-    status: 'draft',
-    createdAt,
-    updatedAt: createdAt,
-  };
-  return db.write(async (tx) => {
+  const content = plainTextFor(given.contentType, text.markdown);
+  const { contentType } = given;
+  const post = newDraft(deps, { ...text, content, contentType, sourceMetadata: null });
+  return deps.db.write(async (tx) => {
     await writePost(tx, { ...post, organizationId, isDateSet: false });
     return post;
   });
 }
 
-/** Throws `AppError` 404. */
-export async function deletePost(deps: AuditDeps, postId: string): Promise<void> {
-  const isRemoved = await deps.db.write((tx) => removePost(tx, deps, postId));
-  if (!isRemoved) throw notFound('post', postId);
+/** A draft with the text of another post. Throws `AppError` 404. */
+export function duplicatePost(deps: CreateDeps, postId: string): Promise<Post> {
+  return deps.db.write(async (tx) => {
+    const original = await readPost(tx, postId);
+    if (original === null) throw notFound('post', postId);
+    const copy = newDraft(deps, { ...original, title: cutLine(`Copy of ${original.title}`, MAX_TITLE) });
+    await writePost(tx, { ...original, ...copy, isDateSet: false });
+    return copy;
+  });
 }
 
-/** Deletes and records it, in the caller's transaction. False when there is no such post. */
+type Text = Pick<Post, 'title' | 'markdown' | 'content' | 'contentType' | 'sourceMetadata'>;
+
+function newDraft({ clock, ids }: Pick<CreateDeps, 'clock' | 'ids'>, text: Text): Post {
+  const { title, content, markdown, contentType, sourceMetadata } = text;
+  const now = clock.now().toISOString();
+  return {
+    id: ids.newId('post'),
+    title,
+    content,
+    markdown,
+    contentType,
+    sourceMetadata,
+    status: 'draft',
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+/** Posts of other years are refused. */
+const FIRST_DATE = new Date('1970-01-01T00:00:00.000Z');
+export const END_OF_DATES = new Date('2100-01-01T00:00:00.000Z');
+
+/**
+ * Sets the date of a post, which is its place in the list. Null: its first publication will set it; the post must be a
+ * draft. Throws `AppError` 400 with the invalid field, 404, and 409 `post_is_published`.
+ */
+export async function datePost(deps: AuditDeps, postId: string, date: Date | null): Promise<Post> {
+  if (date !== null && !(date >= FIRST_DATE && date < END_OF_DATES)) {
+    throw invalidField('createdAt', 'must be in the years 1970 to 2099');
+  }
+  return changePost(deps, postId, async (tx, post) => {
+    if (date === null && post.status === 'published') throw isPublished();
+    const now = nowOf(deps);
+    const createdAt = date?.toISOString() ?? now;
+    const isDateSet = date !== null;
+    const isSame = isDateSet === post.isDateSet && (!isDateSet || createdAt === post.createdAt);
+    if (isSame) return;
+    await writePost(tx, { ...post, createdAt, isDateSet, updatedAt: now });
+    const more = isDateSet ? ` to ${createdAt.slice(0, 10)}` : ' to the time of its publication';
+    await recordPost(tx, deps, 'post.changed', post, { verb: 'set the date of', more });
+  });
+}
+
+/** Turns a post into one of another type, with the plain text that belongs to it. Throws `AppError` 404. */
+export function changeType(deps: AuditDeps, postId: string, contentType: ContentType): Promise<Post> {
+  return changePost(deps, postId, async (tx, post) => {
+    if (contentType === post.contentType) return;
+    const content = plainTextFor(contentType, post.markdown);
+    await writePost(tx, { ...post, contentType, content, updatedAt: nowOf(deps) });
+    const more = ` to ${contentType.replaceAll('_', ' ')}`;
+    await recordPost(tx, deps, 'post.changed', post, { verb: 'changed the type of', more });
+  });
+}
+
+function changePost(
+  { db }: AuditDeps,
+  postId: string,
+  change: (tx: WriteTx, post: OwnedPost) => Promise<void>,
+): Promise<Post> {
+  return db.write(async (tx) => {
+    await settleStagedPost(tx, postId);
+    const post = await readPost(tx, postId);
+    if (post === null) throw notFound('post', postId);
+    await change(tx, post);
+    return getPost(tx, postId);
+  });
+}
+
+export function isPublished(): AppError {
+  return new AppError(409, 'The post is published. Unpublish it first', { code: 'post_is_published' });
+}
+
+/** How long a deleted post can be restored. */
+export const TRASH_DAYS = 30;
+
+/** Moves a post to the trash. Throws `AppError` 404. */
+export async function deletePost(deps: AuditDeps, postId: string): Promise<void> {
+  await deps.db.write(async (tx) => {
+    await settleStagedPost(tx, postId);
+    const post = await readPost(tx, postId);
+    if (post === null) throw notFound('post', postId);
+    await moveToTrash(tx, deps, post);
+  });
+}
+
+/** The post must be settled. */
+export async function moveToTrash(tx: WriteTx, deps: AuditContext, post: OwnedPost): Promise<void> {
+  const now = deps.clock.now();
+  await deletePostRow(tx, post.id);
+  await insertDeletedPost(tx, {
+    ...post,
+    deletedAt: now.toISOString(),
+    actorName: describeActor(deps.actor),
+    expiresAt: now.getTime() + TRASH_DAYS * DAY_MS,
+  });
+  await recordPost(tx, deps, 'post.deleted', post);
+}
+
+/** Deletes a post for good and records it, in the caller's transaction. False when there is no such post. */
 export async function removePost(tx: WriteTx, deps: AuditContext, postId: string): Promise<boolean> {
   await settleStagedPost(tx, postId);
   const removed = await deletePostRow(tx, postId);
@@ -88,14 +208,26 @@ export async function removePost(tx: WriteTx, deps: AuditContext, postId: string
   return removed !== null;
 }
 
-/** In the transaction of the change. */
+const verbs = {
+  'post.published': 'published',
+  'post.unpublished': 'unpublished',
+  'post.scheduled': 'scheduled',
+  'post.unscheduled': 'canceled the schedule of',
+  'post.changed': 'changed',
+  'post.deleted': 'deleted',
+  'post.restored': 'restored',
+  'post.erased': 'deleted for good',
+} as const satisfies Partial<Record<AuditAction, string>>;
+
+/** In the transaction of the change. `more` follows the title. */
 export async function recordPost(
   tx: WriteTx,
   deps: AuditContext,
-  action: 'post.published' | 'post.unpublished' | 'post.deleted',
+  action: keyof typeof verbs,
   { id, organizationId, title }: Pick<OwnedPost, 'id' | 'organizationId' | 'title'>,
+  { verb = verbs[action], more = '' }: { verb?: string; more?: string } = {},
 ): Promise<void> {
-  const summary = `${action.slice('post.'.length)} the post ${quote(title)}`;
+  const summary = `${verb} the post ${quote(title)}${more}`;
   await recordAudit(tx, deps, { organizationId, action, target: { type: 'post', id }, summary });
 }
 
@@ -114,78 +246,9 @@ function checkText(given: { title: string; markdown: string }) {
   return text;
 }
 
-/** In characters (UTF-16 units); metadata as JSON. */
-const MAX_TITLE = 500;
-const MAX_TEXT = 200_000;
-const MAX_METADATA = 16_384;
-const MAX_METADATA_DEPTH = 20;
-
-const Time = Type.String({ maxLength: 40 });
-
-const ImportedFields = Type.Object(
-  {
-    id: Type.Optional(Type.String({ pattern: ID_PATTERN, errorMessage: ID_RULE })),
-    title: Type.String({ minLength: 1, maxLength: MAX_TITLE, pattern: '\\S' }),
-    markdown: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
-    content: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
-    contentType: Type.Optional(ContentType),
-    status: Type.Optional(PostStatus),
-    sourceMetadata: Type.Optional(
-      Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
-        errorMessage: 'must be an object or null',
-      }),
-    ),
-    createdAt: Type.Optional(Time),
-    updatedAt: Type.Optional(Time),
-  },
-  { additionalProperties: false },
-);
-
-/** A checked record. Times are ISO 8601, UTC, with milliseconds. */
-export type ImportedFields = Static<typeof ImportedFields>;
-
-/** Returns the record with normalized times, or its first problem. */
-export function checkRecord(
-  fields: Record<string, unknown>,
-): { record: ImportedFields } | { problem: Problem } {
-  const problem = findProblem(ImportedFields, fields) ?? findOtherProblem(fields as ImportedFields);
-  if (problem !== null) return { problem };
-  const record = { ...(fields as ImportedFields) };
-  for (const field of ['createdAt', 'updatedAt'] as const) {
-    const time = record[field] === undefined ? undefined : parseTime(record[field]);
-    if (time === null) return { problem: { field, message: badTime(record[field]) } };
-    if (time !== undefined) record[field] = time.toISOString();
-  }
-  return { record };
-}
-
-function findOtherProblem({ title, markdown, content, sourceMetadata }: ImportedFields): Problem | null {
-  if (markdown === undefined && content === undefined) {
-    return { field: 'markdown', message: 'is missing (content, as plain text, would do too)' };
-  }
-  for (const [field, text] of Object.entries({ title, markdown, content })) {
-    // SQLite's text functions and PostgreSQL end a text there.
-    if (text?.includes('\0')) return { field, message: 'must not hold the character U+0000' };
-  }
-  if (JSON.stringify(sourceMetadata ?? null).length > MAX_METADATA) {
-    return { field: 'sourceMetadata', message: `must have at most ${MAX_METADATA} characters as JSON` };
-  }
-  if (depthOf(sourceMetadata) > MAX_METADATA_DEPTH) {
-    return { field: 'sourceMetadata', message: `must not nest deeper than ${MAX_METADATA_DEPTH}` };
-  }
-  return null;
-}
-
-function badTime(text: unknown): string {
-  return `must be an ISO 8601 date or a time with its offset, such as 2026-01-31 or 2026-01-31T09:30:00Z, not ${JSON.stringify(text)}`;
-}
-
-function depthOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
-}
-
 /** A post's `content`, derived from its Markdown. LinkedIn has no lists: there a bullet reads better. */
 export function plainTextFor(contentType: ContentType, markdown: string): string {
   return toPlainText(markdown, contentType === 'linkedin_post' ? '•' : '-');
 }
+
+const nowOf = ({ clock }: Pick<AuditDeps, 'clock'>) => clock.now().toISOString();

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, inArray, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { dialectOf, type PostSearch, prepared, type ReadTx } from '../../db/engine.ts';
-import { imports, postCounts, posts, stagedPosts } from '../../db/schema/posts.ts';
+import { deletedPosts, imports, postCounts, posts, stagedPosts } from '../../db/schema/posts.ts';
 import { notFound } from '../lib/app-error.ts';
 import {
   type ContentType,
@@ -117,10 +117,10 @@ export async function readPosts(tx: ReadTx, ids: readonly string[]): Promise<Map
   return new Map(current.entries().map(([id, row]) => [id, toOwnedPost(row)]));
 }
 
-/** The organization of each of these post ids that is in use, also by an import in progress. */
+/** The organization of each of these post ids that is in use, also by an import in progress and in the trash. */
 export async function findOwners(tx: ReadTx, ids: readonly string[]): Promise<Map<string, string>> {
   const owners = new Map<string, string>();
-  for (const table of [posts, stagedPosts]) {
+  for (const table of [deletedPosts, posts, stagedPosts]) {
     const rows = await tx
       .select({ id: table.id, organizationId: table.organizationId })
       .from(table)

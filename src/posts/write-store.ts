@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, min, sql } from 'drizzle-orm';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
-import { imports, posts, stagedPosts } from '../../db/schema/posts.ts';
+import { imports, postSchedules, posts, stagedPosts } from '../../db/schema/posts.ts';
 import type { OwnedPost } from './model.ts';
 
 /** Writes a new post or version, which an import in progress no longer overwrites. Throws for a foreign id. */
@@ -22,8 +22,9 @@ export async function settleStagedPost(tx: WriteTx, postId: string): Promise<voi
   if (staged !== undefined && (await findImport(tx))?.state === 'applying') await savePost(tx, staged);
 }
 
-/** Deletes a settled post. Null when there is none. */
+/** Deletes a settled post and its schedule. Null when there is none. */
 export async function deletePostRow(tx: WriteTx, postId: string) {
+  await tx.delete(postSchedules).where(eq(postSchedules.postId, postId)).run();
   const { id, organizationId, title } = posts;
   return (
     (await tx.delete(posts).where(eq(id, postId)).returning({ id, organizationId, title }).get()) ?? null

@@ -52,7 +52,7 @@ test('without scripts everything can be done', async () => {
   await page.getByLabel('Text, in Markdown').fill('**louder**');
   await press(page, 'Save');
   expect(await page.locator('#preview strong').textContent()).toBe('louder');
-  await press(page, 'Publish');
+  await press(page, 'Publish now');
   await page.getByText('Published. The API returns it from now on.').waitFor();
   const headers = { authorization: `Bearer ${key}` };
   const answer = await fetch(`${dashboard.origin}/v1/org_demo/posts?limit=1`, { headers });
@@ -135,12 +135,12 @@ test('by keyboard alone, from the sign-in to a published draft', async () => {
   await tabTo(page, 'Title', 'Shift+Tab');
   await keyboard.press('Enter');
   await page.getByText('Saved.').waitFor();
-  await tabTo(page, 'Delete this post');
+  await tabTo(page, 'Schedule…');
   await keyboard.press('Enter');
-  await tabTo(page, 'Delete for good');
-  await tabTo(page, 'Delete this post', 'Shift+Tab');
+  await tabTo(page, 'Schedule post');
+  await tabTo(page, 'Schedule…', 'Shift+Tab');
   await keyboard.press('Enter');
-  await tabTo(page, 'Publish', 'Shift+Tab');
+  await tabTo(page, 'Publish now', 'Shift+Tab');
   await keyboard.press('Space');
   await page.getByText('Published. The API returns it from now on.').waitFor();
   expect(await page.getByLabel('Title').inputValue()).toBe('Typed by hand');

@@ -178,7 +178,7 @@ test('from a draft to a published post, and to the newer text that is suggested 
   await button('Save').click();
   await page.getByText('Saved.').waitFor();
   expect(await published()).toMatchObject({ posts: [] });
-  await button('Publish').click();
+  await button('Publish now').click();
   await page.getByText('Published. The API returns it from now on.').waitFor();
   expect(await published()).toMatchObject({
     posts: [{ title: 'Lander, at last', markdown: 'It *lands* now.', status: 'published' }],

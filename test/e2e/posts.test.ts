@@ -61,7 +61,7 @@ test('writing with the preview beside it, publishing, and finding it again', asy
   await page.getByRole('button', { name: 'Save draft' }).click();
   await page.getByText('Saved as a draft.').waitFor();
   expect(await page.getByRole('button', { name: 'Copy the text' }).isVisible()).toBe(true);
-  await page.getByRole('button', { name: 'Publish', exact: true }).click();
+  await page.getByRole('button', { name: 'Publish now' }).click();
   await page.getByText('Published. The API returns it from now on.').waitFor();
   await page.goto(`${posts}?q=quiet`);
   expect(await page.getByRole('link', { name: 'Quieter engines' }).count()).toBe(1);
@@ -79,9 +79,45 @@ test('without scripts it is the same, but for the preview, which waits to be sav
   await page.getByRole('button', { name: 'Save draft' }).click();
   expect(await page.locator('#preview strong').textContent()).toBe('loud');
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('\n\n**loud**');
-  await page.getByText('Delete this post').click();
-  await page.getByRole('button', { name: 'Delete for good' }).click();
+  await page.getByRole('button', { name: 'Delete post' }).click();
   expect(await page.getByText('Deleted “By hand”.').count()).toBe(1);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Restored the post. It is a draft.').waitFor();
+  await page.getByText('Schedule…').click();
+  await page.getByLabel('Publish at').fill('2099-03-29T09:00');
+  await page.getByLabel('Time zone').first().fill('Asia/Tokyo');
+  await page.getByRole('button', { name: 'Schedule post' }).click();
+  await page.getByText('Scheduled for 29 Mar 2099, 09:00 (Asia/Tokyo).').waitFor();
+}, 300_000);
+
+test('a time is on the clock of the browser; selected posts are deleted, and come back', async () => {
+  const context = await browser.newContext({
+    timezoneId: 'America/New_York',
+    storageState: await person.storageState(),
+  });
+  const { page, trouble } = await open(context, `${posts}/~/new`);
+  await page.getByLabel('Title').fill('Later');
+  await page.getByLabel('Text, in Markdown').fill('Text');
+  await page.getByRole('button', { name: 'Save draft' }).click();
+  await page.getByText('Schedule…').click();
+  expect(await page.getByLabel('Time zone').first().isVisible()).toBe(false);
+  await page.getByLabel('Publish at').fill('2099-03-29T09:00');
+  await page.getByRole('button', { name: 'Schedule post' }).click();
+  await page.getByText('Scheduled for 29 Mar 2099, 09:00 (America/New_York).').waitFor();
+  await page.getByText('Change schedule…').click();
+  expect(await page.getByLabel('Publish at').inputValue()).toBe('2099-03-29T09:00');
+
+  await page.goto(`${posts}?status=scheduled`);
+  const deleteButton = page.getByRole('button', { name: 'Delete posts' });
+  expect(await deleteButton.isVisible()).toBe(false);
+  await page.getByLabel('Select Later').check();
+  await page.getByText('1 selected').waitFor();
+  await deleteButton.click();
+  await page.getByText('Deleted 1 post.').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Restored the post. It is a draft.').waitFor();
+  expect(trouble).toEqual([]);
+  await context.close();
 }, 300_000);
 
 test('no attack runs, in a saved post or while it is typed', async () => {

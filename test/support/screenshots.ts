@@ -24,6 +24,7 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'start' },
   { path: 'posts', follow: 'posts/post_' },
   { path: 'posts/~/new' },
+  { path: 'posts/~/trash' },
   { path: 'integrations', follow: 'integrations/int_' },
   { path: 'deliveries', follow: 'deliveries/dlv_' },
   { path: 'explorer?send=1' },

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { EventType } from '../../src/events/model.ts';
 import type { Connected } from '../../src/integrations/model.ts';
+import { checkRecord } from '../../src/posts/fields.ts';
 import type { Post } from '../../src/posts/model.ts';
-import { checkRecord } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { listRuns } from '../../src/triggers/queue-store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';

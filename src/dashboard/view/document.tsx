@@ -69,7 +69,10 @@ export function fragment(body: VNode | VNode[]): Fragment {
 
 export interface Frame extends Pick<MemberVisit, 'user' | 'organization' | 'memberships' | 'base'> {
   mayCreateOrganization: boolean;
+  /** Without scheduled ones. */
   drafts: number;
+  /** Posts with a newer version that waits. */
+  suggestions: number;
 }
 
 /** What the last form did. `undo`: a path of the dashboard to post to. */

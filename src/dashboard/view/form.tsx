@@ -135,8 +135,10 @@ export function Field({
   kind,
   ...input
 }: Labels & {
-  type?: 'text' | 'email' | 'password' | 'date' | 'search' | 'number';
+  type?: 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'search' | 'number';
   value?: string;
+  /** For the script: the time that the field shows. */
+  'data-at'?: string;
   min?: number;
   max?: number;
   placeholder?: string;

@@ -4,14 +4,16 @@ import type { ComponentChildren, VNode } from 'preact';
 import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../../posts/model.ts';
-import { createPost, deletePost, editPost, plainTextFor } from '../../../posts/service.ts';
+import { createPost, editPost, plainTextFor } from '../../../posts/service.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { type FieldState, formState, readFields, submit } from '../../submission.ts';
-import { Copy, Select, Status, When } from '../../view/elements.tsx';
-import { Action, Field, Form, FormError, TextArea } from '../../view/form.tsx';
+import { Copy, Select, When } from '../../view/elements.tsx';
+import { Field, Form, FormError, TextArea } from '../../view/form.tsx';
+import { Columns } from '../../view/layout.tsx';
 import { proseOf } from '../../view/prose.tsx';
-import { describeOrigin, originOf, typeNames, typeOptions } from './list.tsx';
-import { Conflict, findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
+import { describeOrigin, originOf, typeNames, typeOptions } from './origin.ts';
+import { isOfPanel, publishPages, publishPanel, publishScript } from './publish.tsx';
+import { Conflict, findSuggestion, requirePost, SuggestionNote } from './suggestion.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
 const NEW = '/dashboard/:organizationId/posts/~/new';
@@ -72,12 +74,7 @@ export const editorPages: readonly Page[] = [
     ),
   ),
 
-  post(`${POST}/delete`, 'member', async (visit) => {
-    const { id, title } = (await requirePost(visit)).post;
-    await deletePost(visit.deps, id);
-    const short = title.length > 80 ? `${title.slice(0, 79)}…` : title;
-    return redirect(`${visit.base}/posts`, `Deleted “${short.toWellFormed()}”.`);
-  }),
+  ...publishPages(showEditor),
 ];
 
 function resultOf(before: PostStatus, after: PostStatus): string {
@@ -113,8 +110,9 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const now = deps.clock.now();
   const posted = readFields(EditForm, form);
   const text = { title: posted.title ?? post.title, markdown: posted.markdown ?? post.markdown };
-  const { fields, problem } = formState(EditForm, text, error);
-  const isConflict = error?.status === 409;
+  const ofText = isOfPanel(visit) ? undefined : error;
+  const { fields, problem } = formState(EditForm, text, ofText);
+  const isConflict = error?.code === 'post_changed';
   const suggestion = isConflict ? null : await findSuggestion(deps, post);
   const isStored = text.markdown === post.markdown;
   const preview = await previewOf(deps, isStored ? post : { ...text, contentType: post.contentType });
@@ -126,15 +124,16 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
       <OriginLine post={post} source={await findSource(visit, post)} now={now} />
       {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} now={now} />}
       {isConflict ? <Conflict post={post} path={path} typed={text} /> : null}
-      <form method="post" action={path} id="post" class="post">
-        <FormError error={isConflict ? null : problem} />
-        <input type="hidden" name="seen" value={post.updatedAt} />
-        <input type="hidden" name="contentType" value={post.contentType} />
-        <TextFields base={base} fields={fields} preview={preview} />
-      </form>
-      <DeletePost post={post} path={path} />
+      <Columns details={await publishPanel(visit, { post, path }, error)}>
+        <form method="post" action={path} id="post" class="post">
+          <FormError error={isConflict ? null : problem} />
+          <input type="hidden" name="seen" value={post.updatedAt} />
+          <input type="hidden" name="contentType" value={post.contentType} />
+          <TextFields base={base} fields={fields} preview={preview} />
+        </form>
+      </Columns>
     </>,
-    { section: 'posts', error },
+    { section: 'posts', error, scripts: [publishScript] },
   );
 }
 
@@ -193,25 +192,14 @@ async function previewOf(
   );
 }
 
-/** The buttons belong to the form below. Enter presses the first. */
+/** The button belongs to the form below. Enter presses it, because it comes before those of the panel. */
 function EditorBar({ post: { status, contentType } }: { post: Post }) {
-  const isDraft = status === 'draft';
   return (
     <div class="bar editor-bar">
-      <Status status={status} />
       <span class="grow" />
       {contentType === 'linkedin_post' ? <Copy text="plain-text" label="Copy the text" /> : null}
-      <button type="submit" form="post" class={isDraft ? 'button' : 'button go'}>
+      <button type="submit" form="post" class={status === 'draft' ? 'button' : 'button go'}>
         Save
-      </button>
-      <button
-        type="submit"
-        form="post"
-        name="status"
-        value={isDraft ? 'published' : 'draft'}
-        class={isDraft ? 'button go' : 'button'}
-      >
-        {isDraft ? 'Publish' : 'Unpublish'}
       </button>
     </div>
   );
@@ -248,19 +236,4 @@ function OriginLine({ post, source, now }: { post: Post; source: string | undefi
     ),
   ];
   return <p class="dim origin">{parts.map((part) => part && <span>{part}</span>)}</p>;
-}
-
-function DeletePost({ post, path }: Shown) {
-  const { title, status } = post;
-  return (
-    <details class="danger">
-      <summary>Delete this post</summary>
-      <p>
-        This deletes <strong>{title}</strong> for good.{' '}
-        {status === 'published' ? 'The API stops returning it at once. ' : ''}
-        {originOf(post).deliveryId === null ? '' : 'Its events do not create it again.'}
-      </p>
-      <Action to={`${path}/delete`} label="Delete for good" kind="bad" />
-    </details>
-  );
 }

@@ -1,82 +1,50 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import type { ReadTx } from '../../../../db/engine.ts';
 import { tidings } from '../../../lib/build.ts';
-import { type ContentType, contentTypes, type Post, postStatuses } from '../../../posts/model.ts';
-import { type Found, searchPosts } from '../../../posts/search.ts';
-import { countDrafts, listPostPage, parsePost, tallyPosts } from '../../../posts/store.ts';
-import { providers } from '../../../providers/index.ts';
+import { countPosts, type ListedPost, type ListFilter, listPosts } from '../../../posts/list-store.ts';
 import { get, type Page, view } from '../../page.ts';
 import { counted, Empty, FilterBar, Pager, Select, Status, Table, When } from '../../view/elements.tsx';
-
-const MAX_LENGTH = 200;
-const MAX_URL_LENGTH = 2_000;
-
-/**
- * The displayable part of a post's metadata, which is free-form and may come from an import: short plain text, an http
- * or https URL, and the provider's id of the delivery behind the post.
- */
-export function originOf({ sourceMetadata }: Pick<Post, 'sourceMetadata'>) {
-  const { platform, repository, version, author, url, deliveryId } = sourceMetadata ?? {};
-  return {
-    platform: providers.find(({ id }) => id === platform)?.name ?? textOf(platform),
-    repository: textOf(repository),
-    version: textOf(version),
-    author: textOf(author),
-    url: webAddress(url),
-    deliveryId: textOf(deliveryId),
-  };
-}
-
-function textOf(value: unknown): string | null {
-  const text = typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
-  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH).toWellFormed()}…` : text || null;
-}
-
-function webAddress(value: unknown): string | null {
-  if (typeof value !== 'string' || value.length > MAX_URL_LENGTH || !URL.canParse(value)) return null;
-  return /^https?:$/.test(new URL(value).protocol) ? value : null;
-}
-
-export const typeNames: Readonly<Record<ContentType, string>> = {
-  changelog: 'Changelog',
-  linkedin_post: 'LinkedIn post',
-};
-
-export const typeOptions = contentTypes.map((value) => ({ value, label: typeNames[value] }));
-
-const statusOptions = [
-  { value: 'draft', label: 'Draft' },
-  { value: 'published', label: 'Published' },
-];
+import { PageHead } from '../../view/layout.tsx';
+import { addressOf, currentOf, moreOf, readFilter } from './filter.ts';
+import { describeOrigin, typeNames, typeOptions } from './origin.ts';
+import { ZonedTime } from './publish.tsx';
+import { PostSegments } from './segments.tsx';
+import { PostSelection } from './selection.tsx';
 
 const PER_PAGE = 25;
 
+const LIST = '/dashboard/:organizationId/posts';
+
 export const listPages: readonly Page[] = [
-  get('/dashboard/:organizationId/posts', 'member', async ({ deps, organization, url, base }) => {
+  get(LIST, 'member', async ({ deps, organization, url, base }) => {
     const filter = readFilter(url);
-    const { all, drafts, found } = await deps.db.read(async (tx) => ({
-      all: (await tallyPosts(tx, organization.id, everything)).totalItems,
-      drafts: await countDrafts(tx, organization.id),
-      found: await findPage(tx, organization.id, filter),
+    const { numbers, found } = await deps.db.read(async (tx) => ({
+      numbers: await countPosts(tx, organization.id),
+      found: await listPosts(tx, organization.id, filter, PER_PAGE),
     }));
+    const { all, draft, published, trash } = numbers;
+    const facts = `${draft === 0 ? 'No drafts to review' : `${counted(draft, 'draft')} to review`}; ${
+      published === 0 ? 'nothing is published yet.' : `${counted(published, 'post')} published.`
+    }`;
     return view(
       'Posts',
       <>
-        <div class="bar heading">
-          <h1 class="grow">Posts</h1>
-          <a class={all === 0 ? 'button' : 'button go'} href={`${base}/posts/~/new`}>
-            New post
-          </a>
-        </div>
+        <PageHead
+          title="Posts"
+          facts={all === 0 ? undefined : facts}
+          actions={
+            <a class={all === 0 ? 'button' : 'button go'} href={`${base}/posts/~/new`}>
+              New post
+            </a>
+          }
+        />
+        {all + trash === 0 ? null : (
+          <PostSegments base={base} numbers={numbers} current={currentOf(filter)} more={moreOf(filter)} />
+        )}
         {all === 0 ? (
           <NoPosts base={base} organizationId={organization.id} />
         ) : (
           <>
-            <p class="lede">
-              {drafts === 0 ? 'No drafts to review' : `${counted(drafts, 'draft')} to review`};{' '}
-              {all === drafts ? 'nothing is published yet.' : `${counted(all - drafts, 'post')} published.`}
-            </p>
             <Filters base={base} filter={filter} />
             <Posts base={base} filter={filter} found={found} now={deps.clock.now()} />
           </>
@@ -87,60 +55,18 @@ export const listPages: readonly Page[] = [
   }),
 ];
 
-type Filter = ReturnType<typeof readFilter>;
-
-/** The query of the address. Unknown values filter nothing. */
-function readFilter({ searchParams }: URL) {
-  const page = searchParams.get('page') ?? '';
-  return {
-    status: postStatuses.find((each) => each === searchParams.get('status')),
-    contentType: contentTypes.find((each) => each === searchParams.get('contentType')),
-    q: searchParams.get('q')?.trim() ?? '',
-    page: /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1,
-  };
-}
-
-/** The inverse. */
-function addressOf(base: string, { status, contentType, q, page }: Filter): string {
-  const query = new URLSearchParams();
-  const given = { status, contentType, q, page: page > 1 ? String(page) : '' };
-  for (const [name, value] of Object.entries(given)) if (value) query.set(name, value);
-  return `${base}/posts${query.size === 0 ? '' : `?${query}`}`;
-}
-
-const everything = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
-
-async function findPage(tx: ReadTx, organizationId: string, filter: Filter): Promise<Found> {
-  const { status, contentType, q, page } = filter;
-  const selection = {
-    statuses: status ? [status] : everything.statuses,
-    contentTypes: contentType ? [contentType] : everything.contentTypes,
-    limit: PER_PAGE,
-    page,
-    sort: 'desc' as const,
-  };
-  if (q !== '') return searchPosts(tx, organizationId, q, selection);
-  const { posts, totalItems } = await listPostPage(tx, organizationId, selection);
-  return { posts: posts.map(parsePost), totalItems, isCut: false };
-}
-
-function Filters({ base, filter: { q, status, contentType } }: { base: string; filter: Filter }) {
+function Filters({ base, filter }: { base: string; filter: ListFilter }) {
+  const { q, status, contentType, hasSuggestion } = filter;
   return (
-    <FilterBar path={`${base}/posts`} isFiltered={Boolean(status ?? contentType ?? q)}>
+    <FilterBar path={addressOf(base, { status, hasSuggestion })} isFiltered={Boolean(contentType ?? q)}>
+      {status === undefined ? null : <input type="hidden" name="status" value={status} />}
+      {hasSuggestion ? <input type="hidden" name="suggestion" value="1" /> : null}
       <div class="field grow search">
         <label for="field-q" class="hidden">
           Search
         </label>
         <input id="field-q" name="q" type="search" value={q} placeholder="Search titles and text" />
       </div>
-      <Select
-        label="Status"
-        name="status"
-        isLabelHidden
-        all="All statuses"
-        value={status}
-        options={statusOptions}
-      />
       <Select
         label="Type"
         name="contentType"
@@ -153,13 +79,33 @@ function Filters({ base, filter: { q, status, contentType } }: { base: string; f
   );
 }
 
-function Posts({ base, filter, found, now }: { base: string; filter: Filter; found: Found; now: Date }) {
+const emptyTexts: Readonly<Record<ReturnType<typeof currentOf>, string>> = {
+  all: 'No posts match.',
+  draft: 'No drafts to review.',
+  scheduled: 'No scheduled posts. Open a draft and choose when to publish it.',
+  published: 'Nothing is published yet.',
+  suggestion: 'No post has a new version.',
+};
+
+type ListedPage = Awaited<ReturnType<typeof listPosts>>;
+
+function Posts({
+  base,
+  filter,
+  found,
+  now,
+}: {
+  base: string;
+  filter: ListFilter;
+  found: ListedPage;
+  now: Date;
+}) {
   const { posts, totalItems, isCut } = found;
-  const { page } = filter;
+  const { page, q, contentType } = filter;
   if (totalItems === 0) {
     return (
       <Empty>
-        <p>No posts match.</p>
+        <p>{q || contentType ? 'No posts match.' : emptyTexts[currentOf(filter)]}</p>
         <a class="button" href={`${base}/posts`}>
           Show all posts
         </a>
@@ -169,34 +115,73 @@ function Posts({ base, filter, found, now }: { base: string; filter: Filter; fou
   const pages = Math.max(1, Math.ceil(totalItems / PER_PAGE));
   const to = (target: number) => addressOf(base, { ...filter, page: target });
   const position = `, page ${page.toLocaleString('en')} of ${pages.toLocaleString('en')}`;
+  const isByTime = filter.status === 'scheduled' && q === '';
   return (
     <>
+      <PostSelection base={base} filter={filter} />
       <Table
-        caption="Posts, newest first"
+        caption={isByTime ? 'Posts, the next one first' : 'Posts, newest first'}
+        kind="posts"
         rows={posts}
+        selection={{ form: 'selection', valueOf: ({ id }) => id, labelOf: ({ title }) => title }}
         columns={[
-          { title: 'Status', class: 'short', cell: ({ status }) => <Status status={status} /> },
           {
-            title: 'Title',
-            cell: ({ id, title, contentType }) => (
-              <>
-                <a href={`${base}/posts/${id}`}>{title}</a>
-                <div class="hint">{typeNames[contentType]}</div>
-              </>
-            ),
+            title: 'Status',
+            class: 'short',
+            cell: ({ status, schedule }) => <Status status={schedule === null ? status : 'scheduled'} />,
           },
-          { title: 'From', cell: (post) => describeOrigin(post) ?? <span class="dim">By hand</span> },
-          { title: 'Created', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
+          { title: 'Title', class: 'title', cell: (post) => <Title post={post} base={base} /> },
+          { title: 'Type', class: 'short dim', cell: ({ contentType }) => typeNames[contentType] },
+          {
+            title: 'From',
+            class: 'from',
+            cell: (post) => {
+              const origin = describeOrigin(post);
+              if (origin === null) return <span class="dim">By hand</span>;
+              return (
+                <span class="ellipsis" title={origin}>
+                  {origin}
+                </span>
+              );
+            },
+          },
+          {
+            title: 'Date',
+            class: 'end dim',
+            cell: ({ createdAt, schedule }) =>
+              schedule === null ? (
+                <When at={createdAt} now={now} />
+              ) : (
+                <ZonedTime schedule={schedule} isShort />
+              ),
+          },
         ]}
       />
       <Pager
-        back={page > 1 ? { to: to(Math.min(page - 1, pages)), label: '← Newer' } : null}
-        next={page < pages ? { to: to(page + 1), label: 'Older →' } : null}
+        back={
+          page > 1 ? { to: to(Math.min(page - 1, pages)), label: isByTime ? '← Earlier' : '← Newer' } : null
+        }
+        next={page < pages ? { to: to(page + 1), label: isByTime ? 'Later →' : 'Older →' } : null}
       >
         {isCut
           ? `More than ${counted(totalItems, 'post')} match. These are the newest.`
           : `${counted(totalItems, 'post')}${pages > 1 ? position : ''}`}
       </Pager>
+    </>
+  );
+}
+
+function Title({ post: { id, title, hasSuggestion }, base }: { post: ListedPost; base: string }) {
+  return (
+    <>
+      <a class="ellipsis" href={`${base}/posts/${id}`} title={title}>
+        {title}
+      </a>
+      {hasSuggestion ? (
+        <a class="tag suggested" href={`${base}/posts/${id}#suggestion`}>
+          New version
+        </a>
+      ) : null}
     </>
   );
 }
@@ -222,11 +207,4 @@ function NoPosts({ base, organizationId }: { base: string; organizationId: strin
       </p>
     </Empty>
   );
-}
-
-/** The origin of a post, such as `2.4.0 of acme/rocket`; null when it is unknown. */
-export function describeOrigin(post: Pick<Post, 'sourceMetadata'>): string | null {
-  const { platform, repository, version } = originOf(post);
-  const source = [version, repository].filter((each) => each !== null).join(' of ');
-  return [source, platform].filter(Boolean).join(' on ') || null;
 }

@@ -8,7 +8,7 @@ import type { TriggerRun } from '../../../triggers/queue-store.ts';
 import { describeFilters } from '../../../triggers/words.ts';
 import { Select, Status, Table, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { typeNames, typeOptions } from '../posts/list.tsx';
+import { typeNames, typeOptions } from '../posts/origin.ts';
 
 // The triggers of an integration on its page, and their failed runs.
 

@@ -13,7 +13,7 @@ import { get, type MemberVisit, type Page, post, redirect, view } from '../../pa
 import { formState, readFields, submit } from '../../submission.ts';
 import { Select, Status, When } from '../../view/elements.tsx';
 import { Action, Form } from '../../view/form.tsx';
-import { typeOptions } from '../posts/list.tsx';
+import { typeOptions } from '../posts/origin.ts';
 import { RuleFields, ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import { Crumbs, describePosts, eventWords, Runs } from './list.tsx';
 import { renderPreview, renderRehearsal } from './preview.tsx';

@@ -12,7 +12,7 @@ import { counted, exactly, Select, Status, When } from '../../view/elements.tsx'
 import { FormError } from '../../view/form.tsx';
 import { Prose } from '../../view/prose.tsx';
 import { findEntry } from '../deliveries/one.tsx';
-import { typeNames } from '../posts/list.tsx';
+import { typeNames } from '../posts/origin.ts';
 import type { FoundTrigger } from './one.tsx';
 
 /** The time limit of a preview or a rehearsal, in milliseconds. */

@@ -1,0 +1,291 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { Type } from '@sinclair/typebox';
+import type { ComponentChildren, VNode } from 'preact';
+import { describeActor } from '../../../audit/model.ts';
+import { listAuditEvents } from '../../../audit/store.ts';
+import type { AppError } from '../../../lib/app-error.ts';
+import { DAY_MS } from '../../../lib/time.ts';
+import { formatInZone, isTimeZone, localTime, parseInZone } from '../../../lib/time-zone.ts';
+import { invalidField } from '../../../lib/validation.ts';
+import { ContentType, type OwnedPost } from '../../../posts/model.ts';
+import { cancelSchedule, schedulePost } from '../../../posts/schedule.ts';
+import { findSchedule, type Schedule } from '../../../posts/schedule-store.ts';
+import { changeType, datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
+import script from '../../client/publish.client.js' with { type: 'text' };
+import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
+import { type FieldState, formState, postForm } from '../../submission.ts';
+import { scriptAsset } from '../../view/assets.ts';
+import { exactly, Select, Status } from '../../view/elements.tsx';
+import { Action, Field, FormError } from '../../view/form.tsx';
+import { typeNames, typeOptions } from './origin.ts';
+import { requirePost } from './suggestion.tsx';
+import { restorePath } from './trash.tsx';
+
+// Everything about a post but its text: when it is published, its date and type, copies, and the trash.
+
+export const publishScript = scriptAsset('publish.js', script);
+
+const timeZone = Type.String({ label: 'Time zone', hint: 'Such as Europe/Berlin or UTC.', maxLength: 64 });
+const ScheduleForm = Type.Object({
+  publishAt: Type.String({ label: 'Publish at', subject: 'The time', maxLength: 40 }),
+  timeZone,
+});
+const DateForm = Type.Object({
+  createdAt: Type.String({ label: 'Date', maxLength: 40 }),
+  timeZone,
+});
+const TypeForm = Type.Object({ contentType: Type.Union(ContentType.anyOf) });
+
+const POST = '/dashboard/:organizationId/posts/:postId';
+
+type ShowEditor = (visit: MemberVisit, error?: AppError) => Promise<Answer>;
+
+/** `show`: the page with the panel. It gets the error of a form that was refused. */
+export const publishPages = (show: ShowEditor): readonly Page[] => [
+  postForm(`${POST}/schedule`, 'member', ScheduleForm, show, async (visit, given) => {
+    const { post, path } = await requirePost(visit);
+    const { schedule, isMoved } = await schedulePost(visit.deps, post.id, given);
+    const time = formatInZone(new Date(schedule.publishAt), schedule.timeZone);
+    const moved = isMoved ? ' Clocks are set forward that night and skip the time you chose.' : '';
+    return redirect(path, `Scheduled for ${time}.${moved}`, `${path}/schedule/cancel`);
+  }),
+
+  post(`${POST}/schedule/cancel`, 'member', async (visit) => {
+    const { post, path } = await requirePost(visit);
+    const isCanceled = await cancelSchedule(visit.deps, post.id);
+    return redirect(
+      path,
+      isCanceled ? 'Canceled the schedule. The post stays a draft.' : 'The post has no schedule.',
+    );
+  }),
+
+  postForm(`${POST}/date`, 'member', DateForm, show, async (visit, given) => {
+    const { post, path } = await requirePost(visit);
+    const { createdAt } = await datePost(visit.deps, post.id, readDate(given));
+    return redirect(path, `Set the date to ${formatInZone(new Date(createdAt), given.timeZone)}.`);
+  }),
+
+  post(`${POST}/date/reset`, 'member', async (visit) => {
+    const { post, path } = await requirePost(visit);
+    await datePost(visit.deps, post.id, null);
+    return redirect(path, 'The post gets its date when it is published.');
+  }),
+
+  postForm(`${POST}/type`, 'member', TypeForm, show, async (visit, { contentType }) => {
+    const { post, path } = await requirePost(visit);
+    await changeType(visit.deps, post.id, contentType);
+    return redirect(path, `Changed the type to ${typeNames[contentType]}. Check the preview.`);
+  }),
+
+  post(`${POST}/duplicate`, 'member', async (visit) => {
+    const { post } = await requirePost(visit);
+    const copy = await duplicatePost(visit.deps, post.id);
+    return redirect(`${visit.base}/posts/${copy.id}`, 'Created a copy as a draft. You are editing the copy.');
+  }),
+
+  post(`${POST}/delete`, 'member', async (visit) => {
+    const { id, title } = (await requirePost(visit)).post;
+    await deletePost(visit.deps, id);
+    const short = title.length > 80 ? `${title.slice(0, 79)}…` : title;
+    const done = `Deleted “${short.toWellFormed()}”. It stays in the trash for 30 days.`;
+    return redirect(`${visit.base}/posts`, done, restorePath(visit.base, [id]));
+  }),
+];
+
+function readDate({ createdAt, timeZone }: { createdAt: string; timeZone: string }): Date {
+  if (!isTimeZone(timeZone)) throw invalidField('timeZone', 'must be an IANA name, such as Europe/Berlin');
+  const parsed = parseInZone(createdAt, timeZone);
+  if (parsed === null) throw invalidField('createdAt', 'must be a date and a time, such as 2026-01-31T09:00');
+  return parsed.time;
+}
+
+/** The posted form is one of the panel. */
+export function isOfPanel({ form }: Pick<MemberVisit, 'form'>): boolean {
+  return form.has('timeZone') || (form.has('contentType') && !form.has('markdown'));
+}
+
+/** The panel beside the text of a post. Its first buttons send the form `post`, with the text. */
+export async function publishPanel(
+  visit: MemberVisit,
+  { post, path }: { post: OwnedPost; path: string },
+  error?: AppError,
+): Promise<VNode> {
+  const { deps, form } = visit;
+  const [schedule, publication] = await Promise.all([
+    post.status === 'draft' ? deps.db.read((tx) => findSchedule(tx, post.id)) : null,
+    post.status === 'published' ? findPublication(visit, post) : null,
+  ]);
+  const isField = error?.status === 400;
+  const ofSchedule = isField && form.has('publishAt') ? error : undefined;
+  const ofDate = isField && form.has('createdAt') ? error : undefined;
+  return (
+    <section class="card pad publish" aria-labelledby="publish">
+      <div class="head">
+        <h2 id="publish">Publication</h2>
+        <Status status={schedule === null ? post.status : 'scheduled'} />
+      </div>
+      {isOfPanel(visit) && error?.status === 409 ? <FormError error={`${error.message}.`} /> : null}
+      {post.status === 'published' ? (
+        <>
+          {publication === null ? null : <p class="hint">{publication}.</p>}
+          <StatusButton status="draft" label="Unpublish" />
+        </>
+      ) : (
+        <>
+          {schedule === null ? null : <ScheduleFacts schedule={schedule} path={path} />}
+          <div class="bar">
+            <StatusButton status="published" label="Publish now" kind="go" />
+          </div>
+          <SchedulePost path={path} schedule={schedule} typed={form} error={ofSchedule} />
+        </>
+      )}
+      <DatePost post={post} path={path} typed={form} error={ofDate} />
+      <TypeOfPost post={post} path={path} />
+      <div class="bar">
+        <Action to={`${path}/duplicate`} label="Duplicate post" />
+        <Action to={`${path}/delete`} label="Delete post" kind="bad" />
+      </div>
+    </section>
+  );
+}
+
+function StatusButton({ status, label, kind = '' }: { status: string; label: string; kind?: string }) {
+  return (
+    <button type="submit" form="post" name="status" value={status} class={`button ${kind}`.trim()}>
+      {label}
+    </button>
+  );
+}
+
+/** Of a schedule, for a few days: who chose the time, and whether the post was late. */
+async function findPublication(
+  { deps, organization }: MemberVisit,
+  { id }: OwnedPost,
+): Promise<string | null> {
+  const since = new Date(deps.clock.now().getTime() - 7 * DAY_MS);
+  const filter = { actions: ['post.published'], target: id, since } as const;
+  const [event] = await deps.db.read((tx) => listAuditEvents(tx, organization.id, filter, 1));
+  return event?.actor.type === 'server' ? `${describeActor(event.actor)} ${event.summary}` : null;
+}
+
+function ScheduleFacts({ schedule, path }: { schedule: Schedule; path: string }) {
+  return (
+    <div class="scheduled-for">
+      <p>
+        Scheduled for <ZonedTime schedule={schedule} />
+        {schedule.actorName === null ? null : <span class="dim"> by {schedule.actorName}</span>}
+      </p>
+      <Action to={`${path}/schedule/cancel`} label="Cancel schedule" kind="link" />
+    </div>
+  );
+}
+
+/** A time on the clock of the person who chose it; in UTC as its title. `isShort`: without the zone. */
+export function ZonedTime({ schedule, isShort = false }: { schedule: Schedule; isShort?: boolean }) {
+  const time = new Date(schedule.publishAt);
+  const zoned = formatInZone(time, schedule.timeZone);
+  return (
+    <time datetime={time.toISOString()} title={isShort ? `${zoned}: ${exactly(time)}` : exactly(time)}>
+      {isShort ? zoned.replace(/ (\(.*\)|UTC)$/, '') : zoned}
+    </time>
+  );
+}
+
+interface FormOf {
+  path: string;
+  typed: URLSearchParams;
+  error: AppError | undefined;
+}
+
+function SchedulePost({ path, schedule, typed, error }: FormOf & { schedule: Schedule | null }) {
+  const zone = schedule?.timeZone ?? 'UTC';
+  const time = schedule && new Date(schedule.publishAt);
+  const stored = { publishAt: time ? localTime(time, zone) : '', timeZone: zone };
+  const { fields, problem } = formState(ScheduleForm, error ? typed : stored, error);
+  return (
+    <Folded label={schedule === null ? 'Schedule…' : 'Change schedule…'} isOpen={error !== undefined}>
+      <form method="post" action={`${path}/schedule`} class="stack" data-zoned>
+        <FormError error={problem} />
+        <ZonedFields id="schedule" time={fields.publishAt} zone={fields.timeZone} at={time} />
+        <button type="submit" class="button">
+          Schedule post
+        </button>
+      </form>
+    </Folded>
+  );
+}
+
+function DatePost({ post, path, typed, error }: FormOf & { post: OwnedPost }) {
+  const { status, isDateSet } = post;
+  const time = new Date(post.createdAt);
+  const stored = { createdAt: localTime(time, 'UTC'), timeZone: 'UTC' };
+  const { fields, problem } = formState(DateForm, error ? typed : stored, error);
+  const date = isDateSet ? formatInZone(time, 'UTC') : 'when published';
+  return (
+    <Folded label={`Date: ${date}`} isOpen={error !== undefined}>
+      <p class="hint">The API returns it as createdAt and sorts posts by it.</p>
+      <form method="post" action={`${path}/date`} class="stack" data-zoned>
+        <FormError error={problem} />
+        <ZonedFields id="date" time={fields.createdAt} zone={fields.timeZone} at={time} />
+        <button type="submit" class="button">
+          Set date
+        </button>
+      </form>
+      {status === 'draft' && isDateSet ? (
+        <Action to={`${path}/date/reset`} label="Use publication date" kind="link" />
+      ) : null}
+    </Folded>
+  );
+}
+
+function TypeOfPost({ post: { contentType }, path }: { post: OwnedPost; path: string }) {
+  return (
+    <Folded label={`Type: ${typeNames[contentType]}`}>
+      <form method="post" action={`${path}/type`} class="stack">
+        <Select id="change-type" label="Type" name="contentType" options={typeOptions} value={contentType} />
+        <p class="hint">Tidings derives the plain text again from the Markdown.</p>
+        <button type="submit" class="button">
+          Change type
+        </button>
+      </form>
+    </Folded>
+  );
+}
+
+function Folded({
+  label,
+  isOpen = false,
+  children,
+}: {
+  label: string;
+  isOpen?: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <details class="folded" open={isOpen}>
+      <summary>{label}</summary>
+      {children}
+    </details>
+  );
+}
+
+/** A time and its zone. The script fills in the browser's zone and hides that field. `id`: begins those of the fields. */
+function ZonedFields({
+  id,
+  time,
+  zone,
+  at,
+}: {
+  id: string;
+  time: FieldState;
+  zone: FieldState;
+  at: Date | null;
+}) {
+  const data = at === null ? {} : { 'data-at': at.toISOString() };
+  return (
+    <>
+      <Field {...time} {...data} id={`${id}-time`} type="datetime-local" />
+      <Field {...zone} id={`${id}-zone`} />
+    </>
+  );
+}

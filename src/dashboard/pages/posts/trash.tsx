@@ -1,0 +1,173 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { Type } from '@sinclair/typebox';
+import { AppError } from '../../../lib/app-error.ts';
+import { isId } from '../../../lib/text.ts';
+import { countPosts } from '../../../posts/list-store.ts';
+import { TRASH_DAYS } from '../../../posts/service.ts';
+import { readPost } from '../../../posts/store.ts';
+import { emptyTrash, eraseDeletedPost, type Restored, restorePosts } from '../../../posts/trash.ts';
+import { listDeletedPosts } from '../../../posts/trash-store.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { readFields } from '../../submission.ts';
+import { counted, Empty, Pager, Status, Table, When } from '../../view/elements.tsx';
+import { Action, Danger } from '../../view/form.tsx';
+import { PageHead, SelectionBar } from '../../view/layout.tsx';
+import { typeNames } from './origin.ts';
+import { PostSegments } from './segments.tsx';
+
+const TRASH = '/dashboard/:organizationId/posts/~/trash';
+const PER_PAGE = 25;
+const MAX_IDS = 100;
+
+const SelectionForm = Type.Object({ selected: Type.Array(Type.String()) });
+const OneForm = Type.Object({ id: Type.String() });
+
+export const trashPages: readonly Page[] = [
+  get(TRASH, 'member', (visit) => showTrash(visit)),
+
+  post(`${TRASH}/restore`, 'member', async (visit) => {
+    const { deps, organization, base, form, url } = visit;
+    const given = url.searchParams.get('ids')?.split('.') ?? readFields(SelectionForm, form).selected;
+    const ids = [...new Set(given)].filter(isId);
+    if (ids.length > MAX_IDS) throw new AppError(400, `Select at most ${MAX_IDS} posts.`);
+    if (ids.length === 0) return redirect(`${base}/posts/~/trash`, 'Select the posts to restore.');
+    const result = await restorePosts(deps, organization.id, ids);
+    const [only] = ids;
+    if (ids.length > 1 || result.restored === 0) return redirect(`${base}/posts`, describe(result));
+    const restored = await deps.db.read((tx) => readPost(tx, only ?? ''));
+    const status = restored?.status === 'published' ? 'It is published again.' : 'It is a draft.';
+    return redirect(`${base}/posts/${only}`, `Restored the post. ${status}`);
+  }),
+
+  post(`${TRASH}/erase`, 'member', async ({ deps, organization, base, form }) => {
+    await eraseDeletedPost(deps, organization.id, readFields(OneForm, form).id);
+    return redirect(`${base}/posts/~/trash`, 'Deleted the post for good.');
+  }),
+
+  post(`${TRASH}/empty`, 'member', async ({ deps, organization, base }) => {
+    const number = await emptyTrash(deps, organization.id);
+    return redirect(`${base}/posts/~/trash`, `Deleted ${counted(number, 'post')} for good.`);
+  }),
+];
+
+/** The path of the "Undo" of a deletion. Undefined for more ids than a cookie holds. */
+export function restorePath(base: string, ids: readonly string[]): string | undefined {
+  const path = `${base}/posts/~/trash/restore?ids=${ids.join('.')}`;
+  return ids.length > 0 && path.length <= 2_000 ? path : undefined;
+}
+
+function describe({ restored, taken, missing }: Restored): string {
+  const parts = [
+    restored > 0 || taken + missing === 0 ? `Restored ${counted(restored, 'post')}.` : 'Restored nothing.',
+    taken > 0 &&
+      `Not restored: ${counted(taken, 'post')}, because an import created ${taken === 1 ? 'it' : 'them'} again. Delete the new one first.`,
+    missing > 0 && `No longer in the trash: ${counted(missing, 'post')}.`,
+  ];
+  return parts.filter(Boolean).join(' ');
+}
+
+async function showTrash({ deps, organization, base, url }: MemberVisit) {
+  const given = url.searchParams.get('page') ?? '';
+  const page = /^[1-9]\d{0,5}$/.test(given) ? Number(given) : 1;
+  const now = deps.clock.now();
+  const { numbers, rows } = await deps.db.read(async (tx) => ({
+    numbers: await countPosts(tx, organization.id),
+    rows: await listDeletedPosts(tx, organization.id, { limit: PER_PAGE, page }),
+  }));
+  const path = `${base}/posts/~/trash`;
+  const pages = Math.max(1, Math.ceil(numbers.trash / PER_PAGE));
+  return view(
+    'Trash',
+    <>
+      <PageHead
+        title="Trash"
+        crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
+        facts={`Deleted posts stay here for ${TRASH_DAYS} days. The API does not return them.`}
+      />
+      <PostSegments base={base} numbers={numbers} current="trash" />
+      {rows.length === 0 ? (
+        <Empty>
+          <p>{numbers.trash === 0 ? 'The trash is empty.' : 'This page is empty.'}</p>
+          <a class="button" href={numbers.trash === 0 ? `${base}/posts` : path}>
+            {numbers.trash === 0 ? 'Show all posts' : 'Show the newest'}
+          </a>
+        </Empty>
+      ) : (
+        <>
+          <SelectionBar id="selection" to={`${path}/restore`}>
+            <button type="submit" class="button">
+              Restore posts
+            </button>
+          </SelectionBar>
+          <Table
+            caption="Deleted posts, the newest first"
+            kind="posts"
+            rows={rows}
+            selection={{ form: 'selection', valueOf: ({ id }) => id, labelOf: ({ title }) => title }}
+            columns={[
+              { title: 'Status', class: 'short', cell: ({ status }) => <Status status={status} /> },
+              {
+                title: 'Title',
+                class: 'title',
+                cell: ({ title, contentType }) => (
+                  <>
+                    <span class="ellipsis" title={title}>
+                      {title}
+                    </span>
+                    <div class="hint">{typeNames[contentType]}</div>
+                  </>
+                ),
+              },
+              {
+                title: 'Deleted',
+                isLabeled: true,
+                class: 'dim',
+                cell: ({ deletedAt, actorName }) => (
+                  <>
+                    <When at={deletedAt} now={now} />
+                    {actorName === null ? null : <div class="hint">{actorName}</div>}
+                  </>
+                ),
+              },
+              {
+                title: 'Removed',
+                isLabeled: true,
+                class: 'dim',
+                cell: ({ expiresAt }) => <When at={new Date(expiresAt).toISOString()} now={now} />,
+              },
+              {
+                title: 'Actions',
+                isTitleHidden: true,
+                class: 'end',
+                cell: ({ id, title }) => (
+                  <div class="row-actions">
+                    <Action to={`${path}/restore?ids=${id}`} label="Restore" />
+                    <Danger
+                      to={`${path}/erase`}
+                      fields={{ id }}
+                      label="Delete…"
+                      about={title}
+                      button="Delete for good"
+                    >
+                      This deletes <strong>{title}</strong> and its versions for good.
+                    </Danger>
+                  </div>
+                ),
+              },
+            ]}
+          />
+          <Pager
+            back={page > 1 ? { to: `${path}?page=${Math.min(page - 1, pages)}`, label: '← Newer' } : null}
+            next={page < pages ? { to: `${path}?page=${page + 1}`, label: 'Older →' } : null}
+          >
+            {counted(numbers.trash, 'post')}
+          </Pager>
+          <Danger to={`${path}/empty`} label="Empty trash" button="Delete all for good">
+            This deletes all <strong>{counted(numbers.trash, 'post')}</strong> in the trash for good.
+          </Danger>
+        </>
+      )}
+    </>,
+    { section: 'posts' },
+  );
+}

@@ -1,0 +1,63 @@
+import { and, asc, count, eq, inArray, lte, sql } from 'drizzle-orm';
+import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { postSchedules, posts } from '../../db/schema/posts.ts';
+
+export type Schedule = typeof postSchedules.$inferSelect;
+
+/** Inserts the schedule of a post, or replaces it. */
+export async function saveSchedule(tx: WriteTx, schedule: Schedule): Promise<void> {
+  const { postId: _, ...state } = schedule;
+  await tx
+    .insert(postSchedules)
+    .values(schedule)
+    .onConflictDoUpdate({ target: postSchedules.postId, set: state })
+    .run();
+}
+
+/** Deletes and returns the schedule of a post. `dueAt`: only if it is due by then. */
+export async function takeSchedule(tx: WriteTx, postId: string, dueAt?: Date): Promise<Schedule | null> {
+  const isDue = dueAt && lte(postSchedules.publishAt, dueAt.getTime());
+  const taken = tx.delete(postSchedules).where(and(eq(postSchedules.postId, postId), isDue));
+  return (await taken.returning().get()) ?? null;
+}
+
+export async function findSchedule(tx: ReadTx, postId: string): Promise<Schedule | null> {
+  return (await tx.select().from(postSchedules).where(eq(postSchedules.postId, postId)).get()) ?? null;
+}
+
+/** The schedules of these posts, by post. */
+export async function listSchedules(tx: ReadTx, postIds: readonly string[]): Promise<Map<string, Schedule>> {
+  if (postIds.length === 0) return new Map();
+  const isListed = inArray(postSchedules.postId, dialectOf(tx).listed(postIds));
+  const rows = await tx.select().from(postSchedules).where(isListed).all();
+  return new Map(rows.map((row) => [row.postId, row]));
+}
+
+/** The posts that are due, the earliest first. */
+export async function listDuePosts(tx: ReadTx, now: Date, limit: number): Promise<string[]> {
+  const rows = await statements(tx).due.all({ now: now.getTime(), limit });
+  return rows.map(({ postId }) => postId);
+}
+
+/** The number of an organization's drafts that have a schedule. An import may have published the others. */
+export async function countScheduled(tx: ReadTx, organizationId: string): Promise<number> {
+  return (await statements(tx).scheduled.get({ organizationId }))?.drafts ?? 0;
+}
+
+const statements = prepared((tx) => ({
+  due: tx
+    .select({ postId: postSchedules.postId })
+    .from(postSchedules)
+    .where(lte(postSchedules.publishAt, sql.placeholder('now')))
+    .orderBy(asc(postSchedules.publishAt), asc(postSchedules.postId))
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  scheduled: tx
+    .select({ drafts: count() })
+    .from(postSchedules)
+    .innerJoin(posts, eq(posts.id, postSchedules.postId))
+    .where(
+      and(eq(postSchedules.organizationId, sql.placeholder('organizationId')), eq(posts.status, 'draft')),
+    )
+    .prepare(),
+}));

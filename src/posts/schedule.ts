@@ -1,0 +1,142 @@
+import type { WriteTx } from '../../db/engine.ts';
+import { describeActor } from '../audit/model.ts';
+import type { AuditDeps } from '../audit/store.ts';
+import { notFound } from '../lib/app-error.ts';
+import { DAY_MS } from '../lib/time.ts';
+import { formatInZone, isTimeZone, parseInZone } from '../lib/time-zone.ts';
+import { invalidField } from '../lib/validation.ts';
+import type { Post } from './model.ts';
+import { listDuePosts, type Schedule, saveSchedule, takeSchedule } from './schedule-store.ts';
+import { END_OF_DATES, isPublished, recordPost, withStatus } from './service.ts';
+import { getPost, readPost } from './store.ts';
+import { settleStagedPost, writePost } from './write-store.ts';
+
+// Drafts that are published at a time of the wall clock.
+
+/** A time as a person gave it: on the clock of the time zone, unless it names its offset. */
+export interface GivenTime {
+  publishAt: string;
+  timeZone: string;
+}
+
+/** `isMoved`: clocks skip the time that was given, and the post is published as much later. */
+export interface Scheduled {
+  post: Post;
+  schedule: Schedule;
+  isMoved: boolean;
+}
+
+/**
+ * Schedules a draft, or changes its schedule. Throws `AppError` 400 with the invalid field, 404, and 409
+ * `post_is_published`.
+ */
+export async function schedulePost(deps: AuditDeps, postId: string, given: GivenTime): Promise<Scheduled> {
+  const { timeZone } = given;
+  const { time, isMoved } = readTime(given, deps.clock.now());
+  return deps.db.write(async (tx) => {
+    await settleStagedPost(tx, postId);
+    const post = await readPost(tx, postId);
+    if (post === null) throw notFound('post', postId);
+    if (post.status === 'published') throw isPublished();
+    const schedule = {
+      postId,
+      organizationId: post.organizationId,
+      publishAt: time.getTime(),
+      timeZone,
+      actorName: describeActor(deps.actor),
+      createdAt: deps.clock.now().toISOString(),
+    };
+    await saveSchedule(tx, schedule);
+    await recordPost(tx, deps, 'post.scheduled', post, { more: ` for ${formatInZone(time, timeZone)}` });
+    return { post: await getPost(tx, postId), schedule, isMoved };
+  });
+}
+
+function readTime({ publishAt, timeZone }: GivenTime, now: Date): { time: Date; isMoved: boolean } {
+  if (!isTimeZone(timeZone)) throw invalidField('timeZone', 'must be an IANA name, such as Europe/Berlin');
+  const parsed = parseInZone(publishAt, timeZone);
+  if (parsed === null) throw invalidField('publishAt', 'must be a date and a time, such as 2027-01-31T09:00');
+  const { time } = parsed;
+  if (time <= now) {
+    throw invalidField('publishAt', `must be in the future. ${formatInZone(time, timeZone)} has passed`);
+  }
+  if (time >= END_OF_DATES) throw invalidField('publishAt', 'must be before the year 2100');
+  return parsed;
+}
+
+/** The draft stays a draft. False when it has no schedule. Throws `AppError` 404. */
+export function cancelSchedule(deps: AuditDeps, postId: string): Promise<boolean> {
+  return deps.db.write(async (tx) => {
+    const post = await readPost(tx, postId);
+    if (post === null) throw notFound('post', postId);
+    const isCanceled = (await takeSchedule(tx, postId)) !== null && post.status === 'draft';
+    if (isCanceled) await recordPost(tx, deps, 'post.unscheduled', post);
+    return isCanceled;
+  });
+}
+
+const BATCH = 100;
+
+/**
+ * Publishes the drafts that are due, each once. `runningSince`: posts that were due before it are late because Tidings
+ * was not running. A post that fails does not hold up the others.
+ */
+export async function publishDuePosts(
+  deps: AuditDeps,
+  { signal, runningSince }: { signal?: AbortSignal; runningSince: Date },
+): Promise<number> {
+  const { db, clock } = deps;
+  const failures: unknown[] = [];
+  let published = 0;
+  let hasMore = true;
+  while (hasMore && failures.length === 0) {
+    const due = await db.read((tx) => listDuePosts(tx, clock.now(), BATCH), { single: true });
+    for (const postId of due) {
+      if (signal?.aborted === true) return published;
+      try {
+        if (await db.write((tx) => publishDuePost(tx, deps, postId, runningSince))) published++;
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    hasMore = due.length === BATCH;
+  }
+  if (failures.length > 0) throw failures[0];
+  return published;
+}
+
+/** Takes the schedule and publishes the post in one transaction, so that a crash leaves both or neither. */
+async function publishDuePost(
+  tx: WriteTx,
+  deps: AuditDeps,
+  postId: string,
+  runningSince: Date,
+): Promise<boolean> {
+  const now = deps.clock.now();
+  const schedule = await takeSchedule(tx, postId, now);
+  if (schedule === null) return false;
+  await settleStagedPost(tx, postId);
+  const post = await readPost(tx, postId);
+  // An import may have published it meanwhile.
+  if (post?.organizationId !== schedule.organizationId || post.status === 'published') return false;
+  const scheduledFor = new Date(schedule.publishAt).toISOString();
+  await writePost(tx, { ...withStatus(post, 'published', scheduledFor), updatedAt: now.toISOString() });
+  const scheduler = { ...deps, actor: { ...deps.actor, name: schedule.actorName } };
+  await recordPost(tx, scheduler, 'post.published', post, { more: lateness(schedule, now, runningSince) });
+  return true;
+}
+
+/** Shorter delays are not worth a word: a restart, or another process taking over. */
+const LATE_MS = 60_000;
+
+function lateness({ publishAt }: Schedule, now: Date, runningSince: Date): string {
+  const lateMs = now.getTime() - publishAt;
+  if (lateMs < LATE_MS) return ' as scheduled';
+  const reason = publishAt < runningSince.getTime() ? ': Tidings was not running' : '';
+  return ` ${span(lateMs)} late${reason}`;
+}
+
+function span(ms: number): string {
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`;
+  return ms < 2 * DAY_MS ? `${Math.floor(ms / 3_600_000)} h` : `${Math.floor(ms / DAY_MS)} days`;
+}

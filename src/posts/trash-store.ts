@@ -1,0 +1,85 @@
+import { and, count, desc, eq, getTableColumns, inArray, lte, notExists } from 'drizzle-orm';
+import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { deletedPosts, posts, postVersions } from '../../db/schema/posts.ts';
+
+export type DeletedPost = typeof deletedPosts.$inferSelect;
+
+/** Inserts a post into the trash. It replaces an earlier one of this id, which an import had created again. */
+export async function insertDeletedPost(tx: WriteTx, row: DeletedPost): Promise<void> {
+  const { id: _, ...state } = row;
+  await tx.insert(deletedPosts).values(row).onConflictDoUpdate({ target: deletedPosts.id, set: state }).run();
+}
+
+/** Removes and returns a post. */
+export async function takeDeletedPost(tx: WriteTx, postId: string): Promise<DeletedPost | null> {
+  return (await tx.delete(deletedPosts).where(eq(deletedPosts.id, postId)).returning().get()) ?? null;
+}
+
+/** A post of any organization. */
+export async function findDeletedPost(tx: ReadTx, postId: string): Promise<DeletedPost | null> {
+  return (await tx.select().from(deletedPosts).where(eq(deletedPosts.id, postId)).get()) ?? null;
+}
+
+const {
+  content: _c,
+  markdown: _m,
+  sourceMetadata: _s,
+  isDateSet: _d,
+  ...head
+} = getTableColumns(deletedPosts);
+
+/** Without their texts. The one that was deleted last comes first. */
+export async function listDeletedPosts(
+  tx: ReadTx,
+  organizationId: string,
+  { limit, page }: { limit: number; page: number },
+): Promise<Omit<DeletedPost, 'content' | 'markdown' | 'sourceMetadata' | 'isDateSet'>[]> {
+  return tx
+    .select(head)
+    .from(deletedPosts)
+    .where(eq(deletedPosts.organizationId, organizationId))
+    .orderBy(desc(deletedPosts.deletedAt), desc(deletedPosts.id))
+    .limit(limit)
+    .offset((page - 1) * limit)
+    .all();
+}
+
+export async function countDeletedPosts(tx: ReadTx, organizationId: string): Promise<number> {
+  const isOfOne = eq(deletedPosts.organizationId, organizationId);
+  return (await tx.select({ number: count() }).from(deletedPosts).where(isOfOne).get())?.number ?? 0;
+}
+
+/** Deletes posts of an organization for good, `limit` at most. Returns their number. */
+export async function deleteFromTrash(tx: WriteTx, organizationId: string, limit: number): Promise<number> {
+  return deleteRows(tx, eq(deletedPosts.organizationId, organizationId), limit);
+}
+
+/** Deletes at most `limit` posts whose time in the trash is over. Returns their number. */
+export async function deleteExpiredTrash(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
+  return deleteRows(tx, lte(deletedPosts.expiresAt, asOf.getTime()), limit);
+}
+
+async function deleteRows(tx: WriteTx, isGone: ReturnType<typeof eq>, limit: number): Promise<number> {
+  const gone = tx.select({ id: deletedPosts.id }).from(deletedPosts).where(isGone).limit(limit);
+  const rows = await tx
+    .delete(deletedPosts)
+    .where(inArray(deletedPosts.id, gone))
+    .returning({ id: deletedPosts.id })
+    .all();
+  await deleteOrphanedVersions(
+    tx,
+    rows.map(({ id }) => id),
+  );
+  return rows.length;
+}
+
+/** Deletes the versions of these posts, except of those that exist. */
+export async function deleteOrphanedVersions(tx: WriteTx, postIds: readonly string[]): Promise<void> {
+  if (postIds.length === 0) return;
+  const isListed = inArray(postVersions.postId, dialectOf(tx).listed(postIds));
+  const post = tx.select({ id: posts.id }).from(posts).where(eq(posts.id, postVersions.postId));
+  await tx
+    .delete(postVersions)
+    .where(and(isListed, notExists(post)))
+    .run();
+}

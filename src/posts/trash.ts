@@ -1,0 +1,122 @@
+import type { WriteTx } from '../../db/engine.ts';
+import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
+import { AppError, notFound } from '../lib/app-error.ts';
+import { count } from '../lib/text.ts';
+import type { Post } from './model.ts';
+import { recordPost } from './service.ts';
+import { getPost, readPost } from './store.ts';
+import {
+  type DeletedPost,
+  deleteFromTrash,
+  deleteOrphanedVersions,
+  findDeletedPost,
+  takeDeletedPost,
+} from './trash-store.ts';
+import { deletePostRow, settleStagedPost, writePost } from './write-store.ts';
+
+// Posts that people deleted. `deletePost` of `service.ts` moves them to the trash.
+
+/**
+ * Takes a post out of the trash, with its text, date and status as they were. Throws `AppError` 404, and 409
+ * `post_id_taken` when an import created a post with the id meanwhile.
+ */
+export function restorePost(deps: AuditDeps, postId: string): Promise<Post> {
+  return deps.db.write(async (tx) => {
+    const deleted = await findDeletedPost(tx, postId);
+    if (deleted === null) throw notInTrash(postId);
+    if (!(await restore(tx, deps, deleted))) {
+      const message = `A post with the id ${postId} exists. Delete it first, or keep it`;
+      throw new AppError(409, message, { code: 'post_id_taken', details: { id: postId } });
+    }
+    return getPost(tx, postId);
+  });
+}
+
+export interface Restored {
+  restored: number;
+  /** Their ids are in use. */
+  taken: number;
+  /** They are not in the organization's trash. */
+  missing: number;
+}
+
+/** The same for several posts of an organization. */
+export function restorePosts(
+  deps: AuditDeps,
+  organizationId: string,
+  postIds: readonly string[],
+): Promise<Restored> {
+  return deps.db.write(async (tx) => {
+    const result = { restored: 0, taken: 0, missing: 0 };
+    for (const postId of postIds) {
+      const deleted = await findDeletedPost(tx, postId);
+      if (deleted?.organizationId !== organizationId) result.missing++;
+      else if (await restore(tx, deps, deleted)) result.restored++;
+      else result.taken++;
+    }
+    return result;
+  });
+}
+
+async function restore(tx: WriteTx, deps: AuditContext, deleted: DeletedPost): Promise<boolean> {
+  if ((await readPost(tx, deleted.id)) !== null) return false;
+  const { deletedAt, actorName, expiresAt, ...post } = deleted;
+  await takeDeletedPost(tx, post.id);
+  await writePost(tx, post);
+  await recordPost(tx, deps, 'post.restored', post);
+  return true;
+}
+
+/** Deletes a post for good: the existing one, or else the one in the trash. Throws `AppError` 404. */
+export async function erasePost(deps: AuditDeps, postId: string): Promise<void> {
+  await deps.db.write(async (tx) => {
+    await settleStagedPost(tx, postId);
+    const erased = (await deletePostRow(tx, postId)) ?? (await takeDeletedPost(tx, postId));
+    if (erased === null) throw notFound('post', postId);
+    await deleteOrphanedVersions(tx, [postId]);
+    await recordPost(tx, deps, 'post.erased', erased);
+  });
+}
+
+/** Deletes a post of the organization's trash for good. Throws `AppError` 404. */
+export async function eraseDeletedPost(
+  deps: AuditDeps,
+  organizationId: string,
+  postId: string,
+): Promise<string> {
+  return deps.db.write(async (tx) => {
+    const deleted = await findDeletedPost(tx, postId);
+    if (deleted?.organizationId !== organizationId) throw notInTrash(postId);
+    await takeDeletedPost(tx, postId);
+    await deleteOrphanedVersions(tx, [postId]);
+    await recordPost(tx, deps, 'post.erased', deleted);
+    return deleted.title;
+  });
+}
+
+/** Posts of one commit, so that a delivery hardly waits. */
+const BATCH = 100;
+
+/** Deletes everything in an organization's trash for good. Returns the number of posts. */
+export async function emptyTrash(deps: AuditDeps, organizationId: string): Promise<number> {
+  let total = 0;
+  for (let deleted = BATCH; deleted === BATCH; total += deleted) {
+    deleted = await deps.db.write(async (tx) => {
+      const number = await deleteFromTrash(tx, organizationId, BATCH);
+      const summary = `deleted ${count(number, 'post')} in the trash for good`;
+      if (number > 0) {
+        const action = 'post.erased';
+        await recordAudit(tx, deps, { organizationId, action, target: null, summary, count: number });
+      }
+      return number;
+    });
+  }
+  return total;
+}
+
+function notInTrash(postId: string): AppError {
+  return new AppError(404, `Post ${postId} is not in the trash`, {
+    code: 'not_in_trash',
+    details: { id: postId },
+  });
+}

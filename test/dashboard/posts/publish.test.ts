@@ -1,0 +1,245 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import { connectIntegration } from '../../../src/integrations/connect.ts';
+import { publishDuePosts, schedulePost } from '../../../src/posts/schedule.ts';
+import { findSchedule } from '../../../src/posts/schedule-store.ts';
+import { deletePost } from '../../../src/posts/service.ts';
+import { readPost } from '../../../src/posts/store.ts';
+import { findDeletedPost } from '../../../src/posts/trash-store.ts';
+import { createTrigger } from '../../../src/triggers/service.ts';
+import { cookieOf, form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
+import { execute } from '../../support/database.ts';
+import { appWithOrganization, type TestApp } from '../../support/test-app.ts';
+
+// Everything about a post but its text. The clock stands at 2026-11-20T12:00:00.000Z.
+
+const ALL = '/dashboard/org_a/posts';
+
+let app: TestApp;
+let visit: Visit;
+
+beforeEach(async () => {
+  app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
+  visit = await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
+  await app.addPosts(
+    'org_a',
+    { id: 'd', title: 'A draft', status: 'draft' },
+    { id: 'p', title: 'A post', status: 'published' },
+  );
+  await app.addPosts('org_b', { id: 'theirs', title: 'Theirs', status: 'draft' });
+});
+
+const read = async (path: string) => (await visit(path)).text();
+const stored = (id: string) => app.db.read((tx) => readPost(tx, id));
+const schedule = (id: string) => app.db.read((tx) => findSchedule(tx, id));
+const inTrash = (id: string) => app.db.read((tx) => findDeletedPost(tx, id));
+
+function noticeOf(response: Response): string[] {
+  return decodeURIComponent(cookieOf(response, 'tidings_notice')?.split('=')[1] ?? '').split('\n');
+}
+
+/** Sends a form that has several values of `selected`. */
+function select(path: string, selected: string[], fields: Record<string, string> = {}) {
+  const body = new URLSearchParams({ ...fields });
+  for (const id of selected) body.append('selected', id);
+  return visit(path, { method: 'POST', body });
+}
+
+describe('a schedule', () => {
+  const send = (publishAt: string, timeZone = 'Europe/Berlin', id = 'd') =>
+    visit(`${ALL}/${id}/schedule`, form({ publishAt, timeZone }));
+
+  test('is shown in the zone of the person, and can be canceled', async () => {
+    const response = await send('2026-11-24T09:00');
+    expect([response.status, response.headers.get('location')]).toEqual([303, `${ALL}/d`]);
+    expect(noticeOf(response)).toEqual([
+      'Scheduled for 24 Nov 2026, 09:00 (Europe/Berlin).',
+      `${ALL}/d/schedule/cancel`,
+    ]);
+    const html = await read(`${ALL}/d`);
+    expect(html).toContain(
+      '<time datetime="2026-11-24T08:00:00.000Z" title="24 Nov 2026, 08:00:00 UTC">24 Nov 2026, 09:00 (Europe/Berlin)</time>',
+    );
+    expect(html).toContain('by bob@acme.example');
+    expect(html).toContain('value="2026-11-24T09:00"');
+    expect(await read(`${ALL}?status=scheduled`)).toContain('<span class="tag scheduled">Scheduled</span>');
+    const canceled = await visit(`${ALL}/d/schedule/cancel`, form());
+    expect(noticeOf(canceled)).toEqual(['Canceled the schedule. The post stays a draft.']);
+    expect(await schedule('d')).toBeNull();
+  });
+
+  test('says when clocks skip the time', async () => {
+    expect(noticeOf(await send('2027-03-28T02:30'))[0]).toBe(
+      'Scheduled for 28 Mar 2027, 03:30 (Europe/Berlin). Clocks are set forward that night and skip the time you chose.',
+    );
+  });
+
+  test.each([
+    ['2026-11-20T12:00', 'UTC', 'The time must be in the future. 20 Nov 2026, 12:00 UTC has passed.'],
+    ['', 'UTC', 'The time must be a date and a time, such as 2027-01-31T09:00.'],
+    ['2027-01-01T09:00', 'Mars', 'The time zone must be an IANA name, such as Europe/Berlin.'],
+    [hostile, hostile, 'must'],
+  ])('%p in %p is refused beside its field', async (publishAt, timeZone, words) => {
+    const response = await send(publishAt, timeZone);
+    expect(response.status).toBe(400);
+    const html = await response.text();
+    expect(html).toContain(words);
+    expect(html).toContain('aria-invalid="true"');
+    expect(html).not.toContain('PublishAt');
+    expect(isHarmed(html)).toBe(false);
+    expect(await schedule('d')).toBeNull();
+  });
+
+  test('of a published post is refused in words', async () => {
+    const response = await send('2026-11-24T09:00', 'UTC', 'p');
+    expect([response.status, await response.text()]).toEqual([
+      409,
+      expect.stringContaining('The post is published. Unpublish it first.'),
+    ]);
+  });
+
+  test('that was missed says so on the page of the post', async () => {
+    await send('2026-11-24T09:00', 'UTC');
+    app.clock.set('2026-11-24T11:00:00.000Z');
+    await publishDuePosts(app.deps, { runningSince: app.clock.now() });
+    expect(await read(`${ALL}/d`)).toContain(
+      'Tidings for bob@acme.example published the post “A draft” 2 h late: Tidings was not running.',
+    );
+  });
+});
+
+test('the date of a post can be set, and follow from its publication again', async () => {
+  const set = await visit(`${ALL}/d/date`, form({ createdAt: '2020-01-31T09:00', timeZone: 'Asia/Tokyo' }));
+  expect(noticeOf(set)).toEqual(['Set the date to 31 Jan 2020, 09:00 (Asia/Tokyo).']);
+  expect(await stored('d')).toMatchObject({ createdAt: '2020-01-31T00:00:00.000Z', isDateSet: true });
+  await visit(`${ALL}/d/date/reset`, form());
+  expect(await stored('d')).toMatchObject({ isDateSet: false });
+  expect(await read(`${ALL}/d`)).toContain('Date: when published');
+  const wrong = await visit(`${ALL}/d/date`, form({ createdAt: '1969-12-31T09:00', timeZone: 'UTC' }));
+  expect([wrong.status, await wrong.text()]).toEqual([
+    400,
+    expect.stringContaining('The date must be in the years 1970 to 2099.'),
+  ]);
+});
+
+test('the type can change, and a post can be copied', async () => {
+  await visit(`${ALL}/d/type`, form({ contentType: 'linkedin_post' }));
+  expect(await stored('d')).toMatchObject({ contentType: 'linkedin_post' });
+  const copied = await visit(`${ALL}/d/duplicate`, form());
+  const copy = copied.headers.get('location')?.split('/').at(-1) ?? '';
+  expect(await stored(copy)).toMatchObject({ title: 'Copy of A draft', contentType: 'linkedin_post' });
+});
+
+describe('several posts', () => {
+  const send = (selected: string[], action: string, back = '') =>
+    select(`${ALL}/~/selected`, selected, { action, back });
+
+  test('are published, and what was left out is counted', async () => {
+    const response = await send(['d', 'p', 'theirs'], 'publish', '?status=draft&q=a');
+    expect(response.headers.get('location')).toBe(`${ALL}?status=draft&q=a`);
+    expect(noticeOf(response)).toEqual([
+      'Published 1 post. 1 post: published already. 1 post: deleted meanwhile.',
+    ]);
+    expect([(await stored('d'))?.status, (await stored('theirs'))?.status]).toEqual(['published', 'draft']);
+  });
+
+  test('are deleted, and come back by "Undo"', async () => {
+    const [words, undo = ''] = noticeOf(await send(['d', 'p'], 'delete'));
+    expect([words, undo]).toEqual([
+      'Deleted 2 posts. Deleted posts stay in the trash for 30 days.',
+      `${ALL}/~/trash/restore?ids=d.p`,
+    ]);
+    expect(await stored('d')).toBeNull();
+    expect(noticeOf(await visit(undo, form()))).toEqual(['Restored 2 posts.']);
+    expect(await stored('p')).toMatchObject({ status: 'published' });
+  });
+
+  test.each([
+    [[], 'delete', 303],
+    [['d'], 'explode', 400],
+    [Array.from({ length: 101 }, (_, number) => `p${number}`), 'delete', 400],
+  ])('%#: nothing happens to a wrong selection', async (selected, action, status) => {
+    const response = await send(selected, action, 'https://evil.example/');
+    expect(response.status).toBe(status);
+    if (status === 303) expect(response.headers.get('location')).toBe(ALL);
+    expect([await stored('d'), await inTrash('d')]).toEqual([expect.anything(), null]);
+  });
+});
+
+describe('the trash', () => {
+  test('lists deleted posts, restores them, and deletes them for good', async () => {
+    expect(await read(`${ALL}/~/trash`)).toContain('The trash is empty.');
+    await deletePost(app.deps, 'd');
+    await deletePost(app.deps, 'p');
+    await deletePost(app.deps, 'theirs');
+    const html = await read(`${ALL}/~/trash`);
+    expect(html).toContain('A draft');
+    expect(html).not.toContain('Theirs');
+    expect(html).toContain('in 30 days');
+    expect(await read(ALL)).toContain('Trash <small>2</small>');
+    const restored = await select(`${ALL}/~/trash/restore`, ['p']);
+    expect(restored.headers.get('location')).toBe(`${ALL}/p`);
+    expect(noticeOf(restored)).toEqual(['Restored the post. It is published again.']);
+    expect(noticeOf(await visit(`${ALL}/~/trash/erase`, form({ id: 'd' })))).toEqual([
+      'Deleted the post for good.',
+    ]);
+    await deletePost(app.deps, 'p');
+    expect(noticeOf(await visit(`${ALL}/~/trash/empty`, form()))).toEqual(['Deleted 1 post for good.']);
+    expect([await inTrash('d'), await inTrash('p'), await inTrash('theirs')]).toEqual([
+      null,
+      null,
+      expect.anything(),
+    ]);
+  });
+
+  test('says when a post cannot come back', async () => {
+    await deletePost(app.deps, 'd');
+    await app.addPosts('org_a', { id: 'd', title: 'Another' });
+    expect(noticeOf(await visit(`${ALL}/~/trash/restore?ids=d.theirs`, form()))).toEqual([
+      'Restored nothing. Not restored: 1 post, because an import created it again. Delete the new one first. No longer in the trash: 1 post.',
+    ]);
+    expect(await stored('d')).toMatchObject({ title: 'Another' });
+  });
+});
+
+test("another organization's posts are out of reach", async () => {
+  await deletePost(app.deps, 'theirs');
+  for (const path of ['~/trash/erase', 'theirs/schedule', 'theirs/date', 'theirs/type', 'theirs/duplicate']) {
+    const fields = { id: 'theirs', publishAt: '2027-01-01T09:00', createdAt: '2020-01-01T09:00' };
+    const response = await visit(
+      `${ALL}/${path}`,
+      form({ ...fields, timeZone: 'UTC', contentType: 'linkedin_post' }),
+    );
+    expect([path, response.status]).toEqual([path, 404]);
+  }
+  expect(await inTrash('theirs')).not.toBeNull();
+});
+
+test('the list marks posts with a new version, and can show them alone', async () => {
+  const at = '2026-11-20T12:00:00.000Z';
+  const suggestion = JSON.stringify({ title: 'T', markdown: 'M', content: 'M', eventKeys: [], until: at });
+  const { integrationId, id } = await addTrigger();
+  await execute(
+    app.db,
+    sql`insert into drafts (trigger_id, scope, subject, post_id, written_hash, event_keys, until, suggestion, suggested_at)
+      values (${id}, ${integrationId}, 's', 'p', '', '[]', ${at}, ${suggestion}, ${at})`,
+  );
+  expect(await read(ALL)).toContain('New version <small>1</small>');
+  const html = await read(`${ALL}?suggestion=1`);
+  expect(html).toContain('>New version</a>');
+  expect(html).not.toContain('A draft');
+  await deletePost(app.deps, 'p');
+  expect(await read(ALL)).not.toContain('New version');
+});
+
+async function addTrigger() {
+  const { integrationId } = await connectIntegration(app.deps, 'github', 'org_a', 'acme/rocket');
+  const rule = { integrationId, event: 'release', contentType: 'changelog', publish: false } as const;
+  return { integrationId, id: (await createTrigger(app.deps, rule)).id };
+}
+
+test('drafts to review leave out scheduled ones', async () => {
+  expect(await read(ALL)).toContain('<small>1 draft</small>');
+  await schedulePost(app.deps, 'd', { publishAt: '2027-01-01T09:00', timeZone: 'UTC' });
+  expect(await read(ALL)).toContain('No drafts to review; 1 post published.');
+});
